@@ -1,0 +1,41 @@
+# make demo: install, run one experiment, write its report     make test: install, lint, type-check, test
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+.PHONY: help install demo test smoke clean
+
+help:
+	@echo "make install   .venv with bk in it"
+	@echo "make demo      features/table1 at laptop scale with two seeds, and its report"
+	@echo "make test      ruff, pyright, pytest (one smoke of each kind of experiment)"
+	@echo "make smoke     every experiment at smoke scale"
+
+install: .venv/installed
+demo test smoke: install
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+.venv/installed-dev: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo:
+	$(BIN)/bk run features/table1 --scale laptop --seeds 2 --store store
+	$(BIN)/bk report features/table1 --store store --out report
+
+test: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/pytest -n 2 -q
+
+smoke: .venv/installed-dev
+	$(BIN)/pytest -n 2 -q -m smoke tests/experiments --all-smokes
+
+clean:
+	rm -rf .venv report build dist .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,59 @@
+"""A laboratory for one question: when do networks learn features that no kernel and no fixed feature map can match?
+
+Subpackages and functions load on first use, so that ``import beyondkernels`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from beyondkernels import activations as activations
+    from beyondkernels import algorithms as algorithms
+    from beyondkernels import core as core
+    from beyondkernels import engine as engine
+    from beyondkernels import experiments as experiments
+    from beyondkernels import kernels as kernels
+    from beyondkernels import measure as measure
+    from beyondkernels import networks as networks
+    from beyondkernels import problems as problems
+    from beyondkernels import reports as reports
+    from beyondkernels import runs as runs
+    from beyondkernels import theory as theory
+    from beyondkernels.engine import compare as compare
+    from beyondkernels.engine import fit as fit
+    from beyondkernels.experiments import run as run
+
+__version__ = "0.1.0"
+
+LAYERS = (
+    "core",
+    "activations",
+    "problems",
+    "networks",
+    "kernels",
+    "theory",
+    "algorithms",
+    "measure",
+    "engine",
+    "runs",
+    "reports",
+    "experiments",
+    "cli",
+)
+"""The packages in the order data flows through them: each imports only those before it."""
+
+_FUNCTIONS = {"fit": "engine", "compare": "engine", "run": "experiments"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in LAYERS:
+        return importlib.import_module(f"beyondkernels.{name}")
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(f"beyondkernels.{_FUNCTIONS[name]}"), name)
+    raise AttributeError(f"module 'beyondkernels' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *LAYERS, *_FUNCTIONS])

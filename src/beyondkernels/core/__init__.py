@@ -1,0 +1,55 @@
+"""Random streams, components and their identity, error sentences, references to papers."""
+
+from typing import TYPE_CHECKING, Any
+
+from beyondkernels.core.components import Component, build, canonical_json, describe, digest, load_file
+from beyondkernels.core.contracts import Case, Learner, Outcome, Problem, Progress, Sample, Tensors
+from beyondkernels.core.errors import (
+    InputError,
+    StoreError,
+    UncacheableError,
+    require,
+    require_between,
+    require_positive,
+    unknown,
+)
+from beyondkernels.core.references import PAPERS, Paper, Reference
+
+if TYPE_CHECKING:
+    from beyondkernels.core.streams import Stream, seeded_globally
+
+__all__ = [
+    "PAPERS",
+    "Case",
+    "Component",
+    "InputError",
+    "Learner",
+    "Outcome",
+    "Paper",
+    "Problem",
+    "Progress",
+    "Reference",
+    "Sample",
+    "StoreError",
+    "Stream",
+    "Tensors",
+    "UncacheableError",
+    "build",
+    "canonical_json",
+    "describe",
+    "digest",
+    "load_file",
+    "require",
+    "require_between",
+    "require_positive",
+    "seeded_globally",
+    "unknown",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Stream", "seeded_globally"):  # these need torch, which the command line must not wait for
+        from beyondkernels.core import streams
+
+        return getattr(streams, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

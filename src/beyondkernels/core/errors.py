@@ -1,0 +1,63 @@
+"""Errors a user can cause, each a single sentence that says what came and what would do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import NoReturn
+
+
+class InputError(ValueError):
+    """Something the user gave is wrong; the message names it, what came, and what would do."""
+
+
+class StoreError(InputError):
+    """A store cannot be used: not a store, written by a newer version, read-only or full."""
+
+
+class UncacheableError(InputError):
+    """A configuration has no stable identity, so a run of it cannot be stored."""
+
+
+def require(condition: bool, sentence: str) -> None:
+    """Raise :class:`InputError` with ``sentence`` unless ``condition`` holds."""
+    if not condition:
+        raise InputError(sentence)
+
+
+def require_positive(name: str, value: float) -> None:
+    """Ask that a size or a scale is positive.
+
+    >>> require_positive("pairs", 0)
+    Traceback (most recent call last):
+        ...
+    beyondkernels.core.errors.InputError: pairs must be positive, got 0
+    """
+    require(value > 0, f"{name} must be positive, got {value}")
+
+
+def require_between(name: str, value: float, low: float, high: float, brackets: str = "[]") -> None:
+    """Ask that a number lies in an interval; ``brackets`` says which ends belong to it.
+
+    >>> require_between("background", 0.7, 0, 0.5, "(]")
+    Traceback (most recent call last):
+        ...
+    beyondkernels.core.errors.InputError: background must lie in (0, 0.5], got 0.7
+    """
+    above = value >= low if brackets[0] == "[" else value > low
+    below = value <= high if brackets[1] == "]" else value < high
+    require(above and below, f"{name} must lie in {brackets[0]}{low}, {high}{brackets[1]}, got {value}")
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
+    """Raise an :class:`InputError` that offers the nearest known names.
+
+    >>> unknown("scale", "labtop", ["smoke", "laptop", "paper"])
+    Traceback (most recent call last):
+        ...
+    beyondkernels.core.errors.InputError: unknown scale 'labtop', did you mean laptop?
+    """
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+    raise InputError(f"unknown {kind} {name!r}, {hint}")

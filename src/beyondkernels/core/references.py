@@ -1,0 +1,58 @@
+"""The four papers, and where a thing stands in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from beyondkernels.core.errors import unknown
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its short name here, its authors, title and year."""
+
+    short: str
+    authors: str
+    title: str
+    year: int
+
+
+PAPERS = {
+    paper.short: paper
+    for paper in (
+        Paper("resnet", "Allen-Zhu & Li", "What Can ResNet Learn Efficiently, Going Beyond Kernels?", 2019),
+        Paper(
+            "overparam",
+            "Allen-Zhu, Li & Liang",
+            "Learning and Generalization in Overparameterized Neural Networks, Going Beyond Two Layers",
+            2019,
+        ),
+        Paper(
+            "features",
+            "Shi, Wei & Liang",
+            "A Theoretical Analysis on Feature Learning in Neural Networks: "
+            "Emergence from Inputs and Advantage over Fixed Features",
+            2022,
+        ),
+        Paper("bfc", "Allen-Zhu & Li", "Backward Feature Correction: How Deep Learning Performs Deep Learning", 2020),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A place in a paper.
+
+    >>> print(Reference("features", "App. E.1, Table 1"))
+    Shi, Wei & Liang (features), App. E.1, Table 1
+    """
+
+    paper: str
+    where: str
+
+    def __post_init__(self) -> None:
+        if self.paper not in PAPERS:
+            unknown("paper", self.paper, PAPERS)
+
+    def __str__(self) -> str:
+        return f"{PAPERS[self.paper].authors} ({self.paper}), {self.where}"
