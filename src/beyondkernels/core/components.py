@@ -28,7 +28,8 @@ USER_MODULES = "beyondkernels_user"
 class Component:
     """Base of everything that is part of a run's identity: problems, networks, algorithms, learners, measurements.
 
-    A subclass is a frozen dataclass. Raise ``revision`` when the numbers it gives change for the same fields.
+    A subclass is a frozen dataclass; a field with ``metadata={"identity": False}`` is a remark and does not count.
+    Raise ``revision`` when the numbers it gives change for the same fields.
     """
 
     revision: ClassVar[int] = 1
@@ -54,6 +55,8 @@ def describe(value: Any, where: str = "configuration") -> Any:
         hints = _hints(cls)
         fields = {}
         for field in dataclasses.fields(typing.cast(Any, value)):
+            if not field.metadata.get("identity", True):
+                continue
             content = getattr(value, field.name)
             if hints[field.name] in (float, float | None) and type(content) is int:
                 content = float(content)
@@ -69,7 +72,8 @@ def describe(value: Any, where: str = "configuration") -> Any:
         return {"mapping": {str(key): describe(item, f"{where}[{key!r}]") for key, item in value.items()}}
     if callable(value):
         return {"function": _function_path(value, where)}
-    raise UncacheableError(f"{where} holds a {type(value).__name__} without a stable identity, so the run is not stored")
+    kind = type(value).__name__
+    raise UncacheableError(f"{where} holds a {kind} without a stable identity, so the run is not stored")
 
 
 def build(description: Any) -> Any:

@@ -99,6 +99,6 @@ class Learner(Component, ABC):
         """Learners of one class with equal keys, on samples of equal sizes, may go to one ``fit_together``."""
         return digest(self)
 
-    def members_at_once(self, samples: int, in_dim: int) -> int:  # noqa: ARG002
+    def members_at_once(self, samples: int, in_dim: int) -> int:
         """How many cases of this size one ``fit_together`` should be given: more than one only where it is faster."""
         return 1

@@ -1,0 +1,21 @@
+"""Training rules: stages of pure steps."""
+
+from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult, Transition
+from beyondkernels.algorithms.feature_learning import FeatureLearning
+from beyondkernels.algorithms.gradient import loss_and_gradient
+from beyondkernels.algorithms.losses import Hinge, Loss, Squared
+from beyondkernels.algorithms.sgd import GradientDescent
+
+__all__ = [
+    "Algorithm",
+    "Batch",
+    "FeatureLearning",
+    "GradientDescent",
+    "Hinge",
+    "Loss",
+    "Squared",
+    "Stage",
+    "StepResult",
+    "Transition",
+    "loss_and_gradient",
+]

@@ -1,0 +1,114 @@
+"""What a training rule is: stages of pure, tensor-only steps, with decisions taken between them on the host."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from beyondkernels.algorithms.losses import Loss
+from beyondkernels.core import Component, Stream, Tensors, digest
+from beyondkernels.networks import Network
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of training in which the rule stays the same.
+
+    Arguments:
+        name: what it is called.
+        steps: how many steps it lasts.
+        batch: points in a batch; None takes the whole sample.
+    """
+
+    name: str
+    steps: int
+    batch: int | None
+
+
+class Batch(NamedTuple):
+    """Points and labels of one step."""
+
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+class StepResult(NamedTuple):
+    """The state after a step, and the batch loss before it."""
+
+    params: Tensors
+    buffers: Tensors
+    optimiser: Tensors
+    loss: torch.Tensor
+
+
+class Algorithm(Component, ABC):
+    """A training rule.
+
+    ``step`` is pure and made of tensors only: all randomness is drawn outside and passed in, no branch depends on a
+    tensor, nothing is read back. It is vmapped over the members of an ensemble, so what differs between members goes
+    through ``hyper`` and ``noise``, and what is the same for all is the ``program``.
+    """
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """The loss that is trained and reported."""
+
+    @abstractmethod
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages in their order."""
+
+    @abstractmethod
+    def step(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """One update."""
+
+    @abstractmethod
+    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
+        """The numbers of this step (counted from 1 over all stages); they become tensors."""
+
+    def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+        """The parameters and buffers training starts from."""
+        return network.init(in_dim, out_dim, stream)
+
+    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
+        """The optimiser's state at the start of a stage."""
+        return {}
+
+    def noise(self, stage: Stage, network: Network, points: int, stream: Stream) -> Tensors:
+        """The random numbers of one step, from a stream that is already at that step."""
+        return {}
+
+    def program(self, stage: Stage) -> Hashable:
+        """Equal for algorithms whose ``step`` differs in nothing but ``hyper`` and ``noise``."""
+        return digest(self), stage
+
+    def transition(self, stage: int, steps_in_stage: int, params: Tensors, optimiser: Tensors) -> Transition:
+        """Where a member goes next; asked on the host whenever a stage has had all its steps.
+
+        Thresholds, decompositions and changes of shape belong here.
+        """
+        del steps_in_stage
+        stages = self.stages()
+        return Transition(stage + 1 if stage + 1 < len(stages) else None, params, optimiser)
+
+
+class Transition(NamedTuple):
+    """The next stage (None: training is over) and the state it starts from."""
+
+    stage: int | None
+    params: Tensors
+    optimiser: Tensors

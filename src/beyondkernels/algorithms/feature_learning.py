@@ -1,0 +1,138 @@
+"""The learning process of the feature-learning paper."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.gradient import loss_and_gradient
+from beyondkernels.algorithms.losses import Hinge
+from beyondkernels.core import InputError, Stream, Tensors, require
+from beyondkernels.networks import Linearised, Network, TwoLayer
+from beyondkernels.theory import ProcessSettings, StepSettings
+
+NoiseKind = Literal["smoothed", "drawn"]
+
+
+@dataclass(frozen=True)
+class FeatureLearning(Algorithm):
+    r"""Gradient descent on the regularised hinge loss, forgetting the old weights in its first two steps.
+
+    .. math:: \theta^{(t)} = \theta^{(t-1)} - \eta^{(t)} \nabla_\theta \big(
+              L(g^{(t-1)}; \sigma_\xi^{(t)}) + \lambda_a^{(t)} |a|^2 + \lambda_w^{(t)} \|w\|^2 \big)
+
+    The regulariser enters as the factor 1 − 2ηλ in front of the old weights. Theorem 26 sets λ = 1/(2η) in the
+    first two steps, where this factor is exactly zero: computed as w − 2ηλw in floating point, the rounding error of
+    the cancelled weights would be larger than the gradient step.
+
+    Arguments:
+        settings: the numbers, e.g. from :func:`beyondkernels.theory.theorem26`.
+        freeze_hidden_after: from this step on only the readout is trained. None trains all to the end (Network);
+            0 is the random feature method, 1 One Step, 2 Two Step.
+        noise: ξ averaged out in closed form, or drawn for each point and neuron.
+
+    Reference: Shi, Wei & Liang (features), §3.1, eqs. (3) and (4); App. E.1 for the frozen versions.
+    """
+
+    settings: ProcessSettings
+    freeze_hidden_after: int | None = None
+    noise_kind: NoiseKind = "smoothed"
+
+    def __post_init__(self) -> None:
+        require(
+            self.noise_kind in ("smoothed", "drawn"),
+            f"noise_kind must be 'smoothed' or 'drawn', got {self.noise_kind!r}",
+        )
+        frozen = self.freeze_hidden_after
+        require(frozen is None or frozen >= 0, f"freeze_hidden_after must not be negative, got {frozen}")
+
+    @property
+    def loss(self) -> Hinge:
+        """The hinge loss."""
+        return Hinge()
+
+    def stages(self) -> tuple[Stage, ...]:
+        """One step of emergence, one of improvement (both on the whole sample), and the classifier's steps."""
+        settings = self.settings
+        stages = (
+            Stage("emergence", 1, None),
+            Stage("improvement", 1, None),
+            Stage("classifier", settings.steps - 2, settings.batch),
+        )
+        return tuple(stage for stage in stages if stage.steps > 0)
+
+    def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+        """The unbiased initialisation of §3.1 at the settings' scales."""
+        return self._with_initial_scales(network).init(in_dim, out_dim, stream)
+
+    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
+        """η, and the factors 1 − 2ηλ of hidden weights and readout."""
+        at = self.settings.at(step)
+        return {
+            "hidden_rate": at.hidden_rate,
+            "output_rate": at.output_rate,
+            "keep_hidden": at.keep_hidden,
+            "keep_output": at.keep_output,
+        }
+
+    def noise(self, stage: Stage, network: Network, points: int, stream: Stream) -> Tensors:
+        """ξ for each point and neuron where it is drawn; nothing where it is averaged out."""
+        std = self._step_settings(stage).noise_std
+        if self.noise_kind == "smoothed" or std == 0:
+            return {}
+        return {"noise": std * stream.normal(points, 2 * _two_layer(network).pairs)}
+
+    def program(self, stage: Stage) -> Hashable:
+        """What the step does besides its numbers."""
+        smoothing = self._step_settings(stage).noise_std if self.noise_kind == "smoothed" else None
+        return type(self), stage, self._hidden_is_trained(stage), self.noise_kind, smoothing
+
+    def step(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """One update of eq. (4)."""
+        std = self._step_settings(stage).noise_std
+        seen = network.smoothed(std) if std > 0 and self.noise_kind == "smoothed" else network
+        names = network.trained("all" if self._hidden_is_trained(stage) else "last", params)
+        loss, gradient, _ = loss_and_gradient(seen, params, buffers | noise, batch, self.loss, names)
+        after = dict(params)
+        for name in names:
+            # Biases are not regularised: eq. (3) penalises a and w alone.
+            if name == "output.weight":
+                after[name] = hyper["keep_output"] * params[name] - hyper["output_rate"] * gradient[name]
+            elif name == "hidden.weight":
+                after[name] = hyper["keep_hidden"] * params[name] - hyper["hidden_rate"] * gradient[name]
+            else:
+                after[name] = params[name] - hyper["hidden_rate"] * gradient[name]
+        return StepResult(after, buffers, optimiser, loss)
+
+    def _step_settings(self, stage: Stage) -> StepSettings:
+        return {"emergence": self.settings.first, "improvement": self.settings.second}.get(
+            stage.name, self.settings.later
+        )
+
+    def _hidden_is_trained(self, stage: Stage) -> bool:
+        first_step = {"emergence": 1, "improvement": 2}.get(stage.name, 3)
+        return self.freeze_hidden_after is None or first_step <= self.freeze_hidden_after
+
+    def _with_initial_scales(self, network: Network) -> Network:
+        if isinstance(network, Linearised):
+            return Linearised(self._with_initial_scales(network.network))
+        return replace(_two_layer(network), initialisation=self.settings.initial)
+
+
+def _two_layer(network: Network) -> TwoLayer:
+    inner = network.network if isinstance(network, Linearised) else network
+    if not isinstance(inner, TwoLayer):
+        raise InputError(f"the learning process (4) trains a TwoLayer network, got {type(inner).__name__}")
+    return inner

@@ -1,0 +1,54 @@
+"""Losses, each with what to report of a prediction beside it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+
+from beyondkernels.core import Component
+
+
+class Loss(Component, ABC):
+    """A loss of predictions (n, out_dim) against labels."""
+
+    @abstractmethod
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """The loss of each point, (n,)."""
+
+    @abstractmethod
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """What is worth recording: at least ``loss``, the mean over the points."""
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    r"""The hinge loss of a binary classifier.
+
+    .. math:: \ell(y, \hat y) = \max(1 - y \hat y, 0), \qquad y \in \{-1, +1\}
+
+    Reference: Shi, Wei & Liang (features), §3.1, "Loss Function".
+    """
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """max(1 − yŷ, 0) for each point."""
+        return torch.relu(1 - y * out.squeeze(-1))
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """``loss``, and ``accuracy``: the share of points on the right side; an output of zero is wrong."""
+        margin = (y * out.squeeze(-1)).double()
+        return {"loss": torch.relu(1 - margin).mean().item(), "accuracy": (margin > 0).double().mean().item()}
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    r"""The squared error summed over the outputs, :math:`\|\hat y - y\|^2`, without a factor 1/2."""
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """‖ŷ − y‖² for each point."""
+        return ((out - y.reshape(out.shape)) ** 2).sum(-1)
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """``loss``."""
+        return {"loss": self.each(out.double(), y.double()).mean().item()}

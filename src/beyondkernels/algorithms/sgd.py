@@ -1,0 +1,88 @@
+"""Mini-batch gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import torch
+
+from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.gradient import loss_and_gradient
+from beyondkernels.algorithms.losses import Hinge, Loss
+from beyondkernels.core import Tensors, require_between, require_positive
+from beyondkernels.networks import Network
+
+
+@dataclass(frozen=True)
+class GradientDescent(Algorithm):
+    r"""Gradient descent with momentum and weight decay on batches drawn epoch by epoch.
+
+    .. math:: v \leftarrow \mu v + \nabla L(\theta) + \lambda\theta, \qquad \theta \leftarrow \theta - \eta v
+
+    Arguments:
+        steps: how many.
+        learning_rate: η.
+        batch: points in a batch; None takes the whole sample.
+        momentum: µ.
+        weight_decay: λ.
+        group: which parameters are trained, a group of the network.
+        objective: the loss.
+    """
+
+    steps: int
+    learning_rate: float
+    batch: int | None = None
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    group: str = "all"
+    objective: Loss = field(default_factory=Hinge)
+
+    def __post_init__(self) -> None:
+        require_positive("steps", self.steps)
+        require_positive("learning_rate", self.learning_rate)
+        require_between("momentum", self.momentum, 0, 1, "[)")
+        if self.batch is not None:
+            require_positive("batch", self.batch)
+
+    @property
+    def loss(self) -> Loss:
+        """The objective."""
+        return self.objective
+
+    def stages(self) -> tuple[Stage, ...]:
+        """A single stage."""
+        return (Stage("descent", self.steps, self.batch),)
+
+    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
+        """The velocity, zero at first."""
+        return {name: torch.zeros_like(value) for name, value in params.items()}
+
+    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
+        """η, µ and λ."""
+        return {"rate": self.learning_rate, "momentum": self.momentum, "decay": self.weight_decay}
+
+    def program(self, stage: Stage) -> Hashable:
+        """What the step does besides its numbers."""
+        return type(self), stage, self.group, self.objective
+
+    def step(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """One update."""
+        names = network.trained(self.group, params)
+        loss, gradient, after = loss_and_gradient(network, params, buffers | noise, batch, self.loss, names)
+        velocity = dict(optimiser)
+        moved = dict(params)
+        for name in names:
+            velocity[name] = hyper["momentum"] * velocity[name] + gradient[name] + hyper["decay"] * params[name]
+            moved[name] = params[name] - hyper["rate"] * velocity[name]
+        return StepResult(moved, after, velocity, loss)

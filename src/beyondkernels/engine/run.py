@@ -1,0 +1,146 @@
+"""The Python front door: fit one learner, compare several."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from beyondkernels.algorithms import Algorithm
+from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Stream, require, require_positive
+from beyondkernels.engine.learner import TrainedNetwork
+from beyondkernels.networks import Network
+
+
+class Measures(Protocol):
+    """Anything that measures an outcome, such as those of :mod:`beyondkernels.measure`."""
+
+    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """Scalars and arrays."""
+        ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """One learner on one problem with one seed, and its outcome. Scalars are attributes: ``run.test_accuracy``."""
+
+    problem: Problem
+    learner: Learner
+    samples: int
+    seed: int
+    outcome: Outcome
+
+    def __getattr__(self, name: str) -> float:
+        scalars = self.__dict__["outcome"].scalars if "outcome" in self.__dict__ else {}
+        if name in scalars:
+            return scalars[name]
+        raise AttributeError(f"this run has no {name!r}; it has {', '.join(sorted(scalars))}")
+
+    @property
+    def status(self) -> str:
+        """``finished`` or ``diverged``."""
+        return self.outcome.status
+
+    def measure(self, measurement: Measures) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """Scalars and arrays of a measurement on this run."""
+        return measurement.measure(self.outcome, self.problem)
+
+
+def fit(
+    learner: Learner | Network,
+    problem: Problem,
+    n: int,
+    *,
+    algorithm: Algorithm | None = None,
+    seed: int = 0,
+    test: int = 10_000,
+    progress: Progress = lambda _: None,
+    **recording: Any,
+) -> Run:
+    """Draw a sample, learn from it, and test on fresh points.
+
+    Arguments:
+        learner: a learner, or a network that ``algorithm`` trains.
+        problem: where the samples come from.
+        n: the size of the training sample.
+        algorithm: the training rule of a network.
+        seed: everything random is a function of it.
+        test: the size of the test sample.
+        progress: called with the fraction that is done.
+        recording: further fields of :class:`TrainedNetwork`, such as ``snapshot_at``.
+
+    >>> import beyondkernels as bk
+    >>> problem = bk.problems.DictionaryParity(dim=8, patterns=6, relevant=3)
+    >>> rule = bk.algorithms.GradientDescent(steps=20, learning_rate=0.1)
+    >>> run = bk.fit(bk.networks.TwoLayer(pairs=4), problem, n=100, algorithm=rule)
+    >>> run.status, run.steps
+    ('finished', 20.0)
+    """
+    require_positive("n", n)
+    require_positive("test", test)
+    if isinstance(learner, Network):
+        require(
+            algorithm is not None, "a network needs an algorithm that trains it: fit(network, problem, n, algorithm=…)"
+        )
+        assert algorithm is not None
+        learner = TrainedNetwork(learner, algorithm, **recording)
+    stream = Stream(seed)
+    case = Case(
+        problem,
+        train=problem.sample(n, stream.child("train")),
+        test=problem.sample(test, stream.child("test")),
+        stream=stream.child("learner"),
+    )
+    return Run(problem, learner, n, seed, learner.fit(case, progress))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The runs of several learners on one problem, by name."""
+
+    runs: Mapping[str, tuple[Run, ...]]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each learner: every scalar's mean over the seeds, and its spread (standard deviation)."""
+        rows = []
+        for name, runs in self.runs.items():
+            row: dict[str, Any] = {"learner": name, "seeds": len(runs)}
+            for scalar in sorted(set.intersection(*(set(run.outcome.scalars) for run in runs))):
+                values = [run.outcome.scalars[scalar] for run in runs]
+                row[scalar] = statistics.fmean(values)
+                row[f"{scalar}_spread"] = statistics.stdev(values) if len(values) > 1 else 0.0
+            rows.append(row)
+        return rows
+
+    def __str__(self) -> str:
+        lines = [f"{'learner':24} {'train':>8} {'test':>8} {'spread':>8}"]
+        for row in self.rows:
+            numbers = (row.get("train_accuracy"), row.get("test_accuracy"), row.get("test_accuracy_spread"))
+            cells = " ".join(f"{'–':>8}" if value is None else f"{100 * value:7.2f}%" for value in numbers)
+            lines.append(f"{row['learner']:24} {cells}")
+        return "\n".join(lines)
+
+
+def compare(
+    problem: Problem, n: int, *, learners: Mapping[str, Learner], seeds: int | Iterable[int] = 5, test: int = 10_000
+) -> Comparison:
+    """Give several learners the same samples, seed by seed.
+
+    Arguments:
+        problem: where the samples come from.
+        n: the size of the training samples.
+        learners: learners by name.
+        seeds: how many, or which.
+        test: the size of the test samples.
+    """
+    which = range(seeds) if isinstance(seeds, int) else list(seeds)
+    return Comparison(
+        {
+            name: tuple(fit(learner, problem, n, seed=seed, test=test) for seed in which)
+            for name, learner in learners.items()
+        }
+    )

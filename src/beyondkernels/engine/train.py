@@ -1,0 +1,94 @@
+"""Trains members: those that can go together as one vmapped ensemble, the others one after the other."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+import torch
+
+from beyondkernels.algorithms import Batch, StepResult
+from beyondkernels.core import Tensors
+from beyondkernels.engine.member import Member
+
+StepHook = Callable[[Member], None]
+"""Called after every step at which a member asked to be looked at."""
+
+
+def train(members: Sequence[Member], stops: Sequence[frozenset[int]], hook: StepHook) -> None:
+    """Train members to their end.
+
+    Arguments:
+        members: started members.
+        stops: for each member the steps after which ``hook`` looks at it.
+        hook: called with the member at these steps; it must not change the member.
+
+    A member whose loss stops being finite is marked as diverged and frozen; the others go on. Every member gives
+    bitwise the same numbers alone and in any company.
+    """
+    while active := [i for i, member in enumerate(members) if member.active]:
+        groups: dict[object, list[int]] = {}
+        for i in active:
+            groups.setdefault(members[i].group(), []).append(i)
+        for group in groups.values():
+            together = [members[i] for i in group]
+            _advance(together, _segment(together, [stops[i] for i in group]))
+            for i in group:
+                if members[i].step in stops[i] and not members[i].diverged:
+                    hook(members[i])
+
+
+def _segment(members: Sequence[Member], stops: Sequence[frozenset[int]]) -> int:
+    """How many steps this group can take before someone must be looked at or changes stage."""
+    step = members[0].step
+    to_stop = min((s - step for each in stops for s in each if s > step), default=None)
+    to_end = min(member.stage.steps - member.steps_in_stage for member in members)
+    return to_end if to_stop is None else min(to_end, to_stop)
+
+
+def _advance(members: Sequence[Member], steps: int) -> None:
+    first = members[0]
+    step = functools.partial(first.algorithm.step, first.stage, first.network)
+    alone = first.network.batching == "sequential"
+    take = step if alone else torch.func.vmap(step)
+    params, buffers, optimiser = (
+        _stack([getattr(member, part) for member in members], alone) for part in ("params", "buffers", "optimiser")
+    )
+    finite = torch.ones(len(members), dtype=torch.bool)
+    for i in range(steps):
+        batches = [member.batch() for member in members]
+        noise = _stack([member.noise() for member in members], alone)
+        hyper = _stack([_hyper(member, member.step + 1) for member in members], alone)
+        batch = Batch(*(_rows([getattr(b, part) for b in batches], alone) for part in ("x", "y")))
+        result: StepResult = take(params, buffers, optimiser, batch, noise, hyper)
+        params, buffers, optimiser = result.params, result.buffers, result.optimiser
+        finite &= torch.isfinite(result.loss.detach()).reshape(-1)
+        if i + 1 < steps:
+            for member in members:
+                member.step += 1
+                member.steps_in_stage += 1
+    for i, member in enumerate(members):
+        member.params, member.buffers, member.optimiser = (
+            _pick(part, i, alone) for part in (params, buffers, optimiser)
+        )
+        finite[i] &= all(bool(torch.isfinite(value).all()) for value in member.params.values())
+        member.diverged = not bool(finite[i])
+        member.advance()
+
+
+def _hyper(member: Member, step: int) -> Tensors:
+    return {name: torch.tensor(value) for name, value in member.algorithm.hyper(member.stage, step).items()}
+
+
+def _rows(tensors: Sequence[torch.Tensor], alone: bool) -> torch.Tensor:
+    if alone:
+        return tensors[0]
+    return tensors[0].unsqueeze(0) if len(tensors) == 1 else torch.stack(list(tensors))
+
+
+def _stack(states: Sequence[Tensors], alone: bool) -> Tensors:
+    return {name: _rows([state[name] for state in states], alone) for name in states[0]}
+
+
+def _pick(state: Tensors, i: int, alone: bool) -> Tensors:
+    return {name: (value if alone else value[i]).detach().clone() for name, value in state.items()}

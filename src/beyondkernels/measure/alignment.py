@@ -1,0 +1,67 @@
+"""How well neurons point along the ground-truth direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from beyondkernels.core import InputError, Outcome, Problem
+from beyondkernels.measure.base import Measurement
+
+HIDDEN = "hidden.weight"
+
+
+def snapshots(outcome: Outcome, name: str = HIDDEN) -> dict[int, np.ndarray]:
+    """The kept versions of a parameter by step."""
+    found = {}
+    for key, array in outcome.arrays.items():
+        kind, _, rest = key.partition("/")
+        step, _, parameter = rest.partition("/")
+        if kind == "snapshot" and parameter == name:
+            found[int(step)] = array
+    if not found:
+        raise InputError(f"the run kept no snapshot of {name}; ask for one with snapshot_at and snapshot_names")
+    return dict(sorted(found.items()))
+
+
+def direction(problem: Problem) -> np.ndarray:
+    """The unit vector along the ground truth, where the problem knows one."""
+    known = getattr(problem, "direction", None)
+    if known is None:
+        raise InputError(f"{type(problem).__name__} knows no ground-truth direction")
+    return np.asarray(known, dtype=np.float64)
+
+
+def cosines(weights: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    r"""The cosine of each neuron's weights with a direction; zero weights give zero.
+
+    .. math:: \cos(w_i, v) = \frac{\langle w_i, v\rangle}{\|w_i\|\,\|v\|}
+
+    Arguments:
+        weights: a neuron in each row.
+        truth: v.
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    largest = np.abs(w).max(axis=1, keepdims=True)  # tiny weights would lose their norm to underflow
+    w = np.divide(w, largest, out=np.zeros_like(w), where=largest > 0)
+    norms = np.linalg.norm(w, axis=1) * np.linalg.norm(truth)
+    return np.divide(w @ truth, norms, out=np.zeros(len(w)), where=norms > 0)
+
+
+@dataclass(frozen=True)
+class Alignment(Measurement):
+    r"""Cosines of all neurons with the ground truth, at every snapshot.
+
+    Scalars ``cosine/<step>``: the largest cosine to ±v, :math:`\max_i |\cos(w_i, \sum_{j\in A} M_j)|`.
+    Arrays ``cosines/<step>``: all of them, with their signs.
+
+    Reference: Shi, Wei & Liang (features), App. E.1, Cos Similarity.
+    """
+
+    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """The largest and all cosines."""
+        truth = direction(problem)
+        found = {step: cosines(weights, truth) for step, weights in snapshots(outcome).items()}
+        largest = {f"cosine/{step}": float(np.abs(values).max()) for step, values in found.items()}
+        return largest, {f"cosines/{step}": values for step, values in found.items()}

@@ -1,0 +1,58 @@
+"""A network replaced by its first-order expansion: the model behind the finite-width tangent kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from beyondkernels.core import Stream, Tensors
+from beyondkernels.networks.base import Network
+
+_AT = "at."
+
+
+@dataclass(frozen=True)
+class Linearised(Network):
+    r"""The linear model in the tangent features of a network at its initialisation.
+
+    .. math:: f(x) = g(x; \theta_0) + \langle \nabla_\theta g(x; \theta_0), \Delta \rangle
+
+    The parameters are the displacement Δ, which starts at zero; θ₀ lies in the buffers. Training Δ by gradient
+    descent is training on the tangent kernel of the network.
+
+    Arguments:
+        network: the network that is expanded.
+
+    Reference: Shi, Wei & Liang (features), App. E.1, the NTK method.
+    """
+
+    network: Network
+
+    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+        """A zero displacement, and the network's fresh parameters as buffers."""
+        params, buffers = self.network.init(in_dim, out_dim, stream)
+        displacement = {name: torch.zeros_like(value) for name, value in params.items()}
+        return displacement, buffers | {_AT + name: value for name, value in params.items()}
+
+    def apply(
+        self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
+    ) -> tuple[torch.Tensor, Tensors]:
+        """f(x) for each row of x, by one forward-mode derivative."""
+        start = {name: buffers[_AT + name] for name in params}
+        rest = {name: value for name, value in buffers.items() if not name.startswith(_AT)}
+
+        def network(at: Tensors) -> torch.Tensor:
+            return self.network.apply(at, rest, x, train)[0]
+
+        values = torch.func.jvp(network, (start,), (params,))
+        return values[0] + values[1], buffers
+
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """The groups of the network that is expanded."""
+        return self.network.groups()
+
+    def smoothed(self, std: float) -> Linearised:
+        """The expansion of the smoothed network."""
+        return Linearised(self.network.smoothed(std))

@@ -1,0 +1,87 @@
+"""The way in and out for ``torch.nn.Module``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import torch
+from torch.func import functional_call
+
+from beyondkernels.core import Stream, Tensors, seeded_globally
+from beyondkernels.networks.base import Network
+
+ModuleFactory = Callable[[int, int], torch.nn.Module]
+"""Makes a module from (in_dim, out_dim)."""
+
+
+@dataclass(frozen=True)
+class FromModule(Network):
+    """A network around a user's module.
+
+    Arguments:
+        factory: a named, importable function of (in_dim, out_dim) that makes the module.
+        name: what to call it in tables.
+        parts: named groups of parameters, each a tuple of parameter names of the module.
+
+    The module's own constructor draws from torch's global generator; it is forked and seeded around that call.
+    """
+
+    batching: ClassVar[Literal["vmapped", "sequential"]] = "sequential"
+
+    factory: ModuleFactory
+    name: str
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+        """The parameters and buffers of a fresh module."""
+        with seeded_globally(stream):
+            module = self.factory(in_dim, out_dim)
+        params = {name: value.detach().clone() for name, value in module.named_parameters()}
+        return params, {name: value.detach().clone() for name, value in module.named_buffers()}
+
+    def apply(
+        self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
+    ) -> tuple[torch.Tensor, Tensors]:
+        """The module's output; buffers are replaced, never changed in place."""
+        with torch.device("meta"):
+            module = self.factory(x.shape[-1], 1)
+        module.train(train)
+        after = {name: value.clone() for name, value in buffers.items()}
+        return functional_call(module, (params, after), (x,)), after
+
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """The groups given as ``parts``."""
+        return self.parts
+
+
+class NetworkModule(torch.nn.Module):
+    """Any network of the package as a module with its own parameters.
+
+    Arguments:
+        network: the architecture.
+        in_dim: the dimension of an input.
+        out_dim: the dimension of a prediction.
+        stream: where the initial parameters come from.
+    """
+
+    def __init__(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> None:
+        super().__init__()
+        self.network = network
+        params, buffers = network.init(in_dim, out_dim, stream)
+        self._params = {name: torch.nn.Parameter(value) for name, value in params.items()}
+        for name, value in self._params.items():
+            self.register_parameter(name.replace(".", "_"), value)
+        self._buffer_names = tuple(buffers)
+        for name, value in buffers.items():
+            self.register_buffer(name.replace(".", "_"), value)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The network's predictions."""
+        params = {name: getattr(self, name.replace(".", "_")) for name in self._params}
+        buffers = {name: getattr(self, name.replace(".", "_")) for name in self._buffer_names}
+        out, after = self.network.apply(params, buffers, x, self.training)
+        for name, value in after.items():
+            setattr(self, name.replace(".", "_"), value.detach())
+        return out

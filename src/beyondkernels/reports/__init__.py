@@ -1,0 +1,52 @@
+"""Claims, figure kinds, tables and static pages: plain data in, files out; nothing is trained here."""
+
+from beyondkernels.reports.claims import Claim, at_least, at_most, between, mean_interval
+from beyondkernels.reports.figures import (
+    Curves,
+    Directions,
+    Distribution,
+    Dot,
+    Dots,
+    Figure,
+    Histogram,
+    Level,
+    Line,
+    Panel,
+    Quantity,
+    render_png,
+    render_svg,
+)
+from beyondkernels.reports.numbers import show_exactly, show_number
+from beyondkernels.reports.pages import ExperimentPage, Setting
+from beyondkernels.reports.tables import Column, html_table, to_csv, to_json
+from beyondkernels.reports.write import write_report
+
+__all__ = [
+    "Claim",
+    "Column",
+    "Curves",
+    "Directions",
+    "Distribution",
+    "Dot",
+    "Dots",
+    "ExperimentPage",
+    "Figure",
+    "Histogram",
+    "Level",
+    "Line",
+    "Panel",
+    "Quantity",
+    "Setting",
+    "at_least",
+    "at_most",
+    "between",
+    "html_table",
+    "mean_interval",
+    "render_png",
+    "render_svg",
+    "show_exactly",
+    "show_number",
+    "to_csv",
+    "to_json",
+    "write_report",
+]

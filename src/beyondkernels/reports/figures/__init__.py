@@ -1,0 +1,24 @@
+"""Shared figure kinds: plain data that draws itself, the same on every machine."""
+
+from beyondkernels.reports.figures.base import Figure
+from beyondkernels.reports.figures.curves import Curves, Level, Line
+from beyondkernels.reports.figures.directions import Directions, Panel
+from beyondkernels.reports.figures.dots import Dot, Dots, Quantity
+from beyondkernels.reports.figures.histogram import Distribution, Histogram
+from beyondkernels.reports.figures.render import render_png, render_svg
+
+__all__ = [
+    "Curves",
+    "Directions",
+    "Distribution",
+    "Dot",
+    "Dots",
+    "Figure",
+    "Histogram",
+    "Level",
+    "Line",
+    "Panel",
+    "Quantity",
+    "render_png",
+    "render_svg",
+]

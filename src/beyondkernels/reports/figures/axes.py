@@ -1,0 +1,117 @@
+"""Axes with few, plain ticks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from beyondkernels.core import unknown
+from beyondkernels.reports.figures.style import INK, MUTED
+from beyondkernels.reports.figures.text import shorten
+from beyondkernels.reports.numbers import power_of_ten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+
+def tick(value: float, _position: int | None = None) -> str:
+    """A tick's number as it is written.
+
+    >>> [tick(v) for v in (0, 1, 0.05, 600, 50_000, 2_000_000, 1e-6, -0.5)]
+    ['0', '1', '0.05', '600', '50,000', '2 × 10⁶', '10⁻⁶', '−0.5']
+    """
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        text = f"{value:,.10g}"
+        return (text if "e" not in text else f"{value:,.0f}").replace("-", "−")
+    return power_of_ten(f"{value:.3g}" if "e" in f"{value:.3g}" else f"{value:.0e}").replace("-", "−")
+
+
+def steps_ticks(low: float, high: float) -> list[float]:
+    """Ticks of a logarithmic axis between two positive ends: powers of ten, with 2 and 5 between when there are few.
+
+    >>> steps_ticks(1, 600), steps_ticks(1, 1e5)
+    ([1.0, 10.0, 100.0], [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0])
+    >>> steps_ticks(200, 3000)
+    [200.0, 500.0, 1000.0, 2000.0]
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    inside = [10.0**e for e in range(first, last + 1) if low * 0.999 <= 10.0**e <= high * 1.001]
+    if len(inside) < 3:
+        fine = [m * 10.0**e for e in range(first, last + 1) for m in (1, 2, 5)]
+        return [value for value in fine if low * 0.999 <= value <= high * 1.001]
+    stride = -(-len(inside) // 7)
+    return inside[::stride]
+
+
+def prepare_x(ax: Axes, scale: str, label: str) -> None:
+    """Scale, ticks and label of the horizontal axis, with no empty room at its ends."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+
+    low, high = (float(end) for end in ax.dataLim.intervalx)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = 0.0, 1.0
+    positive = float(ax.dataLim.minposx)
+    positive = positive if math.isfinite(positive) and positive > 0 else 1.0
+    if scale == "linear":
+        ax.set_xlim(low, high if high > low else low + 1)
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=high - low >= 4))
+    elif scale in ("log", "steps"):
+        if scale == "steps" and low <= 0:
+            ax.set_xscale("symlog", linthresh=positive, linscale=0.35)
+            ends, extra = (0.0, max(high, positive * 1.01)), [0.0]
+        else:
+            ax.set_xscale("log")
+            ends, extra = (positive, max(high, positive * 1.01)), []
+        ax.set_xlim(*ends)
+        ax.xaxis.set_major_locator(FixedLocator([*extra, *steps_ticks(positive, ends[1])]))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        unknown("x_scale", scale, ("linear", "log", "steps"))
+    ax.xaxis.set_major_formatter(FuncFormatter(tick))
+    ax.set_xlabel(shorten(label, 60), labelpad=5)
+
+
+def prepare_y(ax: Axes, scale: str, limits: tuple[float, float] | None) -> None:
+    """Scale, ticks and ends of the vertical axis."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+
+    if scale == "log":
+        ax.set_yscale("log", nonpositive="mask")
+    elif scale != "linear":
+        unknown("y_scale", scale, ("linear", "log"))
+    if limits is not None:
+        ax.set_ylim(*limits)
+    else:
+        low, high = (float(end) for end in ax.dataLim.intervaly)
+        if math.isfinite(low) and low == high:  # a flat line: some room around it
+            ax.set_ylim((low / 2, 2 * low) if scale == "log" else (low - 1, low + 1))
+    if scale == "log":
+        ax.yaxis.set_major_locator(FixedLocator(steps_ticks(*sorted(ax.get_ylim()))))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    ax.yaxis.set_major_formatter(FuncFormatter(tick))
+
+
+def write_y_label(canvas: Canvas, ax: Axes, label: str) -> float:
+    """Move the axis right by what its tick labels need and write its label upright above them.
+
+    Returns:
+        where the tick labels begin, as a fraction of the figure's width.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    renderer = FigureCanvasAgg(canvas).get_renderer()
+    edge = 6.0
+    needed = (ax.yaxis.get_tightbbox(renderer) or ax.get_window_extent()).x0
+    box = ax.get_position()
+    shift = (edge - needed) / canvas.bbox.width
+    ax.set_position((box.x0 + shift, box.y0, box.width - shift, box.height))
+    left = edge / canvas.bbox.width
+    top = ax.get_position().y1 + 12 / canvas.bbox.height
+    canvas.text(left, top, shorten(label, 60), color=INK, va="baseline", ha="left")
+    ax.tick_params(axis="y", labelcolor=MUTED)
+    return left

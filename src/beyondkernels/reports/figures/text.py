@@ -1,0 +1,81 @@
+"""Text in figures: how wide it is, how long it may be, and how labels keep apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from beyondkernels.core import require
+from beyondkernels.reports.figures.style import SIZE
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def clean(text: str) -> str:
+    r"""Text without characters that neither a font nor XML can hold.
+
+    >>> clean("one\x00two")
+    'one two'
+    """
+    return _CONTROL.sub(" ", text)
+
+
+def shorten(text: str, most: int = 34) -> str:
+    """One line of text, cut where it would push the picture off the page.
+
+    >>> shorten("a label that goes on and on and on", 12)
+    'a label tha…'
+    """
+    line = " ".join(clean(text).split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def width_of(text: str, size: float = SIZE) -> float:
+    """How many points wide a text is drawn."""
+    from matplotlib.textpath import TextPath
+
+    return float(TextPath((0, 0), text, size=size).get_extents().x1) if text.strip() else 0.0
+
+
+def fold(text: str, width: float, size: float = SIZE) -> str:
+    """A text broken into lines of at most ``width`` points where its words allow it."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and width_of(longer, size) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    r"""Positions of labels that want to stand at given heights but need room.
+
+    .. math:: \min_p \sum_i (p_i - w_i)^2 \quad\text{with}\quad |p_i - p_j| \ge g \;(i \ne j),\quad \ell \le p_i \le h
+
+    in the order of the w_i (of equals, the first stands highest): with :math:`q_i = p_i - i g` this is isotonic
+    regression, then clipped to the bounds. Where there is not room for all, the gap shrinks.
+
+    Arguments:
+        wanted: the w_i.
+        gap: g.
+        low: ℓ.
+        high: h.
+
+    >>> spread([5.0, 5.0, 20.0], 4.0, 0.0, 30.0)
+    [7.0, 3.0, 20.0]
+    """
+    require(low <= high and gap >= 0, f"gap must be at least 0 and low at most high, got {gap}, {low}, {high}")
+    n = len(wanted)
+    if n == 0:
+        return []
+    from scipy.optimize import isotonic_regression
+
+    g = min(gap, (high - low) / max(n - 1, 1))
+    order = sorted(range(n), key=lambda i: (wanted[i], -i))
+    q = isotonic_regression([wanted[i] - rank * g for rank, i in enumerate(order)]).x
+    p = [0.0] * n
+    for rank, i in enumerate(order):
+        p[i] = min(max(float(q[rank]), low), high - (n - 1) * g) + rank * g
+    return p

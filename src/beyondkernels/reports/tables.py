@@ -1,0 +1,148 @@
+"""Rows as HTML, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from beyondkernels.core import InputError
+from beyondkernels.reports.numbers import MISSING, is_number, plain, show_exactly, show_number
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Arguments:
+        key: where its values stand in a row.
+        heading: what is written above it; the key unless given.
+        format: Python's format for its numbers, such as ``.1f``; chosen by size unless given.
+        spread: the key of a second number that follows a ±.
+
+    >>> Column("test", "Test accuracy (%)", ".1f", spread="test_sd").cell({"test": 86.42, "test_sd": 0.31})
+    '86.4 ± 0.3'
+    """
+
+    key: str
+    heading: str = ""
+    format: str = ""
+    spread: str = ""
+
+    @property
+    def title(self) -> str:
+        """What is written above the column."""
+        return self.heading or self.key.replace("_", " ")
+
+    def cell(self, row: Row) -> str:
+        """What is written in a row."""
+        text = self._write(row.get(self.key))
+        spread = row.get(self.spread) if self.spread else None
+        if spread is None or text == MISSING or (beside := self._write(spread)) == MISSING:
+            return text
+        return f"{text} ± {beside}"
+
+    def numeric(self, rows: Sequence[Row]) -> bool:
+        """Whether the column holds numbers, which are set flush right."""
+        values = [row[self.key] for row in rows if row.get(self.key) is not None]
+        return bool(values) and all(map(is_number, values))
+
+    def _write(self, value: Any) -> str:
+        if value is None:
+            return MISSING
+        if not is_number(value):
+            return show_exactly(value)
+        if not self.format:
+            return show_number(float(value))
+        if value != value:
+            return MISSING
+        number = value.item() if hasattr(value, "item") else value
+        try:
+            return format(number, self.format).replace("-", "−")
+        except ValueError as error:
+            raise InputError(
+                f"format of column {self.key!r} must be a number format such as .1f, got {self.format!r}"
+            ) from error
+
+
+def columns_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> tuple[Column, ...]:
+    """The columns of a table: the given ones, or one for each key in order of appearance."""
+    return tuple(columns) or tuple(Column(key) for key in keys_of(rows))
+
+
+def keys_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> list[str]:
+    """Every key of the rows: those of the columns first, the rest in order of appearance."""
+    first = [key for column in columns for key in (column.key, column.spread) if key]
+    return list(dict.fromkeys([*first, *(key for row in rows for key in row)]))
+
+
+def html_table(rows: Sequence[Row], columns: Sequence[Column] = ()) -> str:
+    """An HTML table; every text is escaped.
+
+    >>> print(html_table([{"method": "a < b", "test": 86.4}]))
+    <table class="rows">
+    ...
+    <td>a &lt; b</td>
+    <td class="number">86.4</td>
+    ...
+    """
+    from beyondkernels.reports.html import render
+
+    return render("table.html", table=table_view(rows, columns))
+
+
+def table_view(rows: Sequence[Row], columns: Sequence[Column] = ()) -> dict[str, Any]:
+    """What the template of a table is given: headings and cells, each with whether it is a number."""
+    shown = columns_of(rows, columns)
+    numeric = [column.numeric(rows) for column in shown]
+    return {
+        "head": [{"text": column.title, "number": n} for column, n in zip(shown, numeric, strict=True)],
+        "body": [
+            [{"text": column.cell(row), "number": n} for column, n in zip(shown, numeric, strict=True)] for row in rows
+        ],
+    }
+
+
+def to_csv(rows: Sequence[Row], columns: Sequence[Column] = ()) -> str:
+    r"""Rows as CSV at full precision, every key a column; what is missing or not finite is empty.
+
+    A text that a spreadsheet would take for a formula is given a leading apostrophe.
+
+    >>> to_csv([{"method": "=A1", "test": 0.1}])
+    "method,test\r\n'=A1,0.1\r\n"
+    """
+    keys = keys_of(rows, columns)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([_inert(key) for key in keys])
+    writer.writerows([_inert(plain(row.get(key))) for key in keys] for row in rows)
+    return text.getvalue()
+
+
+def to_json(rows: Sequence[Row], **facts: Any) -> str:
+    """Rows as a JSON document beside the facts it is given; what is not finite is null.
+
+    >>> print(to_json([{"test": float("nan")}], experiment="features/table1"))
+    {
+     "schema": 1,
+     "experiment": "features/table1",
+     "rows": [
+      {
+       "test": null
+      }
+     ]
+    }
+    """
+    document = {"schema": 1, **facts, "rows": [dict(row) for row in rows]}
+    return json.dumps(plain(document), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _inert(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        value = json.dumps(value, ensure_ascii=False)
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -1,0 +1,56 @@
+"""A report on disk: an index, a page for each experiment, its figures and rows beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from beyondkernels.core import InputError
+from beyondkernels.reports.figures import render_svg
+from beyondkernels.reports.files import write_atomically
+from beyondkernels.reports.html import STYLE_SHEET, experiment_html, index_html, style_sheet
+from beyondkernels.reports.pages import ExperimentPage, file_names
+from beyondkernels.reports.tables import to_csv, to_json
+
+
+def write_report(pages: Sequence[ExperimentPage], out: str | Path) -> Path:
+    """Write a static report that opens from disk without a server.
+
+    Everything is made in memory first, each file is then written to a temporary name and renamed, the index last:
+    an interrupted report leaves the earlier one whole, page by page.
+
+    Arguments:
+        pages: the experiments, in the order they are listed within their paper.
+        out: the directory; made if it is missing, and nothing else in it is touched.
+
+    Returns:
+        the path of ``index.html``.
+    """
+    out = Path(out)
+    files = report_files(pages)
+    try:
+        for name, content in files.items():
+            path = out / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, content)
+    except OSError as error:
+        raise InputError(f"the report cannot be written to {out}: {error.strerror or error}") from error
+    return out / "index.html"
+
+
+def report_files(pages: Sequence[ExperimentPage]) -> dict[str, str]:
+    """Every file of a report by its name in the report's directory, in the order they are to be written."""
+    files = {}
+    names = file_names(pages)
+    for page, name in zip(pages, names, strict=True):
+        for figure in page.figures:
+            files[f"{name}/{figure.name}.svg"] = render_svg(figure)
+            files[f"{name}/{figure.name}.narrow.svg"] = render_svg(figure, narrow=True)
+        if page.rows:
+            files[f"{name}/rows.csv"] = to_csv(page.rows, page.columns)
+            files[f"{name}/rows.json"] = to_json(page.rows, experiment=page.id, scale=page.scale)
+    files[STYLE_SHEET] = style_sheet()
+    for page, name in zip(pages, names, strict=True):
+        files[f"{name}.html"] = experiment_html(page, name)
+    files["index.html"] = index_html(pages, names)
+    return files

@@ -1,0 +1,31 @@
+"""Which runs go to one worker together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from beyondkernels.core.components import class_path
+from beyondkernels.runs.spec import RunSpec
+
+
+def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
+    """Cut runs into chunks for ``fit_together``, the large ones first.
+
+    Runs share a chunk if their learners are of one class with one ensemble key and all sizes agree; a chunk has as
+    many members as the learner takes at once, but no more than leave every worker something to do. A run's numbers do
+    not depend on its chunk.
+
+    Arguments:
+        specs: the runs; one that comes twice is done once.
+        workers: how many workers there are.
+    """
+    groups: dict[tuple[object, ...], list[RunSpec]] = {}
+    for spec in {spec.key: spec for spec in specs}.values():
+        sizes = (spec.samples, spec.test_samples, spec.problem.in_dim, spec.problem.out_dim)
+        groups.setdefault((class_path(type(spec.learner)), spec.learner.ensemble_key(), *sizes), []).append(spec)
+    result = []
+    for group in groups.values():
+        at_once = group[0].learner.members_at_once(group[0].samples, group[0].problem.in_dim)
+        size = max(1, min(at_once, -(-len(group) // workers)))
+        result += [group[start : start + size] for start in range(0, len(group), size)]
+    return sorted(result, key=lambda chunk: -chunk[0].samples * len(chunk))

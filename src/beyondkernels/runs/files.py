@@ -1,0 +1,127 @@
+"""Files that survive: written whole, synced, locked; and what a failing disk means in a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from beyondkernels.core.errors import StoreError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - no such lock there
+    fcntl = None
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def unique_name() -> str:
+    """A name nobody else uses, which begins with the number of this process."""
+    return f"{os.getpid()}-{secrets.token_hex(6)}"
+
+
+def is_alive(name: str) -> bool:
+    """Whether the process that made a :func:`unique_name` still lives; a name of another kind counts as alive."""
+    number, dash, _ = name.partition("-")
+    if not dash or not number.isdecimal():
+        return True
+    try:
+        os.kill(int(number), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it lives and is somebody else's
+        return True
+    return True
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a new file and sync it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    """Sync the names in a directory, where the file system knows how."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, content: bytes, temporary: Path) -> None:
+    """Put content at a path in one step: a reader sees the old file or the new one, never half of it.
+
+    Arguments:
+        path: the file to make or replace.
+        content: all of it.
+        temporary: a new name on the same file system.
+    """
+    try:
+        write_file(temporary, content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+@contextlib.contextmanager
+def lock(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Hold a file lock that ends with the process; gives whether it is held.
+
+    Arguments:
+        path: the lock's file, made if need be.
+        wait: wait for another holder to finish, or give up at once.
+    """
+    if fcntl is None:  # pragma: no cover
+        yield True
+        return
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:  # taken, or a file system without locks
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def store_errors(path: Path, doing: str) -> Iterator[None]:
+    """Turn an error of the file system into a :class:`StoreError` that says what it means for the store.
+
+    Arguments:
+        path: the store.
+        doing: what failed: ``write to``, ``read``, ``make``.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            reason = "the disk is full; free some space and start again, nothing that was stored is lost"
+        elif error.errno in _FORBIDDEN:
+            reason = "it is read-only or not yours; choose another place with --store"
+        else:
+            reason = (error.strerror or type(error).__name__).lower()
+        raise StoreError(f"cannot {doing} the store {path}: {reason}") from error

@@ -1,0 +1,83 @@
+"""From specifications to outcomes: draw, learn, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from beyondkernels.core.components import canonical_json
+from beyondkernels.core.contracts import Case, Outcome, Progress, Sample
+from beyondkernels.core.errors import require
+from beyondkernels.runs.spec import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.measure import Measurement
+
+
+def perform(specs: Sequence[RunSpec], progress: Progress = lambda _: None) -> list[Outcome]:
+    """The outcomes of runs whose learners are of one class, learnt together.
+
+    The train sample comes from the stream ``Stream(seed).child("train")``, the test sample from ``child("test")``, and
+    the learner is given ``child("learner")``, so that a run's numbers do not depend on its company. Members with the
+    same problem, size and seed share one sample. An outcome that diverged is not measured: it has no end state.
+
+    Arguments:
+        specs: the runs.
+        progress: told the fraction of the work that is done.
+    """
+    if not specs:
+        return []
+    kind = type(specs[0].learner)
+    require(
+        all(type(spec.learner) is kind for spec in specs),
+        f"runs performed together need learners of one class, got {_classes(specs)}",
+    )
+    outcomes = kind.fit_together([spec.learner for spec in specs], _cases(specs), progress)
+    require(len(outcomes) == len(specs), f"{kind.__name__} gave {len(outcomes)} outcomes for {len(specs)} runs")
+    for spec, outcome in zip(specs, outcomes, strict=True):
+        require(
+            outcome.status in ("finished", "diverged"),
+            f"{kind.__name__} gave the status {outcome.status!r}, a run is finished or diverged",
+        )
+        if outcome.status == "finished":
+            _measure(spec, outcome)
+    return outcomes
+
+
+def _cases(specs: Sequence[RunSpec]) -> list[Case]:
+    from beyondkernels.core.streams import Stream
+
+    drawn: dict[tuple[str, int, int, str], Sample] = {}
+
+    def draw(spec: RunSpec, n: int, name: str) -> Sample:
+        identity = (canonical_json(spec.problem), n, spec.seed, name)
+        if identity not in drawn:
+            drawn[identity] = spec.problem.sample(n, Stream(spec.seed).child(name))
+        return drawn[identity]
+
+    return [
+        Case(
+            problem=spec.problem,
+            train=draw(spec, spec.samples, "train"),
+            test=draw(spec, spec.test_samples, "test"),
+            stream=Stream(spec.seed).child("learner"),
+        )
+        for spec in specs
+    ]
+
+
+def _measure(spec: RunSpec, outcome: Outcome) -> None:
+    for component in spec.measurements:
+        scalars, arrays = cast("Measurement", component).measure(outcome, spec.problem)
+        _merge(outcome.scalars, scalars, component)
+        _merge(outcome.arrays, arrays, component)
+
+
+def _merge(old: dict[str, Any], new: dict[str, Any], component: object) -> None:
+    twice = sorted(old.keys() & new.keys())
+    require(not twice, f"{type(component).__name__} gives {', '.join(twice)}, which the run has already")
+    old.update(new)
+
+
+def _classes(specs: Sequence[RunSpec]) -> str:
+    return ", ".join(sorted({type(spec.learner).__name__ for spec in specs}))

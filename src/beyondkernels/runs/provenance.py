@@ -1,0 +1,126 @@
+"""With what a result was made: versions, commit, command, processor; no user, host or absolute path."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from beyondkernels import __version__
+
+LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "matplotlib")
+
+_TELLING = re.compile(r"(?:~[^/\\]*|\.\.)?[/\\].*|[A-Za-z]:[/\\].*", re.DOTALL)  # from the root, home or above
+_PATH_IN_TEXT = re.compile(r"(?<![\w./\\-])(?:~?/|[A-Za-z]:\\)[^\s'\"`,;()]*")
+
+
+def provenance(command: str | None = None) -> dict[str, Any]:
+    """What to keep beside a result.
+
+    Arguments:
+        command: the command line that asked for it; paths in it are reduced to their last part.
+    """
+    commit, dirty = _commit(Path(__file__).resolve().parents[3])
+    return {
+        "version": __version__,
+        "commit": commit,
+        "dirty": dirty,
+        "command": None if command is None else scrub_command(command),
+        "libraries": _libraries(),
+        "cpu": _cpu(),
+        "python": platform.python_version(),
+        "seconds": None,
+    }
+
+
+def scrub_command(command: str) -> str:
+    """A command line whose absolute paths are reduced to their last part.
+
+    >>> scrub_command("/home/ada/.venv/bin/bk run features/table1 --store=/tmp/ada/store")
+    'bk run features/table1 --store=store'
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:  # an open quote
+        words = command.split()
+    return shlex.join(_scrub_word(word) for word in words)
+
+
+def scrub_text(text: str) -> str:
+    """A sentence whose absolute paths are reduced to their last part.
+
+    >>> scrub_text("no file /home/ada/data.csv, look elsewhere")
+    'no file data.csv, look elsewhere'
+    """
+    return _PATH_IN_TEXT.sub(lambda match: _last(match.group()), text)
+
+
+def _scrub_word(word: str) -> str:
+    name, equals, value = word.partition("=")
+    if not equals:
+        name, value = "", word
+    elif _TELLING.fullmatch(name):
+        name, equals, value = "", "", word
+    return name + equals + (_last(value) if _TELLING.fullmatch(value) else scrub_text(value))
+
+
+def _last(path: str) -> str:
+    return PureWindowsPath(path).name if "\\" in path else PurePosixPath(path).name
+
+
+def _commit(root: Path) -> tuple[str | None, bool | None]:
+    """Commit and state of the checkout this package runs from; nothing if it runs from anywhere else."""
+    git = shutil.which("git")
+    # an installed copy may lie inside somebody else's repository: only our own counts
+    if git is None or not (root / ".git").exists() or not (root / "src" / "beyondkernels").is_dir():
+        return None, None
+    commit = _git(git, root, "rev-parse", "HEAD")
+    if commit is None:
+        return None, None
+    status = _git(git, root, "status", "--porcelain", "--", "src", "pyproject.toml")
+    return commit, None if status is None else status != ""
+
+
+def _git(git: str, root: Path, *arguments: str) -> str | None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"  # looking must not write into the repository
+    try:
+        answer = subprocess.run(
+            [git, "-C", str(root), *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None
+    return answer.stdout.strip()
+
+
+def _libraries() -> dict[str, str]:
+    versions = {}
+    for name in LIBRARIES:
+        try:
+            versions[name] = importlib.metadata.version(name)  # importing torch only to ask would take seconds
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _cpu() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            name, colon, value = line.partition(":")
+            if colon and name.strip() == "model name":
+                return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

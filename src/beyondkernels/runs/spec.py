@@ -1,0 +1,45 @@
+"""The specification of one run, which is also its identity."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from beyondkernels.core.components import Component, digest
+from beyondkernels.core.contracts import Learner, Problem
+from beyondkernels.core.errors import require
+
+
+@dataclass(frozen=True)
+class RunSpec(Component):
+    """One learner on one problem with one seed.
+
+    Arguments:
+        problem: where the samples come from.
+        learner: what learns.
+        samples: the size of the train sample.
+        test_samples: the size of the test sample.
+        seed: everything random in the run is a function of it.
+        measurements: applied to the outcome, in this order; each is a ``measure.Measurement``.
+    """
+
+    problem: Problem
+    learner: Learner
+    samples: int
+    test_samples: int
+    seed: int
+    measurements: tuple[Component, ...] = ()  # not tuple[Measurement, ...]: the hints must resolve without torch
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.problem, Problem), f"problem must be a Problem, got {self.problem!r}")
+        require(isinstance(self.learner, Learner), f"learner must be a Learner, got {self.learner!r}")
+        for name, least in (("samples", 1), ("test_samples", 0), ("seed", None)):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            require(whole, f"{name} must be a whole number, got {value!r}")  # 1000.0 would be another key than 1000
+            require(least is None or value >= least, f"{name} must be at least {least}, got {value}")
+
+    @functools.cached_property
+    def key(self) -> str:
+        """The run's key: 32 hexadecimal digits that change with anything that may change its numbers."""
+        return digest(self)

@@ -1,0 +1,103 @@
+"""The work on one chunk, in a worker or in the current process."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from beyondkernels.core.components import describe
+from beyondkernels.core.contracts import Progress
+from beyondkernels.core.errors import StoreError
+from beyondkernels.runs.errors import MissingRunError
+from beyondkernels.runs.events import Event, Status
+from beyondkernels.runs.perform import perform
+from beyondkernels.runs.provenance import scrub_text
+from beyondkernels.runs.spec import RunSpec
+from beyondkernels.runs.store import Store
+
+Tell = Callable[[Event], None]
+
+_PROGRESS_SECONDS = 0.2
+_MESSAGE_LENGTH = 300
+
+
+def work(specs: Sequence[RunSpec], store: Store, provenance: dict[str, Any], tell: Tell) -> None:
+    """Perform a chunk and store each of its runs.
+
+    A run that is stored already is not done again. If the chunk raises an exception its members are done one by one:
+    the one that raises again has crashed, the others lose nothing. A :class:`StoreError` ends the work.
+
+    Arguments:
+        specs: the runs of the chunk.
+        store: where they go.
+        provenance: kept with each run, with its seconds filled in.
+        tell: told the progress, and the end of each run.
+    """
+    missing = []
+    for spec in specs:
+        status = _stored_status(store, spec.key)
+        if status is None:
+            missing.append(spec)
+        else:
+            tell(Event("run", spec.key, status, fraction=1.0, message="stored already"))
+    if missing:
+        _attempt(missing, store, provenance, tell)
+
+
+def _attempt(specs: Sequence[RunSpec], store: Store, provenance: dict[str, Any], tell: Tell) -> None:
+    start = time.perf_counter()
+    try:
+        outcomes = perform(specs, _throttled(tell, tuple(spec.key for spec in specs)))
+    except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
+        if len(specs) == 1:
+            tell(_crashed(specs[0].key, error, time.perf_counter() - start))
+        else:
+            for spec in specs:
+                _attempt([spec], store, provenance, tell)
+        return
+    seconds = (time.perf_counter() - start) / len(specs)
+    for spec, outcome in zip(specs, outcomes, strict=True):
+        try:
+            store.write(spec.key, describe(spec), outcome, {**provenance, "seconds": seconds})
+        except StoreError:
+            raise
+        except Exception as error:  # an outcome that cannot be stored
+            tell(_crashed(spec.key, error, seconds))
+        else:
+            tell(Event("run", spec.key, outcome.status, fraction=1.0, seconds=seconds))
+
+
+def one_sentence(error: BaseException) -> str:
+    """An exception as one short line without absolute paths."""
+    text = " ".join(str(error).split())
+    sentence = scrub_text(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+    return sentence if len(sentence) <= _MESSAGE_LENGTH else f"{sentence[:_MESSAGE_LENGTH]}…"
+
+
+def _crashed(key: str, error: BaseException, seconds: float) -> Event:
+    return Event("run", key, "crashed", fraction=1.0, seconds=seconds, message=one_sentence(error))
+
+
+def _stored_status(store: Store, key: str) -> Status | None:
+    if not store.has(key):
+        return None
+    try:
+        return store.read(key).outcome.status
+    except MissingRunError:  # it was damaged and is out of the way now
+        return None
+
+
+def _throttled(tell: Tell, keys: tuple[str, ...]) -> Progress:
+    last = -math.inf
+
+    def progress(fraction: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _PROGRESS_SECONDS:
+            last = now
+            known = fraction if math.isfinite(fraction) else 0.0
+            tell(Event("progress", fraction=float(min(max(known, 0.0), 1.0)), chunk=keys))
+
+    return progress

@@ -1,0 +1,41 @@
+"""A theorem's hypotheses, checked with numbers: reported, never enforced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One hypothesis of a theorem and how a case stands to it.
+
+    Arguments:
+        text: what the theorem asks.
+        measured: the number on the left.
+        bound: the number on the right, with the theorem's hidden constant as given.
+        at_least: whether ``measured`` must reach ``bound`` (otherwise it must not exceed it).
+
+    >>> print(Hypothesis("m ≥ D", measured=300, bound=100))
+    holds by a factor 3: m ≥ D (300 against 100)
+    """
+
+    text: str
+    measured: float
+    bound: float
+    at_least: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds."""
+        return self.measured >= self.bound if self.at_least else self.measured <= self.bound
+
+    @property
+    def factor(self) -> float:
+        """By how much: above one it holds, below one it misses."""
+        top, bottom = (self.measured, self.bound) if self.at_least else (self.bound, self.measured)
+        return top / bottom if bottom else float("inf")
+
+    def __str__(self) -> str:
+        factor = self.factor
+        verdict = f"holds by a factor {factor:.3g}" if self.holds else f"misses by a factor {1 / factor:.3g}"
+        return f"{verdict}: {self.text} ({self.measured:.4g} against {self.bound:.4g})"
