@@ -74,9 +74,9 @@ def test_drawing_twice_gives_the_same(dictionary):
 def test_out_of_reach():
     with pytest.raises(InputError, match=r"mu must be larger for 16 patterns in dimension 10: .* reached 0\.7\d*, got"):
         bp.Incoherent(0.635).draw(10, 16, Stream(0))
-    with pytest.raises(InputError, match="at least 0.6325 .*for 16 patterns in dimension 10, got 0.5"):
+    with pytest.raises(InputError, match=r"at least 0.6325 .*for 16 patterns in dimension 10, got 0.5"):
         bp.Incoherent(0.5).check(10, 16)
     with pytest.raises(InputError, match="mu must be positive, got 0"):
         bp.Incoherent(0)
-    with pytest.raises(InputError, match="patterns must not exceed dim .*got 5 patterns in dimension 4"):
+    with pytest.raises(InputError, match=r"patterns must not exceed dim .*got 5 patterns in dimension 4"):
         bp.Orthonormal().draw(4, 5, Stream(0))

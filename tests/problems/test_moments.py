@@ -1,14 +1,15 @@
 """Exact moments against sums over all of {0, 1}^D."""
 
+import dataclasses
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import beyondkernels.problems as bp
 from beyondkernels.problems import counting
-
-torch = pytest.importorskip("torch")
 
 SMALL = {
     "parity mixture": bp.DictionaryParity(8, 7, 3),
@@ -100,8 +101,6 @@ def test_short_formula_of_the_variance_needs_orthonormal_columns_or_uncorrelated
 @small
 def test_hidden_distribution_alone(problem, enumerated):
     """The moments a distribution gives by itself, before any class ratio."""
-    import dataclasses
-
     natural = dataclasses.replace(problem, negative_ratio=None)
     phi, p, _ = enumerated(natural)
     hidden, D, A = problem.hidden, problem.patterns, problem.relevant_set

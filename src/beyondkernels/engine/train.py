@@ -15,18 +15,21 @@ StepHook = Callable[[Member], None]
 """Called after every step at which a member asked to be looked at."""
 
 
-def train(members: Sequence[Member], stops: Sequence[frozenset[int]], hook: StepHook) -> None:
-    """Train members to their end.
+def train(members: Sequence[Member], stops: Sequence[frozenset[int]], hook: StepHook, until: int | None = None) -> None:
+    """Train members to their end, or to a step.
 
     Arguments:
         members: started members.
         stops: for each member the steps after which ``hook`` looks at it.
         hook: called with the member at these steps; it must not change the member.
+        until: the step to stop at; None goes on to the end.
 
     A member whose loss stops being finite is marked as diverged and frozen; the others go on. Every member gives
     bitwise the same numbers alone and in any company.
     """
-    while active := [i for i, member in enumerate(members) if member.active]:
+    if until is not None:
+        stops = [each | {until} for each in stops]
+    while active := [i for i, member in enumerate(members) if member.active and member.step != until]:
         groups: dict[object, list[int]] = {}
         for i in active:
             groups.setdefault(members[i].group(), []).append(i)

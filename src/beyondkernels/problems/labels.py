@@ -89,7 +89,7 @@ class Interval(LabelSet):
     def __post_init__(self) -> None:
         require(self.low <= self.high, f"low must not exceed high, got low {self.low} and high {self.high}")
 
-    def members(self, relevant: int) -> tuple[int, ...]:  # noqa: ARG002
+    def members(self, relevant: int) -> tuple[int, ...]:
         """Counts from low to high."""
         return tuple(range(self.low, self.high + 1))
 
@@ -113,6 +113,6 @@ class Counts(LabelSet):
         # Equal sets must have equal descriptions.
         object.__setattr__(self, "values", tuple(sorted({int(value) for value in self.values})))
 
-    def members(self, relevant: int) -> tuple[int, ...]:  # noqa: ARG002
+    def members(self, relevant: int) -> tuple[int, ...]:
         """The given counts."""
         return self.values

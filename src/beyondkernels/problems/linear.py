@@ -42,7 +42,7 @@ def best_count_threshold(distribution: torch.Tensor, signs: torch.Tensor, noise_
     negative = float(distribution[signs < 0].sum())
     if noise_std == 0:
         up = negative + torch.cat([g.flip(0).cumsum(0), torch.zeros(1, dtype=torch.float64)])
-        return max(float(up.max()), 1 - float(up.min()))
+        return min(1.0, max(float(up.max()), 1 - float(up.min())))  # sums of float64 may end just above one
     counts, gains = torch.arange(len(g), dtype=torch.float64).numpy(), g.numpy()
 
     def accuracy(theta: float) -> float:
@@ -60,7 +60,7 @@ def best_count_threshold(distribution: torch.Tensor, signs: torch.Tensor, noise_
             lambda t, s=sign: -s * accuracy(t), bounds=(theta - unit, theta + unit), method="bounded"
         )
         found.append(max(sign * accuracy(theta), sign * accuracy(float(near.x))))
-    return max(found[0], 1 + found[1])
+    return min(1.0, max(found[0], 1 + found[1]))
 
 
 def parity_accuracy(relevant: int, uniform: float = 1.0) -> float:
@@ -109,7 +109,7 @@ def best_linear_threshold(probabilities: torch.Tensor, signs: torch.Tensor, symm
     possible = sums[scores[:, 1:] != scores[:, :-1]]
     negative, total = float(probabilities[signs < 0].sum()), float(gains.sum())
     best = max(0.0, total, total - float(possible.min()), float(possible.max()))
-    return negative + best
+    return min(1.0, negative + best)
 
 
 def corners(bits: int) -> torch.Tensor:

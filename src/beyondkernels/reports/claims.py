@@ -136,7 +136,7 @@ def at_most(
     """The claim that the mean over seeds is no larger than a bound; arguments as for :func:`at_least`.
 
     >>> at_most("kernel", "the tangent kernel does not", [0.86, 0.88], 0.85).reason
-    '0.870 is above 0.850, by 0.020; the interval holds the bound, so other seeds may say otherwise'
+    '0.870 is above 0.850, by 0.020; the interval contains the bound, so other seeds may say otherwise'
     """
     return _one_sided("at most", id, text, values, bound, paper, unit, speaks, silence)
 
@@ -223,7 +223,7 @@ def _measured(
 def _decided(claim: Claim, holds: bool, reason: str, bounds: tuple[float, ...]) -> Claim:
     low, high = claim.low, claim.high
     if low is not None and high is not None and low < high and any(low <= bound <= high for bound in bounds):
-        reason += "; the interval holds the bound, so other seeds may say otherwise"
+        reason += "; the interval contains the bound, so other seeds may say otherwise"
     return Claim(
         claim.id, claim.text, claim.paper, claim.measured, low, high, claim.interval, holds, reason, claim.unit
     )

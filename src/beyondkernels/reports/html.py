@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from beyondkernels.core import PAPERS
-from beyondkernels.reports.claims import Claim
+from beyondkernels.reports.claims import Claim, Verdict
 from beyondkernels.reports.numbers import MISSING, default_decimals, show_exactly, show_number
 from beyondkernels.reports.pages import ExperimentPage
 from beyondkernels.reports.tables import table_view
@@ -66,18 +66,10 @@ def experiment_html(page: ExperimentPage, name: str) -> str:
         folder=name,
         seeds=show_seeds(page.seeds),
         claims=[_claim(claim) for claim in page.claims],
+        intervals=list(dict.fromkeys(claim.interval for claim in page.claims if claim.low is not None)),
         figures=[_figure(figure, name) for figure in page.figures],
         table=table_view(page.rows, page.columns) if page.rows else None,
-        settings=[
-            {
-                "name": s.name,
-                "value": show_exactly(s.value),
-                "origin": s.origin,
-                "badge": _ORIGINS[s.origin],
-                "why": s.why,
-            }
-            for s in page.settings
-        ],
+        settings=[(s.name, show_exactly(s.value), s.origin, _ORIGINS[s.origin], s.why) for s in page.settings],
         provenance=[(key.replace("_", " "), show_exactly(value)) for key, value in page.provenance.items()],
     )
 
@@ -91,7 +83,7 @@ def index_html(pages: Sequence[ExperimentPage], names: Sequence[str]) -> str:
         entry = {"page": page, "name": name, "seeds": show_seeds(page.seeds), "figure": figure}
         groups.setdefault(short if short in PAPERS else "", []).append(entry)
     order = [short for short in (*PAPERS, "") if short in groups]
-    total = {verdict: sum(page.verdicts[verdict] for page in pages) for verdict in _VERDICTS}
+    total = {verdict: sum(page.verdicts[verdict] for page in pages) for verdict in get_args(Verdict)}
     listed = [{"short": short, "paper": PAPERS.get(short), "entries": groups[short]} for short in order]
     return render("index.html", groups=listed, total=total, count=len(pages))
 
@@ -111,7 +103,7 @@ def show_seeds(seeds: Sequence[int]) -> str:
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
-    paper = show_number(claim.paper, claim.unit) if isinstance(claim.paper, int | float) else claim.paper
+    paper = claim.paper if isinstance(claim.paper, str) else show_number(claim.paper, claim.unit)
     interval = ""
     if claim.low is not None and claim.high is not None and claim.measured is not None:
         digits = default_decimals(claim.measured, claim.unit) if 1e-3 <= abs(claim.measured) < 1e7 else None
@@ -122,7 +114,6 @@ def _claim(claim: Claim) -> dict[str, Any]:
         "paper": paper or MISSING,
         "measured": show_number(claim.measured, claim.unit),
         "interval": interval,
-        "kind": claim.interval,
         "reason": claim.reason,
         "verdict": claim.verdict,
         **_VERDICTS[claim.verdict],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,7 @@ class Column:
             return show_exactly(value)
         if not self.format:
             return show_number(float(value))
-        if value != value:
+        if not math.isfinite(value):
             return MISSING
         number = value.item() if hasattr(value, "item") else value
         try:

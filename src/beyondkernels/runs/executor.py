@@ -183,14 +183,13 @@ class _Local:
                 raise {"store": StoreError, "input": InputError}[message["error"]](message["message"])
 
     def _lost(self, worker: WorkerProcess) -> Iterator[Event]:
-        last_lines = worker.last_lines()
-        yield from (Event("log", message=line) for line in last_lines)
+        yield from [Event("log", message=line) for line in worker.last_lines()]
         how = self._let_go(worker)
         task = worker.task
         if not worker.ready:
             self.failed_starts += 1
             if self.failed_starts >= _FAILED_STARTS:
-                raise RuntimeError(f"workers do not start: the last one {how}: {' '.join(last_lines[-1:])}")
+                raise RuntimeError(f"workers do not start: the last one {how}: {worker.last_log}")
             if task is not None:
                 self.tasks.appendleft(task)
         elif task is not None and task.alone:

@@ -41,6 +41,7 @@ class WorkerProcess:
         self.task: Task | None = None
         self.used = False
         self.ready = False
+        self.last_log = ""
         self._rests = {"stdout": b"", "stderr": b""}
         self._process = subprocess.Popen(
             # -P: the parent's module path is told later, the current directory is not on it by itself
@@ -64,7 +65,7 @@ class WorkerProcess:
 
     def give(self, task: Task) -> None:
         """Hand over a task."""
-        self.task, self.used = task, True
+        self.task, self.used = task, False
         self._send({"chunk": list(task.open.items())})
 
     def lines(self, pipe: str) -> list[str] | None:
@@ -79,7 +80,10 @@ class WorkerProcess:
         if pipe == "stderr" and len(rest) > _LOG_LENGTH:  # a learner that prints dots
             whole, rest = [*whole, rest], b""
         self._rests[pipe] = rest
-        return [text for line in whole if (text := line.decode(errors="replace").rstrip())]
+        texts = [text for line in whole if (text := line.decode(errors="replace").rstrip())]
+        if pipe == "stderr" and texts:
+            self.last_log = texts[-1]
+        return texts
 
     def last_lines(self) -> list[str]:
         """Wait a moment for a process that has closed its output to end in its own way; what it said last."""

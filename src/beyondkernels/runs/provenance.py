@@ -17,7 +17,10 @@ from beyondkernels import __version__
 LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 _TELLING = re.compile(r"(?:~[^/\\]*|\.\.)?[/\\].*|[A-Za-z]:[/\\].*", re.DOTALL)  # from the root, home or above
-_PATH_IN_TEXT = re.compile(r"(?<![\w./\\-])(?:~?/|[A-Za-z]:\\)[^\s'\"`,;()]*")
+_PATH_IN_TEXT = re.compile(
+    r"""(?<=')(?:~?/|[A-Za-z]:\\)[^'\n]*(?=')|(?<=")(?:~?/|[A-Za-z]:\\)[^"\n]*(?=")"""  # quoted, maybe with spaces
+    r"""|(?<![\w./\\-])(?:~?/|[A-Za-z]:\\)[^\s'"`,;()]*"""
+)
 
 
 def provenance(command: str | None = None) -> dict[str, Any]:

@@ -22,6 +22,6 @@ class UniformPatterns(HiddenPatterns):
     Reference: Shi, Wei & Liang (features), §3, (A1').
     """
 
-    def products(self, patterns: int, relevant: Sequence[int]) -> tuple[Product, ...]:  # noqa: ARG002
+    def products(self, patterns: int, relevant: Sequence[int]) -> tuple[Product, ...]:
         """One part."""
         return (Product(1.0, torch.full((patterns,), 0.5, dtype=torch.float64)),)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from beyondkernels.core import unknown
-from beyondkernels.reports.figures.style import INK, MUTED
-from beyondkernels.reports.figures.text import shorten
+from beyondkernels.reports.figures.legend import MARGIN
+from beyondkernels.reports.figures.style import INK
+from beyondkernels.reports.figures.text import fit
 from beyondkernels.reports.numbers import power_of_ten
 
 if TYPE_CHECKING:
@@ -64,13 +66,16 @@ def prepare_x(ax: Axes, scale: str, label: str) -> None:
             ax.set_xscale("log")
             ends, extra = (positive, max(high, positive * 1.01)), []
         ax.set_xlim(*ends)
-        ax.xaxis.set_major_locator(FixedLocator([*extra, *steps_ticks(positive, ends[1])]))
+        ticks = [*extra, *steps_ticks(positive, ends[1])]
+        if ends[1] >= 2.5 * ticks[-1]:  # where the axis ends is worth knowing: how long the training was
+            ticks.append(ends[1])
+        ax.xaxis.set_major_locator(FixedLocator(ticks))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_minor_formatter(NullFormatter())
     else:
         unknown("x_scale", scale, ("linear", "log", "steps"))
     ax.xaxis.set_major_formatter(FuncFormatter(tick))
-    ax.set_xlabel(shorten(label, 60), labelpad=5)
+    ax.set_xlabel(fit(label, 240), labelpad=5)
 
 
 def prepare_y(ax: Axes, scale: str, limits: tuple[float, float] | None) -> None:
@@ -96,22 +101,24 @@ def prepare_y(ax: Axes, scale: str, limits: tuple[float, float] | None) -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(tick))
 
 
-def write_y_label(canvas: Canvas, ax: Axes, label: str) -> float:
-    """Move the axis right by what its tick labels need and write its label upright above them.
+def write_y_label(canvas: Canvas, axes: Sequence[Axes], label: str, raised: float = 0.0) -> None:
+    """Move axes that stand beneath each other to where their tick labels fit, and write the label above the first.
 
-    Returns:
-        where the tick labels begin, as a fraction of the figure's width.
+    Upright text above an axis is read without turning one's head.
+
+    Arguments:
+        canvas: the figure they are on.
+        axes: from the top down.
+        label: what is on their vertical axis.
+        raised: by how many inches the label stands higher than usual.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     renderer = FigureCanvasAgg(canvas).get_renderer()
-    edge = 6.0
-    needed = (ax.yaxis.get_tightbbox(renderer) or ax.get_window_extent()).x0
-    box = ax.get_position()
-    shift = (edge - needed) / canvas.bbox.width
-    ax.set_position((box.x0 + shift, box.y0, box.width - shift, box.height))
-    left = edge / canvas.bbox.width
-    top = ax.get_position().y1 + 12 / canvas.bbox.height
-    canvas.text(left, top, shorten(label, 60), color=INK, va="baseline", ha="left")
-    ax.tick_params(axis="y", labelcolor=MUTED)
-    return left
+    starts = [(ax.yaxis.get_tightbbox(renderer) or ax.get_window_extent()).x0 for ax in axes]
+    shift = (MARGIN - min(starts)) / canvas.bbox.width
+    for ax in axes:
+        box = ax.get_position()
+        ax.set_position((box.x0 + shift, box.y0, box.width - shift, box.height))
+    top = axes[0].get_position().y1 + (9 + 72 * raised) / canvas.bbox.height
+    canvas.text(MARGIN / canvas.bbox.width, top, fit(label, 260), color=INK, va="baseline", ha="left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,16 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from beyondkernels.core import require
 from beyondkernels.reports.figures.axes import prepare_x, prepare_y, write_y_label
 from beyondkernels.reports.figures.base import NARROW, WIDE, Figure
-from beyondkernels.reports.figures.style import FAINT, INK, MUTED, SIZE, bare, look
-from beyondkernels.reports.figures.text import shorten, spread, width_of
+from beyondkernels.reports.figures.legend import Entry, draw_legend, legend_height
+from beyondkernels.reports.figures.style import FAINT, MUTED, SIZE, bare, in_points, look
+from beyondkernels.reports.figures.text import fit, shorten, spread, width_of
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-Scale = Literal["linear", "log", "steps"]
-_REFERENCE_DASHES: tuple[Any, ...] = ((0, (6, 3)), (0, (2, 2)), (0, (6, 2, 1, 2)), (0, (1, 3)))
+_DASHES: tuple[Any, ...] = ((0, (6, 3)), (0, (2, 2)), (0, (6, 2, 1, 2)), (0, (1, 3)))
+_WIDEST = 200.0  # points a label may take from the lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +40,18 @@ class Line:
     def __post_init__(self) -> None:
         x, y = self.arrays()
         good = x.ndim == 1 and y.ndim == 2 and y.shape[1] == len(x)
-        require(
-            good, f"y of line {self.label!r} must be (points,) or (seeds, points) for {len(x)} points, got {y.shape}"
-        )
+        shapes = f"got {y.shape} for x of shape {x.shape}"
+        require(good, f"y of line {self.label!r} must be (points,) or (seeds, points), {shapes}")
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """x as (points,) and y as (seeds, points)."""
+        """The axis as (points,) and the values as (seeds, points)."""
         import numpy as np
 
         x, y = np.asarray(self.x, dtype=float), np.asarray(self.y, dtype=float)
         return x, y[None] if y.ndim == 1 else y
 
     def summary(self, band: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """x, the mean over seeds, and the lower and upper edge of the band."""
+        """The axis, the mean over seeds, and the lower and upper edge of the band."""
         import numpy as np
 
         x, y = self.arrays()
@@ -61,6 +62,19 @@ class Line:
             s = y.std(0, ddof=1)
             return x, mean, mean - s, mean + s
         return x, mean, mean, mean
+
+    def end(self) -> tuple[float, float] | None:
+        """The last point whose mean is finite."""
+        import numpy as np
+
+        x, mean, _, _ = self.summary("none")
+        there = np.flatnonzero(np.isfinite(mean))
+        return (float(x[there[-1]]), float(mean[there[-1]])) if len(there) else None
+
+    @property
+    def name(self) -> str:
+        """Its label as it is drawn."""
+        return self.label if self.end() else f"{shorten(self.label, 20)} (not finite)"
 
 
 @dataclass(frozen=True)
@@ -89,7 +103,7 @@ class Curves(Figure):
     lines: Sequence[Line]
     x_label: str = "step"
     y_label: str = ""
-    x_scale: Scale = "linear"
+    x_scale: Literal["linear", "log", "steps"] = "linear"
     y_scale: Literal["linear", "log"] = "linear"
     y_limits: tuple[float, float] | None = None
     band: Literal["range", "deviation", "none"] = "range"
@@ -97,82 +111,70 @@ class Curves(Figure):
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
         """Width and height in inches."""
-        labels = len(self.lines) + len(self.levels)
         if narrow:
-            return NARROW, 3.1 + 0.21 * labels
-        return WIDE, max(3.9, 1.0 + 0.22 * labels)
+            return NARROW, 3.2 + legend_height(self._entries(), NARROW)
+        return WIDE, max(3.9, 1.0 + 0.22 * (len(self.lines) + len(self.levels)))
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
         """Draw lines, bands and levels, then the labels: beside the line ends, or beneath when narrow."""
+        import numpy as np
+
         width, height = self.size(narrow)
-        names = [shorten(thing.label) for thing in (*self.lines, *self.levels)]
-        right = 0.2 if narrow else min(max(map(width_of, names), default=0) / 72 + 0.68, 0.48 * width)
-        bottom = 0.6 + (0.15 + 0.21 * len(names) if narrow else 0)
-        ax = canvas.add_axes((0.6 / width, bottom / height, 1 - (0.6 + right) / width, 1 - (bottom + 0.42) / height))
+        entries = self._entries()
+        names = [fit(entry.label, _WIDEST) for entry in entries]
+        right = 0.2 if narrow else max(map(width_of, names), default=0) / 72 + 0.68
+        bottom = 0.5 + (legend_height(entries, width) if narrow else 0)
+        ax = canvas.add_axes((0.6 / width, bottom / height, 1 - (0.6 + right) / width, 1 - (bottom + 0.34) / height))
         bare(ax)
+        edge = {"markeredgecolor": "white", "markeredgewidth": 0.6}
         for i, line in enumerate(self.lines):
-            x, mean, low, high = line.summary(self.band)
+            x, mean, low, high = (np.where(np.isfinite(part), part, np.nan) for part in line.summary(self.band))
+            if self.x_scale == "log":
+                x[x <= 0] = np.nan
+            if self.y_scale == "log":
+                for part in (mean, low, high):
+                    part[part <= 0] = np.nan
             ax.fill_between(x, low, high, color=look(i)["color"], alpha=0.16, linewidth=0)
-            ax.plot(
-                x,
-                mean,
-                **look(i),
-                markevery=(0.03 + 0.025 * (i % 5), 0.17),
-                markeredgecolor="white",
-                markeredgewidth=0.6,
-            )
+            # marks stand at different places on different lines, so that lines on top of each other stay visible
+            if np.isfinite(x).any() and np.isfinite(mean).any():
+                ax.plot(x, mean, **look(i), **edge, markevery=(0.03 + 0.025 * (i % 5), 0.17))
         for i, level in enumerate(self.levels):
-            ax.axhline(level.value, color=FAINT, linewidth=1.2, linestyle=_REFERENCE_DASHES[i % 4], zorder=1)
+            ax.axhline(level.value, **_level_look(i), zorder=1)
         prepare_x(ax, self.x_scale, self.x_label)
         prepare_y(ax, self.y_scale, self.y_limits)
-        left = write_y_label(canvas, ax, self.y_label)
+        write_y_label(canvas, [ax], self.y_label)
         if narrow:
-            _labels_beneath(canvas, self.lines, self.levels, names, left)
+            draw_legend(canvas, entries)
         else:
-            _labels_beside(ax, self.lines, self.levels, names, self.band)
+            self._labels(canvas, ax, entries, names)
+
+    def _entries(self) -> list[Entry]:
+        lines = [Entry(line.name, (look(i),)) for i, line in enumerate(self.lines)]
+        return lines + [Entry(level.label, (_level_look(i),), MUTED) for i, level in enumerate(self.levels)]
+
+    def _labels(self, canvas: Canvas, ax: Axes, entries: list[Entry], names: list[str]) -> None:
+        """Each name at the height where its line ends, pushed apart, joined to the line's end by a thin leader."""
+        from matplotlib.lines import Line2D
+
+        plain: dict[str, Any] = {"transform": in_points(canvas)}
+        box = ax.get_window_extent()  # in points, as everything here
+        points = []
+        for end in [*(line.end() for line in self.lines), *((None, level.value) for level in self.levels)]:
+            px, py = ax.transData.transform((end[0] or 0.0, end[1])) if end else (box.x1, box.y0)
+            height = float(min(max(py, box.y0), box.y1)) if math.isfinite(py) else box.y0
+            points.append((box.x1 if end and end[0] is None else float(px), height))
+        heights = spread([py for _, py in points], SIZE * 1.42, box.y0 - 4, box.y1 + 4)
+        for i, (entry, (px, py), y) in enumerate(zip(entries, points, heights, strict=True)):
+            style = entry.styles[0]
+            thin = {"color": style["color"], "linewidth": 0.7, **plain}
+            if i >= len(self.lines) or self.lines[i].end():
+                if px < box.x1 - 8:  # the line ends early: a dotted way to the edge
+                    canvas.add_artist(Line2D([px + 4, box.x1], [py, py], linestyle=":", **thin))
+                canvas.add_artist(Line2D([box.x1 + 2, box.x1 + 15], [py, y], **thin))
+            sample = {**style, "linewidth": 1.6, "markevery": [1]}
+            canvas.add_artist(Line2D([box.x1 + 15, box.x1 + 25, box.x1 + 35], [y] * 3, **sample, **plain))
+            canvas.text(box.x1 + 40, y, names[i], color=entry.colour, va="center_baseline", **plain)
 
 
-def _labels_beside(ax: Axes, lines: Sequence[Line], levels: Sequence[Level], names: list[str], band: str) -> None:
-    """Each name at the height where its line ends, pushed apart, joined to the line's end by a thin leader."""
-    import numpy as np
-    from matplotlib.transforms import IdentityTransform
-
-    box = ax.get_window_extent()
-    ends = []
-    for line in lines:
-        x, mean, _, _ = line.summary(band)
-        there = np.flatnonzero(np.isfinite(mean))
-        ends.append((x[there[-1]], mean[there[-1]]) if len(there) else None)
-    points = [ax.transData.transform(end) if end else (box.x1, box.y0) for end in ends]
-    points += [(box.x1, ax.transData.transform((0, level.value))[1]) for level in levels]
-    points = [(float(px), float(min(max(py, box.y0), box.y1))) for px, py in points]
-    heights = spread([py for _, py in points], SIZE * 1.42, box.y0 - 4, box.y1 + 4)
-    plain: dict[str, Any] = {"transform": IdentityTransform(), "clip_on": False}
-    for i, ((px, py), y) in enumerate(zip(points, heights, strict=True)):
-        is_line = i < len(lines)
-        style = look(i) if is_line else {"color": FAINT, "linestyle": _REFERENCE_DASHES[(i - len(lines)) % 4]}
-        if not is_line or ends[i]:
-            ax.plot([max(px + 3, box.x1 + 1), box.x1 + 15], [py, y], color=style["color"], linewidth=0.7, **plain)
-        ax.plot([box.x1 + 15, box.x1 + 25, box.x1 + 35], [y] * 3, **style, markevery=[1], linewidth=1.6, **plain)
-        name = names[i] if not is_line or ends[i] else f"{names[i]} (no finite value)"
-        ax.text(box.x1 + 40, y, name, color=INK if is_line else MUTED, va="center_baseline", **plain)
-
-
-def _labels_beneath(
-    canvas: Canvas, lines: Sequence[Line], levels: Sequence[Level], names: list[str], left: float
-) -> None:
-    """The names as a list under the axis, where there is no room beside it."""
-    from matplotlib.lines import Line2D
-
-    styles = [look(i) for i in range(len(lines))]
-    styles += [{"color": FAINT, "linestyle": _REFERENCE_DASHES[i % 4]} for i in range(len(levels))]
-    handles = [Line2D([], [], **style, label=name) for style, name in zip(styles, names, strict=True)]
-    canvas.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(left, 0),
-        borderaxespad=0.2,
-        labelspacing=0.28,
-        handlelength=2.6,
-        borderpad=0.2,
-    )
+def _level_look(index: int) -> dict[str, Any]:
+    return {"color": FAINT, "linestyle": _DASHES[index % len(_DASHES)], "linewidth": 1.2}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core import require
 from beyondkernels.reports.figures.base import NARROW, WIDE, Figure
-from beyondkernels.reports.figures.style import COLOURS, FAINT, INK, MARKERS, MUTED, SMALL
-from beyondkernels.reports.figures.text import clean, fold, shorten
+from beyondkernels.reports.figures.legend import Entry, draw_legend, legend_height
+from beyondkernels.reports.figures.style import COLOURS, INK, MUTED, SMALL
+from beyondkernels.reports.figures.text import fit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _STAR_COLOURS = (COLOURS[1], COLOURS[0], COLOURS[2], COLOURS[3])
 _DOTS = ("o", "s", "^", "D")
+_OTHERS = "#8b949e"
+_GAP, _ABOVE = 0.15, 0.34
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +63,7 @@ class Directions(Figure):
     panels: Sequence[Panel]
     star_labels: Sequence[str]
     near: Any = ()
-    near_label: str = "neurons nearest to it"
+    near_label: str = "nearest neurons"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,40 +79,34 @@ class Directions(Figure):
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
         """Width and height in inches."""
-        legend = 0.28 * (2 * len(self.star_labels) + 1 if narrow else 2) + 0.1
-        rows, columns = self._grid(narrow)
-        width = NARROW if narrow else WIDE
-        side = min((width - 0.15 * (columns - 1) - 0.1) / columns, 3.6)
-        return width, rows * (side + self._above + self._beneath) + legend + 0.05
-
-    @property
-    def _above(self) -> float:
-        return 0.34
+        width, side, rows, _ = self._layout(narrow)
+        return width, rows * (side + _ABOVE + self._beneath) + legend_height(self._entries(), width) + 0.08
 
     @property
     def _beneath(self) -> float:
         return 0.32 if any(panel.note for panel in self.panels) else 0.08
 
-    def _grid(self, narrow: bool) -> tuple[int, int]:
-        columns = 1 if narrow else min(len(self.panels), 3)
-        return -(-len(self.panels) // columns), columns
+    def _layout(self, narrow: bool) -> tuple[float, float, int, int]:
+        """The figure's width, a panel's side, rows and columns of panels."""
+        width, columns = (NARROW, 1) if narrow else (WIDE, 2 if len(self.panels) == 4 else min(len(self.panels), 3))
+        side = min((width - _GAP * (columns - 1) - 0.17) / columns, 3.6)
+        return width, side, -(-len(self.panels) // columns), columns
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
         """Draw the panels on one scale, so that distances can be compared, and one legend for all."""
         import numpy as np
 
-        width, height = self.size(narrow)
-        rows, columns = self._grid(narrow)
-        side = min((width - 0.15 * (columns - 1) - 0.1) / columns, 3.6)
+        width, side, _, columns = self._layout(narrow)
+        height = self.size(narrow)[1]
         everything = np.concatenate([part for panel in self.panels for part in panel.arrays()])
         finite = everything[np.isfinite(everything).all(1)]
         low, high = (finite.min(0), finite.max(0)) if len(finite) else (-np.ones(2), np.ones(2))
         middle, half = (low + high) / 2, 0.56 * max(float((high - low).max()), 1e-12)
-        start = (width - columns * side - (columns - 1) * 0.15) / 2
+        start = (width - columns * side - (columns - 1) * _GAP) / 2
         for i, panel in enumerate(self.panels):
             row, column = divmod(i, columns)
-            left = start + column * (side + 0.15)
-            bottom = height - (row + 1) * (side + self._above) - row * self._beneath
+            left = start + column * (side + _GAP)
+            bottom = height - (row + 1) * (side + _ABOVE) - row * self._beneath
             ax = canvas.add_axes((left / width, bottom / height, side / width, side / height))
             ax.set_xlim(middle[0] - half, middle[0] + half)
             ax.set_ylim(middle[1] - half, middle[1] + half)
@@ -117,10 +114,10 @@ class Directions(Figure):
             ax.set_yticks([])
             for spine in ax.spines.values():
                 spine.set_edgecolor("#d5dae0")
-            ax.set_title(fold(shorten(panel.title, 40), side * 72), color=INK, pad=6)
-            ax.set_xlabel(shorten(panel.note, 44), color=MUTED, fontsize=SMALL, labelpad=4)
+            ax.set_title(fit(panel.title, side * 72), color=INK, pad=6)
+            ax.set_xlabel(fit(panel.note, side * 72, SMALL), color=MUTED, fontsize=SMALL, labelpad=4)
             self._points(ax, panel)
-        self._legend(canvas, narrow)
+        draw_legend(canvas, self._entries())
 
     def _points(self, ax: Axes, panel: Panel) -> None:
         import numpy as np
@@ -128,41 +125,24 @@ class Directions(Figure):
         points, stars = panel.arrays()
         near = np.asarray(self.near, dtype=int) if len(self.near) else np.full(len(points), -1)
         rest = points[near < 0]
-        ax.scatter(rest[:, 0], rest[:, 1], s=9, color="#8b949e", alpha=0.45, linewidths=0)
-        for star, colour, dot in zip(range(len(stars)), _STAR_COLOURS, _DOTS, strict=False):
+        ax.scatter(rest[:, 0], rest[:, 1], s=9, color=_OTHERS, alpha=0.45, linewidths=0)
+        edge: dict[str, Any] = {"alpha": 0.85, "linewidths": 0.4, "edgecolors": "white"}
+        for star in range(len(stars)):
             own = points[near == star]
-            ax.scatter(
-                own[:, 0], own[:, 1], s=18, color=colour, marker=dot, alpha=0.85, linewidths=0.4, edgecolors="white"
-            )
+            ax.scatter(own[:, 0], own[:, 1], s=18, color=_STAR_COLOURS[star], marker=_DOTS[star], **edge)
         for (x, y), colour in zip(stars, _STAR_COLOURS, strict=False):
             ax.scatter([x], [y], s=230, marker="*", color=colour, edgecolors=INK, linewidths=0.9, zorder=5)
 
-    def _legend(self, canvas: Canvas, narrow: bool) -> None:
-        from matplotlib.lines import Line2D
-
-        def entry(label: str, **style: Any) -> Line2D:
-            return Line2D([], [], linestyle="none", label=shorten(label, 44), **style)
-
-        stars, dots = [], []
+    def _entries(self) -> list[Entry]:
         near = [int(index) for index in self.near]
-        for i, (label, colour, dot) in enumerate(zip(self.star_labels, _STAR_COLOURS, _DOTS, strict=False)):
-            stars.append(
-                entry(label, marker="*", markersize=13, color=colour, markeredgecolor=INK, markeredgewidth=0.8)
-            )
+        entries = []
+        for i, label in enumerate(self.star_labels):
+            mark: dict[str, Any] = {"color": _STAR_COLOURS[i], "linestyle": "none"}
+            star = {**mark, "marker": "*", "markersize": 12, "markeredgecolor": INK, "markeredgewidth": 0.8}
             if near:
-                dots.append(entry(f"{self.near_label} ({near.count(i)})", marker=dot, markersize=5, color=colour))
-        dots = dots or []
-        if narrow:
-            handles = [handle for pair in zip(stars, dots, strict=False) for handle in pair] if dots else stars
-        else:  # filled by columns: a star above its own points
-            handles = [handle for pair in zip(stars, dots, strict=True) for handle in pair] if dots else stars
-        handles.append(entry("other neurons" if dots else "neurons", marker="o", markersize=4, color="#8b949e"))
-        canvas.legend(
-            handles=handles,
-            loc="lower left" if narrow else "lower center",
-            ncols=1 if narrow else len(self.star_labels) + 1,
-            borderaxespad=0.1,
-            handletextpad=0.4,
-            columnspacing=2.4,
-            labelspacing=0.45,
-        )
+                dot = {**mark, "marker": _DOTS[i], "markersize": 5}
+                entries.append(Entry(f"{label} and its {near.count(i)} {self.near_label}", (star, dot)))
+            else:
+                entries.append(Entry(label, (star,)))
+        other = {"color": _OTHERS, "marker": "o", "markersize": 4, "linestyle": "none"}
+        return [*entries, Entry("other neurons" if near else "neurons", (other,), MUTED)]

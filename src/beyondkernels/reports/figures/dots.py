@@ -5,17 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from beyondkernels.core import require
 from beyondkernels.reports.figures.axes import tick
 from beyondkernels.reports.figures.base import NARROW, WIDE, Figure
-from beyondkernels.reports.figures.style import COLOURS, FAINT, INK, MUTED, SMALL, bare
-from beyondkernels.reports.figures.text import fold, shorten, width_of
+from beyondkernels.reports.figures.legend import Entry, draw_legend, legend_height
+from beyondkernels.reports.figures.style import COLOURS, FAINT, INK, SIZE, bare
+from beyondkernels.reports.figures.text import fit, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
+
+_ROW, _AROUND = 0.27, 0.8
+_PUBLISHED: dict[str, Any] = {
+    "marker": "D",
+    "markerfacecolor": "none",
+    "markeredgecolor": COLOURS[1],
+    "markeredgewidth": 1.5,
+}
+_CHANCE: dict[str, Any] = {"color": FAINT, "linewidth": 1.2, "linestyle": (0, (2, 2))}
 
 
 @dataclass(frozen=True)
@@ -69,28 +79,27 @@ class Dots(Figure):
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
         """Width and height in inches."""
-        rows = 0.27 * len(self.methods)
-        panels = len(self.quantities) if narrow else 1
-        return (NARROW if narrow else WIDE), panels * (rows + 0.78) + (0.62 if narrow else 0.4)
+        width, panels = (NARROW, len(self.quantities)) if narrow else (WIDE, 1)
+        return width, panels * (_ROW * len(self.methods) + _AROUND) + legend_height(self._entries(), width)
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
         """Draw the panels side by side, or beneath each other when narrow."""
         width, height = self.size(narrow)
-        names = [shorten(method, 30) for method in self.methods]
-        left = min(max(map(width_of, names)) / 72 + 0.2, 0.45 * width)
+        names = [fit(method, 0.42 * width * 72) for method in self.methods]
+        left = max(map(width_of, names)) / 72 + 0.2
         n, gap = len(self.quantities), 0.35
-        rows = 0.27 * len(names)
+        rows = _ROW * len(names)
         for i, quantity in enumerate(self.quantities):
             if narrow:
-                x, wide, bottom = left, width - left - 0.2, height - 0.42 - rows - i * (rows + 0.78)
+                x, wide, bottom = left, width - left - 0.2, height - 0.4 - rows - i * (rows + _AROUND)
             else:
                 wide = (width - left - 0.2 - (n - 1) * gap) / n
-                x, bottom = left + i * (wide + gap), height - 0.42 - rows
+                x, bottom = left + i * (wide + gap), height - 0.4 - rows
             ax = canvas.add_axes((x / width, bottom / height, wide / width, rows / height))
             self._panel(ax, quantity, names if narrow or i == 0 else None)
-            title = fold(shorten(quantity.label, 44), wide * 72)
+            title = fit(quantity.label, 0.88 * wide * 72)  # bold letters are wider
             ax.text(0, 1 + 9 / (rows * 72), title, transform=ax.transAxes, color=INK, va="baseline", weight="bold")
-        self._legend(canvas, left / width, narrow)
+        draw_legend(canvas, self._entries())
 
     def _panel(self, ax: Axes, quantity: Quantity, names: list[str] | None) -> None:
         from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -99,17 +108,16 @@ class Dots(Figure):
         n = len(self.methods)
         ax.set_ylim(n - 0.5, -0.5)
         ax.set_yticks(range(n), names if names is not None else [""] * n)
-        ax.tick_params(axis="y", labelcolor=INK, labelsize=SMALL if max(map(len, names or [""])) > 26 else None, pad=6)
+        ax.tick_params(axis="y", labelcolor=INK, labelsize=SIZE, pad=6)
         if quantity.chance is not None:
-            ax.axvline(quantity.chance, color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), zorder=1)
+            ax.axvline(quantity.chance, **_CHANCE, zorder=1)
         for y, dot in enumerate(quantity.dots):
-            if dot.low is not None and dot.high is not None and math.isfinite(dot.low) and math.isfinite(dot.high):
+            if _there(dot.low) and _there(dot.high):
                 ax.plot([dot.low, dot.high], [y, y], color=COLOURS[0], linewidth=2.6, alpha=0.55, solid_capstyle="butt")
-            if dot.measured is not None and math.isfinite(dot.measured):
+            if _there(dot.measured):
                 ax.plot([dot.measured], [y], "o", color=COLOURS[0], markersize=6, zorder=3, clip_on=False)
-            if dot.published is not None and math.isfinite(dot.published):
-                style = {"markerfacecolor": "none", "markeredgecolor": COLOURS[1], "markeredgewidth": 1.5}
-                ax.plot([dot.published], [y], "D", markersize=8.5, zorder=4, clip_on=False, **style)
+            if _there(dot.published):
+                ax.plot([dot.published], [y], **_PUBLISHED, linestyle="none", markersize=8.5, zorder=4, clip_on=False)
         if quantity.limits is not None:
             ax.set_xlim(*quantity.limits)
         else:
@@ -117,24 +125,15 @@ class Dots(Figure):
         ax.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
         ax.xaxis.set_major_formatter(FuncFormatter(tick))
 
-    def _legend(self, canvas: Canvas, left: float, narrow: bool) -> None:
-        from matplotlib.lines import Line2D
-
-        edge = {"markerfacecolor": "none", "markeredgecolor": COLOURS[1], "markeredgewidth": 1.5}
-        bar = shorten(f"measured, {self.interval}" if self.interval else "measured", 44)
-        handles = [
-            Line2D([], [], marker="o", markersize=6, color=COLOURS[0], linewidth=2.6, label=bar),
-            Line2D([], [], marker="D", markersize=8, linestyle="none", **edge, label="published"),
-        ]
+    def _entries(self) -> list[Entry]:
+        measured = {"color": COLOURS[0], "marker": "o", "markersize": 6, "linewidth": 2.6}
+        entries = [Entry(f"measured, {self.interval}" if self.interval else "measured", (measured,))]
+        if any(_there(dot.published) for quantity in self.quantities for dot in quantity.dots):
+            entries.append(Entry("published", ({**_PUBLISHED, "linestyle": "none", "markersize": 8},)))
         if any(quantity.chance is not None for quantity in self.quantities):
-            handles.append(Line2D([], [], color=FAINT, linestyle=(0, (2, 2)), linewidth=1.2, label="chance"))
-        canvas.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(0 if narrow else left, 0),
-            ncols=1 if narrow else 3,
-            borderaxespad=0.1,
-            columnspacing=2.2,
-            labelspacing=0.3,
-            labelcolor=MUTED,
-        )
+            entries.append(Entry("chance", (_CHANCE,)))
+        return entries
+
+
+def _there(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from beyondkernels.core import require, require_positive
 from beyondkernels.reports.figures.axes import prepare_y, tick, write_y_label
 from beyondkernels.reports.figures.base import NARROW, WIDE, Figure
-from beyondkernels.reports.figures.style import INK, MUTED, SMALL, bare, look
-from beyondkernels.reports.figures.text import shorten
+from beyondkernels.reports.figures.legend import Entry, draw_legend, legend_height
+from beyondkernels.reports.figures.style import INK, bare, look
+from beyondkernels.reports.figures.text import fit, width_of
 from beyondkernels.reports.numbers import show_number
 
 if TYPE_CHECKING:
@@ -42,11 +43,11 @@ class Histogram(Figure):
         distributions: what to show, in order of time.
         x_label: what the values are.
         y_label: what is counted.
-        limits: the ends of the horizontal axis; from the data unless given.
+        limits: the ends of the horizontal axis; from the data unless given. Values beyond count in the last bin.
         bins: how many bins.
         layout: ``panels`` beneath each other on one axis, or ``overlaid``.
         y_scale: ``linear``, or ``log`` where a few values matter among many.
-        mark_largest: whether the largest value is marked in each panel.
+        mark_largest: whether the largest value is marked.
     """
 
     distributions: Sequence[Distribution]
@@ -70,108 +71,93 @@ class Histogram(Figure):
         import numpy as np
 
         values = [distribution.finite() for distribution in self.distributions]
-        filled = [v for v in values if len(v)]
-        limits = self.limits
-        if limits is None:
-            limits = (
-                (min(float(v.min()) for v in filled), max(float(v.max()) for v in filled)) if filled else (0.0, 1.0)
-            )
-            limits = limits if limits[0] < limits[1] else (limits[0] - 0.5, limits[1] + 0.5)
-        edges = np.linspace(*limits, self.bins + 1)
-        counts = [np.histogram(np.clip(v, *limits), edges)[0] for v in values]
+        together = np.concatenate(values)
+        low, high = self.limits or ((together.min(), together.max()) if len(together) else (0.0, 1.0))
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = np.linspace(low, high, self.bins + 1)
+        counts = [np.histogram(np.clip(v, low, high), edges)[0] for v in values]
         return edges, [count / max(len(v), 1) for count, v in zip(counts, values, strict=True)]
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
         """Width and height in inches."""
-        n = len(self.distributions)
-        height = 1.15 * n + 0.9 if self.layout == "panels" else 3.2 + (0.24 * n if narrow else 0.3)
-        return (NARROW if narrow else WIDE), height
+        width = NARROW if narrow else WIDE
+        if self.layout == "panels":
+            return width, 1.2 * len(self.distributions) + 0.68 + self._extra(width)
+        return width, 3.2 + legend_height(self._entries(), width)
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
-        """Draw the panels beneath each other on one axis, or all steps in one."""
+        """Draw the panels beneath each other on one axis, or all distributions in one."""
+        width, height = self.size(narrow)
         edges, shares = self.shares()
-        if self.layout == "panels":
-            self._panels(canvas, edges, shares)
-        else:
-            self._overlaid(canvas, edges, shares, narrow)
-
-    def _panels(self, canvas: Canvas, edges: np.ndarray, shares: list[np.ndarray]) -> None:
-        width, height = canvas.get_size_inches()
-        n = len(shares)
-        bottom, top = 0.55, 0.35
-        each = (height - bottom - top) / n
+        overlaid = self.layout == "overlaid"
+        n = 1 if overlaid else len(shares)
+        bottom = 0.5 + (legend_height(self._entries(), width) if overlaid else 0)
+        above, each = 0.33, (height - bottom - self._extra(width)) / n
         axes = []
+        for i in range(n):
+            y = bottom + (n - 1 - i) * each + (0.0 if i == n - 1 else 0.05)
+            top = bottom + (n - i) * each - above
+            axes.append(canvas.add_axes((0.6 / width, y / height, 1 - 0.8 / width, (top - y) / height)))
+        positive = [share for share in map(float, (s for share in shares for s in share)) if share > 0]
+        most, least = max(positive, default=1.0), min(positive, default=0.1)
+        limits = (least / 2, most * 1.5) if self.y_scale == "log" else (0.0, most * 1.06)
         for i, (distribution, share) in enumerate(zip(self.distributions, shares, strict=True)):
-            y = height - top - (i + 1) * each
-            ax = canvas.add_axes((0.6 / width, y / height, 1 - 0.75 / width, (each - 0.17) / height))
-            axes.append(ax)
-            bare(ax)
-            ax.stairs(share, edges, fill=True, color=look(0)["color"], alpha=0.28)
-            ax.stairs(share, edges, color=look(0)["color"], linewidth=1.3)
-            name = shorten(distribution.label, 40)
-            ax.text(0.5, 0.97, name, transform=ax.transAxes, ha="center", va="top", color=INK, weight="bold")
-            self._mark(ax, distribution)
-        most = max(float(share.max()) for share in shares) or 1.0
-        least = min([float(share[share > 0].min()) for share in shares if share.any()], default=0.1)
+            ax = axes[0 if overlaid else i]
+            self._steps(ax, edges, share, limits[0] / 10 if self.y_scale == "log" else 0.0, i if overlaid else 0)
+            self._mark(ax, distribution, i if overlaid else 1)
+            if not overlaid:
+                place = {"transform": ax.transAxes, "ha": "right", "va": "baseline", "color": INK}
+                ax.text(1, 1 + 9 / (72 * (each - above)), self._name(distribution), **place)
         for ax in axes:
-            prepare_y(ax, self.y_scale, (least / 2, most * 3) if self.y_scale == "log" else (0.0, most * 1.15))
-            if self.y_scale == "linear":
-                ax.yaxis.get_major_locator().set_params(nbins=3)
-            self._x_axis(ax, edges)
-        for ax in axes[:-1]:
-            ax.tick_params(labelbottom=False)
-        axes[-1].set_xlabel(shorten(self.x_label, 60), labelpad=5)
-        left = min(ax.get_position().x0 for ax in axes)
-        for i, ax in enumerate(axes):
-            write_y_label(canvas, ax, self.y_label if i == 0 else "")
-        left = max(ax.get_position().x0 for ax in axes)
-        for ax in axes:
-            box = ax.get_position()
-            ax.set_position((left, box.y0, box.x1 - left, box.height))
+            self._finish(ax, edges, limits, few=not overlaid, last=ax is axes[-1])
+        write_y_label(canvas, axes, self.y_label, raised=self._extra(width))
+        if overlaid:
+            draw_legend(canvas, self._entries())
 
-    def _overlaid(self, canvas: Canvas, edges: np.ndarray, shares: list[np.ndarray], narrow: bool) -> None:
-        width, height = canvas.get_size_inches()
-        legend = 0.24 * len(shares) if narrow else 0.3
-        bottom = 0.6 + legend
-        ax = canvas.add_axes((0.6 / width, bottom / height, 1 - 0.75 / width, 1 - (bottom + 0.42) / height))
+    def _extra(self, width: float) -> float:
+        """Inches for a line of its own when the axis label and the first panel's name do not fit on one line."""
+        if self.layout == "overlaid":
+            return 0.0
+        first = width_of(self._name(self.distributions[0]))
+        return 0.0 if width_of(fit(self.y_label, 260)) + first + 36 < width * 72 else 0.24
+
+    def _name(self, distribution: Distribution) -> str:
+        values = distribution.finite()
+        largest = f"largest {show_number(float(values.max()))}" if self.mark_largest and len(values) else ""
+        return ", ".join(part for part in (fit(distribution.label, 150), largest) if part)
+
+    def _entries(self) -> list[Entry]:
+        styles = [{**look(i), "marker": "v"} for i in range(len(self.distributions))]
+        if not self.mark_largest:
+            styles = [{**style, "marker": None} for style in styles]
+        return [Entry(self._name(d), (style,)) for d, style in zip(self.distributions, styles, strict=True)]
+
+    def _steps(self, ax: Axes, edges: np.ndarray, share: np.ndarray, floor: float, index: int) -> None:
+        import numpy as np
+
         bare(ax)
-        for i, (distribution, share) in enumerate(zip(self.distributions, shares, strict=True)):
-            style = look(i)
-            ax.stairs(share, edges, fill=True, color=style["color"], alpha=0.12)
-            label = shorten(distribution.label, 40 if narrow else 26)
-            ax.stairs(share, edges, color=style["color"], linestyle=style["linestyle"], linewidth=1.7, label=label)
-        most = max(float(share.max()) for share in shares) or 1.0
-        least = min([float(share[share > 0].min()) for share in shares if share.any()], default=0.1)
-        prepare_y(ax, self.y_scale, (least / 2, most * 2) if self.y_scale == "log" else (0.0, most * 1.08))
-        self._x_axis(ax, edges)
-        ax.set_xlabel(shorten(self.x_label, 60), labelpad=5)
-        left = write_y_label(canvas, ax, self.y_label)
-        canvas.legend(
-            loc="lower left",
-            bbox_to_anchor=(left, 0),
-            ncols=1 if narrow else min(len(shares), 4),
-            borderaxespad=0.2,
-            handlelength=2.4,
-            columnspacing=2.0,
-            labelspacing=0.3,
-        )
+        style = look(index)
+        heights = np.maximum(share, floor)  # on a logarithmic axis an empty bin stands below its lower end
+        ax.stairs(heights, edges, baseline=floor, fill=True, color=style["color"], alpha=0.2)
+        ax.stairs(heights, edges, baseline=floor, color=style["color"], linestyle=style["linestyle"], linewidth=1.5)
 
-    def _x_axis(self, ax: Axes, edges: np.ndarray) -> None:
+    def _mark(self, ax: Axes, distribution: Distribution, index: int) -> None:
+        values = distribution.finite()
+        if self.mark_largest and len(values):
+            style: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
+            ax.plot([float(values.max())], [0.03], marker="v", color=look(index)["color"], markersize=6.5, **style)
+
+    def _finish(self, ax: Axes, edges: np.ndarray, limits: tuple[float, float], few: bool, last: bool) -> None:
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+        prepare_y(ax, self.y_scale, limits)
+        if few and self.y_scale == "linear":
+            ax.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
         pad = 0.01 * float(edges[-1] - edges[0])
         ax.set_xlim(float(edges[0]) - pad, float(edges[-1]) + pad)
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         ax.xaxis.set_major_formatter(FuncFormatter(tick))
-
-    def _mark(self, ax: Axes, distribution: Distribution) -> None:
-        values = distribution.finite()
-        if not self.mark_largest or not len(values):
-            return
-        largest = float(values.max())
-        shown = dict(transform=ax.get_xaxis_transform(), clip_on=False)
-        ax.plot([largest], [0.04], marker="v", color=look(1)["color"], markersize=6.5, zorder=4, **shown)
-        low, high = ax.dataLim.intervalx
-        side = "right" if largest > (low + high) / 2 else "left"
-        text = f"largest {show_number(largest)}"
-        ax.text(largest, 0.17, text, ha=side, va="bottom", color=MUTED, fontsize=SMALL, **shown)
+        ax.tick_params(labelbottom=last)
+        if last:
+            ax.set_xlabel(fit(self.x_label, 240), labelpad=5)

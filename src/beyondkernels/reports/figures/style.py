@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.transforms import Transform
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 """Okabe and Ito's colours, safe for colour-blind readers, the strongest first; grey in place of their yellow."""
@@ -29,12 +31,15 @@ MUTED = "#59636e"
 GRID = "#e4e7eb"
 FAINT = "#9aa3ad"
 
+FONT = "DejaVu Sans"
+"""Comes with Matplotlib, so it is the same on every machine."""
+
 SIZE = 10.5
 """Points of ordinary text in a figure; nothing is smaller than SMALL."""
 SMALL = 9.5
 
-_RC = {
-    "font.family": "DejaVu Sans",  # comes with Matplotlib, so it is the same on every machine
+_RC: dict[str, Any] = {
+    "font.family": FONT,
     "font.size": SIZE,
     "axes.labelsize": SIZE,
     "axes.titlesize": SIZE,
@@ -68,11 +73,12 @@ _RC = {
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
     """Matplotlib's defaults with ours on top, whatever the user's own settings; theirs come back afterwards."""
-    import matplotlib
+    import matplotlib as mpl
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_RC)
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        for name, value in _RC.items():
+            mpl.rcParams[name] = value  # pyright: ignore[reportArgumentType]
         yield
 
 
@@ -92,3 +98,10 @@ def bare(ax: Axes, grid: str = "y") -> None:
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
     ax.grid(visible=True, axis=grid)  # pyright: ignore[reportArgumentType]
+
+
+def in_points(canvas: Canvas) -> Transform:
+    """The transform from points, counted from the lower left corner, that is right at every resolution."""
+    from matplotlib.transforms import Affine2D
+
+    return Affine2D().scale(1 / 72) + canvas.dpi_scale_trans

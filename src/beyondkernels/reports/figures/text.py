@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 
 from beyondkernels.core import require
-from beyondkernels.reports.figures.style import SIZE
+from beyondkernels.reports.figures.style import FONT, SIZE
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -30,23 +31,37 @@ def shorten(text: str, most: int = 34) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
+@functools.lru_cache(maxsize=4096)
 def width_of(text: str, size: float = SIZE) -> float:
-    """How many points wide a text is drawn."""
-    from matplotlib.textpath import TextPath
+    """How many points wide a line of text is drawn."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
 
-    return float(TextPath((0, 0), text, size=size).get_extents().x1) if text.strip() else 0.0
+    font = FontProperties(family=FONT, size=size)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def fold(text: str, width: float, size: float = SIZE) -> str:
-    """A text broken into lines of at most ``width`` points where its words allow it."""
+def fit(text: str, width: float, size: float = SIZE) -> str:
+    """One line of text, cut where it would be wider than ``width`` points."""
+    line = shorten(text, 200)
+    if width_of(line, size) <= width:
+        return line
+    kept = len(line)
+    while kept and width_of(f"{line[:kept].rstrip()}…", size) > width:
+        kept -= 1
+    return f"{line[:kept].rstrip()}…"
+
+
+def fold(text: str, width: float, size: float = SIZE) -> list[str]:
+    """A text in lines of at most ``width`` points, broken between words, a word too long being cut."""
     lines: list[str] = []
-    for word in text.split():
+    for word in text.split() or [""]:
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and width_of(longer, size) <= width:
             lines[-1] = longer
         else:
-            lines.append(word)
-    return "\n".join(lines)
+            lines.append(fit(word, width, size))
+    return lines
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:

@@ -1,0 +1,5 @@
+"""``python -m beyondkernels`` is ``bk``."""
+
+from beyondkernels.cli import main
+
+main()

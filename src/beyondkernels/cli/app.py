@@ -1,0 +1,149 @@
+"""The commands of ``bk``: thin, each hands over to a module of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beyondkernels.cli.guard import FAILED, MISSING, guarded
+from beyondkernels.core import InputError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="When, how and why do neural networks learn features that no kernel can match?",
+)
+store_app = typer.Typer(no_args_is_help=True, help="Look after a store of runs.")
+app.add_typer(store_app, name="store")
+
+StoreOption = Annotated[
+    str | None, typer.Option("--store", metavar="DIR", help="Where runs are kept [BK_STORE or ./store].")
+]
+
+
+@app.callback(invoke_without_command=True)
+def _main(version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    if version:
+        import beyondkernels
+
+        print(f"bk {beyondkernels.__version__}")
+        raise typer.Exit
+
+
+@app.command("list")
+@guarded
+def _list(as_json: Annotated[bool, typer.Option("--json", help="As JSON on standard output.")] = False) -> None:
+    """List the experiments."""
+    from beyondkernels.cli.display import console
+    from beyondkernels.cli.show import list_experiments
+
+    list_experiments(as_json, console())
+
+
+@app.command("run")
+@guarded
+def _run(
+    names: Annotated[list[str], typer.Argument(metavar="ID|FILE.py:NAME ...", help="Which experiments.")],
+    scale: Annotated[str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].")] = None,
+    seeds: Annotated[int | None, typer.Option(metavar="N", help="How many seeds [the experiment's].")] = None,
+    sets: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting.")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Options from a file.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Worker processes [one for each core].")] = None,
+    store: StoreOption = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write rows and claims here.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 if a claim fails.")] = False,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Only say how many runs it would take.")] = False,
+) -> int:
+    """Run experiments, or what is missing of them, and print their tables and claims."""
+    from beyondkernels.cli.options import Options, from_file, from_words
+    from beyondkernels.cli.run import run_all
+
+    given = Options(scale, seeds, workers, store, from_words(sets or []))
+    options = given if config is None else given.over(from_file(config))
+    return run_all(names, options, json_file, check, dry)
+
+
+@app.command("report")
+@guarded
+def _report(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID ...]", help="Which experiments [all stored].")
+    ] = None,
+    store: StoreOption = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the pages.")] = Path("report"),
+) -> int:
+    """Write static pages from stored runs; nothing is trained."""
+    from beyondkernels.cli.report import report
+
+    return report(names or [], store, out)
+
+
+@app.command("show")
+@guarded
+def _show(
+    name: Annotated[str, typer.Argument(metavar="RUN|ID", help="A run's key or an experiment's id.")],
+    store: StoreOption = None,
+) -> None:
+    """Show an experiment or a stored run."""
+    from beyondkernels.cli.display import console
+    from beyondkernels.cli.show import show
+
+    show(name, store, console())
+
+
+@app.command("doctor")
+@guarded
+def _doctor(store: StoreOption = None) -> int:
+    """Say whether this machine is ready."""
+    from beyondkernels.cli.doctor import diagnose
+
+    fine = True
+    for good, sentence in diagnose(store):
+        print(f"{'ok     ' if good else 'PROBLEM'} {sentence}")
+        fine &= good
+    return 0 if fine else FAILED
+
+
+@store_app.command("verify")
+@guarded
+def _verify(store: StoreOption = None) -> int:
+    """Read every run and check it against its checksums."""
+    opened = _open(store)
+    findings = opened.verify()
+    for finding in findings:
+        print(f"{finding.key}: {finding.what}")
+    print(f"{len(opened.keys())} runs, {len(findings)} damaged")
+    return MISSING if findings else 0
+
+
+@store_app.command("rebuild")
+@guarded
+def _rebuild(store: StoreOption = None) -> None:
+    """Make the index anew from the runs."""
+    print(f"{_open(store, writing=True).rebuild()} runs in the index")
+
+
+@store_app.command("size")
+@guarded
+def _size(store: StoreOption = None) -> None:
+    """Say how much a store holds."""
+    size = _open(store).size()
+    ended = ", ".join(f"{count} {status}" for status, count in size.statuses.items())
+    print(f"{size.runs} runs ({ended or 'none'}), {size.bytes / 2**20:.1f} MiB, {size.seconds / 60:.1f} core-minutes")
+    print(f"{size.requests} requests, {size.quarantined} runs in quarantine")
+
+
+def _open(given: str | None, writing: bool = False):
+    from beyondkernels.experiments import store_path
+    from beyondkernels.runs import Store
+
+    path = store_path(given)
+    if not path.exists():
+        raise InputError(f"no store at {path}; bk run makes one, --store names another")
+    return Store.open(path, create=False, read_only=not writing)

@@ -1,0 +1,61 @@
+"""What ``bk run`` is asked, from the command line and a configuration file."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from beyondkernels.core import InputError, unknown
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of ``bk run``; None where neither the command line nor the file says anything."""
+
+    scale: str | None = None
+    seeds: int | None = None
+    workers: int | None = None
+    store: str | None = None
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def over(self, other: Options) -> Options:
+        """These options where they say something, else the other's; settings of both, these last."""
+        mine = {
+            name: value for name in ("scale", "seeds", "workers", "store") if (value := getattr(self, name)) is not None
+        }
+        return replace(other, **mine, settings=(*other.settings, *self.settings))
+
+
+def from_file(path: Path) -> Options:
+    """Options of a TOML file: ``scale``, ``seeds``, ``workers``, ``store`` and a table ``[settings]``."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a TOML file: {error}") from None
+    kinds: dict[str, type] = {"scale": str, "seeds": int, "workers": int, "store": str, "settings": dict}
+    for name, value in content.items():
+        if name not in kinds:
+            unknown(f"key in {path}", name, kinds)
+        if not isinstance(value, kinds[name]) or isinstance(value, bool):
+            raise InputError(f"{name} in {path} must be of type {kinds[name].__name__}, got {value!r}")
+    settings = content.pop("settings", {})
+    return Options(**content, settings=tuple(settings.items()))
+
+
+def from_words(words: list[str]) -> tuple[tuple[str, str], ...]:
+    """Settings given as ``key=value``.
+
+    >>> from_words(["steps=20", "readout_rate=5e1"])
+    (('steps', '20'), ('readout_rate', '5e1'))
+    """
+    pairs = []
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise InputError(f"--set takes key=value, got {word!r}")
+        pairs.append((name.strip(), value.strip()))
+    return tuple(pairs)

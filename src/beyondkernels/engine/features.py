@@ -1,0 +1,51 @@
+"""The features of a network at some step of its training, handed to a linear classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from beyondkernels.activations import activation
+from beyondkernels.algorithms import Algorithm
+from beyondkernels.core import Case, InputError, require
+from beyondkernels.engine.member import Member
+from beyondkernels.engine.train import train
+from beyondkernels.kernels import FeatureMap, FeatureSource, random_feature_map, tangent_feature_map
+from beyondkernels.networks import TwoLayer
+
+
+@dataclass(frozen=True)
+class NetworkFeatures(FeatureSource):
+    """The neurons, or the tangent features, of a two-layer network after some steps.
+
+    Arguments:
+        network: the architecture.
+        algorithm: what it starts from and how it is trained; the same as in a run of the network itself.
+        after: how many steps are taken before the features are; 0 takes them at initialisation.
+        kind: ``neurons`` for the outputs of the hidden layer, ``tangent`` for the gradient in all parameters.
+    """
+
+    network: TwoLayer
+    algorithm: Algorithm
+    after: int = 0
+    kind: Literal["neurons", "tangent"] = "neurons"
+
+    def __post_init__(self) -> None:
+        require(self.after >= 0, f"after must not be negative, got {self.after}")
+        require(self.kind in ("neurons", "tangent"), f"kind must be 'neurons' or 'tangent', got {self.kind!r}")
+
+    def feature_map(self, case: Case) -> FeatureMap:
+        """Train as far as asked, then freeze."""
+        member = Member(self.network, self.algorithm, case.train, case.stream)
+        member.start(case.problem.in_dim, case.problem.out_dim)
+        with torch.no_grad():
+            train([member], [frozenset()], lambda _: None, until=self.after)
+        if member.diverged:
+            raise InputError(f"the network diverged within {self.after} steps, so it has no features to take")
+        W, b, a = (member.params[name].double() for name in ("hidden.weight", "hidden.bias", "output.weight"))
+        sigma = activation(self.network.activation)
+        if self.kind == "neurons":
+            return random_feature_map(W, b, sigma.value)
+        return tangent_feature_map(W, b, a[0], sigma.value, sigma.derivative, case.train.x)

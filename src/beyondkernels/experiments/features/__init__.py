@@ -1,0 +1,1 @@
+"""Shi, Wei & Liang: feature learning from input structure."""

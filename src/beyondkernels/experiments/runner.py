@@ -1,0 +1,270 @@
+"""Runs an experiment: plans in rounds, executes what is missing, reads back what is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from beyondkernels.core import require_positive
+from beyondkernels.experiments.base import Experiment, Label, Rows
+from beyondkernels.experiments.catalogue import find, source_file
+from beyondkernels.experiments.settings import changed, described
+from beyondkernels.reports import Claim, ExperimentPage, Setting
+from beyondkernels.reports.numbers import plain
+from beyondkernels.runs import Event, Executor, LocalExecutor, MissingRunError, RunSpec, Store, StoredRun, provenance
+
+DEFAULT_STORE = "store"
+"""Where runs are kept unless ``--store`` or ``BK_STORE`` says otherwise."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked: an experiment at a scale, with seeds and settings."""
+
+    name: str
+    experiment: Experiment
+    scale: str
+    seeds: tuple[int, ...]
+    settings: Any
+
+    def page_command(self) -> str:
+        """The command that makes it again."""
+        reference = self.experiment.settings(self.scale)
+        sets = [
+            f"--set {f.name}={getattr(self.settings, f.name)}"
+            for f in dataclasses.fields(self.settings)
+            if getattr(self.settings, f.name) != getattr(reference, f.name) and f.name != "seeds"
+        ]
+        name = self.experiment.id if not source_file(self.name) else Path(self.name).name
+        seeds = [f"--seeds {len(self.seeds)}"] if len(self.seeds) != reference.seeds else []
+        return " ".join(["bk run", name, f"--scale {self.scale}", *seeds, *sets])
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a request: rows, claims, and what is missing."""
+
+    request: Request
+    finished: Mapping[Label, StoredRun]
+    missing: Mapping[Label, str]
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> Rows:
+        """Plain data, a row for each run."""
+        return self.request.experiment.rows(self.request.settings, self.finished)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What the paper says, and whether it holds here."""
+        return self.request.experiment.claims(self.request.settings, self.rows, self.request.scale)
+
+    @property
+    def settings(self) -> list[Setting]:
+        """The numbers with their origin."""
+        return described(self.request.settings, self.request.experiment.settings("paper"))
+
+    @property
+    def holds(self) -> bool:
+        """Whether no claim fails."""
+        return not any(claim.holds is False for claim in self.claims)
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as ``bk run --json`` writes it."""
+        return plain(
+            {
+                "experiment": self.request.experiment.id,
+                "scale": self.request.scale,
+                "seeds": list(self.request.seeds),
+                "settings": dataclasses.asdict(self.request.settings),
+                "rows": self.rows,
+                "claims": [claim.as_dict() for claim in self.claims],
+                "provenance": self.provenance,
+            }
+        )
+
+    def page(self) -> ExperimentPage:
+        """The result as a page of a report."""
+        experiment, settings = self.request.experiment, self.request.settings
+        columns, rows = experiment.table(settings, self.rows)
+        gaps = [f"{len(self.missing)} runs are missing: {', '.join(sorted(set(self.missing.values())))}."]
+        return ExperimentPage(
+            id=experiment.id,
+            title=experiment.title,
+            summary=experiment.summary,
+            reference=str(experiment.reference),
+            scale=self.request.scale,
+            seeds=self.request.seeds,
+            claims=self.claims,
+            rows=rows,
+            columns=columns,
+            figures=experiment.figures(settings, self.finished),
+            settings=self.settings,
+            provenance=self.provenance,
+            command=self.request.page_command(),
+            notes=[*experiment.notes, *(gaps if self.missing else [])],
+        )
+
+
+class Observer:
+    """Is told how a request goes; by default says nothing."""
+
+    def planned(self, request: Request, todo: Mapping[str, str], stored: int) -> None:
+        """A round begins: these runs (by key, with their names) are to be done, so many are stored already."""
+
+    def happened(self, event: Event) -> None:
+        """An executor told something."""
+
+
+def ask(
+    name: str | Experiment,
+    scale: str = "laptop",
+    seeds: int | Sequence[int] | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> Request:
+    """Turn words into a request, or say what is wrong with them.
+
+    Arguments:
+        name: an id, ``path/file.py:NAME``, or an experiment itself.
+        scale: ``smoke``, ``laptop`` or ``paper``.
+        seeds: how many (0, 1, …) or which; by default as the settings say.
+        changes: settings to replace, by name.
+    """
+    experiment = find(name) if isinstance(name, str) else name
+    settings = changed(experiment.settings_at(scale), changes or {})
+    which: int | Sequence[int] = settings.seeds if seeds is None else seeds
+    if isinstance(which, int):
+        require_positive("seeds", which)
+        which = range(which)
+    return Request(name if isinstance(name, str) else experiment.id, experiment, scale, tuple(which), settings)
+
+
+def run(
+    name: str | Experiment,
+    scale: str = "laptop",
+    *,
+    seeds: int | Sequence[int] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    store: str | Path | Store | None = None,
+    command: str | None = None,
+    observer: Observer | None = None,
+    executor: Executor | None = None,
+) -> Result:
+    """Run an experiment, or what is missing of it, and return its result: the twin of ``bk run``.
+
+    Arguments:
+        name: an id, ``path/file.py:NAME``, or an experiment itself.
+        scale: ``smoke``, ``laptop`` or ``paper``.
+        seeds: how many, or which.
+        settings: settings to replace, by name.
+        workers: worker processes; by default one for each core.
+        store: where runs are kept.
+        command: the command line, kept as provenance.
+        observer: is told how it goes.
+        executor: what performs the runs; by default local workers.
+    """
+    request = ask(name, scale, seeds, settings)
+    where = store if isinstance(store, Store) else Store.open(store_path(store))
+    executor = executor or LocalExecutor(workers, load=source_file(request.name), command=command)
+    started = time.monotonic()
+    finished, missing, specs = _rounds(request, where, executor, observer or Observer())
+    made = {**provenance(command or request.page_command()), "seconds": round(time.monotonic() - started, 1)}
+    result = Result(request, finished, missing, made)
+    where.write_request(request.experiment.id, _document(result, specs))
+    return result
+
+
+def stored(document: Mapping[str, Any], store: Store) -> Result:
+    """The result of an earlier request, from stored runs alone.
+
+    Arguments:
+        document: a request as the store keeps it.
+        store: the store.
+    """
+    request = ask(document["name"], document["scale"], document["seeds"], document["settings"])
+    finished: dict[Label, StoredRun] = {}
+    missing: dict[Label, str] = {}
+    while new := _new(request, finished, missing):
+        for label, spec in new.items():
+            try:
+                finished[label] = store.read(spec.key)
+            except MissingRunError:
+                missing[label] = "not in the store"
+    return Result(request, finished, missing, dict(document["provenance"]))
+
+
+def store_path(given: str | Path | None) -> Path:
+    """The store's directory: what is given, else ``BK_STORE``, else ``store`` here."""
+    return Path(given or os.environ.get("BK_STORE") or DEFAULT_STORE)
+
+
+def dry_run(request: Request, store: Store | None) -> dict[str, Any]:
+    """How many runs the first round needs, how many are stored, and what the rest may take on one core."""
+    specs = request.experiment.plan(request.settings, request.seeds, {})
+    keys = {spec.key for spec in specs.values()}
+    there = sum(store.has(key) for key in keys) if store else 0
+    each = request.experiment.seconds_per_run.get(request.scale)
+    return {
+        "runs": len(keys),
+        "stored": there,
+        "core_seconds": None if each is None else each * (len(keys) - there),
+    }
+
+
+def _rounds(
+    request: Request, store: Store, executor: Executor, observer: Observer
+) -> tuple[dict[Label, StoredRun], dict[Label, str], dict[Label, RunSpec]]:
+    finished: dict[Label, StoredRun] = {}
+    missing: dict[Label, str] = {}
+    specs: dict[Label, RunSpec] = {}
+    while new := _new(request, finished, missing):
+        specs |= new
+        there = _readable(new, store)
+        todo = {spec.key: spec for label, spec in new.items() if label not in there}
+        names = {spec.key: " ".join(map(str, label)) for label, spec in new.items() if label not in there}
+        observer.planned(request, names, len({new[label].key for label in there}))
+        statuses = {}
+        for event in executor.execute(list(todo.values()), store) if todo else ():
+            observer.happened(event)
+            if event.kind == "run":
+                statuses[event.key] = event.status
+        finished |= there | _readable({label: spec for label, spec in new.items() if label not in there}, store)
+        missing |= {label: str(statuses.get(spec.key)) for label, spec in new.items() if label not in finished}
+    return finished, missing, specs
+
+
+def _new(request: Request, finished: Mapping[Label, StoredRun], missing: Mapping[Label, str]) -> dict[Label, RunSpec]:
+    wanted = request.experiment.plan(request.settings, request.seeds, finished)
+    return {label: spec for label, spec in wanted.items() if label not in finished and label not in missing}
+
+
+def _readable(specs: Mapping[Label, RunSpec], store: Store) -> dict[Label, StoredRun]:
+    found = {}
+    for label, spec in specs.items():
+        try:
+            found[label] = store.read(spec.key)
+        except MissingRunError:
+            continue
+    return found
+
+
+def _document(result: Result, specs: Mapping[Label, RunSpec]) -> dict[str, Any]:
+    request = result.request
+    return plain(
+        {
+            "name": request.name,
+            "experiment": request.experiment.id,
+            "scale": request.scale,
+            "seeds": list(request.seeds),
+            "settings": dataclasses.asdict(request.settings),
+            "runs": [{"label": list(label), "key": spec.key} for label, spec in specs.items()],
+            "claims": [claim.as_dict() for claim in result.claims],
+            "provenance": result.provenance,
+        }
+    )

@@ -1,0 +1,133 @@
+"""Learners that train nothing but a linear classifier on fixed features, or not even that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from beyondkernels.core import Case, Learner, Outcome, Progress, require, require_between, require_positive
+from beyondkernels.kernels.features import FeatureSource
+from beyondkernels.kernels.selection import RIDGES, accuracy, choose_ridge
+
+
+@dataclass(frozen=True)
+class FixedFeatureClassifier(Learner):
+    r"""The strongest linear classifier on fixed features that hinge loss and a ridge can give.
+
+    .. math:: \min_{v, c} \frac1n \sum_i \max(0, 1 - y_i (\langle v, \phi(x_i)\rangle + c)) + \frac\lambda2 |v|^2
+
+    with the ridge chosen on held-out training points (:func:`choose_ridge`), the intercept free, and every fit
+    solved to a relative duality gap. What training schedules, step sizes and early stopping could hide is absent.
+    Ridges are relative to the features' spread and features are centred: nearly constant features count in full.
+
+    Arguments:
+        source: which features.
+        ridges: relative ridges to begin with; the grid grows when the best is its largest or smallest.
+        smallest: below which the grid does not grow.
+        largest: above which it does not grow.
+        validation: the fraction of the training sample that is held out.
+        tolerance: the relative duality gap of every fit.
+        max_iterations: of every fit.
+    """
+
+    source: FeatureSource
+    ridges: tuple[float, ...] = RIDGES
+    smallest: float = 1e-8
+    largest: float = 1e2
+    validation: float = 0.2
+    tolerance: float = 1e-3
+    max_iterations: int = 5000
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ridges", tuple(float(ridge) for ridge in self.ridges))  # 1 and 1.0 are one identity
+        require(len(self.ridges) > 0, "ridges must hold at least one number, got none")
+        require(
+            0 < self.smallest <= self.largest,
+            f"smallest must lie in (0, largest = {self.largest}], got {self.smallest}",
+        )
+        for ridge in self.ridges:
+            require_between("ridges", ridge, self.smallest, self.largest)
+        require_between("validation", self.validation, 0, 1, "()")
+        require_between("tolerance", self.tolerance, 0, 1, "()")
+        require_positive("max_iterations", self.max_iterations)
+
+    def fit(self, case: Case, progress: Progress) -> Outcome:
+        """Choose the ridge, fit, and count the errors.
+
+        ``duality_gap`` is the relative gap of the last fit, ``iterations`` are those of all fits together,
+        ``converged`` is 1 when the last fit met the tolerance, ``ridge_on_edge`` is 1 when the best ridge is a limit.
+        """
+        feature_map = self.source.feature_map(case)
+        y, y_test = labels(case.train.y), labels(case.test.y)
+        choice = choose_ridge(
+            feature_map,
+            case.train.x,
+            y,
+            self.ridges,
+            stream=case.stream.child("validation"),
+            validation=self.validation,
+            limits=(self.smallest, self.largest),
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            progress=progress,
+        )
+
+        def correct(x: torch.Tensor, y: torch.Tensor) -> float:
+            return accuracy(feature_map(x).forward(choice.weights) + choice.intercept, y)
+
+        return Outcome(
+            scalars={
+                "train_accuracy": correct(case.train.x, y),
+                "test_accuracy": correct(case.test.x, y_test),
+                "validation_accuracy": choice.validation_accuracy,
+                "ridge": choice.ridge,
+                "ridge_on_edge": float(choice.on_edge),
+                "duality_gap": choice.solution.relative_gap,
+                "converged": float(choice.solution.converged),
+                "iterations": float(choice.iterations),
+            },
+            arrays={
+                "path_ridge": np.array([trial.ridge for trial in choice.path]),
+                "path_validation_accuracy": np.array([trial.validation_accuracy for trial in choice.path]),
+                "path_duality_gap": np.array([trial.solution.relative_gap for trial in choice.path]),
+            },
+        )
+
+
+@dataclass(frozen=True)
+class ConstantClassifier(Learner):
+    """The majority class of the training sample (+1 when the classes are equally large), whatever the input."""
+
+    def fit(self, case: Case, progress: Progress) -> Outcome:
+        """Count the classes; nothing is chosen, so the whole training sample serves as validation."""
+        y, y_test = labels(case.train.y), labels(case.test.y)
+        majority = 1.0 if y.sum() >= 0 else -1.0
+        right, right_test = (
+            accuracy(torch.full_like(y, majority), y),
+            accuracy(torch.full_like(y_test, majority), y_test),
+        )
+        progress(1.0)
+        return Outcome(
+            scalars={
+                "train_accuracy": right,
+                "test_accuracy": right_test,
+                "validation_accuracy": right,
+                "ridge": 0.0,
+                "ridge_on_edge": 0.0,
+                "duality_gap": 0.0,
+                "converged": 1.0,
+                "iterations": 0.0,
+            }
+        )
+
+
+def labels(y: torch.Tensor) -> torch.Tensor:
+    """Labels as a vector of float64, from shape (n,) or (n, 1)."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    require(y.ndim == 1, f"labels must have shape (n,) or (n, 1), got {tuple(y.shape)}")
+    y = y.to(torch.float64)
+    require(bool(((y == 1) | (y == -1)).all()), "labels must be −1 or +1, got other values")
+    return y

@@ -1,0 +1,28 @@
+"""A process that executes toy runs and may be killed: ``drive.py STORE COUNT SECONDS NUMBERS``; prints its events."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from beyondkernels.core import load_file
+from beyondkernels.runs import LocalExecutor, RunSpec, Store
+
+TOYS = Path(__file__).with_name("toys.py")
+
+
+def specs(toys, count: int, seconds: float, numbers: int) -> list[RunSpec]:
+    learner = toys.Mean(seconds=seconds, numbers=numbers, at_once=2)
+    return [RunSpec(toys.Line(), learner, 20, 10, seed) for seed in range(count)]
+
+
+def main(path: str, count: str, seconds: str, numbers: str) -> None:
+    wanted = specs(load_file(TOYS), int(count), float(seconds), int(numbers))
+    store = Store.open(path)
+    for event in LocalExecutor(2, [TOYS]).execute([spec for spec in wanted if not store.has(spec.key)], store):
+        print(event.kind, event.key, event.status, event.message, flush=True)
+    print("complete", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
