@@ -44,14 +44,21 @@ def count_sets(k):
 
 
 def test_number_of_threshold_functions():
-    """Integer weights up to the stated size find all 4, 14, 104, 1882 (and 94572) of them."""
-    for k, known in ((1, 4), (2, 14), (3, 104), (4, 1882)):
-        bound, points = linear.LARGEST_WEIGHT[k], linear.corners(k).numpy()
+    """Integer weights up to the stated size find all of them: 4, 14, 104, 1882, 94572 (OEIS A000609).
+
+    Nonnegative weights are enough to count: negating any of the r bits a function depends on gives 2^r functions.
+    """
+    for k, known in ((1, 4), (2, 14), (3, 104), (4, 1882), (5, 94572)):
+        points = np.array(list(itertools.product((0, 1), repeat=k)))
         functions = set()
-        for w in itertools.product(range(-bound, bound + 1), repeat=k):
+        for w in itertools.product(range(linear.LARGEST_WEIGHT[k] + 1), repeat=k):
             scores = points @ w
-            functions.update((scores >= t).tobytes() for t in range(scores.min(), scores.max() + 2))
-        assert len(functions) == known
+            functions.update((scores >= t).tobytes() for t in range(scores.max() + 2))
+        total = 0
+        for f in functions:
+            table = np.frombuffer(f, dtype=bool).reshape((2,) * k)
+            total += 2 ** sum(bool((table.take(0, i) != table.take(1, i)).any()) for i in range(k))
+        assert total == known
     assert [len(separable(k)) for k in (1, 2, 3)] == [4, 14, 104]
 
 
@@ -71,7 +78,7 @@ def test_best_linear_against_linear_programs(k, hidden, enumerated):
 def test_unequal_probabilities_against_linear_programs(enumerated):
     hidden = bp.IndependentPatterns((0.15, 0.45, 0.7), 0.5)
     for counts in count_sets(3):
-        for ratio in (None, 0.8):
+        for ratio in (None, 0.8, 0.02):
             problem = problem_of(counts, hidden, 3, negative_ratio=ratio)
             _, p, y = enumerated(problem)
             literal = (p * (separable(3) == y)).sum(1).max()
@@ -209,6 +216,15 @@ def test_two_gaussians_in_closed_form(sigma, positive):
     theta = 0.5 + sigma**2 * math.log((1 - positive) / positive)
     bayes = positive * norm.cdf((1 - theta) / sigma) + (1 - positive) * norm.cdf(theta / sigma)
     assert bp.two_gaussians(5, sigma, positive).linear_accuracy == pytest.approx(bayes, abs=1e-9)
+
+
+def test_noisy_count_in_either_direction():
+    one, other = (
+        bp.DictionaryProblem(6, 4, 2, labels, bp.UniformPatterns(), noise_std=0.3)
+        for labels in (bp.Counts((2,)), bp.Counts((0, 1)))
+    )
+    assert other.best_count_threshold_accuracy == pytest.approx(one.best_count_threshold_accuracy, abs=1e-9)
+    assert (one.best_count_threshold_accuracy or 0) > one.constant_accuracy + 0.05
 
 
 @pytest.mark.parametrize("dictionary", [bp.Orthonormal(), bp.Incoherent(0.8)])

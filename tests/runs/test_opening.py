@@ -70,18 +70,22 @@ def test_damaged_mark_is_refused(tmp_path, content):
 
 
 def test_old_store_is_migrated_once(tmp_path, monkeypatch, spec, outcome):
-    path = mark(tmp_path / "old", format=0, made_by="0.0.1")
-    (path / "results").mkdir()
-    with pytest.raises(StoreError, match="has format 0, which this version cannot migrate"):
+    path = mark(tmp_path / "old", format=-1, made_by="0.0.1")
+    (path / "outputs").mkdir()
+    with pytest.raises(StoreError, match="has format -1, which this version cannot migrate"):
         Store.open(path)
     steps = []
+
+    def rename_outputs(root):
+        (root / "outputs").rename(root / "results")
 
     def rename_results(root):
         steps.append(root)
         (root / "results").rename(root / "runs")
 
+    monkeypatch.setitem(opening.MIGRATIONS, -1, rename_outputs)
     monkeypatch.setitem(opening.MIGRATIONS, 0, rename_results)
-    with pytest.raises(StoreError, match="has the old format 0; open it for writing once"):
+    with pytest.raises(StoreError, match="has the old format -1; open it for writing once"):
         Store.open(path, read_only=True)
     store = Store.open(path)
     store.write(spec.key, describe(spec), outcome, {})

@@ -80,7 +80,9 @@ def _advance(members: Sequence[Member], steps: int) -> None:
 
 
 def _hyper(member: Member, step: int) -> Tensors:
-    return {name: torch.tensor(value) for name, value in member.algorithm.hyper(member.stage, step).items()}
+    dtype = next(iter(member.params.values())).dtype
+    numbers = member.algorithm.hyper(member.stage, step)
+    return {name: torch.tensor(value, dtype=dtype) for name, value in numbers.items()}
 
 
 def _rows(tensors: Sequence[torch.Tensor], alone: bool) -> torch.Tensor:

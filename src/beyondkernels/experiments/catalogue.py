@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
+from typing import TypeGuard
 
 from beyondkernels.core import InputError, load_file, unknown
+from beyondkernels.core.components import USER_MODULES
 from beyondkernels.experiments.base import Experiment
 
 CATALOGUE = {
@@ -17,8 +20,8 @@ CATALOGUE = {
 
 def find(name: str) -> Experiment:
     """The experiment of that id, or the one a user's file defines: ``path/file.py:NAME``."""
-    if ".py:" in name:
-        path, _, attribute = name.rpartition(":")
+    if ".py:" in name or name.endswith(".py"):
+        path, _, attribute = name.rpartition(":") if ".py:" in name else (name, "", "")
         return from_file(Path(path), attribute)
     if name not in CATALOGUE:
         unknown("experiment", name, CATALOGUE)
@@ -30,21 +33,44 @@ def from_file(path: Path, attribute: str) -> Experiment:
     """The experiment a user's file defines, as a class or an instance."""
     module = load_file(path)
     found = getattr(module, attribute, None)
-    if isinstance(found, type) and issubclass(found, Experiment):
-        found = found()
+    try:
+        found = found() if _is_class(found) else found
+    except TypeError as error:  # a method that every experiment needs is not there
+        raise InputError(f"{path.name}:{attribute} is not complete: {error}") from error
     if not isinstance(found, Experiment):
         there = [
             name
             for name, value in vars(module).items()
-            if value is not Experiment
-            and (isinstance(value, Experiment) or (isinstance(value, type) and issubclass(value, Experiment)))
+            if isinstance(value, Experiment) or (_is_class(value) and value.__module__ == module.__name__)
         ]
-        raise InputError(
-            f"{path.name} defines no experiment {attribute!r}; it defines {', '.join(there) or 'no experiment'}"
-        )
+        ways = " or ".join(f"{path.name}:{name}" for name in there)
+        wanted = f"no experiment {attribute!r}" if attribute else "experiments by name"
+        raise InputError(f"{path.name} defines {wanted}; say {ways}" if there else f"{path.name} defines no experiment")
+    for name in ("id", "title", "summary", "reference"):
+        if not hasattr(found, name):
+            raise InputError(f"{path.name}:{attribute} is not complete: it has no {name}")
     return found
 
 
-def source_file(name: str) -> tuple[str, ...]:
-    """The user's file behind an experiment's name, for workers to load; nothing for the package's own."""
-    return (name.rpartition(":")[0],) if ".py:" in name else ()
+def source_file(name: str, experiment: Experiment) -> tuple[str, ...]:
+    """The user's file behind an experiment, for workers to load; nothing for one of an importable module."""
+    if ".py:" in name:
+        return (name.rpartition(":")[0],)
+    module = type(experiment).__module__
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return (file,) if file and module.startswith(f"{USER_MODULES}.") else ()
+
+
+def portable(name: str) -> str:
+    """An experiment's name as a store may keep it: of a path from the root, home or above, only the file's name.
+
+    >>> portable("features/table1"), portable("mine/parity.py:Mine"), portable("/home/ada/parity.py:Mine")
+    ('features/table1', 'mine/parity.py:Mine', 'parity.py:Mine')
+    """
+    path = Path(name)
+    telling = path.is_absolute() or ".." in path.parts or name.startswith("~")
+    return path.name if ".py:" in name and telling else name
+
+
+def _is_class(value: object) -> TypeGuard[type[Experiment]]:
+    return isinstance(value, type) and issubclass(value, Experiment)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from beyondkernels.core import require_positive
+from beyondkernels.core import require, require_positive
 from beyondkernels.experiments.base import Experiment, Label, Rows
-from beyondkernels.experiments.catalogue import find, source_file
-from beyondkernels.experiments.settings import changed, described
+from beyondkernels.experiments.catalogue import find, portable, source_file
+from beyondkernels.experiments.settings import as_word, changed, described
 from beyondkernels.reports import Claim, ExperimentPage, Setting
 from beyondkernels.reports.numbers import plain
 from beyondkernels.runs import Event, Executor, LocalExecutor, MissingRunError, RunSpec, Store, StoredRun, provenance
 
 DEFAULT_STORE = "store"
 """Where runs are kept unless ``--store`` or ``BK_STORE`` says otherwise."""
+
+_PROVENANCE = ("version", "commit", "dirty", "command", "libraries", "cpu", "seconds")
 
 
 @dataclass(frozen=True)
@@ -32,22 +36,27 @@ class Request:
     seeds: tuple[int, ...]
     settings: Any
 
+    @functools.cached_property
+    def first_round(self) -> dict[Label, RunSpec]:
+        """The runs that are needed to begin with; asking for it finds out settings that are impossible."""
+        return self.experiment.plan(self.settings, self.seeds, {})
+
     def page_command(self) -> str:
         """The command that makes it again."""
         reference = self.experiment.settings(self.scale)
         sets = [
-            f"--set {f.name}={getattr(self.settings, f.name)}"
+            f"--set {shlex.quote(f'{f.name}={as_word(getattr(self.settings, f.name))}')}"
             for f in dataclasses.fields(self.settings)
             if getattr(self.settings, f.name) != getattr(reference, f.name) and f.name != "seeds"
         ]
-        name = self.experiment.id if not source_file(self.name) else Path(self.name).name
+        name = shlex.quote(Path(self.name).name) if ".py:" in self.name else self.experiment.id
         seeds = [f"--seeds {len(self.seeds)}"] if len(self.seeds) != reference.seeds else []
         return " ".join(["bk run", name, f"--scale {self.scale}", *seeds, *sets])
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a request: rows, claims, and what is missing."""
+    """What came of a request: rows, claims, and what is missing (by label, with the reason)."""
 
     request: Request
     finished: Mapping[Label, StoredRun]
@@ -61,8 +70,14 @@ class Result:
 
     @property
     def claims(self) -> list[Claim]:
-        """What the paper says, and whether it holds here."""
-        return self.request.experiment.claims(self.request.settings, self.rows, self.request.scale)
+        """What the paper says, and whether it holds here; while runs are missing, no claim is decided."""
+        claims = self.request.experiment.claims(self.request.settings, self.rows, self.request.scale)
+        missing, all_runs = len(self.missing), len(self.missing) + len(self.finished)
+        reason = f"{missing} of {all_runs} runs {'is' if missing == 1 else 'are'} missing"
+        return [
+            dataclasses.replace(claim, holds=None, reason=reason) if missing and claim.holds is not None else claim
+            for claim in claims
+        ]
 
     @property
     def settings(self) -> list[Setting]:
@@ -84,7 +99,7 @@ class Result:
                 "settings": dataclasses.asdict(self.request.settings),
                 "rows": self.rows,
                 "claims": [claim.as_dict() for claim in self.claims],
-                "provenance": self.provenance,
+                "provenance": {name: self.provenance.get(name) for name in _PROVENANCE},
             }
         )
 
@@ -92,7 +107,7 @@ class Result:
         """The result as a page of a report."""
         experiment, settings = self.request.experiment, self.request.settings
         columns, rows = experiment.table(settings, self.rows)
-        gaps = [f"{len(self.missing)} runs are missing: {', '.join(sorted(set(self.missing.values())))}."]
+        gaps = [f"Missing runs: {len(self.missing)} ({'; '.join(sorted(set(self.missing.values())))})."]
         return ExperimentPage(
             id=experiment.id,
             title=experiment.title,
@@ -136,16 +151,20 @@ def ask(
         changes: settings to replace, by name.
     """
     experiment = find(name) if isinstance(name, str) else name
-    settings = changed(experiment.settings_at(scale), changes or {})
+    settings = experiment.settings_at(scale)
+    require(hasattr(settings, "seeds"), f"the settings of {experiment.id} must have a field seeds")
+    settings = changed(settings, changes or {})
     which: int | Sequence[int] = settings.seeds if seeds is None else seeds
     if isinstance(which, int):
         require_positive("seeds", which)
         which = range(which)
+    require(len(which) > 0, "seeds must hold at least one seed, got none")
+    settings = dataclasses.replace(settings, seeds=len(which))
     return Request(name if isinstance(name, str) else experiment.id, experiment, scale, tuple(which), settings)
 
 
 def run(
-    name: str | Experiment,
+    name: str | Experiment | Request,
     scale: str = "laptop",
     *,
     seeds: int | Sequence[int] | None = None,
@@ -159,7 +178,7 @@ def run(
     """Run an experiment, or what is missing of it, and return its result: the twin of ``bk run``.
 
     Arguments:
-        name: an id, ``path/file.py:NAME``, or an experiment itself.
+        name: an id, ``path/file.py:NAME``, an experiment itself, or a request, which has scale, seeds and settings.
         scale: ``smoke``, ``laptop`` or ``paper``.
         seeds: how many, or which.
         settings: settings to replace, by name.
@@ -169,9 +188,10 @@ def run(
         observer: is told how it goes.
         executor: what performs the runs; by default local workers.
     """
-    request = ask(name, scale, seeds, settings)
+    request = name if isinstance(name, Request) else ask(name, scale, seeds, settings)
+    _ = request.first_round  # whatever is wrong with the input is said before a store is made
+    executor = executor or LocalExecutor(workers, load=source_file(request.name, request.experiment), command=command)
     where = store if isinstance(store, Store) else Store.open(store_path(store))
-    executor = executor or LocalExecutor(workers, load=source_file(request.name), command=command)
     started = time.monotonic()
     finished, missing, specs = _rounds(request, where, executor, observer or Observer())
     made = {**provenance(command or request.page_command()), "seconds": round(time.monotonic() - started, 1)}
@@ -180,14 +200,15 @@ def run(
     return result
 
 
-def stored(document: Mapping[str, Any], store: Store) -> Result:
+def stored(document: Mapping[str, Any], store: Store, name: str | None = None) -> Result:
     """The result of an earlier request, from stored runs alone.
 
     Arguments:
         document: a request as the store keeps it.
         store: the store.
+        name: where the experiment is found if not where the document says, such as another path to a user's file.
     """
-    request = ask(document["name"], document["scale"], document["seeds"], document["settings"])
+    request = ask(name or document["name"], document["scale"], document["seeds"], document["settings"])
     finished: dict[Label, StoredRun] = {}
     missing: dict[Label, str] = {}
     while new := _new(request, finished, missing):
@@ -201,13 +222,13 @@ def stored(document: Mapping[str, Any], store: Store) -> Result:
 
 def store_path(given: str | Path | None) -> Path:
     """The store's directory: what is given, else ``BK_STORE``, else ``store`` here."""
+    require(given is None or str(given) != "", "the store must be a directory, got an empty name")
     return Path(given or os.environ.get("BK_STORE") or DEFAULT_STORE)
 
 
 def dry_run(request: Request, store: Store | None) -> dict[str, Any]:
     """How many runs the first round needs, how many are stored, and what the rest may take on one core."""
-    specs = request.experiment.plan(request.settings, request.seeds, {})
-    keys = {spec.key for spec in specs.values()}
+    keys = {spec.key for spec in request.first_round.values()}
     there = sum(store.has(key) for key in keys) if store else 0
     each = request.experiment.seconds_per_run.get(request.scale)
     return {
@@ -229,18 +250,23 @@ def _rounds(
         todo = {spec.key: spec for label, spec in new.items() if label not in there}
         names = {spec.key: " ".join(map(str, label)) for label, spec in new.items() if label not in there}
         observer.planned(request, names, len({new[label].key for label in there}))
-        statuses = {}
+        failures = {}
         for event in executor.execute(list(todo.values()), store) if todo else ():
             observer.happened(event)
-            if event.kind == "run":
-                statuses[event.key] = event.status
-        finished |= there | _readable({label: spec for label, spec in new.items() if label not in there}, store)
-        missing |= {label: str(statuses.get(spec.key)) for label, spec in new.items() if label not in finished}
+            if event.kind == "run" and event.status == "crashed":
+                failures[event.key] = f"crashed: {event.message}" if event.message else "crashed"
+        there |= _readable({label: spec for label, spec in new.items() if label not in there}, store)
+        # in the plan's order, whatever was stored before: a resumed call gives the rows of an undisturbed one
+        finished |= {label: there[label] for label in new if label in there}
+        missing |= {
+            label: failures.get(spec.key, "not in the store") for label, spec in new.items() if label not in there
+        }
     return finished, missing, specs
 
 
 def _new(request: Request, finished: Mapping[Label, StoredRun], missing: Mapping[Label, str]) -> dict[Label, RunSpec]:
-    wanted = request.experiment.plan(request.settings, request.seeds, finished)
+    begun = finished or missing
+    wanted = request.experiment.plan(request.settings, request.seeds, finished) if begun else request.first_round
     return {label: spec for label, spec in wanted.items() if label not in finished and label not in missing}
 
 
@@ -258,7 +284,7 @@ def _document(result: Result, specs: Mapping[Label, RunSpec]) -> dict[str, Any]:
     request = result.request
     return plain(
         {
-            "name": request.name,
+            "name": portable(request.name),
             "experiment": request.experiment.id,
             "scale": request.scale,
             "seeds": list(request.seeds),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import typing
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 from beyondkernels.core import InputError, unknown
 from beyondkernels.reports import Setting
@@ -28,9 +29,9 @@ def described(settings: Any, reference: Any) -> list[Setting]:
     listed = []
     for field in dataclasses.fields(settings):
         value, theirs = getattr(settings, field.name), getattr(reference, field.name)
-        origin, why = field.metadata["origin"], field.metadata["why"]
+        origin, why = field.metadata.get("origin", "ours"), field.metadata.get("why", "")
         if value != theirs and origin != "ours":
-            origin, why = "ours", f"differs from the {field.metadata['origin']}'s {theirs}"
+            origin, why = "ours", f"differs from the {origin}'s {theirs}"
         listed.append(Setting(field.name, value, origin, why))
     return listed
 
@@ -53,10 +54,12 @@ def changed(settings: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def parsed(name: str, value: Any, kind: Any) -> Any:
-    """A value read as a type.
+    """A value read as a type: a number, a word, yes or no, one of several words, or a list of these.
 
     >>> parsed("steps", "600", int), parsed("rate", "5e1", float), parsed("exact", "yes", bool)
     (600, 50.0, True)
+    >>> parsed("rates", "0.1, 0.2", tuple[float, ...])
+    (0.1, 0.2)
     >>> parsed("steps", "many", int)
     Traceback (most recent call last):
         ...
@@ -66,27 +69,65 @@ def parsed(name: str, value: Any, kind: Any) -> Any:
     if type(None) in options:
         if value is None or value == "none":
             return None
-        kind = next(option for option in options if option is not type(None))
-    if kind is bool:
-        known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        if isinstance(value, bool):
-            return value
-        if str(value).lower() in known:
-            return known[str(value).lower()]
-        raise InputError(f"{name} must be yes or no, got {value!r}")
-    words = {int: "a whole number", float: "a number", str: "a word"}[kind]
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | str)
-        or (kind is str and not isinstance(value, str))
-    ):
-        raise InputError(f"{name} must be {words}, got {value!r}")
+        return parsed(name, value, next(option for option in options if option is not type(None)))
+    if typing.get_origin(kind) is tuple:
+        items = [item for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+        if not isinstance(items, list | tuple):
+            raise InputError(f"{name} must be a list, got {value!r}")
+        return tuple(parsed(name, item, options[0]) for item in items)
+    if typing.get_origin(kind) is Literal:
+        if value not in options:
+            unknown(name, str(value), options)
+        return value
+    if kind not in _READERS:
+        raise InputError(f"{name} cannot be set from outside: it is neither a number, nor a word, nor a list of these")
+    words, read = _READERS[kind]
     try:
-        read = kind(value)
-    except ValueError:
+        return read(value)
+    except (ValueError, TypeError, OverflowError, KeyError):
         raise InputError(f"{name} must be {words}, got {value!r}") from None
-    if kind is int and not isinstance(value, str) and read != value:
-        raise InputError(f"{name} must be {words}, got {value!r}")
-    if kind is float and read != read:
-        raise InputError(f"{name} must be {words}, got {value!r}")
-    return read
+
+
+def as_word(value: Any) -> str:
+    """A value as ``--set`` takes it: what :func:`parsed` reads back.
+
+    >>> as_word(0.5), as_word(None), as_word(True), as_word((1, 2))
+    ('0.5', 'none', 'yes', '1,2')
+    """
+    if isinstance(value, tuple | list):
+        return ",".join(map(as_word, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
+
+
+def _whole(value: Any) -> int:
+    number = int(value)
+    if isinstance(value, bool) or (not isinstance(value, str) and number != value):
+        raise ValueError
+    return number
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _truth(value: Any) -> bool:
+    return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[str(value).lower()]
+
+
+_READERS: dict[Any, tuple[str, Callable[[Any], Any]]] = {
+    int: ("a whole number", _whole),
+    float: ("a finite number", _number),
+    str: ("a word", _text),
+    bool: ("yes or no", _truth),
+}

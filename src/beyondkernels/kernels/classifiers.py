@@ -37,7 +37,7 @@ class FixedFeatureClassifier(Learner):
     smallest: float = 1e-8
     largest: float = 1e2
     validation: float = 0.2
-    tolerance: float = 1e-3
+    tolerance: float = 1e-4
     max_iterations: int = 5000
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import torch
 
 from beyondkernels.core import Case, Component, require
+from beyondkernels.kernels.checks import require_finite, require_neurons
 from beyondkernels.kernels.reduction import merge_neurons, span_basis
 
 Function: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
@@ -173,21 +174,3 @@ def random_feature_operator(
 def random_feature_map(W: torch.Tensor, b: torch.Tensor, sigma: Function) -> FeatureMap:
     """:func:`random_feature_operator` with its network given: a function of the points."""
     return lambda x: random_feature_operator(W, b, sigma, x)
-
-
-def require_finite(name: str, values: torch.Tensor) -> None:
-    """Ask that no entry is infinite or NaN."""
-    if not torch.isfinite(values).all():
-        bad = int((~torch.isfinite(values)).sum())
-        require(False, f"{name} must be finite, got {bad} infinite or NaN entries")
-
-
-def require_neurons(W: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> None:
-    """Ask that weights, biases and points fit together."""
-    require(W.ndim == 2, f"W must have shape (neurons, in_dim), got {tuple(W.shape)}")
-    require(b.shape == W.shape[:1], f"b must have shape ({len(W)},) like the rows of W, got {tuple(b.shape)}")
-    require(
-        x.ndim == 2 and x.shape[1] == W.shape[1], f"x must have shape (n, {W.shape[1]}) to fit W, got {tuple(x.shape)}"
-    )
-    for name, values in (("W", W), ("b", b), ("x", x)):
-        require_finite(name, values)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import require, require_between, require_positive
+from beyondkernels.kernels.checks import require_finite, require_labels
 from beyondkernels.kernels.directions import Direction, direction_for
-from beyondkernels.kernels.features import FeatureOperator, require_finite
+from beyondkernels.kernels.features import FeatureOperator
 from beyondkernels.kernels.smoothing import LossPoint, smoothed_hinge
 
 
@@ -51,7 +52,7 @@ def solve_hinge(
     ridge: float,
     *,
     intercept: bool = True,
-    tolerance: float = 1e-3,
+    tolerance: float = 1e-4,
     max_iterations: int = 5000,
     start: HingeSolution | None = None,
 ) -> HingeSolution:
@@ -175,14 +176,3 @@ class _Problem:
 
 def _square(u: torch.Tensor) -> float:
     return u.to(torch.float64).square().sum().item()
-
-
-def require_labels(y: torch.Tensor, n: int) -> None:
-    """Ask for n labels ±1 of both kinds."""
-    require(y.shape == (n,), f"y must have shape ({n},), got {tuple(y.shape)}")
-    kinds = sorted({float(value) for value in torch.unique(y)})
-    require(set(kinds) <= {-1.0, 1.0}, f"labels must be −1 or +1, got {', '.join(f'{k:g}' for k in kinds[:5])}")
-    require(
-        len(kinds) == 2,
-        f"labels must be of both classes, got only {kinds[0]:+g}" if kinds else "labels must not be empty",
-    )

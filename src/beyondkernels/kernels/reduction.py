@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from beyondkernels.core import require_between
+from beyondkernels.kernels.checks import require_finite
 
 
 def span_basis(x: torch.Tensor, tolerance: float = 1e-5) -> torch.Tensor:
@@ -23,11 +24,13 @@ def span_basis(x: torch.Tensor, tolerance: float = 1e-5) -> torch.Tensor:
     [[0.6, 0.8]]
     """
     require_between("tolerance", tolerance, 0, 1, "()")
+    require_finite("x", x)
     x = x.to(torch.float64)
     eigenvalues, Q = torch.linalg.eigh(x.T @ x)
     Q = Q[:, eigenvalues > tolerance**2 * eigenvalues.max().clamp(min=0)]
-    outside = torch.linalg.vector_norm(x - (x @ Q) @ Q.T, dim=1).max()
-    exact = outside <= tolerance * torch.linalg.vector_norm(x, dim=1).max()
+    norms = x.square().sum(1)
+    outside = (norms - (x @ Q).square().sum(1)).max()  # |x − QQᵀx|², good to float64's rounding of |x|²
+    exact = bool(outside <= tolerance**2 * norms.max())
     if 0 < Q.shape[1] < x.shape[1] and exact:
         return Q
     return torch.eye(x.shape[1], dtype=torch.float64)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from beyondkernels.core import Progress, Stream, require, require_between
+from beyondkernels.kernels.checks import require_labels
 from beyondkernels.kernels.features import FeatureMap
-from beyondkernels.kernels.hinge import HingeSolution, require_labels, solve_hinge
+from beyondkernels.kernels.hinge import HingeSolution, solve_hinge
 
 RIDGES = tuple(10 ** (-i / 2) for i in range(9))
 """1, 0.316, 0.1, …, 0.0001, relative to the features' spread."""
@@ -58,7 +60,7 @@ def choose_ridge(
     stream: Stream,
     validation: float = 0.2,
     limits: tuple[float, float] = (1e-8, 1e2),
-    tolerance: float = 1e-3,
+    tolerance: float = 1e-4,
     max_iterations: int = 5000,
     progress: Progress = lambda _: None,
 ) -> RidgeChoice:
@@ -66,9 +68,9 @@ def choose_ridge(
 
     Ridges are relative: :math:`\lambda = \rho\, \frac1n \sum_i |\phi_i - \bar\phi|^2`, so that neither the scale of
     the features nor a large constant part matters. The intercept is free, which makes centring exact. From the
-    largest ridge to the smallest, each solution starts the next. While the best ridge is the largest or the smallest
-    tried, the grid grows by its own step; equal accuracies go to the larger ridge. At the end the whole sample is
-    fitted with the chosen ridge.
+    largest ridge to the smallest, each solution starts the next. While the largest or the smallest ridge tried does
+    as well as the best, the grid grows there by its own step. The best ridge wins, of equal ones the largest, and is
+    given the whole sample.
 
     Arguments:
         feature_map: from inputs to features.
@@ -78,7 +80,7 @@ def choose_ridge(
         stream: draws the held-out points.
         validation: their fraction.
         limits: the grid grows within these.
-        tolerance: the relative duality gap of every fit.
+        tolerance: the relative duality gap of every fit; accuracies at large ridges are not settled at 1e-3.
         max_iterations: of every fit.
         progress: told the fraction done.
     """
@@ -104,10 +106,10 @@ def choose_ridge(
     solution = None
     for ridge in grid:
         solution = attempt(ridge, solution)
-    best = _best(trials)
-    while (ridge := _next_ridge(best.ridge, sorted(trials, reverse=True), limits)) is not None:
-        attempt(ridge, best.solution)
-        best = _best(trials)
+    while (ridge := _next_ridge(trials, limits)) is not None:
+        nearest = min(trials, key=lambda tried: abs(math.log(tried / ridge)))
+        attempt(ridge, trials[nearest].solution)
+    best = max(trials.values(), key=lambda trial: (trial.validation_accuracy, trial.ridge))
 
     del fit  # its memory is needed again
     fit = _Fit(feature_map, x, y, tolerance, max_iterations)
@@ -157,18 +159,16 @@ def accuracy(f: torch.Tensor, y: torch.Tensor) -> float:
     return (f * y > 0).to(torch.float64).mean().item()
 
 
-def _best(trials: dict[float, RidgeTrial]) -> RidgeTrial:
-    return max(trials.values(), key=lambda trial: (trial.validation_accuracy, trial.ridge))
-
-
-def _next_ridge(best: float, tried: list[float], limits: tuple[float, float]) -> float | None:
-    """The ridge to try when the best is the last of those tried, in falling order; None when the search is over."""
-    low, high = limits[0] / (1 + 1e-9), limits[1] * (1 + 1e-9)  # steps are rounded
-    larger = best * (tried[0] / tried[1] if len(tried) > 1 else 10.0)
-    smaller = best / (tried[-2] / tried[-1] if len(tried) > 1 else 10.0)
-    if best == tried[-1] and smaller >= low:
+def _next_ridge(trials: dict[float, RidgeTrial], limits: tuple[float, float]) -> float | None:
+    """The ridge to try when one end of the grid does as well as the best; None when the search is over."""
+    tried = sorted(trials)
+    best = max(trial.validation_accuracy for trial in trials.values())
+    smaller = tried[0] / (tried[1] / tried[0] if len(tried) > 1 else 10.0)
+    larger = tried[-1] * (tried[-1] / tried[-2] if len(tried) > 1 else 10.0)
+    slack = 1 + 1e-9  # steps are rounded
+    if trials[tried[0]].validation_accuracy == best and smaller * slack >= limits[0]:
         return smaller
-    if best == tried[0] and larger <= high:
+    if trials[tried[-1]].validation_accuracy == best and larger <= limits[1] * slack:
         return larger
     return None
 

@@ -7,13 +7,8 @@ from collections.abc import Iterator
 import torch
 
 from beyondkernels.core import require, require_positive
-from beyondkernels.kernels.features import (
-    FeatureMap,
-    FeatureOperator,
-    Function,
-    require_finite,
-    require_neurons,
-)
+from beyondkernels.kernels.checks import require_finite, require_neurons
+from beyondkernels.kernels.features import FeatureMap, FeatureOperator, Function
 from beyondkernels.kernels.reduction import merge_neurons, span_basis
 
 

@@ -36,6 +36,7 @@ class FromModule(Network):
 
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers of a fresh module."""
+        _skeleton(self.factory, in_dim, out_dim)  # constructors do not run inside a gradient, so they run here
         with seeded_globally(stream):
             module = self.factory(in_dim, out_dim)
         params = {name: value.detach().clone() for name, value in module.named_parameters()}
@@ -45,8 +46,7 @@ class FromModule(Network):
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """The module's output; buffers are replaced, never changed in place."""
-        with torch.device("meta"):
-            module = self.factory(x.shape[-1], 1)
+        module = _skeleton(self.factory, x.shape[-1], 1)
         module.train(train)
         after = {name: value.clone() for name, value in buffers.items()}
         return functional_call(module, (params, after), (x,)), after
@@ -54,6 +54,17 @@ class FromModule(Network):
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The groups given as ``parts``."""
         return self.parts
+
+
+_SKELETONS: dict[ModuleFactory, torch.nn.Module] = {}
+
+
+def _skeleton(factory: ModuleFactory, in_dim: int, out_dim: int) -> torch.nn.Module:
+    """The module without its numbers, which ``functional_call`` supplies; sizes do not matter after the first call."""
+    if factory not in _SKELETONS:
+        with torch.device("meta"):
+            _SKELETONS[factory] = factory(in_dim, out_dim)
+    return _SKELETONS[factory]
 
 
 class NetworkModule(torch.nn.Module):

@@ -105,11 +105,10 @@ def best_linear_threshold(probabilities: torch.Tensor, signs: torch.Tensor, symm
     choices = itertools.combinations_with_replacement(values, k) if symmetric else itertools.product(values, repeat=k)
     scores, order = (torch.tensor(list(choices), dtype=torch.int16) @ points.T.to(torch.int16)).sort(dim=1)
     sums = gains[order].cumsum(1)[:, :-1]
-    # A threshold can only fall between two different scores; answering −1 below it gains minus the sum of the gains.
-    possible = sums[scores[:, 1:] != scores[:, :-1]]
-    negative, total = float(probabilities[signs < 0].sum()), float(gains.sum())
-    best = max(0.0, total, total - float(possible.min()), float(possible.max()))
-    return min(1.0, negative + best)
+    # Answer +1 below a threshold, which can only fall between two different scores; −w is among the weights as well.
+    # A constant answer is never better: cutting off one corner of the other class is linear too.
+    below = float(sums[scores[:, 1:] != scores[:, :-1]].max())
+    return min(1.0, float(probabilities[signs < 0].sum()) + below)
 
 
 def corners(bits: int) -> torch.Tensor:

@@ -107,9 +107,7 @@ def file_names(pages: Sequence[ExperimentPage]) -> list[str]:
     names = [slug(f"{page.id}/{page.scale}" if ids.count(page.id) > 1 else page.id) for page in pages]
     taken = {"index": "the index"}  # compared in lower case: some file systems do not tell the cases apart
     for page, name in zip(pages, names, strict=True):
-        require(
-            name.lower() not in taken,
-            f"pages must have different ids, got {page.id!r} beside {taken.get(name.lower())}",
-        )
+        other = taken.get(name.lower())
+        require(other is None, f"pages must have different ids and scales, got {page.id!r} beside {other}")
         taken[name.lower()] = repr(page.id)
     return names

@@ -65,7 +65,7 @@ class WorkerProcess:
 
     def give(self, task: Task) -> None:
         """Hand over a task."""
-        self.task, self.used = task, False
+        self.task, self.used = task, True
         self._send({"chunk": list(task.open.items())})
 
     def lines(self, pipe: str) -> list[str] | None:

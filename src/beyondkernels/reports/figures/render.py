@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from beyondkernels.core import InputError
 from beyondkernels.reports.figures.base import Figure
 from beyondkernels.reports.figures.style import house_style
-from beyondkernels.reports.figures.text import clean
+from beyondkernels.reports.figures.text import clean, letters_may_miss
 from beyondkernels.reports.files import write_atomically
 
 if TYPE_CHECKING:
@@ -59,9 +58,7 @@ def _drawn(figure: Figure, narrow: bool) -> Iterator[Canvas]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    with house_style(), warnings.catch_warnings():
-        # a letter the font lacks is drawn as a box; the words around the figure still have it
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+    with house_style(), letters_may_miss():
         canvas = Canvas(figsize=figure.size(narrow), facecolor="white")
         FigureCanvasAgg(canvas)
         figure.draw(canvas, narrow)

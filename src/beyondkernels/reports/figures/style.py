@@ -21,7 +21,7 @@ DASHES: tuple[Any, ...] = (
     (0, (1.2, 1.2)),
     (0, (8, 2)),
     (0, (3, 1.2, 1, 1.2, 1, 1.2)),
-    "solid",
+    (0, (12, 2, 2, 2)),
     (0, (2.5, 1.5)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
@@ -49,6 +49,7 @@ _RC: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.unicode_minus": True,
     "text.color": INK,
+    "text.hinting": "none",  # letters keep their widths, so that PNG and SVG agree
     "text.parse_math": False,  # labels are shown as they are: a stray $ is a dollar
     "xtick.color": MUTED,
     "ytick.color": MUTED,

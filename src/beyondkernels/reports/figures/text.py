@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 from beyondkernels.core import require
 from beyondkernels.reports.figures.style import FONT, SIZE
@@ -38,7 +40,16 @@ def width_of(text: str, size: float = SIZE) -> float:
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(family=FONT, size=size)
-    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+    with letters_may_miss():
+        return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+@contextlib.contextmanager
+def letters_may_miss() -> Iterator[None]:
+    """No warning for a letter the font lacks: it is drawn as a box, and the words around the figure still have it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
 
 
 def fit(text: str, width: float, size: float = SIZE) -> str:

@@ -1,0 +1,145 @@
+"""What every algorithm owes the engine."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from beyondkernels.algorithms import Batch, FeatureLearning, GradientDescent, Hinge, Squared
+from beyondkernels.core import Stream, build, describe, digest
+from beyondkernels.networks import Linearised, Symmetric, TwoLayer
+from beyondkernels.theory import ProcessSettings, StepSettings
+
+PROCESS = ProcessSettings(
+    initial=Symmetric(0.5, 0.3, 1.5),
+    first=StepSettings(0.01, 0.01, 0.0, 1.0, 0.2),
+    second=StepSettings(1.0, 1.0, 0.0, 0.0, 0.2),
+    later=StepSettings(0.05, 0.5),
+    steps=4,
+    batch=6,
+    fading=True,
+)
+ALGORITHMS = {
+    "network": FeatureLearning(PROCESS),
+    "drawn": FeatureLearning(PROCESS, noise_kind="drawn"),
+    "two step": FeatureLearning(PROCESS, freeze_hidden_after=2),
+    "random features": FeatureLearning(PROCESS, freeze_hidden_after=0),
+    "descent": GradientDescent(steps=4, learning_rate=0.1, batch=6, momentum=0.9, weight_decay=0.01),
+    "descent last": GradientDescent(steps=4, learning_rate=0.1, group="last", objective=Squared()),
+}
+NETWORKS = {"two layer": TwoLayer(8), "linearised": Linearised(TwoLayer(8))}
+IN_DIM, POINTS = 5, 12
+
+
+@pytest.fixture(params=ALGORITHMS, ids=str)
+def algorithm(request):
+    return ALGORITHMS[request.param]
+
+
+@pytest.fixture(params=NETWORKS, ids=str)
+def network(request):
+    return NETWORKS[request.param]
+
+
+def inputs(algorithm, network, stage, seed):
+    stream = Stream(seed)
+    params, buffers = algorithm.initialise(network, IN_DIM, 1, stream)
+    params = {name: value + 0.1 * stream.child("move", name).normal(*value.shape) for name, value in params.items()}
+    x = stream.child("x").normal(POINTS, IN_DIM)
+    batch = Batch(x, torch.where(x[:, 0] > 0, 1.0, -1.0))
+    hyper = {name: torch.tensor(value) for name, value in algorithm.hyper(stage, 3).items()}
+    noise = algorithm.noise(stage, network, POINTS, stream.child("noise"))
+    return params, buffers, algorithm.optimiser(stage, params), batch, noise, hyper
+
+
+def stack(parts):
+    if isinstance(parts[0], Batch):
+        return Batch(*(torch.stack(part) for part in zip(*parts, strict=True)))
+    return {name: torch.stack([part[name] for part in parts]) for name in parts[0]}
+
+
+def test_vmapped_step_gives_bitwise_what_a_member_alone_gives(algorithm, network):
+    for stage in algorithm.stages():
+        members = [inputs(algorithm, network, stage, seed) for seed in range(3)]
+        step = torch.func.vmap(lambda *args, stage=stage: algorithm.step(stage, network, *args))
+        together = step(*(stack(part) for part in zip(*members, strict=True)))
+        for i, member in enumerate(members):
+            alone = step(*(stack([part]) for part in member))
+            assert torch.equal(together.loss[i], alone.loss[0])
+            for name in together.params:
+                assert torch.equal(together.params[name][i], alone.params[name][0]), (stage.name, name)
+
+
+def test_step_is_pure(algorithm, network):
+    for stage in algorithm.stages():
+        given = inputs(algorithm, network, stage, 0)
+        again = inputs(algorithm, network, stage, 0)
+        first = algorithm.step(stage, network, *given)
+        second = algorithm.step(stage, network, *given)
+        assert torch.equal(first.loss, second.loss)
+        for before, after in zip(given, again, strict=True):
+            pairs = (
+                zip(before, after, strict=True)
+                if isinstance(before, Batch)
+                else [(before[k], after[k]) for k in before]
+            )
+            assert all(torch.equal(p, q) for p, q in pairs)
+
+
+def test_only_trained_parameters_move(algorithm, network):
+    stage = algorithm.stages()[-1]
+    given = inputs(algorithm, network, stage, 0)
+    after = algorithm.step(stage, network, *given).params
+    moved = {name for name in after if not torch.equal(after[name], given[0][name])}
+    frozen = getattr(algorithm, "freeze_hidden_after", None) is not None or getattr(algorithm, "group", "") == "last"
+    assert moved == ({"output.weight"} if frozen else set(given[0]))
+
+
+def test_identity_round_trip(algorithm):
+    assert build(describe(algorithm)) == algorithm
+    assert digest(build(describe(algorithm))) == digest(algorithm)
+
+
+def test_program_is_hashable_and_tells_algorithms_apart(algorithm):
+    programs = [algorithm.program(stage) for stage in algorithm.stages()]
+    assert len(set(programs)) == len(programs)
+    for other in ALGORITHMS.values():
+        theirs = [other.program(stage) for stage in other.stages()]
+        assert (programs == theirs) == (algorithm == other)
+
+
+def test_program_ignores_the_numbers():
+    faster = replace(PROCESS, later=replace(PROCESS.later, output_rate=9.0))
+    stage = ALGORITHMS["network"].stages()[-1]
+    assert FeatureLearning(faster).program(stage) == ALGORITHMS["network"].program(stage)
+    descent = GradientDescent(steps=4, learning_rate=0.7, batch=6, momentum=0.5)
+    assert descent.program(descent.stages()[0]) == ALGORITHMS["descent"].program(descent.stages()[0])
+
+
+def test_gradient_descent_is_torch_sgd():
+    rule = GradientDescent(steps=4, learning_rate=0.1, momentum=0.9, weight_decay=0.01, objective=Hinge())
+    network, stage = TwoLayer(6), rule.stages()[0]
+    params, buffers, velocity, batch, noise, hyper = inputs(rule, network, stage, 0)
+    theirs = {name: value.clone().requires_grad_() for name, value in params.items()}
+    optimiser = torch.optim.SGD(theirs.values(), lr=0.1, momentum=0.9, weight_decay=0.01)
+    for _ in range(3):
+        params, buffers, velocity, _ = rule.step(stage, network, params, buffers, velocity, batch, noise, hyper)
+        optimiser.zero_grad()
+        torch.relu(1 - batch.y * network.apply(theirs, {}, batch.x)[0].squeeze(-1)).mean().backward()
+        optimiser.step()
+    for name, value in theirs.items():
+        torch.testing.assert_close(params[name], value.detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_blocks_do_not_change_the_gradient(monkeypatch):
+    from beyondkernels.algorithms import gradient, loss_and_gradient
+
+    network, rule = TwoLayer(6), ALGORITHMS["descent"]
+    params, buffers, _, batch, _, _ = inputs(rule, network, rule.stages()[0], 0)
+    noise = {"noise": 0.1 * Stream(4).normal(POINTS, 12)}
+    whole = loss_and_gradient(network, params, buffers | noise, batch, Hinge(), tuple(params))
+    monkeypatch.setattr(gradient, "BLOCK", 5)
+    parts = loss_and_gradient(network, params, buffers | noise, batch, Hinge(), tuple(params))
+    torch.testing.assert_close(whole[0], parts[0])
+    for name in params:
+        torch.testing.assert_close(whole[1][name], parts[1][name], rtol=1e-5, atol=1e-7)

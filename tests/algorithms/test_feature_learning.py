@@ -1,0 +1,176 @@
+"""One step of the learning process (4), written a second time with loops."""
+
+import math
+
+import pytest
+import torch
+
+from beyondkernels.algorithms import Batch, FeatureLearning
+from beyondkernels.core import InputError, Stream, describe
+from beyondkernels.networks import Linearised, Symmetric, TwoLayer
+from beyondkernels.theory import ProcessSettings, StepSettings
+
+N, D, M = 7, 4, 3
+
+
+def settings(noise=0.3, keep_later=(0.9, 0.8)) -> ProcessSettings:
+    return ProcessSettings(
+        initial=Symmetric(0.5, 0.3, 1.5),
+        first=StepSettings(0.2, 0.2, keep_hidden=0.0, keep_output=1.0, noise_std=noise),
+        second=StepSettings(1.0, 1.0, keep_hidden=0.0, keep_output=0.0, noise_std=noise),
+        later=StepSettings(0.1, 0.4, *keep_later),
+        steps=10,
+        batch=5,
+    )
+
+
+def literal_step(params, x, y, at: StepSettings, hidden: bool, xi=None):
+    """Eq. (4) point by point and neuron by neuron, in plain Python floats."""
+    w, b, a = (params[name].double().tolist() for name in ("hidden.weight", "hidden.bias", "output.weight"))
+    a = a[0]
+    neurons, s = range(len(w)), at.noise_std
+
+    def cdf(u):
+        return 0.5 * (1 + math.erf(u / math.sqrt(2)))
+
+    def smooth(z):
+        def r(u):
+            return u * cdf(u / s) + s * math.exp(-((u / s) ** 2) / 2) / math.sqrt(2 * math.pi)
+
+        return (r(z) - r(z - 1), cdf(z / s) - cdf((z - 1) / s))
+
+    def sharp(z):
+        return (min(1.0, max(z, 0.0)), 1.0 if 0 < z < 1 else 0.0)
+
+    grad_w = [[0.0] * len(x[0]) for _ in neurons]
+    grad_b, grad_a, loss = [0.0 for _ in neurons], [0.0 for _ in neurons], 0.0
+    for point, (xs, label) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        acts = []
+        for i in neurons:
+            z = sum(wij * xj for wij, xj in zip(w[i], xs, strict=True)) + b[i]
+            z += xi[point][i] if xi is not None else 0.0
+            acts.append(smooth(z) if s > 0 and xi is None else sharp(z))
+        margin = label * sum(a[i] * acts[i][0] for i in neurons)
+        loss += max(0.0, 1 - margin) / len(x)
+        if margin < 1:
+            for i in neurons:
+                grad_a[i] -= label * acts[i][0] / len(x)
+                grad_b[i] -= label * a[i] * acts[i][1] / len(x)
+                for j in range(len(xs)):
+                    grad_w[i][j] -= label * a[i] * acts[i][1] * xs[j] / len(x)
+    lambda_w, lambda_a = at.penalties
+    after = {
+        "output.weight": [[ai - at.output_rate * (g + 2 * lambda_a * ai) for ai, g in zip(a, grad_a, strict=True)]]
+    }
+    if hidden:
+        after["hidden.weight"] = [
+            [wij - at.hidden_rate * (g + 2 * lambda_w * wij) for wij, g in zip(row, grads, strict=True)]
+            for row, grads in zip(w, grad_w, strict=True)
+        ]
+        after["hidden.bias"] = [bi - at.hidden_rate * g for bi, g in zip(b, grad_b, strict=True)]
+    return {name: torch.tensor(value, dtype=torch.float64) for name, value in after.items()}, loss
+
+
+def data():
+    x = Stream(1).child("x").normal(N, D, dtype=torch.float64)
+    y = torch.where(Stream(1).child("y").uniform(N) < 0.5, 1.0, -1.0).double()
+    return Batch(x, y)
+
+
+def asymmetric_params():
+    params, _ = TwoLayer(M).init(D, 1, Stream(2))
+    return {
+        name: value.double() + Stream(3).child(name).normal(*value.shape).double() for name, value in params.items()
+    }
+
+
+def hyper_of(algorithm, stage, step):
+    return {k: torch.tensor(v, dtype=torch.float64) for k, v in algorithm.hyper(stage, step).items()}
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize("frozen", [None, 0, 1, 2])
+@pytest.mark.parametrize("kind", ["smoothed", "drawn"])
+def test_step_is_equation_4(step, frozen, kind):
+    algorithm = FeatureLearning(settings(), freeze_hidden_after=frozen, noise_kind=kind)
+    stage, network = algorithm.stages()[step - 1], TwoLayer(M)
+    params, batch = asymmetric_params(), data()
+    noise = {name: value.double() for name, value in algorithm.noise(stage, network, N, Stream(9).at(step)).items()}
+    result = algorithm.step(stage, network, params, {}, {}, batch, noise, hyper_of(algorithm, stage, step))
+    xi = noise["noise"].tolist() if "noise" in noise else None
+    trained_hidden = frozen is None or step <= frozen
+    expected, loss = literal_step(params, batch.x, batch.y, algorithm.settings.at(step), trained_hidden, xi)
+    assert result.loss.item() == pytest.approx(loss, rel=1e-12)
+    for name, value in result.params.items():
+        torch.testing.assert_close(value, expected.get(name, params[name]), rtol=1e-10, atol=1e-12)
+    assert result.buffers == {}
+
+
+def test_noise_is_drawn_only_while_it_is_injected():
+    drawn = FeatureLearning(settings(), noise_kind="drawn")
+    shapes = [drawn.noise(stage, TwoLayer(M), 5, Stream(0)).get("noise") for stage in drawn.stages()]
+    assert [None if value is None else tuple(value.shape) for value in shapes] == [(5, 2 * M), (5, 2 * M), None]
+    assert FeatureLearning(settings()).noise(drawn.stages()[0], TwoLayer(M), 5, Stream(0)) == {}
+
+
+def test_drawn_noise_averages_to_the_smoothed_step():
+    smoothed, drawn = FeatureLearning(settings()), FeatureLearning(settings(), noise_kind="drawn")
+    stage, network, params = smoothed.stages()[0], TwoLayer(M), asymmetric_params()
+    params["output.weight"] *= 0.01  # every margin stays below one, so that the loss is linear in the activations
+    hyper = hyper_of(smoothed, stage, 1)
+    exact = smoothed.step(stage, network, params, {}, {}, data(), {}, hyper).params
+    draws = []
+    for i in range(400):
+        noise = {k: v.double() for k, v in drawn.noise(stage, network, N, Stream(5).at(i)).items()}
+        draws.append(drawn.step(stage, network, params, {}, {}, data(), noise, hyper).params)
+    for name, value in exact.items():
+        values = torch.stack([draw[name] for draw in draws])
+        error = values.std(0) / len(draws) ** 0.5
+        assert ((values.mean(0) - value).abs() <= 4.5 * error + 1e-12).all(), name
+
+
+def test_forgetting_is_exact_where_subtraction_is_not():
+    tiny = StepSettings(1e-8, 1e-8, keep_hidden=0.0, noise_std=0.1)
+    process = ProcessSettings(Symmetric(0.5, 0.3, 1.5), tiny, tiny, tiny, steps=3, batch=N)
+    algorithm = FeatureLearning(process)
+    params = {name: value.float() for name, value in asymmetric_params().items()}
+    batch = Batch(*(part.float() for part in data()))
+    stage = algorithm.stages()[0]
+    hyper = {k: torch.tensor(v) for k, v in algorithm.hyper(stage, 1).items()}
+    after = algorithm.step(stage, TwoLayer(M), params, {}, {}, batch, {}, hyper).params["hidden.weight"].double()
+    expected, _ = literal_step(params, batch.x, batch.y, tiny, hidden=True)
+    # the literal twin cancels in double precision, which leaves seven good digits of a step of 1e-8
+    moved = expected["hidden.weight"].norm(dim=1) > 1e-10
+    assert moved.sum() >= 3
+    torch.testing.assert_close(after[moved], expected["hidden.weight"][moved], rtol=1e-4, atol=1e-14)
+    gradient = -after / 1e-8
+    naive = params["hidden.weight"] - 1e-8 * (gradient.float() + params["hidden.weight"] / 1e-8)
+    assert (naive.double() - after)[moved].norm() > 0.5 * after[moved].norm()
+
+
+def test_stages_follow_the_paper():
+    stages = FeatureLearning(settings()).stages()
+    assert [(s.name, s.steps, s.batch) for s in stages] == [
+        ("emergence", 1, None),
+        ("improvement", 1, None),
+        ("classifier", 8, 5),
+    ]
+
+
+def test_initial_scales_come_from_the_settings_also_when_linearised():
+    algorithm = FeatureLearning(settings())
+    params, _ = algorithm.initialise(TwoLayer(4000), 3, 1, Stream(0))
+    for name, std in (("hidden.weight", 0.5), ("hidden.bias", 0.3), ("output.weight", 1.5)):
+        draws = params[name].flatten()[: params[name].numel() // 2]
+        assert draws.std().item() == pytest.approx(std, rel=5 / math.sqrt(2 * draws.numel()))
+    displacement, buffers = algorithm.initialise(Linearised(TwoLayer(4000)), 3, 1, Stream(0))
+    assert torch.equal(buffers["at.hidden.weight"], params["hidden.weight"])
+    assert not displacement["hidden.weight"].any()
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match="noise_kind must be 'smoothed' or 'drawn', got 'none'"):
+        FeatureLearning(settings(), noise_kind="none")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="freeze_hidden_after must not be negative, got -1"):
+        FeatureLearning(settings(), freeze_hidden_after=-1)
+    assert "hypotheses" not in str(describe(FeatureLearning(settings())))

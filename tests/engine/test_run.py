@@ -1,0 +1,44 @@
+import pytest
+
+import beyondkernels as bk
+from beyondkernels.algorithms import GradientDescent
+from beyondkernels.core import InputError
+from beyondkernels.engine import TrainedNetwork, compare, fit
+from beyondkernels.networks import TwoLayer
+from beyondkernels.problems import DictionaryParity
+
+PROBLEM = DictionaryParity(dim=8, patterns=6, relevant=3)
+RULE = GradientDescent(steps=5, learning_rate=0.1)
+
+
+def test_fit_gives_scalars_as_attributes():
+    run = fit(TwoLayer(pairs=4), PROBLEM, n=60, algorithm=RULE, seed=1, test=30)
+    assert run.status == "finished"
+    assert 0 <= run.test_accuracy <= 1
+    with pytest.raises(AttributeError, match="this run has no 'risk'; it has steps, test_accuracy"):
+        _ = run.risk
+
+
+def test_fit_needs_a_rule_for_a_network():
+    with pytest.raises(InputError, match="a network needs an algorithm that trains it"):
+        fit(TwoLayer(pairs=4), PROBLEM, n=60)
+    with pytest.raises(InputError, match="n must be positive, got 0"):
+        fit(TwoLayer(pairs=4), PROBLEM, n=0, algorithm=RULE)
+
+
+def test_measure_on_a_run():
+    run = fit(TwoLayer(pairs=4), PROBLEM, n=60, algorithm=RULE, snapshot_at=(0, 5), snapshot_names=("hidden.weight",))
+    scalars, arrays = run.measure(bk.measure.Alignment())
+    assert set(scalars) == {"cosine/0", "cosine/5"}
+    assert arrays["cosines/5"].shape == (8,)
+
+
+def test_compare_gives_all_learners_the_same_samples():
+    learners = {"slow": TrainedNetwork(TwoLayer(pairs=4), RULE), "again": TrainedNetwork(TwoLayer(pairs=4), RULE)}
+    comparison = compare(PROBLEM, 60, learners=learners, seeds=2, test=30)
+    slow, again = comparison.rows
+    assert slow["seeds"] == 2
+    assert {k: v for k, v in slow.items() if k != "learner"} == {k: v for k, v in again.items() if k != "learner"}
+    assert "slow" in str(comparison)
+    accuracies = [run.test_accuracy for run in comparison.runs["slow"]]
+    assert slow["test_accuracy"] == pytest.approx(sum(accuracies) / 2)

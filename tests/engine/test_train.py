@@ -1,0 +1,195 @@
+"""The engine: the same numbers alone and in company, stages, divergence, batch orders."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+from beyondkernels.algorithms import FeatureLearning, GradientDescent
+from beyondkernels.core import Case, InputError, Outcome, Stream
+from beyondkernels.engine import Member, TrainedNetwork, fit, train
+from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
+from beyondkernels.problems import DictionaryParity
+from beyondkernels.theory import ProcessSettings, StepSettings, theorem26
+
+PROBLEM = DictionaryParity(dim=12, patterns=8, relevant=3)
+NETWORK = TwoLayer(pairs=7)
+PROCESS = theorem26(PROBLEM, NETWORK, steps=9, batch=16, readout_rate=5.0)
+IGNORE = lambda _: None  # noqa: E731
+
+
+def case(seed: int, n: int = 100) -> Case:
+    stream = Stream(seed)
+    return Case(
+        PROBLEM,
+        PROBLEM.sample(n, stream.child("train")),
+        PROBLEM.sample(50, stream.child("test")),
+        stream.child("learner"),
+    )
+
+
+def learner(network=NETWORK, algorithm=None, **fields) -> TrainedNetwork:
+    algorithm = algorithm or FeatureLearning(PROCESS)
+    return TrainedNetwork(
+        network, algorithm, record_at=(1, 2, 5), snapshot_at=(0, 2, 9), snapshot_names=("hidden.weight",), **fields
+    )
+
+
+def same(p: Outcome, q: Outcome) -> None:
+    assert p.status == q.status
+    assert p.scalars == q.scalars
+    assert p.series.keys() == q.series.keys()
+    assert p.arrays.keys() == q.arrays.keys()
+    for name in p.series:
+        assert (p.series[name] == q.series[name]).all(), name
+    for name in p.arrays:
+        assert (p.arrays[name] == q.arrays[name]).all(), name
+
+
+@pytest.mark.parametrize("network", [NETWORK, Linearised(NETWORK), TwoLayer(pairs=16)], ids=["two", "linear", "wide"])
+@pytest.mark.parametrize("noise", ["smoothed", "drawn"])
+def test_alone_and_in_company_bitwise(network, noise):
+    algorithm = FeatureLearning(PROCESS, noise_kind=noise)
+    learners, cases = [learner(network, algorithm) for _ in range(4)], [case(seed) for seed in range(4)]
+    together = TrainedNetwork.fit_together(learners, cases, IGNORE)
+    for one, where, outcome in zip(learners, cases, together, strict=True):
+        same(one.fit(where, IGNORE), outcome)
+
+
+def test_members_with_other_numbers_and_other_programs_share_a_call():
+    faster = replace(PROCESS, later=replace(PROCESS.later, output_rate=7.0))
+    learners = [
+        learner(),
+        learner(algorithm=FeatureLearning(faster)),
+        learner(algorithm=FeatureLearning(PROCESS, freeze_hidden_after=2)),
+        learner(algorithm=FeatureLearning(PROCESS, freeze_hidden_after=0)),
+        TrainedNetwork(NETWORK, GradientDescent(steps=4, learning_rate=0.1, batch=10)),
+    ]
+    cases = [case(seed) for seed in range(len(learners))]
+    together = TrainedNetwork.fit_together(learners, cases, IGNORE)
+    for one, where, outcome in zip(learners, cases, together, strict=True):
+        same(one.fit(where, IGNORE), outcome)
+    assert together[0].scalars != together[1].scalars
+
+
+def test_a_diverging_member_is_marked_and_the_others_go_on():
+    huge = StepSettings(1e30, 1e30)
+    bad = FeatureLearning(ProcessSettings(Symmetric(1, 1, 1), huge, huge, huge, steps=9, batch=16))
+    outcomes = TrainedNetwork.fit_together([learner(algorithm=bad), learner()], [case(0), case(1)], IGNORE)
+    assert outcomes[0].status == "diverged"
+    assert "test_accuracy" not in outcomes[0].scalars
+    assert outcomes[0].scalars["steps"] < 9
+    same(outcomes[1], learner().fit(case(1), IGNORE))
+
+
+def test_the_record_is_what_it_says():
+    outcome = learner(record_points=20).fit(case(0), IGNORE)
+    assert outcome.series["step"].tolist() == [1, 2, 5]
+    assert outcome.scalars["steps"] == 9
+    assert set(outcome.arrays) == {f"snapshot/{step}/hidden.weight" for step in (0, 2, 9)}
+    assert set(outcome.series) == {"step", "train_loss", "train_accuracy", "test_loss", "test_accuracy"}
+
+
+def test_recording_changes_nothing():
+    bare = TrainedNetwork(NETWORK, FeatureLearning(PROCESS)).fit(case(0), IGNORE)
+    assert bare.scalars == learner().fit(case(0), IGNORE).scalars
+
+
+def test_snapshot_zero_is_the_initialisation():
+    where = case(0)
+    params, _ = FeatureLearning(PROCESS).initialise(NETWORK, 12, 1, where.stream.child("initial"))
+    outcome = learner().fit(where, IGNORE)
+    assert (outcome.arrays["snapshot/0/hidden.weight"] == params["hidden.weight"].numpy()).all()
+
+
+def test_training_to_a_step_and_on_is_training_through():
+    def member() -> Member:
+        made = Member(NETWORK, FeatureLearning(PROCESS), case(3).train, case(3).stream)
+        made.start(12, 1)
+        return made
+
+    through, halted = member(), member()
+    train([through], [frozenset()], IGNORE)
+    for until in (1, 2, 6, None):
+        train([halted], [frozenset()], IGNORE, until=until)
+        assert until is None or halted.step == until
+    assert through.step == halted.step == 9
+    assert all(torch.equal(through.params[name], halted.params[name]) for name in through.params)
+
+
+def test_an_epoch_visits_every_point_once():
+    member = Member(NETWORK, GradientDescent(steps=20, learning_rate=0.1, batch=25), case(0).train, Stream(1))
+    member.start(12, 1)
+    seen = []
+    for step in range(8):
+        member.steps_in_stage = step
+        seen.append(member.batch().x)
+    whole = case(0).train.x
+    for epoch in (torch.cat(seen[:4]), torch.cat(seen[4:])):
+        assert torch.equal(epoch[epoch.sum(1).argsort()], whole[whole.sum(1).argsort()])
+    assert not torch.equal(torch.cat(seen[:4]), torch.cat(seen[4:]))
+
+
+def test_a_batch_larger_than_the_sample_is_refused():
+    with pytest.raises(InputError, match="batch must not exceed the 10 points of the sample, got 16"):
+        learner().fit(case(0, n=10), IGNORE)
+
+
+@dataclass(frozen=True)
+class Staged(GradientDescent):
+    """Two stages, the second from a changed state: what thresholds and shape changes will use."""
+
+    def stages(self):
+        first = super().stages()[0]
+        return (first, replace(first, name="halved"))
+
+    def transition(self, stage, steps_in_stage, params, optimiser):
+        after = super().transition(stage, steps_in_stage, params, optimiser)
+        kept = {**params, "output.weight": params["output.weight"] / 2}
+        return after._replace(params=kept, optimiser={}) if after.stage == 1 else after
+
+
+def test_a_transition_may_change_the_state():
+    rule = Staged(steps=3, learning_rate=0.1, batch=10)
+    member = Member(NETWORK, rule, case(0).train, Stream(1))
+    member.start(12, 1)
+    first = Member(NETWORK, GradientDescent(steps=3, learning_rate=0.1, batch=10), case(0).train, Stream(1))
+    first.start(12, 1)
+    train([first], [frozenset()], IGNORE)
+    train([member], [frozenset()], IGNORE, until=3)
+    assert torch.equal(member.params["output.weight"], first.params["output.weight"] / 2)
+    assert member.stage.name == "halved"
+    train([member], [frozenset()], IGNORE)
+    assert member.step == 6
+
+
+def make_module(in_dim: int, out_dim: int) -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(in_dim, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, out_dim))
+
+
+def test_a_users_module_trains_one_after_the_other():
+    network = FromModule(make_module, "small")
+    rule = GradientDescent(steps=30, learning_rate=0.1, batch=20)
+    learners = [TrainedNetwork(network, rule), TrainedNetwork(network, rule)]
+    together = TrainedNetwork.fit_together(learners, [case(0), case(1)], IGNORE)
+    same(together[1], learners[1].fit(case(1), IGNORE))
+    assert together[0].scalars["train_loss"] < 1
+
+
+def test_ensembles_only_where_they_pay():
+    assert learner(TwoLayer(pairs=300)).members_at_once(50_000, 500) == 1
+    assert learner(TwoLayer(pairs=4)).members_at_once(100, 12) > 4
+
+
+GOLDEN_WEIGHTS, GOLDEN_LOSS = 7.635321617126465, 0.6281685823388398
+
+
+def test_golden_numbers_of_this_revision():
+    """A change here is a new revision of a component, or a mistake."""
+    run = fit(NETWORK, PROBLEM, n=200, algorithm=FeatureLearning(PROCESS), seed=0, test=100)
+    weights = fit(
+        NETWORK, PROBLEM, n=200, algorithm=FeatureLearning(PROCESS), snapshot_at=(9,), snapshot_names=("hidden.weight",)
+    ).outcome.arrays["snapshot/9/hidden.weight"]
+    assert run.steps == 9
+    assert float(abs(weights).sum()) == pytest.approx(GOLDEN_WEIGHTS, rel=1e-4)
+    assert run.train_loss == pytest.approx(GOLDEN_LOSS, rel=1e-4)

@@ -1,0 +1,251 @@
+"""The choice of the ridge, and the learners built on it."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
+from beyondkernels.kernels import (
+    ConstantClassifier,
+    DenseFeatures,
+    FeatureMap,
+    FeatureSource,
+    FixedFeatureClassifier,
+    InputFeatures,
+    choose_ridge,
+    random_feature_map,
+    solve_hinge,
+    tangent_feature_map,
+)
+
+F64 = torch.float64
+
+
+@dataclass(frozen=True)
+class Plane(Problem):
+    """Labels by a noisy linear rule in the first two of ten dimensions; inputs lie in a plane of four."""
+
+    noise: float = 1.0
+
+    @property
+    def in_dim(self) -> int:
+        return 10
+
+    @property
+    def out_dim(self) -> int:
+        return 1
+
+    def sample(self, n: int, stream: Stream) -> Sample:
+        u = stream.child("u").normal(n, 4, dtype=F64)
+        M = torch.linalg.qr(Stream(99).normal(self.in_dim, 4, dtype=F64))[0]
+        score = u[:, 0] + u[:, 1] + self.noise * stream.child("noise").normal(n, dtype=F64) - 0.3
+        return Sample((u @ M.T).to(torch.float32), torch.where(score > 0, 1.0, -1.0))
+
+
+def case(n=300, seed=0, problem=None) -> Case:
+    problem = problem or Plane()
+    stream = Stream(seed)
+    train, test = problem.sample(n, stream.child("train")), problem.sample(500, stream.child("test"))
+    return Case(problem, train, test, stream.child("learner"))
+
+
+def quiet(fraction: float) -> None:
+    assert 0 <= fraction <= 1
+
+
+@dataclass(frozen=True)
+class NetworkFeatures(FeatureSource):
+    """What a source for a network looks like."""
+
+    tangent: bool
+
+    def feature_map(self, case: Case) -> FeatureMap:
+        stream = case.stream.child("network")
+        W, b, a = (stream.child(name).normal(*shape) for name, shape in (("W", (6, 10)), ("b", (6,)), ("a", (6,))))
+        if self.tangent:
+            return tangent_feature_map(W, b, a, torch.sin, torch.cos, case.train.x)
+        return random_feature_map(W, b, torch.sin)
+
+
+def identity_map(x: torch.Tensor) -> DenseFeatures:
+    return DenseFeatures(x.to(F64))
+
+
+def test_the_chosen_ridge_is_the_best_of_the_path_by_a_literal_count():
+    here = case()
+    x, y, stream = here.train.x, here.train.y, Stream(5)
+    choice = choose_ridge(identity_map, x, y, (1.0, 0.1, 0.01), stream=stream, validation=0.25, limits=(1e-2, 1.0))
+    order = stream.permutation(300)
+    outside, inside = order[:75], order[75:]
+    phi = x[inside].to(F64)
+    centred = phi - phi.mean(0)
+    spread = float((centred**2).sum() / len(phi))
+    correct = []
+    for ridge in (1.0, 0.1, 0.01):
+        solution = solve_hinge(DenseFeatures(phi), y[inside], ridge * spread, tolerance=1e-6)
+        hits = sum(
+            float(label) * (float(row.to(F64) @ solution.weights) + solution.intercept) > 0
+            for row, label in zip(x[outside], y[outside], strict=True)
+        )
+        correct.append(hits / 75)
+    assert [trial.validation_accuracy for trial in choice.path] == pytest.approx(correct, abs=1.01 / 75)
+    assert choice.validation_accuracy == max(trial.validation_accuracy for trial in choice.path)
+    ties = [trial.ridge for trial in choice.path if trial.validation_accuracy == choice.validation_accuracy]
+    assert choice.ridge == max(ties)
+    assert choice.iterations == choice.solution.iterations + sum(trial.solution.iterations for trial in choice.path)
+
+
+def test_the_last_fit_uses_the_whole_sample():
+    here = case()
+    x, y = here.train.x, here.train.y
+    choice = choose_ridge(identity_map, x, y, (0.1,), stream=Stream(0), limits=(0.1, 0.1), tolerance=1e-7)
+    phi = x.to(F64)
+    spread = float((phi - phi.mean(0)).square().sum() / len(phi))
+    literal = solve_hinge(DenseFeatures(phi), y, 0.1 * spread, tolerance=1e-7)
+    assert choice.solution.primal == pytest.approx(literal.primal, rel=1e-6)
+    f = phi @ choice.weights + choice.intercept
+    torch.testing.assert_close(f, phi @ literal.weights + literal.intercept, rtol=1e-2, atol=1e-2)
+    assert len(choice.solution.multipliers) == 300
+
+
+def faint(n=300):
+    """Labels by a coordinate with a hundredth of the others' spread: only a weak ridge lets it speak."""
+    x = Stream(7).normal(n, 5, dtype=F64)
+    y = torch.where(x[:, 0] > 0, 1.0, -1.0)
+    x[:, 0] /= 100
+    return x, y
+
+
+def test_the_grid_grows_downwards_until_the_best_is_inside():
+    x, y = faint()
+    choice = choose_ridge(identity_map, x, y, (10.0, 1.0), stream=Stream(1), tolerance=1e-2)
+    tried = [trial.ridge for trial in choice.path]
+    assert tried == pytest.approx([10.0**-i for i in range(-1, len(tried) - 1)])
+    assert tried[-1] < choice.ridge < 1e-2
+    assert choice.validation_accuracy > 0.95
+    assert choice.path[0].validation_accuracy < 0.7
+    assert not choice.on_edge
+
+
+def test_the_grid_grows_upwards_until_the_best_is_inside():
+    # one useful direction with a large spread among many useless ones: a strong ridge is best
+    stream = Stream(3)
+    x = stream.child("x").normal(60, 40, dtype=F64)
+    y = torch.where(x[:, 0] + 0.5 * stream.child("e").normal(60, dtype=F64) > 0, 1.0, -1.0)
+    x[:, 0] *= 5
+    choice = choose_ridge(identity_map, x, y, (1e-4, 1e-5), stream=Stream(1))
+    assert choice.ridge > 1e-4
+    assert max(trial.ridge for trial in choice.path) > choice.ridge
+    assert not choice.on_edge
+
+
+def test_limits_stop_the_grid_and_are_reported():
+    x, y = faint()
+    choice = choose_ridge(identity_map, x, y, (0.1, 0.01), stream=Stream(1), limits=(1e-3, 0.1), tolerance=1e-2)
+    assert [trial.ridge for trial in choice.path] == pytest.approx([0.1, 0.01, 0.001])
+    assert choice.ridge == pytest.approx(0.001)
+    assert choice.on_edge
+
+
+def test_scale_and_offset_of_features_do_not_matter():
+    here = case()
+    x, y = here.train.x.to(F64), here.train.y
+    plain = choose_ridge(identity_map, x, y, stream=Stream(0))
+    hidden = choose_ridge(lambda x: DenseFeatures(0.5 + 1e-7 * x), x, y, stream=Stream(0))
+    assert plain.ridge == pytest.approx(hidden.ridge)
+    f = x @ plain.weights + plain.intercept
+    torch.testing.assert_close(f, (0.5 + 1e-7 * x) @ hidden.weights + hidden.intercept, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("source", [InputFeatures(), NetworkFeatures(False), NetworkFeatures(True)])
+def test_learner_reports_its_scalars(source):
+    learner = FixedFeatureClassifier(source, ridges=(1, 0.1, 0.01), tolerance=1e-3)
+    outcome = learner.fit(case(), quiet)
+    assert outcome.status == "finished"
+    s = outcome.scalars
+    assert 0.7 < s["test_accuracy"] < 0.95
+    assert 0 <= s["duality_gap"] <= 1e-3
+    assert s["converged"] == 1
+    assert s["iterations"] >= 1
+    assert outcome.arrays["path_validation_accuracy"].max() == s["validation_accuracy"]
+    assert s["ridge"] in outcome.arrays["path_ridge"]
+    assert set(s) == set(ConstantClassifier().fit(case(), quiet).scalars)
+    assert outcome.scalars == learner.fit(case(), quiet).scalars
+
+
+def test_accuracies_are_counted_literally():
+    here = case()
+    outcome = FixedFeatureClassifier(InputFeatures(), ridges=(0.05,), smallest=0.05, largest=0.05).fit(here, quiet)
+    x, y = here.train.x.to(F64), here.train.y
+    spread = float((x - x.mean(0)).square().sum() / len(x))
+    solution = solve_hinge(DenseFeatures(x), y, 0.05 * spread, tolerance=1e-6)
+    for name, part in (("train_accuracy", here.train), ("test_accuracy", here.test)):
+        hits = sum(
+            float(label) * (float(row.to(F64) @ solution.weights) + solution.intercept) > 0
+            for row, label in zip(part.x, part.y, strict=True)
+        )
+        assert outcome.scalars[name] == pytest.approx(hits / len(part), abs=2.01 / len(part))
+
+
+def test_labels_may_come_as_a_column():
+    here = case(n=100)
+    column = Case(
+        here.problem,
+        Sample(here.train.x, here.train.y[:, None]),
+        Sample(here.test.x, here.test.y[:, None]),
+        here.stream,
+    )
+    learner = FixedFeatureClassifier(InputFeatures(), ridges=(0.1, 0.01))
+    assert learner.fit(column, quiet).scalars == learner.fit(here, quiet).scalars
+
+
+def test_constant_classifier_says_the_majority():
+    x = torch.zeros(5, 10)
+    train, test = Sample(x, torch.tensor([-1.0, -1, -1, 1, 1])), Sample(x, torch.tensor([1.0, 1, 1, 1, -1]))
+    outcome = ConstantClassifier().fit(Case(Plane(), train, test, Stream(0)), quiet)
+    assert outcome.scalars["train_accuracy"] == 0.6
+    assert outcome.scalars["test_accuracy"] == 0.2
+
+
+def test_learners_have_an_identity():
+    learner = FixedFeatureClassifier(InputFeatures(), ridges=(1, 0.1))
+    assert build(describe(learner)) == learner
+    assert digest(learner) == digest(FixedFeatureClassifier(InputFeatures(), ridges=(1.0, 0.1)))
+    assert build(describe(ConstantClassifier())) == ConstantClassifier()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"ridges": ()}, "ridges must hold at least one number, got none"),
+        ({"ridges": (0.0,)}, r"ridges must lie in \[1e-08, 100.0\], got 0.0"),
+        ({"ridges": (1e3,)}, r"ridges must lie in \[1e-08, 100.0\], got 1000.0"),
+        ({"smallest": 0.0}, r"smallest must lie in \(0, largest = 100.0\], got 0.0"),
+        ({"validation": 1.0}, r"validation must lie in \(0, 1\), got 1.0"),
+        ({"tolerance": -1.0}, r"tolerance must lie in \(0, 1\), got -1.0"),
+        ({"max_iterations": 0}, "max_iterations must be positive, got 0"),
+    ],
+)
+def test_bad_settings_are_named(change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        FixedFeatureClassifier(InputFeatures(), **change)
+
+
+def test_bad_samples_are_named():
+    here, learner = case(n=20), FixedFeatureClassifier(InputFeatures())
+    x = here.train.x
+
+    def fit(x, y):
+        return learner.fit(Case(here.problem, Sample(x, y), here.test, here.stream), quiet)
+
+    with pytest.raises(InputError, match="labels must be of both classes, got only \\+1"):
+        fit(x, torch.ones(20))
+    with pytest.raises(InputError, match="labels must be −1 or \\+1"):
+        fit(x, torch.arange(20.0))
+    with pytest.raises(InputError, match=r"labels must have shape \(n,\) or \(n, 1\), got \(20, 2\)"):
+        fit(x, torch.ones(20, 2))
+    with pytest.raises(InputError, match="must be finite"):
+        fit(torch.full_like(x, torch.nan), here.train.y)
+    with pytest.raises(InputError, match=r"validation must leave points on both sides, got 0\.2 of 2"):
+        fit(x[:2], torch.tensor([1.0, -1.0]))

@@ -1,0 +1,91 @@
+"""Small figures and pages of every kind, made from a string that may be hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels import reports
+
+
+def make_figures(text: str) -> list[reports.Figure]:
+    draw = np.random.Generator(np.random.Philox(7))
+    words: Any = {"title": text, "caption": text, "alt": text}
+    steps = np.array([0, 1, 2, 5, 10, 50, 200, 600])
+    rising = 50 + 50 * steps / (steps + 5) + draw.normal(size=(5, 8))
+    points = draw.normal(size=(40, 2))
+    names = [f"{text}{i}" for i in range(4)]
+    shares = [reports.Distribution(name, draw.uniform(size=50) ** (i + 1)) for i, name in enumerate(names)]
+    cosines = [reports.Dot(0.9, 0.8, 0.95), reports.Dot(), reports.Dot(published=0.1), reports.Dot(0.2)]
+    return [
+        reports.Curves(
+            name="curves",
+            **words,
+            lines=[reports.Line(name, steps, rising - 3 * (i // 2)) for i, name in enumerate(names)],
+            levels=[reports.Level(text, 84.4)],
+            x_label=text,
+            y_label=text,
+            x_scale="steps",
+        ),
+        reports.Directions(
+            name="directions",
+            **words,
+            panels=[reports.Panel(text, points * scale, [[1, 0], [-1, 0]], text) for scale in (1.0, 0.5)],
+            star_labels=[text, text],
+            near=np.arange(40) % 3 - 1,
+            near_label=text,
+        ),
+        reports.Histogram(name="panels", **words, distributions=shares, x_label=text, y_label=text),
+        reports.Histogram(
+            name="overlaid", **words, distributions=shares, x_label=text, y_label=text, layout="overlaid", y_scale="log"
+        ),
+        reports.Dots(
+            name="dots",
+            **words,
+            methods=names,
+            quantities=[
+                reports.Quantity(text, [reports.Dot(v, v - 3, v + 3, v - 1) for v in (99, 84, 75, 52)], chance=50),
+                reports.Quantity(text, cosines),
+            ],
+            interval=text,
+        ),
+    ]
+
+
+def make_page(text: str, name: str = "features/table1", kinds: int = 1) -> reports.ExperimentPage:
+    return reports.ExperimentPage(
+        name,
+        title=text,
+        summary=text,
+        reference=text,
+        scale=text,
+        seeds=(0, 1, 2),
+        claims=[
+            reports.at_least(text, text, [99.0, 100.0], 95, paper=100.0, unit="%"),
+            reports.at_most(text, text, [0.9, 0.91], 0.5, paper=text, unit=text),
+            reports.between(text, text, [], 0, 1, speaks=False, silence=text),
+        ],
+        rows=[
+            {"method": text, "test": 99.5, text: text},
+            {"method": "plain", "test": None, text: [text, {text: text}]},
+        ],
+        columns=[reports.Column("method", text), reports.Column("test", text, ".1f"), reports.Column(text, text)],
+        figures=make_figures(text)[:kinds],
+        settings=[reports.Setting(text, text, "paper", text), reports.Setting("rate", (1e-8, text), "theorem", text)],
+        provenance={"version": text, "libraries": {text: text}, text: text},
+        command=text,
+        notes=[text],
+    )
+
+
+@pytest.fixture
+def figures() -> Callable[[str], list[reports.Figure]]:
+    return make_figures
+
+
+@pytest.fixture
+def page() -> Callable[..., reports.ExperimentPage]:
+    return make_page
