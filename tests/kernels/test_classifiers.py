@@ -13,11 +13,13 @@ from beyondkernels.kernels import (
     FeatureSource,
     FixedFeatureClassifier,
     InputFeatures,
+    RidgeTrial,
     choose_ridge,
     random_feature_map,
     solve_hinge,
     tangent_feature_map,
 )
+from beyondkernels.kernels.selection import _next_ridge
 
 F64 = torch.float64
 
@@ -109,22 +111,22 @@ def test_the_last_fit_uses_the_whole_sample():
     assert len(choice.solution.multipliers) == 300
 
 
-def faint(n=300):
-    """Labels by a coordinate with a hundredth of the others' spread: only a weak ridge lets it speak."""
-    x = Stream(7).normal(n, 5, dtype=F64)
-    y = torch.where(x[:, 0] > 0, 1.0, -1.0)
-    x[:, 0] /= 100
-    return x, y
+def unequal(n=300):
+    """Noisy labels of unequal frequency in 60 dimensions: strong ridges say the majority, weak ones learn the noise."""
+    x = Stream(7).normal(n, 60, dtype=F64)
+    score = 2 * x[:, 0] + 2 * x[:, 1] + Stream(8).normal(n, dtype=F64)
+    return x, torch.where(score > 1.5, 1.0, -1.0)
 
 
-def test_the_grid_grows_downwards_until_the_best_is_inside():
-    x, y = faint()
+def test_the_grid_grows_downwards_past_the_constant_until_the_best_is_inside():
+    x, y = unequal()
     choice = choose_ridge(identity_map, x, y, (10.0, 1.0), stream=Stream(1), tolerance=1e-2)
-    tried = [trial.ridge for trial in choice.path]
-    assert tried == pytest.approx([10.0**-i for i in range(-1, len(tried) - 1)])
-    assert tried[-1] < choice.ridge < 1e-2
-    assert choice.validation_accuracy > 0.95
-    assert choice.path[0].validation_accuracy < 0.7
+    assert [trial.ridge for trial in choice.path] == pytest.approx([10.0, 1.0, 0.1, 0.01, 0.001, 0.0001])
+    held_out = y[Stream(1).permutation(300)[:60]]
+    constant = float((held_out < 0).double().mean())
+    assert [trial.validation_accuracy for trial in choice.path[:2]] == [constant, constant]
+    assert choice.ridge == pytest.approx(0.001)
+    assert choice.validation_accuracy > constant
     assert not choice.on_edge
 
 
@@ -140,8 +142,27 @@ def test_the_grid_grows_upwards_until_the_best_is_inside():
     assert not choice.on_edge
 
 
+def test_of_equal_ridges_the_largest_wins():
+    x = torch.linspace(-2, 2, 40, dtype=F64)[:, None].sign() * 3 + 0.1 * Stream(0).normal(40, 1, dtype=F64)
+    y = x[:, 0].sign()
+    choice = choose_ridge(identity_map, x, y, (0.01, 0.1, 0.001), stream=Stream(0), limits=(1e-3, 0.1))
+    assert [trial.validation_accuracy for trial in choice.path] == [1.0, 1.0, 1.0]
+    assert choice.ridge == 0.1
+
+
+def test_what_only_equals_the_constant_ends_no_search():
+    y = torch.tensor([1.0, -1.0])
+    solution = solve_hinge(identity_map(y[:, None]), y, 1.0)
+    trials = {ridge: RidgeTrial(ridge, right, solution) for ridge, right in ((1.0, 0.6), (0.1, 0.6), (0.01, 0.5))}
+    assert _next_ridge(trials, constant=0.6, limits=(1e-4, 10.0)) == pytest.approx(0.001)
+    assert _next_ridge(trials, constant=0.55, limits=(1e-4, 10.0)) == pytest.approx(10.0)
+    assert _next_ridge(trials, constant=0.6, limits=(1e-2, 1.0)) is None
+    inside = trials | {0.1: RidgeTrial(0.1, 0.7, solution)}
+    assert _next_ridge(inside, constant=0.6, limits=(1e-4, 10.0)) is None
+
+
 def test_limits_stop_the_grid_and_are_reported():
-    x, y = faint()
+    x, y = unequal()
     choice = choose_ridge(identity_map, x, y, (0.1, 0.01), stream=Stream(1), limits=(1e-3, 0.1), tolerance=1e-2)
     assert [trial.ridge for trial in choice.path] == pytest.approx([0.1, 0.01, 0.001])
     assert choice.ridge == pytest.approx(0.001)
@@ -219,8 +240,8 @@ def test_learners_have_an_identity():
     ("change", "sentence"),
     [
         ({"ridges": ()}, "ridges must hold at least one number, got none"),
-        ({"ridges": (0.0,)}, r"ridges must lie in \[1e-08, 100.0\], got 0.0"),
-        ({"ridges": (1e3,)}, r"ridges must lie in \[1e-08, 100.0\], got 1000.0"),
+        ({"ridges": (0.0,)}, r"ridges must lie in \[1e-06, 100.0\], got 0.0"),
+        ({"ridges": (1e3,)}, r"ridges must lie in \[1e-06, 100.0\], got 1000.0"),
         ({"smallest": 0.0}, r"smallest must lie in \(0, largest = 100.0\], got 0.0"),
         ({"validation": 1.0}, r"validation must lie in \(0, 1\), got 1.0"),
         ({"tolerance": -1.0}, r"tolerance must lie in \(0, 1\), got -1.0"),

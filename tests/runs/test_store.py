@@ -114,13 +114,12 @@ def test_every_flipped_byte_is_found(store, stored):
         content = path.read_bytes()
         step = 1 if name == "done.json" else max(1, len(content) // 40)  # done.json guards itself: try all of it
         for position in [*range(0, len(content), step), len(content) - 1]:
-            for bit in (1, 32):  # 32 turns letters into capitals and a digit into a control character
-                flipped = bytearray(content)
-                flipped[position] ^= bit
-                path.write_bytes(flipped)
-                (finding,) = store.verify()
-                assert finding.key == stored.name
-                assert name in finding.what
+            flipped = bytearray(content)
+            flipped[position] ^= 32 if position % 2 else 1  # 32 turns letters into capitals
+            path.write_bytes(flipped)
+            (finding,) = store.verify()
+            assert finding.key == stored.name
+            assert name in finding.what
         path.write_bytes(content)
         assert store.verify() == []
     assert stored.exists()

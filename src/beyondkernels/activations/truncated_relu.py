@@ -70,6 +70,7 @@ class SmoothedTruncatedReLU(Activation):
 
     def smoothed(self, std: float) -> SmoothedTruncatedReLU:
         """Noise on noise: the variances add up."""
+        require_positive("std", std)
         return SmoothedTruncatedReLU(math.hypot(self.std, std))
 
 
@@ -78,6 +79,7 @@ def _derivative(z: torch.Tensor, s: float) -> torch.Tensor:
 
 
 def _value(z: torch.Tensor, s: float) -> torch.Tensor:
+    z = z.clamp(-40 * s, 1 + 40 * s)  # flat beyond; without it z − (z − 1) loses its digits where z is huge
     u, v = z / s, (z - 1) / s
     density = (torch.exp(-u * u / 2) - torch.exp(-v * v / 2)) * (s / math.sqrt(2 * math.pi))
     return z * torch.special.ndtr(u) - (z - 1) * torch.special.ndtr(v) + density

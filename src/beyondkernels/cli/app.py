@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from beyondkernels.cli.guard import FAILED, MISSING, guarded
-from beyondkernels.core import InputError
+from beyondkernels.cli.guard import FAILED, MISSING, Commands, guarded
 
 app = typer.Typer(
-    no_args_is_help=True,
+    cls=Commands,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="When, how and why do neural networks learn features that no kernel can match?",
+    epilog="Begin with: bk run features/table1 --scale smoke",
 )
-store_app = typer.Typer(no_args_is_help=True, help="Look after a store of runs.")
+store_app = typer.Typer(help="Look after a store of runs.")
 app.add_typer(store_app, name="store")
 
 StoreOption = Annotated[
@@ -26,12 +26,26 @@ StoreOption = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def _main(version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+def _main(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
     if version:
         import beyondkernels
 
         print(f"bk {beyondkernels.__version__}")
         raise typer.Exit
+    _help_without_command(context)
+
+
+@store_app.callback(invoke_without_command=True)
+def _store(context: typer.Context) -> None:
+    _help_without_command(context)
+
+
+def _help_without_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command("list")
@@ -44,15 +58,15 @@ def _list(as_json: Annotated[bool, typer.Option("--json", help="As JSON on stand
     list_experiments(as_json, console())
 
 
-@app.command("run")
+@app.command("run", epilog="Exit codes: 0 fine, 1 a claim fails under --check, 2 bad input, 3 runs missing or crashed.")
 @guarded
 def _run(
-    names: Annotated[list[str], typer.Argument(metavar="ID|FILE.py:NAME ...", help="Which experiments.")],
+    names: Annotated[list[str] | None, typer.Argument(metavar="EXPERIMENT", hidden=True)] = None,
     scale: Annotated[str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].")] = None,
-    seeds: Annotated[int | None, typer.Option(metavar="N", help="How many seeds [the experiment's].")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N", help="How many seeds [the experiment's].")] = None,
     sets: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting.")] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Options from a file.")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Worker processes [one for each core].")] = None,
+    workers: Annotated[str | None, typer.Option(metavar="N", help="Worker processes [one for each core].")] = None,
     store: StoreOption = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write rows and claims here.")
@@ -60,25 +74,29 @@ def _run(
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 if a claim fails.")] = False,
     dry: Annotated[bool, typer.Option("--dry-run", help="Only say how many runs it would take.")] = False,
 ) -> int:
-    """Run experiments, or what is missing of them, and print their tables and claims."""
-    from beyondkernels.cli.options import Options, from_file, from_words
+    """Run experiments and print their tables and claims.
+
+    EXPERIMENT is an id of bk list, or path/file.py:NAME. Runs that are stored already are not done again.
+    """
+    from beyondkernels.cli.options import Options, from_file, from_words, whole
     from beyondkernels.cli.run import run_all
 
-    given = Options(scale, seeds, workers, store, from_words(sets or []))
+    given = Options(scale, whole("--seeds", seeds), whole("--workers", workers), store, from_words(sets or []))
     options = given if config is None else given.over(from_file(config))
-    return run_all(names, options, json_file, check, dry)
+    return run_all(names or [], options, json_file, check, dry)
 
 
 @app.command("report")
 @guarded
 def _report(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID ...]", help="Which experiments [all stored].")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="EXPERIMENT", hidden=True)] = None,
     store: StoreOption = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the pages.")] = Path("report"),
 ) -> int:
-    """Write static pages from stored runs; nothing is trained."""
+    """Write static pages from stored runs; nothing is trained.
+
+    Without an EXPERIMENT, pages are written for all that the store holds.
+    """
     from beyondkernels.cli.report import report
 
     return report(names or [], store, out)
@@ -87,10 +105,13 @@ def _report(
 @app.command("show")
 @guarded
 def _show(
-    name: Annotated[str, typer.Argument(metavar="RUN|ID", help="A run's key or an experiment's id.")],
+    name: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|RUN", hidden=True)] = None,
     store: StoreOption = None,
 ) -> None:
-    """Show an experiment or a stored run."""
+    """Show an experiment or a stored run.
+
+    A RUN is named by its key or the first digits of it; bk show EXPERIMENT lists the keys.
+    """
     from beyondkernels.cli.display import console
     from beyondkernels.cli.show import show
 
@@ -114,11 +135,14 @@ def _doctor(store: StoreOption = None) -> int:
 @guarded
 def _verify(store: StoreOption = None) -> int:
     """Read every run and check it against its checksums."""
-    opened = _open(store)
+    from beyondkernels.cli.stores import open_store
+
+    opened = open_store(store)
     findings = opened.verify()
     for finding in findings:
         print(f"{finding.key}: {finding.what}")
-    print(f"{len(opened.keys())} runs, {len(findings)} damaged")
+    advice = "; the next bk run puts them aside and does them again" if findings else ""
+    print(f"{len(opened.keys())} runs, {len(findings)} damaged{advice}")
     return MISSING if findings else 0
 
 
@@ -126,24 +150,21 @@ def _verify(store: StoreOption = None) -> int:
 @guarded
 def _rebuild(store: StoreOption = None) -> None:
     """Make the index anew from the runs."""
-    print(f"{_open(store, writing=True).rebuild()} runs in the index")
+    from beyondkernels.cli.stores import open_store
+
+    print(f"{open_store(store, writing=True).rebuild()} runs in the index")
 
 
 @store_app.command("size")
 @guarded
 def _size(store: StoreOption = None) -> None:
     """Say how much a store holds."""
-    size = _open(store).size()
+    from beyondkernels.cli.stores import open_store
+
+    size = open_store(store).size()
     ended = ", ".join(f"{count} {status}" for status, count in size.statuses.items())
-    print(f"{size.runs} runs ({ended or 'none'}), {size.bytes / 2**20:.1f} MiB, {size.seconds / 60:.1f} core-minutes")
-    print(f"{size.requests} requests, {size.quarantined} runs in quarantine")
-
-
-def _open(given: str | None, writing: bool = False):
-    from beyondkernels.experiments import store_path
-    from beyondkernels.runs import Store
-
-    path = store_path(given)
-    if not path.exists():
-        raise InputError(f"no store at {path}; bk run makes one, --store names another")
-    return Store.open(path, create=False, read_only=not writing)
+    print(f"runs        {size.runs} ({ended or 'none yet'})")
+    print(f"disk space  {size.bytes / 2**20:.1f} MiB")
+    print(f"work        {size.seconds / 60:.1f} core-minutes")
+    print(f"requests    {size.requests}")
+    print(f"quarantine  {size.quarantined} damaged runs put aside")

@@ -74,9 +74,9 @@ def _store_works(given: str | None) -> tuple[bool, str]:
         if path.exists():
             found = Store.open(path, create=False, read_only=not os.access(path, os.W_OK))
             held = len(found.keys())
-            return os.access(path, os.W_OK), f"store {path.name}: {held} runs, {_free(path)} free"
-        parent = path.resolve().parent
-        return os.access(parent, os.W_OK), f"store {path.name}: none yet, {_free(parent)} free"
+            return os.access(path, os.W_OK), f"store {path}: {held} runs, {_free(path)} free"
+        parent = next(folder for folder in path.resolve().parents if folder.exists())
+        return os.access(parent, os.W_OK), f"store {path}: none yet, bk run makes it; {_free(parent)} free"
     except InputError as error:
         return False, f"store: {error}"
 

@@ -8,6 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import InputError, unknown
+from beyondkernels.experiments.settings import parsed
+
+_KINDS: dict[str, tuple[type, str]] = {
+    "scale": (str, "a word"),
+    "seeds": (int, "a whole number"),
+    "workers": (int, "a whole number"),
+    "store": (str, "a path"),
+    "settings": (dict, "a table"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,12 +45,12 @@ def from_file(path: Path) -> Options:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a TOML file: {error}") from None
-    kinds: dict[str, type] = {"scale": str, "seeds": int, "workers": int, "store": str, "settings": dict}
     for name, value in content.items():
-        if name not in kinds:
-            unknown(f"key in {path}", name, kinds)
-        if not isinstance(value, kinds[name]) or isinstance(value, bool):
-            raise InputError(f"{name} in {path} must be of type {kinds[name].__name__}, got {value!r}")
+        if name not in _KINDS:
+            unknown(f"key in {path}", name, _KINDS)
+        kind, words = _KINDS[name]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise InputError(f"{name} in {path} must be {words}, got {value!r}")
     settings = content.pop("settings", {})
     return Options(**content, settings=tuple(settings.items()))
 
@@ -59,3 +68,8 @@ def from_words(words: list[str]) -> tuple[tuple[str, str], ...]:
             raise InputError(f"--set takes key=value, got {word!r}")
         pairs.append((name.strip(), value.strip()))
     return tuple(pairs)
+
+
+def whole(name: str, word: str | None) -> int | None:
+    """An option that takes a whole number."""
+    return None if word is None else parsed(name, word, int)

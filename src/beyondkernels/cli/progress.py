@@ -8,16 +8,20 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
+from beyondkernels.cli.display import count
 from beyondkernels.experiments import Observer, Request
 from beyondkernels.runs import Event
+
+_SILENCE = 30.0
 
 
 class Display(Observer):
     """Shows how far a request is and how long the rest may take.
 
     Arguments:
-        out: where to; what is not a terminal gets a line for each finished run.
+        out: where to; what is not a terminal gets a line for each finished run, and one every half minute.
         clock: seconds, for tests.
     """
 
@@ -26,7 +30,7 @@ class Display(Observer):
         self.names: Mapping[str, str] = {}
         self.fractions: dict[str, float] = {}
         self.ended: set[str] = set()
-        self.started = clock()
+        self.started = self.spoken = clock()
         self.bar: Progress | None = None
         self.task: TaskID | None = None
 
@@ -42,8 +46,7 @@ class Display(Observer):
         """A round begins."""
         self._close()
         self.names, self.fractions, self.ended, self.started = todo, {}, set(), self.clock()
-        if stored or not todo:
-            self.out.print(f"{request.experiment.id}: {stored} runs stored already, {len(todo)} to do")
+        self._line(f"{request.experiment.id}: {count(len(todo), 'run')} to do, {stored} stored already")
         if todo and self.out.is_terminal:
             columns = (
                 TextColumn("{task.description}"),
@@ -58,7 +61,7 @@ class Display(Observer):
     def happened(self, event: Event) -> None:
         """An executor told something."""
         if event.kind == "log":
-            self.out.print(event.message, style="dim", markup=False)
+            self._line(event.message, style="dim")
         for key in event.chunk if event.kind == "progress" else ():
             self.fractions[key] = max(event.fraction, self.fractions.get(key, 0.0))
         if event.kind == "run" and event.key is not None:
@@ -67,7 +70,9 @@ class Display(Observer):
             if self.bar is None or event.status != "finished":
                 name = self.names.get(event.key, event.key)
                 why = f": {event.message}" if event.message else f" in {event.seconds:.1f} s"
-                self.out.print(f"{self._state()}  {name} {event.status}{why}", markup=False)
+                self._line(f"{self._state()}  {name} {event.status}{why}")
+        if self.bar is None and self.clock() - self.spoken > _SILENCE:
+            self._line(self._state())
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, completed=self.done, state=self._state())
 
@@ -85,6 +90,10 @@ class Display(Observer):
         left = self.remaining()
         ended = f"{len(self.ended)}/{len(self.names)} runs"
         return ended if left is None else f"{ended}, about {duration(left)} left"
+
+    def _line(self, text: str, style: str = "") -> None:
+        self.spoken = self.clock()
+        self.out.print(Text(text, style=style), soft_wrap=True)  # elsewhere than on a terminal a line stays a line
 
     def _close(self) -> None:
         if self.bar is not None:

@@ -88,7 +88,10 @@ def build(description: Any) -> Any:
         return {key: build(item) for key, item in description["mapping"].items()}
     if "function" in description:
         return _resolve(description["function"])
-    cls = _resolve(description["class"])
+    try:
+        cls = _resolve(description["class"])
+    except (ImportError, AttributeError, KeyError, ValueError) as error:
+        raise InputError(f"no component {description.get('class')!r} can be found: {error}") from error
     if not (isinstance(cls, type) and issubclass(cls, Component)):
         raise InputError(f"{description['class']} is not a component of this package")
     if cls.revision != description["revision"]:

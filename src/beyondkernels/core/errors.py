@@ -58,6 +58,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     beyondkernels.core.errors.InputError: unknown scale 'labtop', did you mean laptop?
     """
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
     raise InputError(f"unknown {kind} {name!r}, {hint}")

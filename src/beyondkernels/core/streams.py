@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ class Stream:
 
     def generator(self) -> np.random.Generator:
         """A fresh NumPy generator at the start of this (seed, name, step)."""
-        identity = json.dumps([self.seed, list(self.name)]).encode()
+        identity = json.dumps([operator.index(self.seed), list(self.name)]).encode()
         key = int.from_bytes(hashlib.blake2b(identity, digest_size=16).digest(), "little")
         return np.random.Generator(np.random.Philox(key=key, counter=self.step << 128))
 

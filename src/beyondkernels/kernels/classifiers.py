@@ -24,7 +24,7 @@ class FixedFeatureClassifier(Learner):
 
     Arguments:
         source: which features.
-        ridges: relative ridges to begin with; the grid grows when the best is its largest or smallest.
+        ridges: relative ridges to begin with; the grid grows when its largest or smallest does best.
         smallest: below which the grid does not grow.
         largest: above which it does not grow.
         validation: the fraction of the training sample that is held out.
@@ -34,11 +34,11 @@ class FixedFeatureClassifier(Learner):
 
     source: FeatureSource
     ridges: tuple[float, ...] = RIDGES
-    smallest: float = 1e-8
+    smallest: float = 1e-6
     largest: float = 1e2
     validation: float = 0.2
     tolerance: float = 1e-4
-    max_iterations: int = 5000
+    max_iterations: int = 2000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ridges", tuple(float(ridge) for ridge in self.ridges))  # 1 and 1.0 are one identity

@@ -53,7 +53,7 @@ def solve_hinge(
     *,
     intercept: bool = True,
     tolerance: float = 1e-4,
-    max_iterations: int = 5000,
+    max_iterations: int = 2000,
     start: HingeSolution | None = None,
 ) -> HingeSolution:
     r"""Minimise hinge loss plus ridge over linear classifiers on fixed features.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,9 +58,9 @@ def choose_ridge(
     *,
     stream: Stream,
     validation: float = 0.2,
-    limits: tuple[float, float] = (1e-8, 1e2),
+    limits: tuple[float, float] = (1e-6, 1e2),
     tolerance: float = 1e-4,
-    max_iterations: int = 5000,
+    max_iterations: int = 2000,
     progress: Progress = lambda _: None,
 ) -> RidgeChoice:
     r"""Fit hinge loss plus ridge on fixed features, with the ridge that does best on held-out points.
@@ -69,8 +68,8 @@ def choose_ridge(
     Ridges are relative: :math:`\lambda = \rho\, \frac1n \sum_i |\phi_i - \bar\phi|^2`, so that neither the scale of
     the features nor a large constant part matters. The intercept is free, which makes centring exact. From the
     largest ridge to the smallest, each solution starts the next. While the largest or the smallest ridge tried does
-    as well as the best, the grid grows there by its own step. The best ridge wins, of equal ones the largest, and is
-    given the whole sample.
+    as well as the best, the grid grows there by its own step, and downwards while nothing beats the constant
+    classifier. The best ridge wins, of equal ones the largest, and is given the whole sample.
 
     Arguments:
         feature_map: from inputs to features.
@@ -106,9 +105,9 @@ def choose_ridge(
     solution = None
     for ridge in grid:
         solution = attempt(ridge, solution)
-    while (ridge := _next_ridge(trials, limits)) is not None:
-        nearest = min(trials, key=lambda tried: abs(math.log(tried / ridge)))
-        attempt(ridge, trials[nearest].solution)
+    constant = max((y_held > 0).double().mean().item(), (y_held < 0).double().mean().item())
+    while (ridge := _next_ridge(trials, constant, limits)) is not None:
+        attempt(ridge, trials[min(trials) if ridge < min(trials) else max(trials)].solution)
     best = max(trials.values(), key=lambda trial: (trial.validation_accuracy, trial.ridge))
 
     del fit  # its memory is needed again
@@ -159,14 +158,15 @@ def accuracy(f: torch.Tensor, y: torch.Tensor) -> float:
     return (f * y > 0).to(torch.float64).mean().item()
 
 
-def _next_ridge(trials: dict[float, RidgeTrial], limits: tuple[float, float]) -> float | None:
+def _next_ridge(trials: dict[float, RidgeTrial], constant: float, limits: tuple[float, float]) -> float | None:
     """The ridge to try when one end of the grid does as well as the best; None when the search is over."""
     tried = sorted(trials)
     best = max(trial.validation_accuracy for trial in trials.values())
     smaller = tried[0] / (tried[1] / tried[0] if len(tried) > 1 else 10.0)
     larger = tried[-1] * (tried[-1] / tried[-2] if len(tried) > 1 else 10.0)
     slack = 1 + 1e-9  # steps are rounded
-    if trials[tried[0]].validation_accuracy == best and smaller * slack >= limits[0]:
+    # strong ridges leave little but the intercept: what only equals the constant classifier ends no search
+    if (trials[tried[0]].validation_accuracy == best or best <= constant) and smaller * slack >= limits[0]:
         return smaller
     if trials[tried[-1]].validation_accuracy == best and larger <= limits[1] * slack:
         return larger

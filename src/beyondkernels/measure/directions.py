@@ -30,7 +30,7 @@ def classical_scaling(distances: np.ndarray, dimensions: int = 2) -> np.ndarray:
               X = V_{1:q}\,\Lambda_{1:q}^{1/2}
 
     Distances of points in a Euclidean space come back exactly. Signs are fixed so that the picture is the same on
-    every machine: the entry of largest size in each coordinate is positive.
+    every machine: the first of the entries of largest size in each coordinate is positive.
 
     Arguments:
         distances: δ, a symmetric matrix with zero diagonal.
@@ -42,7 +42,8 @@ def classical_scaling(distances: np.ndarray, dimensions: int = 2) -> np.ndarray:
     centred = squared - squared.mean(0, keepdims=True) - squared.mean(1, keepdims=True) + squared.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
     values, vectors = values[::-1][:dimensions], vectors[:, ::-1][:, :dimensions]
-    signs = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(dimensions)])
+    sizes = np.abs(vectors)  # a neuron and its opposite tie up to rounding, which must not decide the sign
+    signs = np.sign(vectors[(sizes > 0.999999 * sizes.max(0)).argmax(0), np.arange(dimensions)])
     return vectors * signs * np.sqrt(np.clip(values, 0, None))
 
 

@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import torch
+import torch.nn.functional as F  # noqa: N812 - its usual name
 
 from beyondkernels.core import Component, InputError, Stream, Tensors, unknown
+
+_LINE = 16
+"""Numbers (float32) in the 64 bytes to which linear algebra aligns."""
 
 
 class Network(Component, ABC):
@@ -56,8 +60,14 @@ def linear(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """The product x Wᵀ by a route that does not depend on how many networks stand side by side.
 
     A matrix times a single column goes through different library code alone and in a batch, and rounds differently;
-    a product and a sum do not.
+    a product and a sum do not. The library also rounds by where a matrix begins in memory, so sizes that would let one
+    network's matrices begin at another place than the next one's are filled up with zeros.
     """
-    if weight.shape[-2] == 1:
+    (n, d), m = x.shape[-2:], weight.shape[-2]
+    if m == 1:
         return (x * weight).sum(-1, keepdim=True)
+    # Rows matter on their own too: x may be some rows of a larger tensor, whose size is not to be seen from here.
+    if d % 4 or m % 4 or any(size % _LINE for size in (n * d, m * d, n * m)):
+        right, below = -d % _LINE, -m % _LINE
+        return (F.pad(x, (0, right)) @ F.pad(weight, (0, right, 0, below)).mT)[..., :m]
     return x @ weight.mT

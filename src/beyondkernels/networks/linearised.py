@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import Stream, Tensors
+from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.networks.base import Network
 
 _AT = "at."
@@ -29,6 +29,10 @@ class Linearised(Network):
     """
 
     network: Network
+
+    def __post_init__(self) -> None:
+        require(not isinstance(self.network, Linearised), "network must not be Linearised already")
+        object.__setattr__(self, "batching", self.network.batching)  # the expansion vmaps as far as the network does
 
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """A zero displacement, and the network's fresh parameters as buffers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -14,6 +15,9 @@ from beyondkernels.networks.base import Network
 
 ModuleFactory = Callable[[int, int], torch.nn.Module]
 """Makes a module from (in_dim, out_dim)."""
+
+_SIZE = "out_dim"
+"""An empty buffer that carries out_dim in its shape: a network's ``apply`` is not told."""
 
 
 @dataclass(frozen=True)
@@ -40,31 +44,29 @@ class FromModule(Network):
         with seeded_globally(stream):
             module = self.factory(in_dim, out_dim)
         params = {name: value.detach().clone() for name, value in module.named_parameters()}
-        return params, {name: value.detach().clone() for name, value in module.named_buffers()}
+        buffers = {name: value.detach().clone() for name, value in module.named_buffers()}
+        return params, buffers | {_SIZE: torch.empty(out_dim, 0)}
 
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """The module's output; buffers are replaced, never changed in place."""
-        module = _skeleton(self.factory, x.shape[-1], 1)
+        module = _skeleton(self.factory, x.shape[-1], buffers[_SIZE].shape[-2])
         module.train(train)
         after = {name: value.clone() for name, value in buffers.items()}
-        return functional_call(module, (params, after), (x,)), after
+        own = {name: value for name, value in after.items() if name != _SIZE}
+        return functional_call(module, (params, own), (x,)), after
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The groups given as ``parts``."""
         return self.parts
 
 
-_SKELETONS: dict[ModuleFactory, torch.nn.Module] = {}
-
-
+@functools.cache
 def _skeleton(factory: ModuleFactory, in_dim: int, out_dim: int) -> torch.nn.Module:
-    """The module without its numbers, which ``functional_call`` supplies; sizes do not matter after the first call."""
-    if factory not in _SKELETONS:
-        with torch.device("meta"):
-            _SKELETONS[factory] = factory(in_dim, out_dim)
-    return _SKELETONS[factory]
+    """The module without its numbers, which ``functional_call`` supplies."""
+    with torch.device("meta"):
+        return factory(in_dim, out_dim)
 
 
 class NetworkModule(torch.nn.Module):

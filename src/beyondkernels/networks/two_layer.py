@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from beyondkernels.activations import Activation, activation
-from beyondkernels.core import Stream, Tensors, require_positive
+from beyondkernels.core import Stream, Tensors, require, require_positive
 from beyondkernels.networks.base import Network, linear
 from beyondkernels.networks.initialisation import Initialisation, initialisation
 
@@ -39,6 +39,7 @@ class TwoLayer(Network):
     initialisation: Initialisation | str = "symmetric"
 
     def __post_init__(self) -> None:
+        require(isinstance(self.pairs, int), f"pairs must be a whole number, got {self.pairs!r}")
         require_positive("pairs", self.pairs)
         # Names become what they stand for, so that both spellings are one network with one run key.
         object.__setattr__(self, "activation", activation(self.activation))

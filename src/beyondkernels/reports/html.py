@@ -126,5 +126,10 @@ def _figure(figure: Any, folder: str) -> dict[str, Any]:
         ending = ".narrow.svg" if narrow else ".svg"
         return {"src": f"{folder}/{figure.name}{ending}", "width": round(width * 96), "height": round(height * 96)}
 
-    words = {"name": figure.name, "title": figure.title, "caption": figure.caption, "alt": figure.description}
+    words = {
+        "name": figure.name,
+        "title": figure.title.rstrip("."),
+        "caption": figure.caption,
+        "alt": figure.description,
+    }
     return {**words, "wide": picture(narrow=False), "narrow": picture(narrow=True)}

@@ -33,6 +33,8 @@ class RunSpec(Component):
     def __post_init__(self) -> None:
         require(isinstance(self.problem, Problem), f"problem must be a Problem, got {self.problem!r}")
         require(isinstance(self.learner, Learner), f"learner must be a Learner, got {self.learner!r}")
+        parts = isinstance(self.measurements, tuple) and all(isinstance(part, Component) for part in self.measurements)
+        require(parts, f"measurements must be a tuple of measurements, got {self.measurements!r}")
         for name, least in (("samples", 1), ("test_samples", 0), ("seed", None)):
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool)

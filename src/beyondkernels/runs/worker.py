@@ -105,10 +105,14 @@ def _take_protocol() -> tuple[int, int]:
 
 
 def _listen(inlet: int, messages: queue.SimpleQueue[dict[str, Any]]) -> None:
-    with os.fdopen(inlet, "rb") as lines:
-        for line in lines:
-            messages.put(json.loads(line))
-    os._exit(0)  # the parent closed the pipe or is gone: whatever is half done is not wanted
+    code = 1
+    try:
+        with os.fdopen(inlet, "rb") as lines:
+            for line in lines:
+                messages.put(json.loads(line))
+        code = 0
+    finally:
+        os._exit(code)  # the parent closed the pipe or is gone: whatever is half done is not wanted
 
 
 def _end_with_parent(parent: int) -> None:

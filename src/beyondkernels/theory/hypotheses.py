@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -33,9 +34,9 @@ class Hypothesis:
     def factor(self) -> float:
         """By how much: above one it holds, below one it misses."""
         top, bottom = (self.measured, self.bound) if self.at_least else (self.bound, self.measured)
-        return top / bottom if bottom else float("inf")
+        return top / bottom if bottom else math.inf
 
     def __str__(self) -> str:
-        factor = self.factor
-        verdict = f"holds by a factor {factor:.3g}" if self.holds else f"misses by a factor {1 / factor:.3g}"
-        return f"{verdict}: {self.text} ({self.measured:.4g} against {self.bound:.4g})"
+        factor = self.factor if self.holds else 1 / self.factor if self.factor else math.inf
+        verdict = "holds" if self.holds else "misses"
+        return f"{verdict} by a factor {factor:.3g}: {self.text} ({self.measured:.4g} against {self.bound:.4g})"

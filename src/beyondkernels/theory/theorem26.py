@@ -10,6 +10,8 @@ from beyondkernels.problems import DictionaryProblem
 from beyondkernels.theory.hypotheses import Hypothesis
 from beyondkernels.theory.process import ProcessSettings, StepSettings
 
+_ROUNDING = 1e-12  # exact moments are sums of a few hundred float64 terms
+
 
 def theorem26(
     problem: DictionaryProblem,
@@ -50,9 +52,11 @@ def theorem26(
     require_positive("constant", constant)
     k, m = problem.relevant, network.pairs
     T = steps if steps is not None else math.ceil(m ** (4 / 3))
+    require_positive("steps", T)
     gamma, scale = problem.moments.gamma, problem.moments.scale
-    # Without structure γ is zero and the theorem sets no scale; the run then uses that of a problem with structure.
-    require_positive("the correlation γ of relevant patterns and label", gamma)
+    # Without structure γ is zero, if only up to rounding, and the theorem sets no scale; the run then uses that of a
+    # problem with structure.
+    require_positive("the correlation γ of relevant patterns and label", gamma if abs(gamma) > _ROUNDING else 0)
     first = gamma**2 * scale**2 / (k * m**3)
     eta = k**2 / (T * m ** (1 / 3))
     return ProcessSettings(

@@ -76,12 +76,12 @@ def neuron_directions(finished: Finished) -> list[Figure]:
             title="Where the neurons point",
             caption=(
                 "Each dot is a neuron, placed by classical multidimensional scaling of the cosine distance; the stars "
-                "are the ground truth ±Σ M_j. Coloured dots are the neurons nearest to a star after step two. First "
+                "are the ground truth ±Σ Mⱼ. Coloured dots are the neurons nearest to a star after step two. First "
                 "seed."
             ),
             alt="Neurons scattered at initialisation gather at the two ground-truth directions after one and two steps",
             panels=panels,
-            star_labels=("+Σ M_j", "−Σ M_j"),
+            star_labels=("+Σ Mⱼ", "−Σ Mⱼ"),
             near=near,
             near_label="nearest after step two",
         )
@@ -97,10 +97,10 @@ def cosine_distribution(finished: Finished) -> list[Figure]:
         Histogram(
             name="cosines",
             title="Alignment of all neurons with the ground truth",
-            caption="Distribution of |cos(w_i, Σ M_j)| over the neurons of the first seed.",
+            caption="Distribution of |cos(wᵢ, Σ Mⱼ)| over the neurons of the first seed.",
             alt="Cosines close to zero at initialisation, spread after step one, close to one after step two",
             distributions=[Distribution(title, abs(arrays[f"cosines/{s}"])) for s, title in _MOMENTS.items()],
-            x_label="|cosine| with Σ M_j",
+            x_label="|cosine| with Σ Mⱼ",
             y_label="share of neurons",
             limits=(0.0, 1.0),
         )
@@ -123,7 +123,7 @@ def table_as_dots(summary: Rows) -> list[Figure]:
             alt="Test accuracy and cosine of each method, printed and measured",
             methods=[row["method"] for row in summary],
             quantities=quantities,
-            interval="95 % t interval",
+            interval="from the lowest to the highest seed",
         )
     ]
 
@@ -141,18 +141,16 @@ def strong_as_dots(summary: Rows) -> list[Figure]:
             alt="The network near 100 per cent, every fixed feature map well below",
             methods=[row["method"] for row in summary],
             quantities=[Quantity("test accuracy (%)", dots, (45.0, 102.0), chance=50.0)],
-            interval="95 % t interval",
+            interval="from the lowest to the highest seed",
         )
     ]
 
 
 def _dots(summary: Rows, quantity: str) -> list[Dot]:
-    dots = []
-    for row in summary:
-        mean, half = row[quantity], row[f"{quantity}_half"]
-        low, high = (None, None) if mean is None or half is None else (mean - half, mean + half)
-        dots.append(Dot(mean, low, high, row.get(f"{quantity}_paper")))
-    return dots
+    return [
+        Dot(row[quantity], row[f"{quantity}_low"], row[f"{quantity}_high"], row.get(f"{quantity}_paper"))
+        for row in summary
+    ]
 
 
 def _first_network(finished: Finished) -> Any:

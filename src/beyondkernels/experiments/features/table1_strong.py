@@ -10,9 +10,9 @@ import beyondkernels as bk
 from beyondkernels.core import Reference
 from beyondkernels.experiments.base import Experiment, Finished, Label, Rows
 from beyondkernels.experiments.features.methods import METHODS, process_of, spec_of
-from beyondkernels.experiments.features.table1 import Table1, Table1Settings, percent
+from beyondkernels.experiments.features.table1 import Table1, Table1Settings, percent, spread_of
 from beyondkernels.experiments.settings import setting
-from beyondkernels.reports import Claim, Column, Figure, at_least, mean_interval
+from beyondkernels.reports import Claim, Column, Figure, at_least
 from beyondkernels.runs import RunSpec
 
 STRONG = {"Strongest NTK": (0, "tangent"), "Strongest RF": (0, "neurons"), "Strongest One Step": (1, "neurons")}
@@ -83,7 +83,7 @@ class Table1Strong(Experiment):
         return rows
 
     def table(self, settings: StrongSettings, rows: Rows) -> tuple[Sequence[Column], Rows]:
-        """A row for each method: means over seeds, and the largest duality gap."""
+        """A row for each method: means and standard deviations over seeds, and the largest duality gap."""
         summary = []
         for name in dict.fromkeys(("Network", *STRONG, *(row["method"] for row in rows))):
             mine = [row for row in rows if row["method"] == name]
@@ -91,15 +91,14 @@ class Table1Strong(Experiment):
                 continue
             line: dict[str, Any] = {"method": name}
             for quantity in ("train_accuracy", "test_accuracy"):
-                mean, low, _, _ = mean_interval([row[quantity] for row in mine if row[quantity] is not None])
-                line |= {quantity: mean, f"{quantity}_half": None if mean is None or low is None else mean - low}
+                line |= spread_of(quantity, [row[quantity] for row in mine])
             gaps = [row["duality_gap"] for row in mine if row["duality_gap"] is not None]
             line["duality_gap"] = max(gaps, default=None)
             summary.append(line)
         return (
             Column("method", "Method"),
-            Column("train_accuracy", "Train (%)", ".1f", spread="train_accuracy_half"),
-            Column("test_accuracy", "Test (%)", ".1f", spread="test_accuracy_half"),
+            Column("train_accuracy", "Train (%)", ".1f", spread="train_accuracy_sd"),
+            Column("test_accuracy", "Test (%)", ".1f", spread="test_accuracy_sd"),
             Column("duality_gap", "Largest relative gap", ".1e"),
         ), summary
 

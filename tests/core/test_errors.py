@@ -1,0 +1,63 @@
+"""Error sentences: they name the argument, what came, and what would do."""
+
+import math
+
+import pytest
+
+from beyondkernels.core import InputError, StoreError, require, require_between, require_positive, unknown
+
+
+def test_require():
+    require(True, "never said")
+    with pytest.raises(InputError, match=r"^said$"):
+        require(False, "said")
+    assert issubclass(InputError, ValueError)
+    assert issubclass(StoreError, InputError)
+
+
+@pytest.mark.parametrize("value", [0, -1, -0.5, 0.0, math.nan, -math.inf])
+def test_positive_refuses(value):
+    with pytest.raises(InputError, match=f"^pairs must be positive, got {value}$"):
+        require_positive("pairs", value)
+
+
+@pytest.mark.parametrize("value", [1, 5e-324, 0.5, math.inf])
+def test_positive_accepts(value):
+    require_positive("pairs", value)
+
+
+@pytest.mark.parametrize(
+    ("brackets", "inside"),
+    [("[]", (1, 1.5, 2)), ("(]", (1.5, 2)), ("[)", (1, 1.5)), ("()", (1.0000001, 1.5))],
+)
+def test_between(brackets, inside):
+    for value in (0, 0.999, 1, 1.0000001, 1.5, 2, 2.001, math.nan, math.inf, -math.inf):
+        if value in inside or (1 < value < 2):
+            require_between("share", value, 1, 2, brackets)
+        else:
+            with pytest.raises(InputError) as caught:
+                require_between("share", value, 1, 2, brackets)
+            assert str(caught.value) == f"share must lie in {brackets[0]}1, 2{brackets[1]}, got {value}"
+
+
+def test_between_closed_unless_told():
+    require_between("share", 0, 0, 1)
+    require_between("share", 1, 0, 1)
+
+
+def test_unknown_offers_the_nearest():
+    with pytest.raises(InputError, match=r"^unknown scale 'labtop', did you mean laptop\?$"):
+        unknown("scale", "labtop", ["smoke", "laptop", "paper"])
+    with pytest.raises(InputError, match=r"^unknown name 'table11', did you mean table1 or table12\?$"):
+        unknown("name", "table11", ["table1", "table12", "figure"])
+
+
+def test_unknown_lists_all_when_nothing_is_near():
+    with pytest.raises(InputError, match=r"^unknown scale 'xyz', known: smoke, laptop, paper$"):
+        unknown("scale", "xyz", (name for name in ("smoke", "laptop", "paper")))
+
+
+@pytest.mark.parametrize("value", [3, None, math.sqrt, 2.5])
+def test_unknown_speaks_of_what_is_no_name_at_all(value):
+    with pytest.raises(InputError, match=r"^unknown activation .*, known: truncated_relu$"):
+        unknown("activation", value, ["truncated_relu"])

@@ -1,0 +1,58 @@
+"""Whole experiments at smoke scale: one of each kind, or all of them with ``--all-smokes``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import beyondkernels as bk
+from beyondkernels.experiments import CATALOGUE
+from beyondkernels.runs import LocalExecutor, Store
+
+KINDS = ("features/table1",)
+"""One experiment for each kind of work; the others differ from it in numbers only."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "name" in metafunc.fixturenames:
+        chosen = CATALOGUE if metafunc.config.getoption("--all-smokes", False) else KINDS
+        metafunc.parametrize("name", chosen)
+
+
+@pytest.mark.smoke
+def test_smoke(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = bk.run(name, "smoke", workers=2, store=tmp_path / "store")
+    request = result.request
+    assert (request.seeds, result.missing) == ((0, 1), {})
+    assert set(result.finished) == set(request.experiment.plan(request.settings, request.seeds, result.finished))
+    assert {row["status"] for row in result.rows} == {"finished"}
+    assert {row["seed"] for row in result.rows} == {0, 1}
+    assert all(claim.holds is None and claim.reason for claim in result.claims)
+    check_json(result.as_json())
+    page = result.page()
+    assert page.figures and page.rows and page.settings
+    assert Store.open(tmp_path / "store").verify() == []
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("something was executed again")
+
+    monkeypatch.setattr(LocalExecutor, "execute", refuse)
+    again = bk.run(name, "smoke", workers=2, store=tmp_path / "store")
+    assert again.rows == result.rows
+    assert again.claims == result.claims
+
+
+def check_json(document: dict[str, Any]) -> None:
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert set(document) == {"experiment", "scale", "seeds", "settings", "rows", "claims", "provenance"}
+    for claim in document["claims"]:
+        assert set(claim) == {"id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason"}
+    assert set(document["provenance"]) == {"version", "commit", "dirty", "command", "libraries", "cpu", "seconds"}
+
+
+def test_every_kind_is_an_experiment() -> None:
+    assert set(KINDS) <= set(CATALOGUE)
+    assert {name.split("/")[0] for name in KINDS} == {name.split("/")[0] for name in CATALOGUE}

@@ -1,0 +1,103 @@
+"""The way in and out for modules: buffers that change, sizes, and the global generator."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from beyondkernels.core import Stream, UncacheableError, digest, seeded_globally
+from beyondkernels.networks import FromModule, Linearised, NetworkModule
+
+
+def make_normed(in_dim: int, out_dim: int) -> torch.nn.Module:
+    return torch.nn.Sequential(
+        torch.nn.Linear(in_dim, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU(), torch.nn.Linear(4, out_dim)
+    )
+
+
+def make_tied(in_dim: int, out_dim: int) -> torch.nn.Module:
+    first, second = torch.nn.Linear(in_dim, in_dim), torch.nn.Linear(in_dim, in_dim)
+    second.weight = first.weight
+    return torch.nn.Sequential(first, torch.nn.Tanh(), second, torch.nn.Linear(in_dim, out_dim))
+
+
+def reference(factory, in_dim: int, out_dim: int, stream: Stream) -> torch.nn.Module:
+    with seeded_globally(stream):
+        return factory(in_dim, out_dim)
+
+
+@pytest.mark.parametrize("factory", [make_normed, make_tied])
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize("out_dim", [1, 3])
+def test_it_is_the_module(factory, train, out_dim):
+    network, x = FromModule(factory, "mine"), Stream(1).normal(9, 5)
+    params, buffers = network.init(5, out_dim, Stream(0))
+    module = reference(factory, 5, out_dim, Stream(0)).train(train)
+    assert params.keys() == dict(module.named_parameters()).keys()
+    for _ in range(3):
+        out, buffers = network.apply(params, buffers, x, train)
+        assert torch.equal(out, module(x))
+        for name, value in module.named_buffers():
+            assert torch.equal(buffers[name], value), name
+
+
+def test_running_means_move_in_training_only():
+    network, x = FromModule(make_normed, "mine"), Stream(1).normal(9, 5)
+    params, buffers = network.init(5, 1, Stream(0))
+    kept = {name: value.clone() for name, value in buffers.items()}
+    _, trained = network.apply(params, buffers, x, train=True)
+    _, evaluated = network.apply(params, buffers, x, train=False)
+    assert not torch.equal(trained["1.running_mean"], kept["1.running_mean"])
+    assert trained["1.num_batches_tracked"] == 1
+    for name, value in kept.items():
+        assert torch.equal(buffers[name], value)
+        assert torch.equal(evaluated[name], value)
+
+
+def test_gradient_inside_a_transform():
+    """The engine differentiates ``apply``; buffers come out beside the gradient."""
+    network, x = FromModule(make_normed, "mine"), Stream(1).normal(9, 5)
+    params, buffers = network.init(5, 1, Stream(0))
+
+    def loss(params):
+        out, after = network.apply(params, buffers, x, train=True)
+        return out.square().sum(), after
+
+    gradient, after = torch.func.grad(loss, has_aux=True)(params)
+    module = reference(make_normed, 5, 1, Stream(0))
+    module(x).square().sum().backward()
+    for name, value in module.named_parameters():
+        assert value.grad is not None
+        assert torch.allclose(gradient[name], value.grad, rtol=1e-5, atol=1e-6)
+    for name, value in module.named_buffers():
+        assert torch.equal(after[name], value)
+
+
+def test_linearised_module_is_not_vmapped():
+    network = FromModule(make_normed, "mine")
+    assert network.batching == Linearised(network).batching == "sequential"
+
+
+def test_unnamed_factory_has_no_identity():
+    network = FromModule(lambda i, o: torch.nn.Linear(i, o), "mine")
+    out = network.apply(*network.init(2, 3, Stream(0)), torch.ones(4, 2))[0]
+    assert out.shape == (4, 3)
+    with pytest.raises(UncacheableError, match=r"FromModule\.factory holds an unnamed function"):
+        digest(network)
+
+
+def test_module_keeps_its_buffers():
+    x = Stream(1).normal(9, 5)
+    module = NetworkModule(FromModule(make_normed, "mine"), 5, 1, Stream(0))
+    truth = reference(make_normed, 5, 1, Stream(0))
+    for train in (True, True, False):
+        assert torch.equal(module.train(train)(x), truth.train(train)(x))
+    assert torch.equal(module.get_buffer("1_running_var"), truth.get_buffer("1.running_var"))
+    twin = copy.deepcopy(module)
+    with torch.no_grad():
+        next(twin.parameters()).add_(1.0)
+    assert torch.equal(module(x), truth(x))
+    assert not torch.equal(twin(x), truth(x))
+    assert module.double()(x.double()).dtype == torch.float64

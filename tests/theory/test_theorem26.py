@@ -1,0 +1,207 @@
+"""Theorem 26: its numbers typed a second time from the paper, and its hypotheses one by one."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from beyondkernels.core import InputError, build, canonical_json, digest
+from beyondkernels.networks import TwoLayer
+from beyondkernels.problems import DictionaryParity, DictionaryProblem, IntervalLabelling, two_gaussians
+from beyondkernels.theory import theorem26
+
+
+def parity(k: int, D: int, p_o: float) -> tuple[float, float]:
+    """γ and σ̃² of parity in the structured mixture: App. C, patterns uncorrelated with M orthonormal."""
+    gamma = (1 - p_o) / 2
+    in_second_part = p_o / (2 - 2 * p_o)
+    background = p_o * 0.5 + (1 - p_o) * in_second_part
+    return gamma, k * 0.25 + (D - k) * background * (1 - background)
+
+
+def interval(k: int, D: int, low: int, p: float) -> tuple[float, float]:
+    """γ and σ̃² of independent patterns labelled by a threshold of their count: sums over all counts."""
+
+    def count(n: int, s: int) -> float:
+        return math.comb(n, s) * p**s * (1 - p) ** (n - s)
+
+    mean = sum((1 if s >= low else -1) * count(k, s) for s in range(k + 1))
+    present = sum((1 if s + 1 >= low else -1) * count(k - 1, s) for s in range(k))
+    return p * present - p * mean, k * p * (1 - p) + (D - k) * 0.25
+
+
+CASES: dict[str, tuple[DictionaryProblem, tuple[float, float]]] = {
+    "table 1": (DictionaryParity(500, 100, 5), parity(5, 100, 0.5)),
+    "small": (DictionaryParity(12, 8, 3, 0.3), parity(3, 8, 0.3)),
+    "rare": (DictionaryParity(60, 50, 7, 0.05), parity(7, 50, 0.05)),
+    "table 2": (IntervalLabelling(), interval(30, 100, 20, 2 / 3)),
+    "noisy": (DictionaryParity(20, 10, 3, noise_std=0.2), (0.25, parity(3, 10, 0.5)[1] + 20 * 0.2**2)),
+}
+every_case = pytest.mark.parametrize(("problem", "known"), CASES.values(), ids=CASES.keys())
+
+
+@every_case
+@pytest.mark.parametrize("m", [1, 20, 300])
+def test_numbers_as_the_paper_sets_them(problem, known, m):
+    gamma, variance = known
+    k, T = problem.relevant, 57
+    settings = theorem26(problem, TwoLayer(m), steps=T)
+    # §3.1, "Training Process".
+    assert settings.initial.weight_std == pytest.approx(1 / k, rel=1e-12)
+    assert settings.initial.bias_std == pytest.approx(1 / k**2, rel=1e-12)
+    assert settings.initial.output_std == pytest.approx(variance / (gamma * k**2), rel=1e-9)
+    # (276).
+    eta_1 = gamma**2 * variance / (k * m**3)
+    assert settings.first.hidden_rate == settings.first.output_rate == pytest.approx(eta_1, rel=1e-9)
+    lambda_w, lambda_a = settings.first.penalties
+    assert lambda_a == 0
+    assert lambda_w == pytest.approx(1 / (2 * eta_1), rel=1e-9)
+    assert settings.first.noise_std == pytest.approx(1 / k**2, rel=1e-12)
+    # (277).
+    eta_2 = 1
+    assert settings.second.hidden_rate == settings.second.output_rate == eta_2
+    assert settings.second.penalties == (1 / (2 * eta_2), 1 / (2 * eta_2))
+    assert settings.second.noise_std == pytest.approx(1 / k**2, rel=1e-12)
+    # (278), with λ = 0, which is at most k³/(σ̃ m^{1/3}).
+    eta = k**2 / (T * m ** (1 / 3))
+    assert settings.later.hidden_rate == settings.later.output_rate == pytest.approx(eta, rel=1e-12)
+    assert settings.later.penalties == (0, 0)
+    assert settings.later.noise_std == 0
+    assert settings.steps == T
+
+
+@every_case
+def test_forgetting_is_exact(problem, known):
+    """1 − 2ηλ = 0 is stored as zero, not as what rounding leaves of it."""
+    settings = theorem26(problem, TwoLayer(300))
+    assert settings.first.keep_hidden == settings.second.keep_hidden == settings.second.keep_output == 0
+    assert settings.first.keep_output == settings.later.keep_hidden == settings.later.keep_output == 1
+
+
+@pytest.mark.parametrize(("m", "T"), [(1, 1), (8, 16), (27, 81), (300, 2009), (1000, 10_000)])
+def test_steps_of_the_theorem(m, T):
+    """T = m^{4/3}, rounded up."""
+    settings = theorem26(CASES["small"][0], TwoLayer(m))
+    assert settings.steps == T
+    assert settings.batch == 1000
+    assert not settings.fading
+    assert settings.later.output_rate == pytest.approx(9 / (T * m ** (1 / 3)))
+
+
+def test_a_rate_of_its_own_for_the_readout():
+    problem, network = CASES["table 1"][0], TwoLayer(300)
+    theorems, own = theorem26(problem, network, steps=100), theorem26(problem, network, steps=100, readout_rate=7.0)
+    assert own.fading
+    assert own.later.output_rate == 7.0
+    assert own.later.hidden_rate == theorems.later.hidden_rate
+    assert (own.first, own.second, own.initial) == (theorems.first, theorems.second, theorems.initial)
+    assert digest(own) != digest(theorems)
+
+
+def test_hypotheses_of_table_1():
+    """k = 5, D = 100, m = 300, p_o = 1/2, γ = 1/4, δ = ε = 1/10, T = 2009, all constants one."""
+    settings = theorem26(CASES["table 1"][0], TwoLayer(300))
+    expected = [
+        ("k ≥ Ω(log²(D/(δγ)))", 5, math.log(100 / (0.1 * 0.25)) ** 2, False),
+        ("p_o ≥ Ω(k²/D)", 0.5, 25 / 100, True),
+        ("m ≥ Ω(k⁴)", 300, 625, False),
+        ("m ≥ D", 300, 100, True),
+        ("m ≥ Ω(k¹²/ε^{3/2})", 300, 5**12 / 0.1**1.5, False),
+        ("T ≥ m^{4/3}", 2009, 300 ** (4 / 3), True),
+    ]
+    assert len(settings.hypotheses) == len(expected)
+    for hypothesis, (text, measured, bound, holds) in zip(settings.hypotheses, expected, strict=True):
+        assert hypothesis.text == text
+        assert hypothesis.measured == pytest.approx(measured)
+        assert hypothesis.bound == pytest.approx(bound)
+        assert hypothesis.at_least
+        assert hypothesis.holds is holds
+        assert hypothesis.factor == pytest.approx(measured / bound)
+
+
+def test_a_case_that_satisfies_all():
+    c = 1e-8
+    settings = theorem26(CASES["table 1"][0], TwoLayer(300), constant=c, error=0.9, failure=0.9)
+    assert all(hypothesis.holds for hypothesis in settings.hypotheses)
+    assert all(hypothesis.factor >= 1 for hypothesis in settings.hypotheses)
+    logarithm, wide = math.log(100 / (0.9 * 0.25)) ** 2, 5**12 / 0.9**1.5
+    bounds = [hypothesis.bound for hypothesis in settings.hypotheses]
+    assert bounds == pytest.approx([c * logarithm, c * 0.25, c * 625, 100, c * wide, 300 ** (4 / 3)])
+
+
+def test_too_few_steps_and_too_narrow():
+    settings = theorem26(CASES["table 1"][0], TwoLayer(30), steps=50)
+    narrow, short = settings.hypotheses[3], settings.hypotheses[5]
+    assert not narrow.holds
+    assert narrow.factor == pytest.approx(0.3)
+    assert not short.holds
+    assert short.factor == pytest.approx(50 / 30 ** (4 / 3))
+
+
+def test_hypotheses_print(capsys):
+    print(theorem26(CASES["table 1"][0], TwoLayer(300)).hypotheses[0])
+    print(theorem26(CASES["table 1"][0], TwoLayer(300)).hypotheses[1])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "misses by a factor 13.8: k ≥ Ω(log²(D/(δγ))) (5 against 68.79)"
+    assert second == "holds by a factor 2: p_o ≥ Ω(k²/D) (0.5 against 0.25)"
+
+
+def test_without_background_patterns_the_sentence_still_comes():
+    settings = theorem26(two_gaussians(dim=5, noise_std=0.3), TwoLayer(3))
+    assert str(settings.hypotheses[1]) == "misses by a factor inf: p_o ≥ Ω(k²/D) (0 against 1)"
+
+
+def test_hypotheses_are_no_part_of_the_identity():
+    problem, network = CASES["small"][0], TwoLayer(30)
+    one, other = theorem26(problem, network), theorem26(problem, network, constant=5, failure=0.5, error=0.3)
+    assert one.hypotheses != other.hypotheses
+    assert one == other
+    assert digest(one) == digest(other)
+    again = build(json.loads(canonical_json(one)))
+    assert again == one
+    assert again.hypotheses == ()
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        DictionaryParity(20, 12, 5).without_structure(),
+        DictionaryParity(20, 12, 4),
+        DictionaryParity(20, 12, 7, negative_ratio=0.3).without_structure(),
+        DictionaryParity(20, 12, 5, negative_ratio=0.6).without_structure(),
+    ],
+    ids=["uniform", "even", "rounded up", "rounded down"],
+)
+def test_without_correlation_there_are_no_settings(problem):
+    """γ is zero here, in exact arithmetic; 8e-17 of rounding must not pass for a correlation."""
+    assert abs(problem.moments.gamma) < 1e-15
+    with pytest.raises(InputError, match=r"^the correlation γ of relevant patterns and label must be positive, got 0"):
+        theorem26(problem, TwoLayer(30))
+
+
+def test_negative_correlation_is_refused():
+    problem = IntervalLabelling(dim=20, patterns=12, relevant=5, low=0, high=2)
+    assert problem.moments.gamma < -0.1
+    with pytest.raises(
+        InputError, match=r"^the correlation γ of relevant patterns and label must be positive, got -0\."
+    ):
+        theorem26(problem, TwoLayer(30))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"failure": 0}, r"^failure must lie in \(0, 1\), got 0$"),
+        ({"failure": 1}, r"^failure must lie in \(0, 1\), got 1$"),
+        ({"error": 1.5}, r"^error must lie in \(0, 1\), got 1\.5$"),
+        ({"constant": 0}, r"^constant must be positive, got 0$"),
+        ({"steps": 0}, r"^steps must be positive, got 0$"),
+        ({"batch": 0}, r"^batch must be positive, got 0$"),
+        ({"readout_rate": -1.0}, r"^output_rate must be positive, got -1\.0$"),
+    ],
+)
+def test_sentences(arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        theorem26(CASES["small"][0], TwoLayer(30), **arguments)
