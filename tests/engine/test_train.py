@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from beyondkernels.algorithms import FeatureLearning, GradientDescent
+from beyondkernels.algorithms import FeatureLearning, GradientDescent, Transition
 from beyondkernels.core import Case, InputError, Outcome, Stream
 from beyondkernels.engine import Member, TrainedNetwork, fit, train
 from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
@@ -137,30 +137,62 @@ def test_a_batch_larger_than_the_sample_is_refused():
 
 @dataclass(frozen=True)
 class Staged(GradientDescent):
-    """Two stages, the second from a changed state: what thresholds and shape changes will use."""
+    """Two stages, the second from a halved readout; left early when the readout has grown: a threshold."""
+
+    enough: float = 1e9
 
     def stages(self):
-        first = super().stages()[0]
+        first = replace(super().stages()[0], check_every=2)
         return (first, replace(first, name="halved"))
 
     def transition(self, stage, steps_in_stage, params, optimiser):
         after = super().transition(stage, steps_in_stage, params, optimiser)
-        kept = {**params, "output.weight": params["output.weight"] / 2}
-        return after._replace(params=kept, optimiser={}) if after.stage == 1 else after
+        if stage == 0 and (after.stage == 1 or params["output.weight"].norm() > self.enough):
+            return after._replace(stage=1, params={**params, "output.weight": params["output.weight"] / 2})
+        return after
+
+
+def started(rule, seed=0) -> Member:
+    member = Member(NETWORK, rule, case(seed).train, Stream(seed))
+    member.start(12, 1)
+    return member
 
 
 def test_a_transition_may_change_the_state():
-    rule = Staged(steps=3, learning_rate=0.1, batch=10)
-    member = Member(NETWORK, rule, case(0).train, Stream(1))
-    member.start(12, 1)
-    first = Member(NETWORK, GradientDescent(steps=3, learning_rate=0.1, batch=10), case(0).train, Stream(1))
-    first.start(12, 1)
-    train([first], [frozenset()], IGNORE)
-    train([member], [frozenset()], IGNORE, until=3)
-    assert torch.equal(member.params["output.weight"], first.params["output.weight"] / 2)
+    member, plain = started(Staged(5, 0.1, 10)), started(GradientDescent(5, 0.1, 10))
+    train([plain], [frozenset()], IGNORE)
+    train([member], [frozenset()], IGNORE, until=5)
+    assert torch.equal(member.params["output.weight"], plain.params["output.weight"] / 2)
     assert member.stage.name == "halved"
     train([member], [frozenset()], IGNORE)
-    assert member.step == 6
+    assert member.step == 10
+
+
+def test_a_threshold_is_looked_at_every_few_steps_and_moves_one_member_alone():
+    early, late = started(Staged(5, 0.1, 10, enough=0.0)), started(Staged(5, 0.1, 10), seed=1)
+    alone = started(Staged(5, 0.1, 10), seed=1)
+    train([early, late], [frozenset(), frozenset()], IGNORE)
+    train([alone], [frozenset()], IGNORE)
+    assert early.step == 7  # two steps of the first stage, five of the second
+    assert late.step == 10
+    assert all(torch.equal(late.params[name], alone.params[name]) for name in alone.params)
+
+
+def test_looking_at_a_member_does_not_ask_for_a_transition():
+    member, watched = started(Staged(5, 0.1, 10)), started(Staged(5, 0.1, 10))
+    train([member], [frozenset()], IGNORE)
+    train([watched], [frozenset(range(20))], IGNORE)
+    assert all(torch.equal(member.params[name], watched.params[name]) for name in member.params)
+
+
+def test_a_stage_that_is_over_cannot_go_on():
+    @dataclass(frozen=True)
+    class Stuck(GradientDescent):
+        def transition(self, stage, steps_in_stage, params, optimiser):
+            return Transition(stage, params, optimiser)
+
+    with pytest.raises(InputError, match="stage 'descent' has had its 2 steps and cannot go on"):
+        train([started(Stuck(2, 0.1))], [frozenset()], IGNORE)
 
 
 def make_module(in_dim: int, out_dim: int) -> torch.nn.Module:

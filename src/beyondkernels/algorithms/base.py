@@ -20,13 +20,15 @@ class Stage:
 
     Arguments:
         name: what it is called.
-        steps: how many steps it lasts.
+        steps: how many steps it lasts at most.
         batch: points in a batch; None takes the whole sample.
+        check_every: after how many steps ``transition`` is asked; None asks only when all steps are taken.
     """
 
     name: str
     steps: int
     batch: int | None
+    check_every: int | None = None
 
 
 class Batch(NamedTuple):
@@ -97,12 +99,14 @@ class Algorithm(Component, ABC):
         return digest(self), stage
 
     def transition(self, stage: int, steps_in_stage: int, params: Tensors, optimiser: Tensors) -> Transition:
-        """Where a member goes next; asked on the host whenever a stage has had all its steps.
+        """Where a member goes next; asked on the host every ``check_every`` steps and when a stage has had all of its.
 
-        Thresholds, decompositions and changes of shape belong here.
+        Thresholds, decompositions and changes of shape belong here. Returning the same stage goes on with it, from
+        the state returned; a new stage starts from the parameters returned and its own optimiser state.
         """
-        del steps_in_stage
         stages = self.stages()
+        if steps_in_stage < stages[stage].steps:
+            return Transition(stage, params, optimiser)
         return Transition(stage + 1 if stage + 1 < len(stages) else None, params, optimiser)
 
 

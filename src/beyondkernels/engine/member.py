@@ -80,17 +80,31 @@ class Member:
         points = self.stage.batch or len(self.sample)
         return self.algorithm.noise(self.stage, self.network, points, self.stream.child("noise").at(self.step + 1))
 
-    def advance(self) -> None:
-        """Count a step that was taken, and move to the next stage when this one is over."""
+    def steps_to_check(self) -> int:
+        """How many steps until the algorithm is asked where to go next."""
+        left = self.stage.steps - self.steps_in_stage
+        every = self.stage.check_every
+        return left if every is None else min(left, every - self.steps_in_stage % every)
+
+    def count(self) -> None:
+        """Count a step that was taken."""
         self.step += 1
         self.steps_in_stage += 1
-        if self.steps_in_stage < self.stage.steps:
-            return
+
+    def check(self) -> None:
+        """Ask the algorithm where to go next."""
         assert self.stage_index is not None
         after = self.algorithm.transition(self.stage_index, self.steps_in_stage, self.params, self.optimiser)
-        self.stage_index, self.params, self.steps_in_stage = after.stage, after.params, 0
-        if after.stage is not None:
-            self.optimiser = after.optimiser | self.algorithm.optimiser(self.stage, after.params)
+        stays = after.stage == self.stage_index
+        require(
+            not stays or self.steps_in_stage < self.stage.steps,
+            f"stage {self.stage.name!r} has had its {self.stage.steps} steps and cannot go on",
+        )
+        self.params, self.optimiser = after.params, after.optimiser
+        if not stays:
+            self.stage_index, self.steps_in_stage = after.stage, 0
+            if after.stage is not None:
+                self.optimiser = self.algorithm.optimiser(self.stage, after.params)
 
 
 @functools.lru_cache(maxsize=256)

@@ -42,11 +42,10 @@ def train(members: Sequence[Member], stops: Sequence[frozenset[int]], hook: Step
 
 
 def _segment(members: Sequence[Member], stops: Sequence[frozenset[int]]) -> int:
-    """How many steps this group can take before someone must be looked at or changes stage."""
+    """How many steps this group can take before someone must be looked at or asked where to go."""
     step = members[0].step
-    to_stop = min((s - step for each in stops for s in each if s > step), default=None)
-    to_end = min(member.stage.steps - member.steps_in_stage for member in members)
-    return to_end if to_stop is None else min(to_end, to_stop)
+    to_stop = [s - step for each in stops for s in each if s > step]
+    return min([*to_stop, *(member.steps_to_check() for member in members)])
 
 
 def _advance(members: Sequence[Member], steps: int) -> None:
@@ -58,7 +57,8 @@ def _advance(members: Sequence[Member], steps: int) -> None:
         _stack([getattr(member, part) for member in members], alone) for part in ("params", "buffers", "optimiser")
     )
     finite = torch.ones(len(members), dtype=torch.bool)
-    for i in range(steps):
+    to_check = [member.steps_to_check() for member in members]
+    for _ in range(steps):
         batches = [member.batch() for member in members]
         noise = _stack([member.noise() for member in members], alone)
         hyper = _stack([_hyper(member, member.step + 1) for member in members], alone)
@@ -66,17 +66,16 @@ def _advance(members: Sequence[Member], steps: int) -> None:
         result: StepResult = take(params, buffers, optimiser, batch, noise, hyper)
         params, buffers, optimiser = result.params, result.buffers, result.optimiser
         finite &= torch.isfinite(result.loss.detach()).reshape(-1)
-        if i + 1 < steps:
-            for member in members:
-                member.step += 1
-                member.steps_in_stage += 1
+        for member in members:
+            member.count()
     for i, member in enumerate(members):
         member.params, member.buffers, member.optimiser = (
             _pick(part, i, alone) for part in (params, buffers, optimiser)
         )
         finite[i] &= all(bool(torch.isfinite(value).all()) for value in member.params.values())
         member.diverged = not bool(finite[i])
-        member.advance()
+        if to_check[i] == steps and not member.diverged:
+            member.check()
 
 
 def _hyper(member: Member, step: int) -> Tensors:
