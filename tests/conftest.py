@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import os
+
 import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads of one would only be in another's way
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

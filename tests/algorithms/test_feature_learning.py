@@ -1,6 +1,7 @@
 """One step of the learning process (4), written a second time with loops."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -155,6 +156,11 @@ def test_stages_follow_the_paper():
         ("improvement", 1, None),
         ("classifier", 8, 5),
     ]
+
+
+@pytest.mark.parametrize(("steps", "names"), [(1, ["emergence"]), (2, ["emergence", "improvement"])])
+def test_short_processes_stop_in_time(steps, names):
+    assert [stage.name for stage in FeatureLearning(replace(settings(), steps=steps)).stages()] == names
 
 
 def test_initial_scales_come_from_the_settings_also_when_linearised():

@@ -58,7 +58,7 @@ class FeatureLearning(Algorithm):
         settings = self.settings
         stages = (
             Stage("emergence", 1, None),
-            Stage("improvement", 1, None),
+            Stage("improvement", min(1, settings.steps - 1), None),
             Stage("classifier", settings.steps - 2, settings.batch),
         )
         return tuple(stage for stage in stages if stage.steps > 0)

@@ -162,7 +162,7 @@ def _size(store: StoreOption = None) -> None:
     from beyondkernels.cli.stores import open_store
 
     size = open_store(store).size()
-    ended = ", ".join(f"{count} {status}" for status, count in size.statuses.items())
+    ended = ", ".join(f"{count} {status}" for status, count in sorted(size.statuses.items()))
     print(f"runs        {size.runs} ({ended or 'none yet'})")
     print(f"disk space  {size.bytes / 2**20:.1f} MiB")
     print(f"work        {size.seconds / 60:.1f} core-minutes")

@@ -46,9 +46,8 @@ def show_result(result: Result, out: Console) -> None:
     )
     if rows:
         out.print(table_of(columns_of(rows, columns), rows, out.width))
-        interval = next((claim.interval for claim in result.claims if claim.low is not None), None)
-        if interval and any(column.spread for column in columns):
-            out.print(Text(f"± {interval}", style="dim"))
+        if len(request.seeds) > 1 and any(column.spread.endswith("_sd") for column in columns):
+            out.print(Text("± standard deviation over seeds", style="dim"))
     show_claims(result.claims, out)
     reasons: dict[str, list[str]] = {}
     for label, reason in result.missing.items():
@@ -64,8 +63,9 @@ def table_of(columns: Sequence[Column], rows: Sequence[Any], width: int) -> Tabl
         cells = [[cell.replace(" ± ", "±") for cell in line] for line in cells]
     table = plain_table()
     for column in columns:
-        right = "right" if column.numeric(rows) else "left"
-        table.add_column(Text(column.title), justify=right, no_wrap=_width(columns, cells) <= width)
+        side = "right" if column.numeric(rows) else "left"
+        fits = _width(columns, cells) <= width
+        table.add_column(Text(column.title), justify=side, no_wrap=fits, overflow="fold")
     for line in cells:
         table.add_row(*map(Text, line))
     return table

@@ -105,7 +105,7 @@ def choose_ridge(
     solution = None
     for ridge in grid:
         solution = attempt(ridge, solution)
-    constant = max((y_held > 0).double().mean().item(), (y_held < 0).double().mean().item())
+    constant = accuracy(torch.full_like(y_held, 1.0 if y[inside].sum() >= 0 else -1.0), y_held)
     while (ridge := _next_ridge(trials, constant, limits)) is not None:
         attempt(ridge, trials[min(trials) if ridge < min(trials) else max(trials)].solution)
     best = max(trials.values(), key=lambda trial: (trial.validation_accuracy, trial.ridge))

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
 from beyondkernels.core import Outcome
 from beyondkernels.experiments.features.methods import METHODS, record_steps
@@ -123,12 +121,13 @@ def test_table_has_means_intervals_and_printed_values() -> None:
     values = [99.0, 99.5, 100.0]
     columns, rows = TABLE1.table(PAPER, TABLE1.rows(PAPER, finished_runs(GOOD | {"Network": values})))
     assert [row["method"] for row in rows] == [method.name for method in METHODS]
-    half = student.ppf(0.975, 2) * statistics.stdev(values) / math.sqrt(3)
+    deviation = math.sqrt((0.5**2 + 0 + 0.5**2) / 2)
     assert rows[0]["test_accuracy"] == pytest.approx(99.5)
-    assert rows[0]["test_accuracy_half"] == pytest.approx(half)
+    assert rows[0]["test_accuracy_sd"] == pytest.approx(deviation)
+    assert (rows[0]["test_accuracy_low"], rows[0]["test_accuracy_high"]) == (99.0, 100.0)
     cells = {column.heading: column.cell(rows[0]) for column in columns}
-    assert cells["Train (%)"] == cells["Test (%)"] == f"99.5 ± {half:.1f}"
-    assert cells["Cosine"].startswith("0.985 ± 0.0")
+    assert cells["Train (%)"] == cells["Test (%)"] == "99.5 ± 0.5"
+    assert cells["Cosine"].startswith("0.985 ± 0.010")
     assert [column.cell(rows[3]) for column in columns] == [
         "One Step", "50.0 ± 0.0", "51.3", "50.0 ± 0.0", "52.2", "–", "0.848",
     ]  # fmt: skip
@@ -189,8 +188,7 @@ def test_figures_are_drawn() -> None:
     table: Any = figures["table"]
     assert list(table.methods) == ["Network", "NTK", "RF", "Network, one rate"]
     dot = table.quantities[0].dots[0]
-    assert (dot.measured, dot.published) == (pytest.approx(92.5), 100.0)
-    assert dot.low < 92.5 < dot.high
+    assert (dot.measured, dot.low, dot.high, dot.published) == (pytest.approx(92.5), 90.0, 95.0, 100.0)
     for figure in figures.values():
         assert ET.fromstring(render_svg(figure)).tag.endswith("svg")
 

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from beyondkernels.cli import app
+from beyondkernels.core import load_file
+from beyondkernels.experiments import run
+from beyondkernels.runs import SerialExecutor
+
+
+@pytest.fixture
+def user() -> Path:
+    """A user's file of experiments."""
+    return Path(__file__).parents[1] / "experiments" / "user.py"
+
+
+@pytest.fixture
+def bk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """``bk`` in this process, in an empty directory and a window of 80 columns."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words], prog_name="bk")
+
+
+@pytest.fixture
+def store(tmp_path: Path, user: Path) -> Path:
+    """A store, its name with a space, with the four runs of a user's experiment."""
+    path = tmp_path / "a store"
+    assert not run(load_file(user).Plain(), "smoke", store=path, executor=SerialExecutor()).missing
+    return path
+
+
+@pytest.fixture
+def contents() -> Callable[[Path], dict[str, str]]:
+    """Every file below a folder by name, with a hash of its bytes."""
+
+    def look(folder: Path) -> dict[str, str]:
+        return {
+            str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+            for path in sorted(folder.rglob("*"))
+        }
+
+    return look

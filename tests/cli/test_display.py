@@ -1,0 +1,134 @@
+"""What is printed at 80 columns, and the progress display."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, cast
+
+import pytest
+from rich.console import Console
+
+from beyondkernels.cli.display import show_claims, show_result, table_of
+from beyondkernels.cli.progress import Display
+from beyondkernels.core import Outcome
+from beyondkernels.experiments import Result, ask
+from beyondkernels.experiments.features.methods import METHODS
+from beyondkernels.reports import Claim, Column
+from beyondkernels.runs import Event, StoredRun
+
+
+def paper_result(missing: Any = ()) -> Result:
+    """Table 1 with five seeds of hand-made numbers, as wide as they get."""
+    finished: Any = {}
+    for method in METHODS:
+        for seed in range(5):
+            share = 1.0 if seed else 0.7
+            scalars = {"train_accuracy": share, "test_accuracy": share, "cosine/600": share, "cosine/2": 0.999}
+            finished[method.name, seed] = StoredRun("0" * 32, {}, Outcome("finished", scalars), {})
+    return Result(ask("features/table1", "paper"), finished, dict(missing))
+
+
+def printed(result: Result, width: int = 80) -> list[str]:
+    out = Console(file=io.StringIO(), width=width, highlight=False)
+    show_result(result, out)
+    return [line.rstrip() for line in cast(io.StringIO, out.file).getvalue().splitlines()]
+
+
+def test_no_cell_is_wrapped_at_80_columns() -> None:
+    lines = printed(paper_result())
+    assert max(map(len, lines)) <= 80
+    start = next(i for i, line in enumerate(lines) if line.startswith("Method"))
+    table = lines[start : start + 2 + len(METHODS)]
+    assert [line.split("  ")[0] for line in table[2:]] == [method.name for method in METHODS]
+    assert "94.0±13.4" in table[2]
+    assert lines[1] == "features/table1 · paper scale · 5 seeds"
+    assert lines[start + 2 + len(METHODS)] == "± standard deviation over seeds"
+
+
+def test_a_wide_window_has_room() -> None:
+    lines = printed(paper_result(), 140)
+    assert any("94.0 ± 13.4" in line for line in lines)
+
+
+def test_a_narrow_window_loses_no_number() -> None:
+    rows = [{"method": "Network w/o structure", "test": 98.76, "sd": 0.12}]
+    columns = [Column("method"), Column("test", format=".2f", spread="sd")]
+    out = Console(file=io.StringIO(), width=20)
+    out.print(table_of(columns, rows, 20))
+    assert "…" not in cast(io.StringIO, out.file).getvalue()
+
+
+def test_claims_hang_beneath_their_mark() -> None:
+    claims = [
+        Claim("a", "A long sentence " * 8, paper=1.0, measured=0.5, holds=True, reason="because " * 20),
+        Claim("b", "Short", holds=False, reason="no"),
+        Claim("c", "Unsaid", paper="about 3", reason="nothing to say"),
+    ]
+    out = Console(file=io.StringIO(), width=80, highlight=False)
+    show_claims(claims, out)
+    lines = [line.rstrip() for line in cast(io.StringIO, out.file).getvalue().splitlines()]
+    assert lines[1] == "Claims: 1 holds, 1 fails, 1 undecided"
+    assert max(map(len, lines)) <= 80
+    assert [line[0] for line in lines[2:] if line[0] != " "] == ["✓", "✗", "–"]
+    assert all(line.startswith("  ") for line in lines[2:] if line[0] == " ")
+    assert lines[-2:] == ["– Unsaid (paper about 3)", "  nothing to say"]
+
+
+def test_a_common_reason_is_said_once() -> None:
+    out = Console(file=io.StringIO(), width=80, highlight=False)
+    show_claims([Claim(name, name, reason="not at this scale") for name in "abc"], out)
+    text = cast(io.StringIO, out.file).getvalue()
+    assert "Claims: 3 undecided (not at this scale)" in text
+    assert text.count("not at this scale") == 1
+
+
+def test_missing_runs_are_listed_by_reason() -> None:
+    missing = {("Network", 1): "crashed: no luck", ("RF", 0): "crashed: no luck", ("NTK", 0): "not in the store"}
+    lines = printed(paper_result(missing))
+    assert lines[-2:] == ["missing: Network 1, RF 0 (crashed: no luck)", "missing: NTK 0 (not in the store)"]
+    assert "Claims: 9 undecided (3 of 58 runs are missing)" in lines
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress(terminal: bool) -> None:
+    out = Console(file=io.StringIO(), width=80, force_terminal=terminal, highlight=False)
+    clock = Clock()
+    todo = {"a": "Network 0", "b": "Network 1", "c": "RF 0", "d": "RF 1"}
+    with Display(out, clock) as display:
+        display.planned(ask("features/table1", "smoke"), todo, 3)
+        clock.now = 1.0
+        display.happened(Event("progress", chunk=("a", "b"), fraction=0.5))
+        assert display.done == 1.0
+        assert display.remaining() is None  # too early to say
+        clock.now = 10.0
+        assert display.remaining() == 30.0
+        display.happened(Event("progress", chunk=("a", "b"), fraction=0.25))  # a second attempt does not run backwards
+        assert display.done == 1.0
+        display.happened(Event("run", "a", "finished", 1.0, 4.0))
+        display.happened(Event("log", message="[bold]a learner's line[/bold] " + "x" * 100))
+        clock.now = 15.0
+        display.happened(Event("run", "b", "crashed", 1.0, 4.0, "no luck"))
+        assert (display.done, display.remaining()) == (2.0, 15.0)
+        clock.now = 50.0
+        display.happened(Event("progress", chunk=("c",), fraction=0.5))
+    text = cast(io.StringIO, out.file).getvalue()
+    assert "features/table1: 4 runs to do, 3 stored already" in text
+    assert "2/4 runs, about 15 s left  Network 1 crashed: no luck" in text
+    assert "[bold]a learner's line[/bold] " + "x" * 100 in text.replace("\n", "")
+    if terminal:
+        assert "\x1b[" in text
+        assert "Network 0" not in text  # the bar says it
+    else:
+        assert "\x1b" not in text
+        assert text.splitlines()[1:3] == [
+            "1/4 runs, about 17 s left  Network 0 finished in 4.0 s",
+            "[bold]a learner's line[/bold] " + "x" * 100,
+        ]
+        assert text.splitlines()[-1] == "2/4 runs, about 30 s left"  # half a minute without a word is too long

@@ -1,0 +1,135 @@
+"""``bk run`` ended at the wrong moment: no worker stays, nothing is lost, the same command goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from beyondkernels.core import load_file
+from beyondkernels.experiments import run
+from beyondkernels.runs import SerialExecutor, Store
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for workers in /proc")
+
+SMALL = {"steps": "10", "samples": "500", "test_samples": "100"}
+TABLE1 = ("features/table1", "--scale", "smoke", "--seeds", "1", *(f"--set={key}={n}" for key, n in SMALL.items()))
+SERIAL = SerialExecutor()
+
+
+def start(*words: str) -> subprocess.Popen[str]:
+    """``bk run`` in a process, a session and a process group of its own."""
+    command = [sys.executable, "-m", "beyondkernels", "run", *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+
+
+def children(parent: int) -> list[int]:
+    """The workers of a process that lives."""
+    return [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
+def orphans(parent: int) -> list[int]:
+    """The processes that were started as workers of a process, whoever has adopted them since."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")  # empty if the process has ended
+        except OSError:
+            continue
+        if b"beyondkernels.runs.worker" in words and str(parent).encode() in words:
+            found.append(int(folder.name))
+    return found
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 100.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "this should have happened long ago"
+        time.sleep(0.01)
+
+
+def stored(store: Path) -> int:
+    return len(list(store.glob("runs/*/*/done.json")))
+
+
+def rows(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))["results"][0]["rows"]
+
+
+def kill_parent(words: tuple[str, ...], store: Path, after: int) -> None:
+    """Kill ``bk run`` when it has two workers and so many runs are stored."""
+    with start(*words) as parent:
+        wait_until(lambda: parent.poll() is not None or (len(children(parent.pid)) == 2 and stored(store) >= after))
+        workers = children(parent.pid)
+        parent.kill()
+        parent.communicate()
+    assert len(workers) == 2
+    assert parent.returncode == -signal.SIGKILL
+    wait_until(lambda: not orphans(parent.pid), 20)
+
+
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    undisturbed = run("features/table1", "smoke", seeds=1, settings=SMALL, store=tmp_path / "quiet", executor=SERIAL)
+    assert len(undisturbed.rows) == 11
+
+    store, file = tmp_path / "store", tmp_path / "out.json"
+    words = (*TABLE1, "--workers", "2", "--store", str(store), "--json", str(file))
+    for after in (0, 2):
+        kill_parent(words, store, after)
+        assert Store.open(store).verify() == []
+        assert not file.exists()
+    before = stored(store)
+    assert 2 <= before < 11
+
+    with start(*words) as parent:
+        out, err = parent.communicate(timeout=300)
+    assert parent.returncode == 0, err
+    assert "features/table1 · smoke scale · 1 seed" in out
+    assert err.splitlines()[0] == f"features/table1: {11 - before} runs to do, {before} stored already"
+    assert rows(file) == undisturbed.as_json()["rows"]
+    assert Store.open(store).verify() == []
+    assert stored(store) == 11
+    assert orphans(parent.pid) == []
+
+
+def test_interrupted(tmp_path: Path, user: Path) -> None:
+    words = (f"{user}:Plain", "--scale", "smoke", "--workers", "2", "--store", str(tmp_path / "store"))
+    with start(*words, "--set", "behaviour=wait", "--json", str(tmp_path / "out.json")) as parent:
+        wait_until(lambda: stored(tmp_path / "store") == 1)  # the rest waits for ever
+        os.killpg(parent.pid, signal.SIGINT)  # as a terminal does it
+        out, err = parent.communicate(timeout=60)
+    assert parent.returncode == 130
+    assert out == ""
+    assert err.splitlines()[-1] == "bk: interrupted; finished runs are kept, the same command goes on from there"
+    assert "Traceback" not in err
+    assert orphans(parent.pid) == []
+    assert not (tmp_path / "out.json").exists()
+    assert Store.open(tmp_path / "store").verify() == []
+    assert list((tmp_path / "store" / "tmp").iterdir()) == []
+    kept = run(load_file(user).Plain(), "smoke", seeds=1, settings={"behaviour": "wait"},
+               store=tmp_path / "store", executor=SERIAL)  # fmt: skip
+    assert len(kept.rows) == 2
+
+
+def test_two_at_once(tmp_path: Path, user: Path) -> None:
+    words = (f"{user}:Rounds", "--scale", "smoke", "--workers", "1", "--store", str(tmp_path / "store"))
+    files = [tmp_path / name for name in ("one.json", "two.json")]
+    with start(*words, "--json", str(files[0])) as one, start(*words, "--json", str(files[1])) as two:
+        for process in (one, two):
+            _, err = process.communicate(timeout=100)
+            assert process.returncode == 0, err
+    assert rows(files[0]) == rows(files[1])
+    assert len(rows(files[0])) == 8
+    assert Store.open(tmp_path / "store").verify() == []
+    assert list((tmp_path / "store" / "quarantine").iterdir()) == []

@@ -1,0 +1,190 @@
+"""``bk run``: exit codes, tables, progress, JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyondkernels.core import load_file
+from beyondkernels.experiments import run
+from beyondkernels.runs import SerialExecutor, Store
+
+
+def test_fine(bk: Any, user: Path, tmp_path: Path) -> None:
+    answer = bk("run", f"{user}:Plain", "--scale", "smoke", "--workers", 2, "--json", "out.json", "--check")
+    assert answer.exit_code == 0, answer.output
+    (result,) = read_json(tmp_path / "out.json")
+    undisturbed = run(load_file(user).Plain(), "smoke", store=tmp_path / "other", executor=SerialExecutor())
+    assert result["rows"] == undisturbed.as_json()["rows"]
+    assert [claim["holds"] for claim in result["claims"]] == [True]
+    assert result["provenance"]["seconds"] > 0
+    assert Store.open("store").verify() == []
+    # the table goes to standard output, a row for each row
+    lines = [line.split() for line in answer.stdout.splitlines()]
+    assert ["guess", "seed", "status", "error", "bound"] in lines
+    assert sum(line[:1] in (["g0"], ["g1"]) for line in lines) == 4
+    assert "Claims: 1 holds" in answer.stdout
+    assert "✓ The error is small: " in answer.stdout
+    # progress goes to the error stream in plain lines
+    first, *progress, last = answer.stderr.splitlines()
+    assert first == "user/plain: 4 runs to do, 0 stored already"
+    assert [int(line.split("/")[0]) for line in progress] == [1, 2, 3, 4]
+    assert all(re.fullmatch(r"\d/4 runs(, about \d+ s left)?  guess g\d \d finished in [\d.]+ s", s) for s in progress)
+    assert last == "runs are kept in store; bk report writes pages"
+    assert not re.search(r"[\x1b\r]", answer.output)
+
+    again = bk("run", f"{user}:Plain", "--scale", "smoke", "--json", "again.json")
+    assert again.stderr.splitlines() == ["user/plain: 0 runs to do, 4 stored already", last]
+    assert again.stdout == answer.stdout
+    assert read_json(tmp_path / "again.json")[0]["rows"] == result["rows"]
+
+
+def read_json(path: Path) -> list[dict[str, Any]]:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    document = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    assert set(document) == {"schema", "results"}
+    assert document["schema"] == 1
+    for result in document["results"]:
+        assert set(result) == {"experiment", "scale", "seeds", "settings", "rows", "claims", "provenance"}
+        assert set(result["provenance"]) == {"version", "commit", "dirty", "command", "libraries", "cpu", "seconds"}
+    return document["results"]
+
+
+def test_a_failing_claim_is_an_exit_code_only_under_check(bk: Any, user: Path, store: Path) -> None:
+    words = ("run", f"{user}:Plain", "--scale", "smoke", "--store", store, "--set", "bound=-1")
+    answer = bk(*words)
+    assert answer.exit_code == 0
+    assert "Claims: 1 fails" in answer.stdout
+    assert "✗ The error is small" in answer.stdout
+    assert bk(*words, "--check").exit_code == 1
+    silent = ("run", f"{user}:Plain", "--scale", "paper", "--set", "samples=5", "--seeds", "2", "--store", store)
+    assert bk(*silent, "--check").exit_code == 0
+
+
+def test_crashed_runs(bk: Any, user: Path, tmp_path: Path) -> None:
+    answer = bk(
+        "run", f"{user}:Plain", "--scale", "smoke", "--set", "behaviour=crash", "--check", "--json", "out.json",
+        "--workers", 1, "--set", "bound=-1",
+    )  # fmt: skip
+    assert answer.exit_code == 3
+    assert "guess g0 1 crashed: ValueError: seed one is unlucky" in answer.stderr
+    last = answer.stdout.splitlines()[-1]
+    assert last == "missing: guess g0 1, guess g1 1 (crashed: ValueError: seed one is unlucky)"
+    assert "Traceback" not in answer.output
+    (result,) = read_json(tmp_path / "out.json")
+    assert [row["seed"] for row in result["rows"]] == [0, 0]
+    (claim,) = result["claims"]
+    assert (claim["holds"], claim["reason"]) == (None, "2 of 4 runs are missing")
+    # what finished is kept: with its fault repaired the rest is a matter of two runs
+    fixed = bk("run", f"{user}:Plain", "--scale", "smoke", "--set", "behaviour=crash", "--dry-run")
+    assert fixed.stdout.startswith("user/plain: 4 runs, 2 stored already")
+
+
+def test_diverged_runs_are_results(bk: Any, user: Path, tmp_path: Path) -> None:
+    words = ("run", f"{user}:Plain", "--scale", "smoke", "--set", "behaviour=diverge", "--workers", 1)
+    answer = bk(*words, "--json", "out.json")
+    assert answer.exit_code == 0
+    assert answer.stdout.count("diverged") == 2
+    rows = read_json(tmp_path / "out.json")[0]["rows"]
+    assert [(row["status"], row["error"] is None) for row in rows] == [("finished", False), ("diverged", True)] * 2
+    assert bk("store", "size").stdout.splitlines()[0] == "runs        4 (2 diverged, 2 finished)"
+
+
+def test_a_network_that_diverges(tmp_path: Path) -> None:
+    result = run(
+        "features/table1",
+        "smoke",
+        seeds=1,
+        settings={"readout_rate": "1e38", "steps": 5, "samples": 200, "test_samples": 50},
+        store=tmp_path / "store",
+        executor=SerialExecutor(),
+    )
+    assert result.missing == {}
+    status = {row["method"]: row["status"] for row in result.rows}
+    assert {name for name, how in status.items() if how == "diverged"} == {
+        "Network",
+        "One Step",
+        "Two Step",
+        "Network w/o structure",
+    }
+    assert all(row["test_accuracy"] is None for row in result.rows if row["status"] == "diverged")
+    json.dumps(result.as_json(), allow_nan=False)
+    assert {figure.name for figure in result.page().figures} == {"accuracy", "table"}
+
+
+def test_a_full_disk(bk: Any, user: Path) -> None:
+    words = ("run", f"{user}:Plain", "--scale", "smoke", "--workers", 1)
+    answer = bk(*words, "--set", "behaviour=fill the disk")
+    assert answer.exit_code == 2
+    assert answer.stdout == ""
+    sentence = "the disk is full; free some space and start again, nothing that was stored is lost"
+    assert re.fullmatch(rf"bk: cannot write to the store \S+: {sentence}", answer.stderr.splitlines()[-1])
+    assert "Traceback" not in answer.stderr
+    stored = Store.open("store")
+    assert stored.verify() == []
+    assert len(stored.keys()) == 1
+    assert list(Path("store/tmp").iterdir()) == []
+
+
+def test_rounds(bk: Any, user: Path) -> None:
+    answer = bk("run", f"{user}:Rounds", "--scale", "smoke", "--workers", 2)
+    assert answer.exit_code == 0
+    plans = [line for line in answer.stderr.splitlines() if "to do" in line]
+    assert plans == [f"user/rounds: {n} runs to do, 0 stored already" for n in (4, 2, 2)]
+
+
+def test_dry_run_makes_nothing(bk: Any, user: Path, tmp_path: Path) -> None:
+    answer = bk("run", f"{user}:Plain", "features/table1", "--scale", "smoke", "--dry-run")
+    assert answer.stdout.splitlines() == [
+        "user/plain: 4 runs, 0 stored already, about 7 min on one core",
+        "features/table1: 22 runs, 0 stored already, about 7 s on one core",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_runs_unless_everything_is_understood(bk: Any, user: Path, tmp_path: Path) -> None:
+    answer = bk("run", f"{user}:Plain", "features/table1", "--scale", "smoke", "--set", "samples=0")
+    assert answer.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_store_of_the_environment(bk: Any, user: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BK_STORE", str(store))
+    answer = bk("run", f"{user}:Plain", "--scale", "smoke")
+    assert answer.stderr.splitlines()[0] == "user/plain: 0 runs to do, 4 stored already"
+    assert not Path("store").exists()
+
+
+def test_json_is_not_lost_to_a_write_that_fails(bk: Any, user: Path, store: Path, monkeypatch: Any) -> None:
+    Path("out.json").write_text("the old one")
+
+    def refuse(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("beyondkernels.cli.run.write_atomically", refuse)
+    answer = bk("run", f"{user}:Plain", "--scale", "smoke", "--store", store, "--json", "out.json")
+    assert answer.exit_code == 2
+    assert (
+        answer.stderr.splitlines()[-1] == "bk: out.json cannot be written: No space left on device; the runs are stored"
+    )
+    assert Path("out.json").read_text() == "the old one"
+
+
+def test_an_internal_error_shows_where(bk: Any, user: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from beyondkernels.core import load_file\n"
+        f"user = load_file({str(user)!r})\n"
+        "class Wrong(user.Plain):\n"
+        "    def plan(self, settings, seeds, finished):\n"
+        "        raise KeyError('oh')\n"
+    )
+    answer = bk("run", "mine.py:Wrong")
+    assert answer.exit_code == 4
+    assert "KeyError: 'oh'" in answer.stderr
+    assert answer.stderr.splitlines()[-1] == "bk: internal error, please report the lines above"
