@@ -66,14 +66,15 @@ def rows(file: Path) -> Any:
     return json.loads(file.read_text(encoding="utf-8"))["results"][0]["rows"]
 
 
-def kill_parent(words: tuple[str, ...], store: Path, after: int) -> None:
-    """Kill ``bk run`` when it has two workers and so many runs are stored."""
-    with start(*words) as parent:
-        wait_until(lambda: parent.poll() is not None or (len(children(parent.pid)) == 2 and stored(store) >= after))
-        workers = children(parent.pid)
+def kill_parent(words: tuple[str, ...], store: Path, workers: int, after: int) -> None:
+    """Kill ``bk run`` when it has its workers and so many runs are stored."""
+    with start(*words, "--workers", str(workers)) as parent:
+        wait_until(
+            lambda: parent.poll() is not None or (len(children(parent.pid)) == workers and stored(store) >= after)
+        )
+        assert len(orphans(parent.pid)) == workers
         parent.kill()
         parent.communicate()
-    assert len(workers) == 2
     assert parent.returncode == -signal.SIGKILL
     wait_until(lambda: not orphans(parent.pid), 20)
 
@@ -84,15 +85,15 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     assert len(undisturbed.rows) == 11
 
     store, file = tmp_path / "store", tmp_path / "out.json"
-    words = (*TABLE1, "--workers", "2", "--store", str(store), "--json", str(file))
-    for after in (0, 2):
-        kill_parent(words, store, after)
+    words = (*TABLE1, "--store", str(store), "--json", str(file))
+    for workers, after in ((2, 0), (1, 2)):
+        kill_parent(words, store, workers, after)
         assert Store.open(store).verify() == []
         assert not file.exists()
     before = stored(store)
     assert 2 <= before < 11
 
-    with start(*words) as parent:
+    with start(*words, "--workers", "1") as parent:
         out, err = parent.communicate(timeout=300)
     assert parent.returncode == 0, err
     assert "features/table1 · smoke scale · 1 seed" in out
