@@ -235,3 +235,13 @@ def test_file_sentences(tmp_path: Path):
     with pytest.raises(InputError, match=r"broken_for_this_test\.py cannot be imported: ZeroDivisionError: division"):
         load_file(broken)
     assert "beyondkernels_user.broken_for_this_test" not in sys.modules
+
+
+def test_two_files_of_one_name_are_not_mixed_up(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "twin_named.py").write_text("X = 1\n", encoding="utf-8")
+    load_file(tmp_path / "one" / "twin_named.py")
+    load_file(tmp_path / "one" / "twin_named.py")
+    with pytest.raises(InputError, match=r"two files named twin_named\.py cannot be used together"):
+        load_file(tmp_path / "two" / "twin_named.py")

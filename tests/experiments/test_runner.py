@@ -164,6 +164,19 @@ def test_requests_tell_what_was_asked_and_nobodys_name(user: Any, store: Store) 
     assert [(len(request["seeds"]), request["scale"]) for request in store.requests()] == [(3, "smoke"), (1, "laptop")]
 
 
+def test_an_interrupted_call_can_be_reported(user: Any, store: Store) -> None:
+    class Interrupted(Observer):
+        def happened(self, event: Event) -> None:
+            if event.kind == "run":
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(f"{USER}:Plain", "smoke", store=store, executor=SERIAL, observer=Interrupted())
+    back = stored(store.read_request("user/plain"), store, f"{USER}:Plain")
+    assert (len(back.finished), len(back.missing)) == (1, 3)
+    assert back.page().notes[-1] == "Missing runs: 3 (not in the store)."
+
+
 def test_dry_run_counts(user: Any, store: Store) -> None:
     request = ask(user.Plain(), "smoke", 3)
     assert dry_run(request, None) == {"runs": 6, "stored": 0, "core_seconds": 600.0}

@@ -90,7 +90,7 @@ def test_missing_runs_leave_the_claim_open_but_show_the_rest(lost):
 
 def test_a_claim_that_does_not_speak_is_silent_and_still_measured():
     claim = at_most("a", "", [5.0], 1, speaks=False)
-    assert (claim.holds, claim.reason, claim.measured) == (None, "not spoken about at this scale", 5.0)
+    assert (claim.holds, claim.reason, claim.measured) == (None, "says nothing at this scale", 5.0)
     assert at_least("a", "", [5.0], 1, speaks=False, silence="needs D = 100").reason == "needs D = 100"
 
 

@@ -118,6 +118,9 @@ def load_file(path: str | Path) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is not a Python file")
+    loaded = getattr(sys.modules.get(name), "__file__", None)
+    if loaded is not None and not path.samefile(loaded):
+        raise InputError(f"two files named {path.name} cannot be used together, since runs are known by that name")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -10,14 +10,13 @@ import numpy as np
 import torch
 
 from beyondkernels.algorithms import Algorithm
-from beyondkernels.core import Case, Learner, Outcome, Progress, Sample, Stream, digest, require_positive
+from beyondkernels.core import Case, Learner, Outcome, Progress, Sample, digest, require_positive
 from beyondkernels.engine.member import Member
 from beyondkernels.engine.train import train
 from beyondkernels.networks import Network
 
 _EVALUATION_BLOCK = 2000
 _ENSEMBLE_NUMBERS = 200_000  # activations and inputs of one step of all members together: what stays in the cache
-_ANY = Stream(0)  # shapes do not depend on what is drawn
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,8 @@ class TrainedNetwork(Learner):
         """As many as fit the cache: large networks gain nothing from company."""
         if self.network.batching == "sequential":
             return 1
-        params, _ = self.network.init(in_dim, 1, _ANY)
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())
-        width = max(value.shape[0] for value in params.values())
-        return max(1, min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (width + in_dim))))
+        return max(1, min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.width + in_dim))))
 
 
 class _Recorder:

@@ -193,10 +193,13 @@ def run(
     executor = executor or LocalExecutor(workers, load=source_file(request.name, request.experiment), command=command)
     where = store if isinstance(store, Store) else Store.open(store_path(store))
     started = time.monotonic()
+    made = provenance(command or request.page_command())
+    # kept from the start, so that a report can show what an interrupted call has done
+    where.write_request(request.experiment.id, _document(request, request.first_round, [], made))
     finished, missing, specs = _rounds(request, where, executor, observer or Observer())
-    made = {**provenance(command or request.page_command()), "seconds": round(time.monotonic() - started, 1)}
+    made["seconds"] = round(time.monotonic() - started, 1)
     result = Result(request, finished, missing, made)
-    where.write_request(request.experiment.id, _document(result, specs))
+    where.write_request(request.experiment.id, _document(request, specs, result.claims, made))
     return result
 
 
@@ -280,8 +283,9 @@ def _readable(specs: Mapping[Label, RunSpec], store: Store) -> dict[Label, Store
     return found
 
 
-def _document(result: Result, specs: Mapping[Label, RunSpec]) -> dict[str, Any]:
-    request = result.request
+def _document(
+    request: Request, specs: Mapping[Label, RunSpec], claims: Sequence[Claim], made: dict[str, Any]
+) -> dict[str, Any]:
     return plain(
         {
             "name": portable(request.name),
@@ -290,7 +294,7 @@ def _document(result: Result, specs: Mapping[Label, RunSpec]) -> dict[str, Any]:
             "seeds": list(request.seeds),
             "settings": dataclasses.asdict(request.settings),
             "runs": [{"label": list(label), "key": spec.key} for label, spec in specs.items()],
-            "claims": [claim.as_dict() for claim in result.claims],
-            "provenance": result.provenance,
+            "claims": [claim.as_dict() for claim in claims],
+            "provenance": made,
         }
     )

@@ -33,6 +33,11 @@ class Network(Component, ABC):
     ) -> tuple[torch.Tensor, Tensors]:
         """Predictions (n, out_dim) for inputs (n, in_dim), and the buffers afterwards."""
 
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many numbers one point leaves behind on its way through: what an ensemble has to keep in the cache."""
+
     @abstractmethod
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """Named groups of parameters, each a tuple of parameter names; ``all`` is implied."""

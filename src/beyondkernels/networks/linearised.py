@@ -53,6 +53,11 @@ class Linearised(Network):
         values = torch.func.jvp(network, (start,), (params,))
         return values[0] + values[1], buffers
 
+    @property
+    def width(self) -> int:
+        """The network's and its derivative's."""
+        return 2 * self.network.width
+
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The groups of the network that is expanded."""
         return self.network.groups()

@@ -57,6 +57,11 @@ class FromModule(Network):
         own = {name: value for name, value in after.items() if name != _SIZE}
         return functional_call(module, (params, own), (x,)), after
 
+    @property
+    def width(self) -> int:
+        """Not known from outside; modules do not train in ensembles."""
+        return 0
+
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The groups given as ``parts``."""
         return self.parts

@@ -64,6 +64,11 @@ class TwoLayer(Network):
         z = linear(x, params["hidden.weight"]) + params["hidden.bias"]
         return activation(self.activation).value(z + buffers["noise"] if "noise" in buffers else z)
 
+    @property
+    def width(self) -> int:
+        """The neurons."""
+        return 2 * self.pairs
+
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """``hidden``: weights and biases of the neurons; ``last``: the readout."""
         return {"hidden": ("hidden.weight", "hidden.bias"), "last": ("output.weight",)}

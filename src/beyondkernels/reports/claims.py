@@ -10,7 +10,7 @@ from typing import Any, Literal
 from beyondkernels.core import require, require_between
 from beyondkernels.reports.numbers import default_decimals, plain, show_number
 
-SILENT = "not spoken about at this scale"
+SILENT = "says nothing at this scale"
 """The reason of a claim that says nothing at the scale that was run."""
 
 Verdict = Literal["holds", "fails", "silent"]

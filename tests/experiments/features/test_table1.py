@@ -97,7 +97,7 @@ def test_the_cosine_claim_fails() -> None:
 
 def test_silent_at_smoke_scale() -> None:
     for claim in verdicts(finished_runs(GOOD), "smoke").values():
-        assert (claim.holds, claim.reason) == (None, "not spoken about at this scale")
+        assert (claim.holds, claim.reason) == (None, "says nothing at this scale")
         assert claim.measured is not None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from beyondkernels.core import Reference
+from beyondkernels.core import Reference, require, require_positive
 from beyondkernels.experiments.base import Experiment, Finished, Label, Rows
 from beyondkernels.experiments.features import pictures
 from beyondkernels.experiments.features.methods import METHODS, problem_of, spec_of
@@ -55,6 +55,16 @@ class Table1Settings:
         "Network, One Step, Two Step: the readout's rate at step 3, falling linearly to zero; all else by Theorem 26. "
         "Chosen on other data before these seeds were run; 25 and 100 do as well",
     )
+
+    def __post_init__(self) -> None:
+        for name in ("relevant", "samples", "test_samples", "batch", "readout_rate"):
+            require_positive(name, getattr(self, name))
+        require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
+        require(
+            self.relevant <= self.patterns,
+            f"relevant must not exceed patterns, got {self.relevant} relevant of {self.patterns} patterns",
+        )
+        require(self.relevant % 2 == 1, f"relevant must be odd for parity labels, got {self.relevant}")
 
 
 class Table1(Experiment):
