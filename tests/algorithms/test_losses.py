@@ -9,7 +9,7 @@ def test_hinge_point_by_point():
     assert Hinge().each(out, y).tolist() == [0.0, 0.5, 1.5, 1.0]
     report = Hinge().report(out, y)
     assert report["loss"] == pytest.approx(0.75)
-    assert report["accuracy"] == 0.5  # an output of zero is wrong
+    assert report["accuracy"] == 0.625  # two right, one wrong, and one output of zero that decides nothing
 
 
 def test_squared_is_summed_over_outputs():

@@ -36,9 +36,10 @@ class Hinge(Loss):
         return torch.relu(1 - y * out.squeeze(-1))
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss``, and ``accuracy``: the share of points on the right side; an output of zero is wrong."""
+        """``loss``, and ``accuracy``: the share of points on the right side, an output of zero counting one half."""
         margin = (y * out.squeeze(-1)).double()
-        return {"loss": torch.relu(1 - margin).mean().item(), "accuracy": (margin > 0).double().mean().item()}
+        right = (margin > 0).double() + 0.5 * (margin == 0).double()
+        return {"loss": torch.relu(1 - margin).mean().item(), "accuracy": right.mean().item()}
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class Table1Strong(Experiment):
                     _difference(network.get(row["seed"]), row["test_accuracy"]) for row in rows if row["method"] == name
                 ],
                 bound=3,
-                unit="%",
+                unit="points",
                 speaks=scale in ("laptop", "paper"),
             )
             for name in STRONG

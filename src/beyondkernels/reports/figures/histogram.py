@@ -125,7 +125,8 @@ class Histogram(Figure):
     def _name(self, distribution: Distribution) -> str:
         values = distribution.finite()
         largest = f"largest {show_number(float(values.max()))}" if self.mark_largest and len(values) else ""
-        return ", ".join(part for part in (fit(distribution.label, 150), largest) if part)
+        room = 150 if largest else 240
+        return ", ".join(part for part in (fit(distribution.label, room), largest) if part)
 
     def _entries(self) -> list[Entry]:
         styles = [{**look(i), "marker": "v"} for i in range(len(self.distributions))]
