@@ -177,6 +177,7 @@ def test_initial_scales_come_from_the_settings_also_when_linearised():
 def test_bad_input():
     with pytest.raises(InputError, match="noise_kind must be 'smoothed' or 'drawn', got 'none'"):
         FeatureLearning(settings(), noise_kind="none")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="freeze_hidden_after must not be negative, got -1"):
-        FeatureLearning(settings(), freeze_hidden_after=-1)
+    for wrong in (-1, 3):
+        with pytest.raises(InputError, match=f"freeze_hidden_after must be None, 0, 1 or 2, got {wrong}"):
+            FeatureLearning(settings(), freeze_hidden_after=wrong)
     assert "hypotheses" not in str(describe(FeatureLearning(settings())))

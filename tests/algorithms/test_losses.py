@@ -17,3 +17,9 @@ def test_squared_is_summed_over_outputs():
     assert Squared().each(out, y).tolist() == [5.0, 25.0]
     assert Squared().report(out, y) == {"loss": 15.0}
     assert Squared().each(torch.tensor([[2.0]]), torch.tensor([1.0])).tolist() == [1.0]
+
+
+def test_labels_may_be_a_column():
+    out = torch.tensor([[2.0], [-1.0]])
+    assert Hinge().each(out, torch.tensor([[1.0], [1.0]])).tolist() == [0.0, 2.0]
+    assert Hinge().report(out, torch.tensor([[1.0], [-1.0]]))["accuracy"] == 1.0

@@ -23,7 +23,7 @@ def paper_result(missing: Any = ()) -> Result:
     for method in METHODS:
         for seed in range(5):
             share = 1.0 if seed else 0.7
-            scalars = {"train_accuracy": share, "test_accuracy": share, "cosine/600": share, "cosine/2": 0.999}
+            scalars = {"train_accuracy": share, "test_accuracy": share, "cosine/600": share, "cosine_either/2": 0.999}
             finished[method.name, seed] = StoredRun("0" * 32, {}, Outcome("finished", scalars), {})
     return Result(ask("features/table1", "paper"), finished, dict(missing))
 

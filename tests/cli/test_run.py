@@ -177,14 +177,14 @@ def test_json_is_not_lost_to_a_write_that_fails(bk: Any, user: Path, store: Path
 
 
 def test_an_internal_error_shows_where(bk: Any, user: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "wrong.py").write_text(
         "from beyondkernels.core import load_file\n"
         f"user = load_file({str(user)!r})\n"
         "class Wrong(user.Plain):\n"
         "    def plan(self, settings, seeds, finished):\n"
         "        raise KeyError('oh')\n"
     )
-    answer = bk("run", "mine.py:Wrong")
+    answer = bk("run", "wrong.py:Wrong")
     assert answer.exit_code == 4
     assert "KeyError: 'oh'" in answer.stderr
     assert answer.stderr.splitlines()[-1] == "bk: internal error, please report the lines above"

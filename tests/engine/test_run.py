@@ -29,7 +29,7 @@ def test_fit_needs_a_rule_for_a_network():
 def test_measure_on_a_run():
     run = fit(TwoLayer(pairs=4), PROBLEM, n=60, algorithm=RULE, snapshot_at=(0, 5), snapshot_names=("hidden.weight",))
     scalars, arrays = run.measure(bk.measure.Alignment())
-    assert set(scalars) == {"cosine/0", "cosine/5"}
+    assert set(scalars) == {"cosine/0", "cosine/5", "cosine_either/0", "cosine_either/5"}
     assert arrays["cosines/5"].shape == (8,)
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from beyondkernels.algorithms import FeatureLearning
+from beyondkernels.algorithms import FeatureLearning, GradientDescent
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
+from beyondkernels.experiments.features.table1 import Table1
 from beyondkernels.networks import Linearised, TwoLayer
 from beyondkernels.problems import DictionaryParity
 from beyondkernels.theory import theorem26
@@ -54,54 +55,79 @@ def test_data_have_the_same_moments(minimal, structured):
     torch.testing.assert_close(projections.double(), expected, rtol=0, atol=error * problem.moments.scale)
 
 
-@pytest.mark.parametrize(
-    ("network", "frozen", "one_rate"),
-    [
-        (TwoLayer(M), None, False),
-        (TwoLayer(M), None, True),
-        (TwoLayer(M), 0, True),
-        (TwoLayer(M), 1, False),
-        (TwoLayer(M), 2, False),
-        (Linearised(TwoLayer(M)), None, True),
-    ],
-    ids=["network", "one rate", "rf", "one step", "two step", "ntk"],
-)
-def test_every_step_agrees(minimal, network, frozen, one_rate):
-    rate = None if one_rate else minimal.READOUT_RATE
-    process = theorem26(PROBLEM, TwoLayer(M), steps=T, batch=BATCH, readout_rate=rate)
+NAMES = ("hidden.weight", "hidden.bias", "output.weight")
+
+
+def member_in_double(network, algorithm) -> Member:
     drawn = PROBLEM.sample(N, Stream(0))
-    sample = Sample(drawn.x.double(), drawn.y.double())
-    member = Member(network, FeatureLearning(process, freeze_hidden_after=frozen), sample, Stream(1))
+    member = Member(network, algorithm, Sample(drawn.x.double(), drawn.y.double()), Stream(1))
     member.start(16, 1)
     member.params = {name: value.double() for name, value in member.params.items()}
     member.buffers = {name: value.double() for name, value in member.buffers.items()}
-    linearised = isinstance(network, Linearised)
-    start = member.buffers if linearised else member.params
-    names = ("hidden.weight", "hidden.bias", "output.weight")
-    W, b, a = (start[f"at.{name}" if linearised else name] for name in names)
-    batches = [
-        Stream(1).child("batches", "classifier").at(0).permutation(N)[i * BATCH : (i + 1) * BATCH] for i in range(6)
-    ]
+    return member
+
+
+def batches(entered: int, count: int) -> list[torch.Tensor]:
+    each = N // BATCH
+    orders = [Stream(1).child("batches", str(entered)).at(epoch).permutation(N) for epoch in range(count // each + 1)]
+    return list(torch.cat(orders).split(BATCH))[:count]
+
+
+def assert_same_course(member: Member, seen: dict[int, list[torch.Tensor]]) -> None:
+    for t in range(1, T + 1):
+        train([member], [frozenset()], lambda _: None, until=t)
+        for name, theirs in zip(NAMES, seen[t], strict=True):
+            mine = member.params[name].reshape(theirs.shape)
+            torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-12, msg=f"{name}, step {t}")
+
+
+@pytest.mark.parametrize(
+    ("frozen", "one_rate"),
+    [(None, False), (None, True), (0, True), (1, False), (2, False)],
+    ids=["network", "one rate", "rf", "one step", "two step"],
+)
+def test_every_step_of_the_process_agrees(minimal, frozen, one_rate):
+    rate = None if one_rate else minimal.READOUT_RATE
+    process = theorem26(PROBLEM, TwoLayer(M), steps=T, batch=BATCH, readout_rate=rate)
+    member = member_in_double(TwoLayer(M), FeatureLearning(process, freeze_hidden_after=frozen))
+    W, b, a = (member.params[name] for name in NAMES)
     seen = {}
     minimal.train(
         W,
         b,
         a[0],
-        sample.x,
-        sample.y,
-        batches,
+        member.sample.x,
+        member.sample.y,
+        batches(entered=2, count=T - 2),
         frozen_after=frozen,
-        linearised=linearised,
         one_rate=one_rate,
         k=K,
         T=T,
         D=D,
-        snapshot=lambda t, *moved: seen.update({t: [value.clone() for value in moved]}),
+        snapshot=lambda t, *moved: seen.update({t: list(moved)}),
     )
-    for t in range(1, T + 1):
-        train([member], [frozenset()], lambda _: None, until=t)
-        ours = [member.params[name] for name in names]
-        for name, mine, theirs in zip(names, ours, seen[t], strict=True):
-            torch.testing.assert_close(
-                mine.reshape(theirs.shape), theirs, rtol=1e-6, atol=1e-12, msg=f"{name}, step {t}"
-            )
+    assert_same_course(member, seen)
+
+
+def test_every_step_of_the_tangent_method_agrees(minimal):
+    descent = GradientDescent(T, minimal.TANGENT_RATE, BATCH)
+    member = member_in_double(Linearised(TwoLayer(M)), descent)
+    W, b, a = (member.buffers[f"at.{name}"] for name in NAMES)
+    seen = {}
+    minimal.train_linearised(
+        W,
+        b,
+        a[0],
+        member.sample.x,
+        member.sample.y,
+        batches(entered=0, count=T),
+        snapshot=lambda t, *moved: seen.update({t: list(moved)}),
+    )
+    assert_same_course(member, seen)
+
+
+def test_its_choices_are_the_librarys(minimal):
+    settings = Table1().settings("paper")
+    assert (settings.readout_rate, settings.tangent_rate) == (minimal.READOUT_RATE, minimal.TANGENT_RATE)
+    sizes = (settings.dim, settings.patterns, settings.relevant, settings.pairs, settings.steps, settings.batch)
+    assert (minimal.d, minimal.D, minimal.k, minimal.m, minimal.T, minimal.BATCH) == sizes

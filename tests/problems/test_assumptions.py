@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,9 @@ def test_against_enumeration(problem, enumerated):
     assert found["A2"].measured == pytest.approx(worst, abs=1e-13)
     assert found["A2"].holds == (alone and identical)
 
-    away = max(np.abs(means - 0.5).max(), np.abs(covariance - np.diag(np.diag(covariance))).max())
+    size = phi[:, A].sum(1)
+    coins = [abs(p[size == s].sum() - math.comb(len(A), s) / 2 ** len(A)) for s in range(len(A) + 1)]
+    away = max(np.abs(means - 0.5).max(), np.abs(covariance - np.diag(np.diag(covariance))).max(), *coins)
     assert found["A1'"].measured == pytest.approx(away, abs=1e-13)
     assert found["A1'"].holds == bool(np.abs(p - 0.5**D).max() < 1e-12)
 
@@ -97,6 +101,13 @@ def test_paper_settings():
     assert holding(table1) == {"A0", "A1", "A2", "D", "A1 of App. F", "A2 of App. F"}
     assert holding(table1.without_structure()) == {"A0", "A2", "A1'", "D", "A2 of App. F"}
     assert holding(bp.IntervalLabelling()) == {"A1", "A2", "D", "A1 of App. F", "A2 of App. F"}
+
+
+def test_classes_drawn_by_a_ratio_are_not_without_structure():
+    problem = bp.DictionaryParity(20, 20, 5, negative_ratio=0.8).without_structure()
+    (found,) = [assumption for assumption in problem.assumptions() if assumption.name == "A1'"]
+    assert not found.holds
+    assert found.measured > 0.1
 
 
 def test_sentence():

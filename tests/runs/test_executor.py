@@ -193,7 +193,7 @@ def test_component_that_workers_do_not_find(toys, store):
     specs = seeds(toys.Line(), toys.Mean(), 2)
     events = [event for event in LocalExecutor(1).execute(specs, store) if event.kind == "run"]
     assert [event.status for event in events] == ["crashed"] * 2
-    assert "a worker cannot build it: ModuleNotFoundError" in events[0].message
+    assert "a worker cannot build it: InputError: no component" in events[0].message
 
 
 def test_file_that_cannot_be_loaded(toys, store, tmp_path, started):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
-from beyondkernels.algorithms.losses import Hinge
+from beyondkernels.algorithms.losses import Hinge, Loss
 from beyondkernels.core import InputError, Stream, Tensors, require
 from beyondkernels.networks import Linearised, Network, TwoLayer
 from beyondkernels.theory import ProcessSettings, StepSettings
@@ -29,9 +29,10 @@ class FeatureLearning(Algorithm):
 
     Arguments:
         settings: the numbers, e.g. from :func:`beyondkernels.theory.theorem26`.
-        freeze_hidden_after: from this step on only the readout is trained. None trains all to the end (Network);
+        freeze_hidden_after: after this step only the readout is trained. None trains all to the end (Network);
             0 is the random feature method, 1 One Step, 2 Two Step.
-        noise: ξ averaged out in closed form, or drawn for each point and neuron.
+        noise_kind: ξ averaged out in closed form, or drawn for each point and neuron.
+        objective: the loss, the paper's being the hinge loss.
 
     Reference: Shi, Wei & Liang (features), §3.1, eqs. (3) and (4); App. E.1 for the frozen versions.
     """
@@ -39,6 +40,7 @@ class FeatureLearning(Algorithm):
     settings: ProcessSettings
     freeze_hidden_after: int | None = None
     noise_kind: NoiseKind = "smoothed"
+    objective: Loss = field(default_factory=Hinge)
 
     def __post_init__(self) -> None:
         require(
@@ -46,12 +48,12 @@ class FeatureLearning(Algorithm):
             f"noise_kind must be 'smoothed' or 'drawn', got {self.noise_kind!r}",
         )
         frozen = self.freeze_hidden_after
-        require(frozen is None or frozen >= 0, f"freeze_hidden_after must not be negative, got {frozen}")
+        require(frozen in (None, 0, 1, 2), f"freeze_hidden_after must be None, 0, 1 or 2, got {frozen}")
 
     @property
-    def loss(self) -> Hinge:
-        """The hinge loss."""
-        return Hinge()
+    def loss(self) -> Loss:
+        """The objective."""
+        return self.objective
 
     def stages(self) -> tuple[Stage, ...]:
         """One step of emergence, one of improvement (both on the whole sample), and the classifier's steps."""
@@ -86,8 +88,9 @@ class FeatureLearning(Algorithm):
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""
-        smoothing = self._step_settings(stage).noise_std if self.noise_kind == "smoothed" else None
-        return type(self), stage, self._hidden_is_trained(stage), self.noise_kind, smoothing
+        std = self._step_settings(stage).noise_std
+        noise = std if self.noise_kind == "smoothed" else ("drawn" if std > 0 else 0.0)  # drawn noise brings its level
+        return type(self), stage, self._hidden_is_trained(stage), noise, self.objective
 
     def step(
         self,

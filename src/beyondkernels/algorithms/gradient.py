@@ -40,9 +40,11 @@ def loss_and_gradient(
     gradient_of = torch.func.grad_and_value(block_loss, has_aux=True)
     moving = {name: params[name] for name in names}
     total, gradient = torch.zeros((), dtype=batch.x.dtype), {}
-    noise = buffers.get("noise")
-    for start in range(0, n, BLOCK):
-        rows = slice(start, start + BLOCK)
+    noise = buffers.get("noise") if network.batching == "vmapped" else None
+    # A user's module may look at its batch as a whole (batch normalisation does), so it is not cut up.
+    size = BLOCK if network.batching == "vmapped" else n
+    for start in range(0, n, size):
+        rows = slice(start, start + size)
         at = buffers if noise is None else buffers | {"noise": noise[rows]}
         block, (value, buffers) = gradient_of(moving, at, batch.x[rows], batch.y[rows])
         gradient = {name: gradient[name] + block[name] if gradient else block[name] for name in names}

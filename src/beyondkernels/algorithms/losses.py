@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import Component
+from beyondkernels.core import Component, accuracy
 
 
 class Loss(Component, ABC):
@@ -33,13 +33,11 @@ class Hinge(Loss):
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """max(1 − yŷ, 0) for each point."""
-        return torch.relu(1 - y * out.squeeze(-1))
+        return torch.relu(1 - y.reshape(out.shape).squeeze(-1) * out.squeeze(-1))
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss``, and ``accuracy``: the share of points on the right side, an output of zero counting one half."""
-        margin = (y * out.squeeze(-1)).double()
-        right = (margin > 0).double() + 0.5 * (margin == 0).double()
-        return {"loss": torch.relu(1 - margin).mean().item(), "accuracy": right.mean().item()}
+        """``loss`` and ``accuracy``."""
+        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
 @dataclass(frozen=True)

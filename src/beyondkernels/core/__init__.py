@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from beyondkernels.core.components import Component, build, canonical_json, describe, digest, load_file
 from beyondkernels.core.contracts import Case, Learner, Outcome, Problem, Progress, Sample, Tensors
 from beyondkernels.core.errors import (
+    DivergedError,
     InputError,
     StoreError,
     UncacheableError,
@@ -16,12 +17,14 @@ from beyondkernels.core.errors import (
 from beyondkernels.core.references import PAPERS, Paper, Reference
 
 if TYPE_CHECKING:
+    from beyondkernels.core.scores import accuracy
     from beyondkernels.core.streams import Stream, seeded_globally
 
 __all__ = [
     "PAPERS",
     "Case",
     "Component",
+    "DivergedError",
     "InputError",
     "Learner",
     "Outcome",
@@ -34,6 +37,7 @@ __all__ = [
     "Stream",
     "Tensors",
     "UncacheableError",
+    "accuracy",
     "build",
     "canonical_json",
     "describe",
@@ -48,8 +52,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Stream", "seeded_globally"):  # these need torch, which the command line must not wait for
-        from beyondkernels.core import streams
+    if name in ("Stream", "accuracy", "seeded_globally"):  # these need torch, which the command line must not wait for
+        from beyondkernels.core import scores, streams
 
-        return getattr(streams, name)
+        return getattr(scores if name == "accuracy" else streams, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -52,6 +52,10 @@ def describe(value: Any, where: str = "configuration") -> Any:
     """
     if isinstance(value, Component):
         cls = type(value)
+        if cls.__module__ == "__main__":
+            raise UncacheableError(
+                f"{cls.__name__} is defined in the main script, where no other process finds it again"
+            )
         hints = _hints(cls)
         fields = {}
         for field in dataclasses.fields(typing.cast(Any, value)):
@@ -119,7 +123,7 @@ def load_file(path: str | Path) -> Any:
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is not a Python file")
     loaded = getattr(sys.modules.get(name), "__file__", None)
-    if loaded is not None and not path.samefile(loaded):
+    if loaded is not None and Path(loaded).exists() and not path.samefile(loaded):
         raise InputError(f"two files named {path.name} cannot be used together, since runs are known by that name")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module

@@ -15,6 +15,10 @@ class StoreError(InputError):
     """A store cannot be used: not a store, written by a newer version, read-only or full."""
 
 
+class DivergedError(ArithmeticError):
+    """A number stopped being finite: the end of a run, which is a result, not a mistake of the user."""
+
+
 class UncacheableError(InputError):
     """A configuration has no stable identity, so a run of it cannot be stored."""
 

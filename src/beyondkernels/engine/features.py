@@ -9,7 +9,7 @@ import torch
 
 from beyondkernels.activations import activation
 from beyondkernels.algorithms import Algorithm
-from beyondkernels.core import Case, InputError, require
+from beyondkernels.core import Case, DivergedError, require
 from beyondkernels.engine.member import Member
 from beyondkernels.engine.train import train
 from beyondkernels.kernels import FeatureMap, FeatureSource, random_feature_map, tangent_feature_map
@@ -43,7 +43,10 @@ class NetworkFeatures(FeatureSource):
         with torch.no_grad():
             train([member], [frozenset()], lambda _: None, until=self.after)
         if member.diverged:
-            raise InputError(f"the network diverged within {self.after} steps, so it has no features to take")
+            raise DivergedError(f"the network diverged at step {member.step}, so it has no features to take")
+        require(
+            member.step == self.after, f"after must not exceed the {member.step} steps of training, got {self.after}"
+        )
         W, b, a = (member.params[name].double() for name in ("hidden.weight", "hidden.bias", "output.weight"))
         sigma = activation(self.network.activation)
         if self.kind == "neurons":

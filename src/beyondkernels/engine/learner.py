@@ -26,7 +26,7 @@ class TrainedNetwork(Learner):
     Arguments:
         network: the architecture.
         algorithm: the training rule.
-        record_at: steps after which loss and accuracy are recorded; the end always is.
+        record_at: steps after which loss and accuracy are recorded as series; the end is in the scalars.
         record_points: how many points of each sample the record looks at; the end looks at all.
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
         snapshot_names: which parameters.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 
 from beyondkernels.algorithms import Algorithm, Batch, Stage
-from beyondkernels.core import Sample, Stream, Tensors, digest, require
+from beyondkernels.core import Sample, Stream, Tensors, UncacheableError, digest, require
 from beyondkernels.networks import Network
 
 
@@ -33,6 +33,7 @@ class Member:
     optimiser: Tensors = field(default_factory=dict)
     stage_index: int | None = 0
     steps_in_stage: int = 0
+    stage_entered: int = 0
     step: int = 0
     diverged: bool = False
 
@@ -62,7 +63,7 @@ class Member:
         """Members of equal groups can take their next steps as one ensemble."""
         shapes = tuple((name, tuple(value.shape)) for name, value in (self.params | self.buffers).items())
         points = self.stage.batch or len(self.sample)
-        key = (digest(self.network), self.algorithm.program(self.stage), self.step, shapes, points)
+        key = (_identity(self.network), self.algorithm.program(self.stage), self.step, shapes, points)
         return key if self.network.batching == "vmapped" else (id(self), key)
 
     def batch(self) -> Batch:
@@ -71,7 +72,8 @@ class Member:
         if size is None:
             return Batch(self.sample.x, self.sample.y)
         epoch, position = divmod(self.steps_in_stage, n // size)
-        order = _order(self.stream.child("batches", self.stage.name).at(epoch), n)
+        # a stage that is entered again goes on to orders of its own
+        order = _order(self.stream.child("batches", str(self.stage_entered)).at(epoch), n)
         rows = order[position * size : (position + 1) * size]
         return Batch(self.sample.x[rows], self.sample.y[rows])
 
@@ -102,9 +104,16 @@ class Member:
         )
         self.params, self.optimiser = after.params, after.optimiser
         if not stays:
-            self.stage_index, self.steps_in_stage = after.stage, 0
+            self.stage_index, self.steps_in_stage, self.stage_entered = after.stage, 0, self.step
             if after.stage is not None:
                 self.optimiser = self.algorithm.optimiser(self.stage, after.params)
+
+
+def _identity(network: Network) -> Hashable:
+    try:
+        return digest(network)
+    except UncacheableError:
+        return id(network)
 
 
 @functools.lru_cache(maxsize=256)

@@ -87,6 +87,11 @@ def fit(
         )
         assert algorithm is not None
         learner = TrainedNetwork(learner, algorithm, **recording)
+    else:
+        given = [name for name in ("algorithm", *recording) if name != "algorithm" or algorithm is not None]
+        require(
+            not given, f"{type(learner).__name__} knows how to learn; {', '.join(given)} can be given with a network"
+        )
     stream = Stream(seed)
     case = Case(
         problem,
@@ -105,14 +110,15 @@ class Comparison:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each learner: every scalar's mean over the seeds, and its spread (standard deviation)."""
+        """A row for each learner: every scalar's mean over the finished runs, and its spread (standard deviation)."""
         rows = []
         for name, runs in self.runs.items():
-            row: dict[str, Any] = {"learner": name, "seeds": len(runs)}
-            for scalar in sorted(set.intersection(*(set(run.outcome.scalars) for run in runs))):
-                values = [run.outcome.scalars[scalar] for run in runs]
+            ended = [run for run in runs if run.status == "finished"]
+            row: dict[str, Any] = {"learner": name, "seeds": len(runs), "diverged": len(runs) - len(ended)}
+            for scalar in ended[0].outcome.scalars if ended else ():
+                values = [run.outcome.scalars[scalar] for run in ended]
                 row[scalar] = statistics.fmean(values)
-                row[f"{scalar}_spread"] = statistics.stdev(values) if len(values) > 1 else 0.0
+                row[f"{scalar}_spread"] = statistics.stdev(values) if len(values) > 1 else None
             rows.append(row)
         return rows
 

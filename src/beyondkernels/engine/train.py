@@ -56,7 +56,7 @@ def _advance(members: Sequence[Member], steps: int) -> None:
     params, buffers, optimiser = (
         _stack([getattr(member, part) for member in members], alone) for part in ("params", "buffers", "optimiser")
     )
-    finite = torch.ones(len(members), dtype=torch.bool)
+    losses: list[torch.Tensor] = []
     to_check = [member.steps_to_check() for member in members]
     for _ in range(steps):
         batches = [member.batch() for member in members]
@@ -65,17 +65,20 @@ def _advance(members: Sequence[Member], steps: int) -> None:
         batch = Batch(*(_rows([getattr(b, part) for b in batches], alone) for part in ("x", "y")))
         result: StepResult = take(params, buffers, optimiser, batch, noise, hyper)
         params, buffers, optimiser = result.params, result.buffers, result.optimiser
-        finite &= torch.isfinite(result.loss.detach()).reshape(-1)
+        losses.append(result.loss.detach().reshape(-1))
         for member in members:
             member.count()
     for i, member in enumerate(members):
         member.params, member.buffers, member.optimiser = (
             _pick(part, i, alone) for part in (params, buffers, optimiser)
         )
-        finite[i] &= all(bool(torch.isfinite(value).all()) for value in member.params.values())
-        member.diverged = not bool(finite[i])
-        if to_check[i] == steps and not member.diverged:
-            member.check()
+        bad = torch.nonzero(~torch.isfinite(torch.stack(losses)[:, i]))
+        if len(bad):  # the step is the member's own, wherever others made the segment end
+            member.diverged, member.step = True, member.step - steps + int(bad[0]) + 1
+        elif to_check[i] == steps:
+            member.diverged = not all(bool(torch.isfinite(value).all()) for value in member.params.values())
+            if not member.diverged:
+                member.check()
 
 
 def _hyper(member: Member, step: int) -> Tensors:
@@ -91,6 +94,7 @@ def _rows(tensors: Sequence[torch.Tensor], alone: bool) -> torch.Tensor:
 
 
 def _stack(states: Sequence[Tensors], alone: bool) -> Tensors:
+    assert all(state.keys() == states[0].keys() for state in states), "members of one group hold the same names"
     return {name: _rows([state[name] for state in states], alone) for name in states[0]}
 
 

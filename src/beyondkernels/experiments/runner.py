@@ -42,16 +42,20 @@ class Request:
         return self.experiment.plan(self.settings, self.seeds, {})
 
     def page_command(self) -> str:
-        """The command that makes it again."""
+        """The command that makes it again; where the seeds are not 0, 1, 2, …, the call from Python that does."""
         reference = self.experiment.settings(self.scale)
-        sets = [
-            f"--set {shlex.quote(f'{f.name}={as_word(getattr(self.settings, f.name))}')}"
-            for f in dataclasses.fields(self.settings)
-            if getattr(self.settings, f.name) != getattr(reference, f.name) and f.name != "seeds"
-        ]
-        name = shlex.quote(Path(self.name).name) if ".py:" in self.name else self.experiment.id
+        other = {
+            field.name: getattr(self.settings, field.name)
+            for field in dataclasses.fields(self.settings)
+            if getattr(self.settings, field.name) != getattr(reference, field.name) and field.name != "seeds"
+        }
+        name = Path(self.name).name if ".py:" in self.name else self.experiment.id
+        if self.seeds != tuple(range(len(self.seeds))):
+            settings = f", settings={other}" if other else ""
+            return f"bk.run({name!r}, {self.scale!r}, seeds={list(self.seeds)}{settings})"
         seeds = [f"--seeds {len(self.seeds)}"] if len(self.seeds) != reference.seeds else []
-        return " ".join(["bk run", name, f"--scale {self.scale}", *seeds, *sets])
+        sets = [f"--set {shlex.quote(f'{key}={as_word(value)}')}" for key, value in other.items()]
+        return " ".join(["bk run", shlex.quote(name), f"--scale {self.scale}", *seeds, *sets])
 
 
 @dataclass(frozen=True)

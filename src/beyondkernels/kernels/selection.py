@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import Progress, Stream, require, require_between
+from beyondkernels.core import Progress, Stream, accuracy, require, require_between
 from beyondkernels.kernels.checks import require_labels
 from beyondkernels.kernels.features import FeatureMap
 from beyondkernels.kernels.hinge import HingeSolution, solve_hinge
@@ -151,11 +151,6 @@ class _Fit:
     def intercept(self, solution: HingeSolution) -> float:
         """The solution's intercept for features that are not centred."""
         return solution.intercept - (self._mean @ solution.weights).item()
-
-
-def accuracy(f: torch.Tensor, y: torch.Tensor) -> float:
-    """The fraction of points with y f > 0; a prediction of exactly 0 is an error."""
-    return (f * y > 0).to(torch.float64).mean().item()
 
 
 def _next_ridge(trials: dict[float, RidgeTrial], constant: float, limits: tuple[float, float]) -> float | None:

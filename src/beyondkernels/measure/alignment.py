@@ -53,7 +53,8 @@ def cosines(weights: np.ndarray, truth: np.ndarray) -> np.ndarray:
 class Alignment(Measurement):
     r"""Cosines of all neurons with the ground truth, at every snapshot.
 
-    Scalars ``cosine/<step>``: the largest cosine to ±v, :math:`\max_i |\cos(w_i, \sum_{j\in A} M_j)|`.
+    Scalars ``cosine/<step>``: the paper's :math:`\max_i \cos(w_i, v)` with :math:`v = \sum_{j\in A} M_j`;
+    ``cosine_either/<step>``: the largest to v or −v, :math:`\max_i |\cos(w_i, v)|`.
     Arrays ``cosines/<step>``: all of them, with their signs.
 
     Reference: Shi, Wei & Liang (features), App. E.1, Cos Similarity.
@@ -63,5 +64,6 @@ class Alignment(Measurement):
         """The largest and all cosines."""
         truth = direction(problem)
         found = {step: cosines(weights, truth) for step, weights in snapshots(outcome).items()}
-        largest = {f"cosine/{step}": float(np.abs(values).max()) for step, values in found.items()}
-        return largest, {f"cosines/{step}": values for step, values in found.items()}
+        largest = {f"cosine/{step}": float(values.max()) for step, values in found.items()}
+        either = {f"cosine_either/{step}": float(np.abs(values).max()) for step, values in found.items()}
+        return largest | either, {f"cosines/{step}": values for step, values in found.items()}

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import torch
 from torch.func import functional_call
 
-from beyondkernels.core import Stream, Tensors, seeded_globally
+from beyondkernels.core import Stream, Tensors, require, seeded_globally
 from beyondkernels.networks.base import Network
 
 ModuleFactory = Callable[[int, int], torch.nn.Module]
@@ -18,6 +18,9 @@ ModuleFactory = Callable[[int, int], torch.nn.Module]
 
 _SIZE = "out_dim"
 """An empty buffer that carries out_dim in its shape: a network's ``apply`` is not told."""
+
+
+_RANDOM = (torch.nn.modules.dropout._DropoutNd, torch.nn.RReLU, torch.nn.FractionalMaxPool2d)  # noqa: SLF001
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class FromModule(Network):
         _skeleton(self.factory, in_dim, out_dim)  # constructors do not run inside a gradient, so they run here
         with seeded_globally(stream):
             module = self.factory(in_dim, out_dim)
+        for part in module.modules():
+            require(
+                not isinstance(part, _RANDOM),
+                f"{self.name} holds a {type(part).__name__}, which draws random numbers that no seed of ours controls",
+            )
         params = {name: value.detach().clone() for name, value in module.named_parameters()}
         buffers = {name: value.detach().clone() for name, value in module.named_buffers()}
         return params, buffers | {_SIZE: torch.empty(out_dim, 0)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -58,7 +59,10 @@ def check(problem: DictionaryProblem) -> tuple[Assumption, ...]:
     by_count = moments.presence_by_count[background] - torch.outer(
         moments.means[background], moments.count_distribution
     )
-    distance = max(_largest(moments.means - 0.5), _largest(off_diagonal))
+    # classes drawn by a ratio of their own correlate the patterns without touching means or covariances
+    k = len(A)
+    coins = torch.tensor([math.comb(k, s) / 2**k for s in range(k + 1)], dtype=torch.float64)
+    distance = max(_largest(moments.means - 0.5), _largest(off_diagonal), _largest(moments.count_distribution - coins))
     same_parts = all(_largest(part.probabilities - 0.5) <= TOLERANCE for part in parts)
     mu, allowed = coherence(problem.matrix), problem.dictionary.incoherence
 
@@ -89,7 +93,7 @@ def check(problem: DictionaryProblem) -> tuple[Assumption, ...]:
         Assumption(
             "A1'",
             "all patterns are uniform and independent (no input structure); measured: the largest distance of a mean "
-            "from 1/2 or of a covariance from 0",
+            "from 1/2, of a covariance from 0, or of a count's probability from that of fair coins",
             distance <= TOLERANCE and same_parts,
             distance,
             "= 0, independent",

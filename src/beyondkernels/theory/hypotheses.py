@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -27,8 +29,9 @@ class Hypothesis:
 
     @property
     def holds(self) -> bool:
-        """Whether it holds."""
-        return self.measured >= self.bound if self.at_least else self.measured <= self.bound
+        """Whether it holds, up to the rounding of exact moments."""
+        ahead = self.measured - self.bound if self.at_least else self.bound - self.measured
+        return ahead >= -_ROUNDING
 
     @property
     def factor(self) -> float:
@@ -37,6 +40,8 @@ class Hypothesis:
         return top / bottom if bottom else math.inf
 
     def __str__(self) -> str:
+        if self.bound == 0:
+            return f"{'holds' if self.holds else 'fails'}: {self.text} ({self.measured:.4g})"
         factor = self.factor if self.holds else 1 / self.factor if self.factor else math.inf
         verdict = "holds" if self.holds else "misses"
         return f"{verdict} by a factor {factor:.3g}: {self.text} ({self.measured:.4g} against {self.bound:.4g})"

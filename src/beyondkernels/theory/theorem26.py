@@ -77,11 +77,24 @@ def _hypotheses(
     k, D, m = problem.relevant, problem.patterns, network.pairs
     gamma, background = problem.moments.gamma, problem.moments.background or 0.0
     logarithm = math.log(D / (failure * gamma)) ** 2
+    risk = k**8 / m ** (2 / 3) + k**3 * T / m**2 + k**2 * m ** (2 / 3) / T
+    assumed = {assumption.name: assumption for assumption in problem.assumptions()}
     return (
+        Hypothesis("(A0): Pr[y = +1] is 1/2, distance from it", abs(problem.moments.positive - 0.5), 0, at_least=False),
+        Hypothesis(
+            "(A2): background patterns are independent of all others, 0 if so",
+            float(not assumed["A2"].holds),
+            0,
+            at_least=False,
+        ),
+        Hypothesis("M is orthonormal: its coherence µ is 0", assumed["D"].measured, 0, at_least=False),
+        Hypothesis("inputs carry no noise: σ_ζ is 0", problem.noise_std, 0, at_least=False),
         Hypothesis("k ≥ Ω(log²(D/(δγ)))", k, constant * logarithm),
         Hypothesis("p_o ≥ Ω(k²/D)", background, constant * k**2 / D),
         Hypothesis("m ≥ Ω(k⁴)", m, constant * k**4),
         Hypothesis("m ≥ D", m, D),
         Hypothesis("m ≥ Ω(k¹²/ε^{3/2})", m, constant * k**12 / error**1.5),
-        Hypothesis("T ≥ m^{4/3}", T, m ** (4 / 3)),
+        Hypothesis(
+            "the bound of (279), O(k⁸/m^{2/3} + k³T/m² + k²m^{2/3}/T) ≤ ε", constant * risk, error, at_least=False
+        ),
     )

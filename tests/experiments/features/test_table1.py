@@ -10,7 +10,7 @@ import pytest
 from beyondkernels.core import Outcome
 from beyondkernels.experiments.features.methods import METHODS, record_steps
 from beyondkernels.experiments.features.table1 import Table1
-from beyondkernels.experiments.features.table1_strong import STRONG, Table1Strong
+from beyondkernels.experiments.features.table1_strong import CONVERGED, Table1Strong
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 
@@ -45,7 +45,7 @@ def finished_runs(percents: dict[str, Any], cosine: float = 0.995) -> dict[Any, 
     for name, given in percents.items():
         for seed in SEEDS:
             percent = given[seed] if isinstance(given, list) else given
-            cosines = {"cosine/1": 0.9, "cosine/2": cosine, "cosine/600": cosine - 0.01 * seed}
+            cosines = {"cosine_either/1": 0.9, "cosine_either/2": cosine, "cosine/600": cosine - 0.01 * seed}
             runs[name, seed] = finished_run(percent, **(cosines if name.startswith(("Network", "RF")) else {}))
     return runs
 
@@ -113,7 +113,7 @@ def test_missing_numbers_decide_nothing(ntk: Any, reason: str) -> None:
     if ntk is not None:
         row = next(row for row in TABLE1.rows(PAPER, finished) if (row["method"], row["seed"]) == ("NTK", 1))
         assert row == {"method": "NTK", "seed": 1, "status": "diverged"} | dict.fromkeys(
-            ("train_accuracy", "test_accuracy", "cosine", "cosine_step1", "cosine_step2")
+            ("train_accuracy", "test_accuracy", "cosine", "cosine_either_step1", "cosine_either_step2")
         )
 
 
@@ -144,11 +144,12 @@ def test_plan_is_every_method_with_every_seed() -> None:
         assert (problem.instance, problem.patterns, problem.relevant) == (seed, 20, 3)
         assert (problem == problem.without_structure()) is str(name).endswith("w/o structure")
     learners: dict[str, Any] = {str(name): spec.learner for (name, seed), spec in specs.items() if seed == 0}
-    own = {name for name, found in learners.items() if hasattr(found, "algorithm") and found.algorithm.settings.fading}
-    assert own == {"Network", "One Step", "Two Step", "Network w/o structure"}
-    frozen = {
-        name: found.algorithm.freeze_hidden_after for name, found in learners.items() if hasattr(found, "algorithm")
+    process = {
+        name: found for name, found in learners.items() if hasattr(getattr(found, "algorithm", None), "settings")
     }
+    own = {name for name, found in process.items() if found.algorithm.settings.fading}
+    assert own == {"Network", "One Step", "Two Step", "Network w/o structure"}
+    frozen = {name: found.algorithm.freeze_hidden_after for name, found in process.items()}
     assert [name for name, after in frozen.items() if after is not None] == [
         "RF",
         "One Step",
@@ -156,6 +157,9 @@ def test_plan_is_every_method_with_every_seed() -> None:
         "RF w/o structure",
     ]
     assert [after for after in frozen.values() if after is not None] == [0, 1, 2, 0]
+    tangent = learners["NTK"]
+    assert (tangent.algorithm.learning_rate, tangent.algorithm.steps, tangent.algorithm.group) == (3e-4, 40, "all")
+    assert tangent.network.network.initialisation == learners["Network"].algorithm.settings.initial
 
 
 def test_steps_that_are_recorded() -> None:
@@ -201,7 +205,7 @@ def test_figures_without_runs() -> None:
 
 
 def strong_runs(network: Any, others: Any) -> Any:
-    percents = {"Network": network, **dict.fromkeys(STRONG, others), "Linear": 84.0}
+    percents = {"Network": network, **dict.fromkeys(CONVERGED, others), "Linear": 84.0}
     return {
         (name, seed): finished_run(given[seed] if isinstance(given, list) else given, duality_gap=0.001 * (seed + 1))
         for name, given in percents.items()
@@ -216,11 +220,11 @@ def strong_claims(finished: Any, scale: str = "paper") -> dict[str, Any]:
 
 
 def test_strong_claims() -> None:
-    names = ["strongest-ntk", "strongest-rf", "strongest-one-step"]
+    names = ["converged-ntk", "converged-rf", "converged-one-step"]
     holding = strong_claims(strong_runs([99.0, 98.0, 100.0], 90.0))
     assert list(holding) == names
     assert [claim.holds for claim in holding.values()] == [True] * 3
-    assert holding["strongest-rf"].measured == pytest.approx(9.0)
+    assert holding["converged-rf"].measured == pytest.approx(9.0)
     assert [claim.holds for claim in strong_claims(strong_runs(92.9, 90.0)).values()] == [False] * 3
     assert [claim.holds for claim in strong_claims(strong_runs(99.0, 90.0), "smoke").values()] == [None] * 3
     # a difference needs both: a diverged network leaves a hole in each
@@ -234,7 +238,7 @@ def test_strong_table_and_figure() -> None:
     settings = STRONGER.settings("paper")
     finished = strong_runs([99.0, 98.0, 100.0], 90.0)
     columns, rows = STRONGER.table(settings, STRONGER.rows(settings, finished))
-    assert [row["method"] for row in rows] == ["Network", *STRONG, "Linear"]
+    assert [row["method"] for row in rows] == ["Network", *CONVERGED, "Linear"]
     assert rows[1]["duality_gap"] == pytest.approx(0.003)
     assert columns[-1].cell(rows[1]) == "3.0e−03"
     (figure,) = STRONGER.figures(settings, finished)
@@ -244,7 +248,7 @@ def test_strong_table_and_figure() -> None:
 def test_strong_takes_the_networks_runs_from_table1() -> None:
     weak = TABLE1.plan(TABLE1.settings("smoke"), (0, 1), {})
     strong = STRONGER.plan(STRONGER.settings("smoke"), (0, 1), {})
-    assert {name for name, _ in strong} == {"Network", "Linear", "Constant", *STRONG}
+    assert {name for name, _ in strong} == {"Network", "Linear", "Constant", *CONVERGED}
     for label in (("Network", 0), ("Network", 1), ("Linear", 0), ("Constant", 1)):
         assert strong[label].key == weak[label].key
     assert len({spec.key for spec in strong.values()}) == len(strong) == 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +12,6 @@ from beyondkernels.runs import RunSpec
 if TYPE_CHECKING:
     from beyondkernels.core import Learner
     from beyondkernels.experiments.features.table1 import Table1Settings
-    from beyondkernels.networks import Network
     from beyondkernels.problems import DictionaryProblem
     from beyondkernels.theory import ProcessSettings
 
@@ -26,7 +26,8 @@ class Method:
         name: as printed.
         kind: what learns.
         freeze_hidden_after: the step after which only the readout is trained; None trains all to the end.
-        own_schedule: whether the readout has the Network's own rate for t > 2, or Theorem 26's single rate.
+        own_schedule: whether the readout has the Network's own rate for t > 2, or Theorem 26's single rate; the tangent
+            method has neither, see the setting ``tangent_rate``.
         structured: whether the data have their input structure.
     """
 
@@ -39,12 +40,12 @@ class Method:
 
 METHODS = (
     Method("Network"),
-    Method("NTK", "tangent", own_schedule=False),
+    Method("NTK", "tangent"),
     Method("RF", freeze_hidden_after=0, own_schedule=False),
     Method("One Step", freeze_hidden_after=1),
     Method("Two Step", freeze_hidden_after=2),
     Method("Network w/o structure", structured=False),
-    Method("NTK w/o structure", "tangent", own_schedule=False, structured=False),
+    Method("NTK w/o structure", "tangent", structured=False),
     Method("RF w/o structure", freeze_hidden_after=0, own_schedule=False, structured=False),
     Method("Network, one rate", own_schedule=False),
     Method("Constant", "constant"),
@@ -53,6 +54,7 @@ METHODS = (
 """The paper's rows in its order, the other methods without structure, Theorem 26 taken literally, and baselines."""
 
 
+@functools.cache
 def problem_of(settings: Table1Settings, seed: int, structured: bool = True) -> DictionaryProblem:
     """The data of a seed: each seed has a dictionary and a relevant set of its own."""
     problem = bk.problems.DictionaryParity(
@@ -65,6 +67,7 @@ def problem_of(settings: Table1Settings, seed: int, structured: bool = True) -> 
     return problem if structured else problem.without_structure()
 
 
+@functools.cache
 def process_of(settings: Table1Settings, seed: int, own_schedule: bool = True) -> ProcessSettings:
     """Theorem 26's numbers for the structured data: without structure γ is zero and the theorem says nothing."""
     network = bk.networks.TwoLayer(pairs=settings.pairs)
@@ -102,14 +105,15 @@ def _learner(method: Method, settings: Table1Settings, seed: int) -> Learner:
         return bk.kernels.ConstantClassifier()
     if method.kind == "linear":
         return bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
-    network: Network = bk.networks.TwoLayer(pairs=settings.pairs)
-    algorithm = bk.algorithms.FeatureLearning(
-        process_of(settings, seed, method.own_schedule), freeze_hidden_after=method.freeze_hidden_after
-    )
+    process = process_of(settings, seed, method.own_schedule)
     if method.kind == "tangent":
+        network = bk.networks.TwoLayer(pairs=settings.pairs, initialisation=process.initial)
+        descent = bk.algorithms.GradientDescent(settings.steps, settings.tangent_rate, settings.batch)
         return bk.engine.TrainedNetwork(
-            bk.networks.Linearised(network), algorithm, record_at=record_steps(settings.steps)
+            bk.networks.Linearised(network), descent, record_at=record_steps(settings.steps)
         )
+    network = bk.networks.TwoLayer(pairs=settings.pairs)
+    algorithm = bk.algorithms.FeatureLearning(process, freeze_hidden_after=method.freeze_hidden_after)
     early = (0, 1, 2) if method.name.startswith("Network") else ()
     return bk.engine.TrainedNetwork(
         network,

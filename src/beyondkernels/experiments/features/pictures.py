@@ -140,7 +140,7 @@ def strong_as_dots(summary: Rows) -> list[Figure]:
     return [
         Dots(
             name="table",
-            title="The network and the strongest fixed features",
+            title="The network and converged classifiers on fixed features",
             caption="Test accuracy over seeds; the vertical line is chance.",
             alt="The network near 100 per cent, every fixed feature map well below",
             methods=[row["method"] for row in summary],

@@ -23,9 +23,10 @@ _SCHEDULE_NOTE = (
     "layer keeps the theorem's rate and the readout has its own, which is our choice."
 )
 _BASELINE_NOTE = (
-    "NTK and RF are trained by Theorem 26's single rate, which serves both better than the Network's own schedule; the "
-    "NTK's penalty acts on the displacement from initialisation. Their converged versions stand in "
-    "features/table1-strong."
+    "RF is the same process with its first layer frozen, at Theorem 26's single rate, which serves it better than the "
+    "Network's own schedule. The paper says of the NTK only that a classifier is learnt on it; here the linearised "
+    "network is trained by plain gradient descent from zero displacement, since the theorem's second step (η = 1) "
+    "throws it far off. The converged versions of both stand in features/table1-strong."
 )
 _OVERFITTING_NOTE = (
     "The paper's Network without structure fits its training sample (100 %) and stays at chance on fresh points. Here "
@@ -60,9 +61,25 @@ class Table1Settings:
         "Network, One Step, Two Step: the readout's rate at step 3, falling linearly to zero; all else by Theorem 26. "
         "Chosen on other data before these seeds were run; 25 and 100 do as well",
     )
+    tangent_rate: float = setting(
+        3e-4,
+        "ours",
+        "NTK: the rate of plain gradient descent on batches; of 1e-5, 3e-5, 1e-4, 3e-4 and 1e-3 the one with the "
+        "highest training accuracy on other data (instance and seed 100)",
+    )
 
     def __post_init__(self) -> None:
-        for name in ("relevant", "samples", "test_samples", "batch", "readout_rate"):
+        for name in (
+            "dim",
+            "patterns",
+            "relevant",
+            "pairs",
+            "samples",
+            "test_samples",
+            "batch",
+            "readout_rate",
+            "tangent_rate",
+        ):
             require_positive(name, getattr(self, name))
         require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
         require(
@@ -122,8 +139,8 @@ class Table1(Experiment):
                     "train_accuracy": percent(scalars.get("train_accuracy")),
                     "test_accuracy": percent(scalars.get("test_accuracy")),
                     "cosine": scalars.get(f"cosine/{settings.steps}"),
-                    "cosine_step1": scalars.get("cosine/1"),
-                    "cosine_step2": scalars.get("cosine/2"),
+                    "cosine_either_step1": scalars.get("cosine_either/1"),
+                    "cosine_either_step2": scalars.get("cosine_either/2"),
                 }
             )
         return rows
@@ -161,7 +178,7 @@ class Table1(Experiment):
         def words(name: str) -> dict[str, Any]:
             return {"values": test(name), "paper": printed.get(name), "unit": "%", "speaks": speaks}
 
-        step2 = [row["cosine_step2"] for row in rows if row["method"] == "Network"]
+        step2 = [row["cosine_either_step2"] for row in rows if row["method"] == "Network"]
         return [
             at_least("network", "The Network's test accuracy is at least 99.5 %", bound=99.5, **words("Network")),
             at_least("two-step", "Two Step's test accuracy is at least 99.5 %", bound=99.5, **words("Two Step")),
