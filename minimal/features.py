@@ -14,7 +14,7 @@ import sys
 import torch
 
 d, D, k, p_o, m, T, BATCH = 500, 100, 5, 0.5, 300, 600, 1000
-READOUT_RATE = 50.0  # not the paper's, which states none: the readout's rate at step 3, falling linearly to zero
+READOUT_RATE = 200.0  # not the paper's, which states none: the readout's rate at step 3, falling linearly to zero
 TANGENT_RATE = 3e-4  # likewise: plain gradient descent on the linearised network
 
 

@@ -141,7 +141,9 @@ class Table1Strong(Experiment):
 
 
 def _sources(base: Table1Settings, seed: int) -> Iterator[tuple[str, FeatureSource]]:
-    network, algorithm = bk.networks.TwoLayer(base.pairs), bk.algorithms.FeatureLearning(process_of(base, seed))
+    # the features are taken before our own rate would matter, so they do not depend on it
+    algorithm = bk.algorithms.FeatureLearning(process_of(base, seed, own_schedule=False))
+    network = bk.networks.TwoLayer(base.pairs)
     for name, (after, kind) in CONVERGED.items():
         yield name, bk.engine.NetworkFeatures(network, algorithm, after, kind)
     yield "Linear", bk.kernels.InputFeatures()
