@@ -62,6 +62,10 @@ class Experiment(ABC):
         """The pictures."""
         return []
 
+    def remarks(self, settings: Any) -> list[str]:
+        """Notes that depend on the settings, such as how a theorem's hypotheses stand."""
+        return []
+
     def settings_at(self, scale: str) -> Any:
         """The settings at a scale; an unknown scale is bad input."""
         if scale not in SCALES:

@@ -126,7 +126,7 @@ class Result:
             settings=self.settings,
             provenance=self.provenance,
             command=self.request.page_command(),
-            notes=[*experiment.notes, *(gaps if self.missing else [])],
+            notes=[*experiment.notes, *experiment.remarks(settings), *(gaps if self.missing else [])],
         )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -160,6 +161,14 @@ def test_plan_is_every_method_with_every_seed() -> None:
     tangent = learners["NTK"]
     assert (tangent.algorithm.learning_rate, tangent.algorithm.steps, tangent.algorithm.group) == (3e-4, 40, "all")
     assert tangent.network.network.initialisation == learners["Network"].algorithm.settings.initial
+
+
+def test_remarks_say_how_the_theorem_stands() -> None:
+    data, theorem = TABLE1.remarks(TABLE1.settings("paper"))
+    assert "(A0) holds: 0.5" in data and "(A2) holds: 0" in data
+    assert "misses by a factor 13.8: k ≥ Ω(log²(D/(δγ))) (5 against 68.79)" in theorem
+    sparse, _ = TABLE1.remarks(replace(TABLE1.settings("paper"), background=0.25))
+    assert "(A2) fails: 0.0208333" in sparse  # p_o(1 − 2p_o)²/(4(1 − p_o)) at p_o = 1/4
 
 
 def test_steps_that_are_recorded() -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from beyondkernels.core import Reference, require, require_positive
 from beyondkernels.experiments.base import Experiment, Finished, Label, Rows
 from beyondkernels.experiments.features import pictures
-from beyondkernels.experiments.features.methods import METHODS, problem_of, spec_of
+from beyondkernels.experiments.features.methods import METHODS, problem_of, process_of, spec_of
 from beyondkernels.experiments.published import by_method
 from beyondkernels.experiments.settings import setting
 from beyondkernels.reports import Claim, Column, Figure, at_least, at_most, between
@@ -208,6 +208,17 @@ class Table1(Experiment):
                 )
                 for short, name in (("network", "Network"), ("ntk", "NTK"), ("rf", "RF"))
             ),
+        ]
+
+    def remarks(self, settings: Table1Settings) -> list[str]:
+        """How the problem stands to the paper's assumptions, and the case to Theorem 26's hypotheses."""
+        assumptions = [
+            str(found) for found in problem_of(settings, 0).assumptions() if found.name in ("A0", "A1", "A2")
+        ]
+        hypotheses = [str(found) for found in process_of(settings, 0).hypotheses]
+        return [
+            f"The data against the paper's assumptions: {'; '.join(assumptions)}.",
+            f"Theorem 26 at these numbers, its hidden constants taken as one, δ = ε = 0.1: {'; '.join(hypotheses)}.",
         ]
 
     def figures(self, settings: Table1Settings, finished: Finished) -> list[Figure]:
