@@ -152,7 +152,7 @@ def test_the_last_word_is_the_command_lines(bk: Any, tmp_path: Path, user: Path)
         "scale = 'smoke'\nseeds = 3\nstore = 'kept'\n[settings]\nbound = -5\nsamples = 6\n"
     )
     answer = bk("run", f"{user}:Plain", "--config", "c.toml", "--dry-run")
-    assert answer.stdout == "user/plain: 6 runs, 0 stored already, about 10 min on one core\n"
+    assert answer.stdout == "user/plain: 6 runs, 0 stored already, about 10 min on one core (smoke scale)\n"
     answer = bk("run", f"{user}:Plain", "--config", "c.toml", "--dry-run", "--seeds", "1", "--set", "samples=7")
     assert answer.stdout.startswith("user/plain: 2 runs")
     check(bk("run", f"{user}:Plain", "--config", "c.toml", "--set", "samples=0"), "samples must be at least 1, got 0")

@@ -142,8 +142,8 @@ def test_rounds(bk: Any, user: Path) -> None:
 def test_dry_run_makes_nothing(bk: Any, user: Path, tmp_path: Path) -> None:
     answer = bk("run", f"{user}:Plain", "features/table1", "--scale", "smoke", "--dry-run")
     assert answer.stdout.splitlines() == [
-        "user/plain: 4 runs, 0 stored already, about 7 min on one core",
-        "features/table1: 22 runs, 0 stored already, about 7 s on one core",
+        "user/plain: 4 runs, 0 stored already, about 7 min on one core (smoke scale)",
+        "features/table1: 22 runs, 0 stored already, about 7 s on one core (smoke scale)",
     ]
     assert list(tmp_path.iterdir()) == []
 
@@ -176,7 +176,7 @@ def test_json_is_not_lost_to_a_write_that_fails(bk: Any, user: Path, store: Path
     assert Path("out.json").read_text() == "the old one"
 
 
-def test_an_internal_error_shows_where(bk: Any, user: Path, tmp_path: Path) -> None:
+def test_an_error_of_the_users_file_shows_where(bk: Any, user: Path, tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(
         "from beyondkernels.core import load_file\n"
         f"user = load_file({str(user)!r})\n"
@@ -185,6 +185,16 @@ def test_an_internal_error_shows_where(bk: Any, user: Path, tmp_path: Path) -> N
         "        raise KeyError('oh')\n"
     )
     answer = bk("run", "wrong.py:Wrong")
+    assert answer.exit_code == 2
+    assert answer.stderr.splitlines()[-1] == "bk: wrong.py, line 5, in plan: KeyError: 'oh'"
+
+
+def test_an_internal_error_shows_where(bk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("oh")
+
+    monkeypatch.setattr("beyondkernels.cli.run.run_all", broken)
+    answer = bk("run", "features/table1")
     assert answer.exit_code == 4
-    assert "KeyError: 'oh'" in answer.stderr
+    assert "RuntimeError: oh" in answer.stderr
     assert answer.stderr.splitlines()[-1] == "bk: internal error, please report the lines above"

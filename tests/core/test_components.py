@@ -245,3 +245,12 @@ def test_two_files_of_one_name_are_not_mixed_up(tmp_path):
     load_file(tmp_path / "one" / "twin_named.py")
     with pytest.raises(InputError, match=r"two files named twin_named\.py cannot be used together"):
         load_file(tmp_path / "two" / "twin_named.py")
+
+
+def test_a_function_of_a_users_file_is_known_by_what_the_file_says(tmp_path):
+    file = tmp_path / "factory_of_mine.py"
+    file.write_text("def make(i, o):\n    return i + o\n", encoding="utf-8")
+    first = describe(load_file(file).make)
+    assert build(first)(1, 2) == 3
+    file.write_text("def make(i, o):\n    return i * o\n", encoding="utf-8")
+    assert describe(load_file(file).make) != first

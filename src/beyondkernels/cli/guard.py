@@ -7,12 +7,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, cast
 
 import typer
 from typer.core import TyperGroup
 
 from beyondkernels.core import InputError
+from beyondkernels.core.components import USER_MODULES
 
 FAILED, BAD_INPUT, MISSING, INTERNAL, INTERRUPTED = 1, 2, 3, 4, 130
 """A claim fails under ``--check``; bad input; runs missing or crashed; internal error; interrupted."""
@@ -64,13 +66,27 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
             code = 0
         except typer.Exit:
             raise
-        except Exception:
+        except Exception as error:
             traceback.print_exc()
+            if (place := in_users_file(error)) is not None:
+                say_error(place)
+                raise typer.Exit(BAD_INPUT) from error
             say_error("internal error, please report the lines above")
             code = INTERNAL
         raise typer.Exit(code)
 
     return run
+
+
+def in_users_file(error: Exception) -> str | None:
+    """Where in a user's own file an error arose, in one sentence; None if it did not arise there."""
+    theirs = [module for name, module in sys.modules.items() if name.startswith(USER_MODULES)]
+    loaded = {getattr(module, "__file__", None) for module in theirs}
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename in loaded:
+            where = f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}"
+            return f"{where}: {type(error).__name__}: {error}"
+    return None
 
 
 def say_error(sentence: str) -> None:

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from beyondkernels.cli.display import count
-from beyondkernels.cli.guard import MISSING, say_error
+from beyondkernels.cli.guard import MISSING, in_users_file, say_error
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError, unknown
 from beyondkernels.experiments import Result, find, stored
-from beyondkernels.reports import write_report
+from beyondkernels.reports import ExperimentPage, write_report
 
 
 def report(names: list[str], store: str | None, out: Path) -> int:
@@ -27,14 +27,21 @@ def report(names: list[str], store: str | None, out: Path) -> int:
             unknown("experiment in this store", name, known)
     wanted = [request for (experiment, _), request in sorted(requests.items()) if experiment in chosen]
     results: list[Result] = []
+    pages: list[ExperimentPage] = []
     for request in wanted:
         try:
-            results.append(stored(request, opened, files.get(request["experiment"])))
+            result = stored(request, opened, files.get(request["experiment"]))
+            pages.append(result.page())
+            results.append(result)
         except InputError as error:
             say_error(f"{request['experiment']} at {request['scale']} scale is left out: {error}")
+        except Exception as error:  # an experiment of the user's, which must not cost the others their pages
+            if (place := in_users_file(error)) is None:
+                raise
+            say_error(f"{request['experiment']} at {request['scale']} scale is left out: {place}")
     if not results:
         return MISSING
-    index = write_report([result.page() for result in results], out)
+    index = write_report(pages, out)
     print(f"report: {index}")
     for result in results:
         if result.missing:

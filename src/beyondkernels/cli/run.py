@@ -8,7 +8,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from beyondkernels.cli.display import console, show_result
+from beyondkernels.cli.display import console, count, show_result
 from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.cli.progress import Display, duration
@@ -74,7 +74,8 @@ def _dry(requests: list[Request], options: Options) -> int:
         cost = dry_run(request, store)
         seconds = cost["core_seconds"]
         expected = "cost unknown" if seconds is None else f"about {duration(seconds)} on one core"
-        print(f"{request.experiment.id}: {cost['runs']} runs, {cost['stored']} stored already, {expected}")
+        runs, scale = count(cost["runs"], "run"), request.scale
+        print(f"{request.experiment.id}: {runs}, {cost['stored']} stored already, {expected} ({scale} scale)")
     return 0
 
 

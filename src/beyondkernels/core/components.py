@@ -29,7 +29,8 @@ class Component:
     """Base of everything that is part of a run's identity: problems, networks, algorithms, learners, measurements.
 
     A subclass is a frozen dataclass; a field with ``metadata={"identity": False}`` is a remark and does not count.
-    Raise ``revision`` when the numbers it gives change for the same fields.
+    Raise ``revision`` when the numbers it gives change for the same fields: stored runs of the old revision are then
+    left alone and new ones are computed. Code that is edited without that goes unnoticed.
     """
 
     revision: ClassVar[int] = 1
@@ -75,7 +76,9 @@ def describe(value: Any, where: str = "configuration") -> Any:
     if isinstance(value, Mapping):
         return {"mapping": {str(key): describe(item, f"{where}[{key!r}]") for key, item in value.items()}}
     if callable(value):
-        return {"function": _function_path(value, where)}
+        path = _function_path(value, where)
+        # a function has no revision to raise, so one from a user's file is known by what the file says
+        return {"function": path} if not path.startswith(USER_MODULES) else {"function": path, "source": _source(value)}
     kind = type(value).__name__
     raise UncacheableError(f"{where} holds a {kind} without a stable identity, so the run is not stored")
 
@@ -146,6 +149,11 @@ def _resolve(path: str) -> Any:
     for part in name.split("."):
         target = getattr(target, part)
     return target
+
+
+def _source(function: Callable[..., Any]) -> str:
+    file = Path(sys.modules[function.__module__].__file__ or "")
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def _function_path(function: Callable[..., Any], where: str) -> str:

@@ -39,9 +39,13 @@ PAPERS = {
 }
 
 
+OWN = "own"
+"""In place of a paper, for experiments of a user's own."""
+
+
 @dataclass(frozen=True)
 class Reference:
-    """A place in a paper.
+    """A place in a paper, or, with the paper ``own``, any words about where a user's experiment comes from.
 
     >>> print(Reference("features", "App. E.1, Table 1"))
     Shi, Wei & Liang (features), App. E.1, Table 1
@@ -51,8 +55,10 @@ class Reference:
     where: str
 
     def __post_init__(self) -> None:
-        if self.paper not in PAPERS:
-            unknown("paper", self.paper, PAPERS)
+        if self.paper not in (OWN, *PAPERS):
+            unknown("paper", self.paper, [OWN, *PAPERS])
 
     def __str__(self) -> str:
+        if self.paper == OWN:
+            return self.where
         return f"{PAPERS[self.paper].authors} ({self.paper}), {self.where}"

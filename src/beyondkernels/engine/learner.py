@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from beyondkernels.algorithms import Algorithm
-from beyondkernels.core import Case, Learner, Outcome, Progress, Sample, digest, require_positive
+from beyondkernels.core import Case, Learner, Outcome, Progress, Sample, digest, require_positive, unknown
 from beyondkernels.engine.member import Member
 from beyondkernels.engine.train import train
 from beyondkernels.networks import Network
@@ -81,6 +81,9 @@ class _Recorder:
         self.learner, self.case = learner, case
         self.member = Member(learner.network, learner.algorithm, case.train, case.stream)
         self.member.start(case.problem.in_dim, case.problem.out_dim)
+        lost = [name for name in learner.snapshot_names if name not in self.member.params]
+        if lost:
+            unknown("parameter in snapshot_names", lost[0], self.member.params)
         self.series: dict[str, list[float]] = {}
         self.arrays: dict[str, np.ndarray] = {}
         self.stages = learner.algorithm.stages()

@@ -134,7 +134,7 @@ class Comparison:
 def compare(
     problem: Problem, n: int, *, learners: Mapping[str, Learner], seeds: int | Iterable[int] = 5, test: int = 10_000
 ) -> Comparison:
-    """Give several learners the same samples, seed by seed.
+    """Give several learners the same samples, seed by seed; the spread is the standard deviation over seeds.
 
     Arguments:
         problem: where the samples come from.
@@ -144,6 +144,14 @@ def compare(
         test: the size of the test samples.
     """
     which = range(seeds) if isinstance(seeds, int) else list(seeds)
+    require(len(which) > 0, f"seeds must give at least one seed, got {seeds}")
+    require(isinstance(learners, Mapping) and len(learners) > 0, "learners must hold at least one learner by name")
+    for name, learner in learners.items():
+        require(
+            isinstance(learner, Learner),
+            f"{name} must be a learner, got a {type(learner).__name__}; a network becomes one with "
+            "TrainedNetwork(network, algorithm)",
+        )
     return Comparison(
         {
             name: tuple(fit(learner, problem, n, seed=seed, test=test) for seed in which)

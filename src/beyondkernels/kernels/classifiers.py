@@ -30,6 +30,7 @@ class FixedFeatureClassifier(Learner):
 
     with the ridge chosen on held-out training points (:func:`choose_ridge`), the intercept free, and every fit
     solved to a relative duality gap. What training schedules, step sizes and early stopping could hide is absent.
+    Hinge loss and accuracy need not agree: on small samples the last fit may classify worse than the one that won.
     Ridges are relative to the features' spread and features are centred: nearly constant features count in full.
 
     Arguments:

@@ -41,6 +41,12 @@ class FromModule(Network):
     name: str
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        require(
+            not isinstance(self.factory, torch.nn.Module),
+            "factory must be a function of (in_dim, out_dim) that makes the module, got a module",
+        )
+
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers of a fresh module."""
         _skeleton(self.factory, in_dim, out_dim)  # constructors do not run inside a gradient, so they run here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from beyondkernels.core import require_between, require_positive
+from beyondkernels.core import require, require_between, require_positive
 from beyondkernels.networks import Symmetric, TwoLayer
 from beyondkernels.problems import DictionaryProblem
 from beyondkernels.theory.hypotheses import Hypothesis
@@ -47,6 +47,7 @@ def theorem26(
 
     Reference: Shi, Wei & Liang (features), Theorem 26, eqs. (276)–(280), and §3.1 for the initial scales.
     """
+    require(isinstance(network, TwoLayer), f"network must be a TwoLayer, got {type(network).__name__}")
     require_between("failure", failure, 0, 1, "()")
     require_between("error", error, 0, 1, "()")
     require_positive("constant", constant)
