@@ -226,3 +226,17 @@ def test_doctor_finds_what_is_missing(bk: Any, monkeypatch: pytest.MonkeyPatch, 
     assert answer.exit_code == 1
     assert re.search(rf"^PROBLEM {name} is missing \([\d.]+ or newer is needed\)$", answer.stdout, re.MULTILINE)
     assert "PROBLEM scipy 0.0.1 (" in answer.stdout
+
+
+def test_one_broken_experiment_costs_no_other_page(bk: Any, user: Path, tmp_path: Path) -> None:
+    start = f"from beyondkernels.core import load_file\nuser = load_file({str(user)!r})\nclass Mine(user.Plain):\n"
+    (tmp_path / "breaks.py").write_text(start + "    id = 'mine/breaks'\n")
+    assert bk("run", "breaks.py:Mine", "--scale", "smoke", "--workers", "1").exit_code == 0
+    assert bk("run", f"{user}:Plain", "--scale", "smoke", "--workers", "1").exit_code == 0
+    (tmp_path / "breaks.py").write_text(
+        start + "    id = 'mine/breaks'\n    def rows(self, *_):\n        return 1 / 0\n"
+    )
+    answer = bk("report", "mine/breaks", f"{user}:Plain")
+    assert answer.exit_code == 3
+    assert "mine/breaks at smoke scale is left out: breaks.py, line 6, in rows: ZeroDivisionError" in answer.stderr
+    assert (tmp_path / "report" / "user__plain.html").exists()

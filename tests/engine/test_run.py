@@ -1,10 +1,12 @@
 import pytest
+import torch
 
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent
 from beyondkernels.core import InputError
 from beyondkernels.engine import TrainedNetwork, compare, fit
-from beyondkernels.networks import TwoLayer
+from beyondkernels.kernels import ConstantClassifier
+from beyondkernels.networks import FromModule, TwoLayer
 from beyondkernels.problems import DictionaryParity
 
 PROBLEM = DictionaryParity(dim=8, patterns=6, relevant=3)
@@ -42,3 +44,39 @@ def test_compare_gives_all_learners_the_same_samples():
     assert "slow" in str(comparison)
     accuracies = [run.test_accuracy for run in comparison.runs["slow"]]
     assert slow["test_accuracy"] == pytest.approx(sum(accuracies) / 2)
+
+
+def make(in_dim, out_dim):
+    return torch.nn.Linear(in_dim, out_dim)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: compare(PROBLEM, 60, learners={}, seeds=1), "learners must hold at least one learner by name"),
+        (
+            lambda: compare(PROBLEM, 60, learners={"a": ConstantClassifier()}, seeds=0),
+            "seeds must give at least one seed",
+        ),
+        (
+            lambda: compare(PROBLEM, 60, learners={"a": TwoLayer(4)}),  # pyright: ignore[reportArgumentType]
+            "a must be a learner, got a TwoLayer; a network becomes one with TrainedNetwork",
+        ),
+        (lambda: fit(ConstantClassifier(), PROBLEM, n=60, algorithm=RULE), "ConstantClassifier knows how to learn"),
+        (
+            lambda: fit(TwoLayer(4), PROBLEM, n=60, algorithm=RULE, snapshot_names=("hiden.weight",)),
+            "unknown parameter in snapshot_names 'hiden.weight', did you mean hidden.weight",
+        ),
+        (
+            lambda: FromModule(torch.nn.Linear(8, 1), "mine"),  # pyright: ignore[reportArgumentType]
+            "factory must be a function of",
+        ),
+        (
+            lambda: bk.theory.theorem26(PROBLEM, FromModule(make, "mine")),  # pyright: ignore[reportArgumentType]
+            "network must be a TwoLayer, got FromModule",
+        ),
+    ],
+)
+def test_sentences_at_the_front_door(call, sentence):
+    with pytest.raises(InputError, match=sentence):
+        call()
