@@ -40,6 +40,7 @@ LAYERS = (
     "runs",
     "reports",
     "experiments",
+    "bench",
     "cli",
 )
 """The packages in the order data flows through them: each imports only those before it."""

@@ -60,7 +60,7 @@ def make(in_dim, out_dim):
         ),
         (
             lambda: compare(PROBLEM, 60, learners={"a": TwoLayer(4)}),  # pyright: ignore[reportArgumentType]
-            "a must be a learner, got a TwoLayer; a network becomes one with TrainedNetwork",
+            "a must be a learner or a kernel, got a TwoLayer; a network becomes one with TrainedNetwork",
         ),
         (lambda: fit(ConstantClassifier(), PROBLEM, n=60, algorithm=RULE), "ConstantClassifier knows how to learn"),
         (

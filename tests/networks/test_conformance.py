@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream, Tensors, build, canonical_json, digest
-from beyondkernels.networks import FromModule, Linearised, Network, NetworkModule, Symmetric, TwoLayer
+from beyondkernels.networks import (
+    FromModule,
+    FullyConnected,
+    Linearised,
+    Network,
+    NetworkModule,
+    Parameterisation,
+    Symmetric,
+    ThreeLayerResNet,
+    TwoLayer,
+)
 
 
 class Perceptron(torch.nn.Module):
@@ -35,11 +48,18 @@ PARTS = {
     "hidden": ("first.weight", "first.bias", "norm.weight", "norm.bias"),
     "last": ("second.weight", "second.bias"),
 }
+BIASED = Parameterisation("standard", 1.5, bias_variance=0.2, readout_bias_variance=0.1)
 NETWORKS: dict[str, Network] = {
     "two layers": TwoLayer(pairs=5),
     "two layers, smoothed": TwoLayer(pairs=4, initialisation=Symmetric(1.0, 0.5, 2.0)).smoothed(0.04),
     "linearised": Linearised(TwoLayer(pairs=5)),
     "linearised, smoothed": Linearised(TwoLayer(pairs=3).smoothed(0.2)),
+    "fully connected": FullyConnected(width=5),
+    "fully connected, biased": FullyConnected(4, depth=4, activation="truncated_relu", parameterisation=BIASED),
+    "fully connected, linearised": Linearised(FullyConnected(5, parameterisation=BIASED)),
+    "residual": ThreeLayerResNet(width=5, parameterisation=Parameterisation(bias_variance=0.2)),
+    "residual, bottleneck": ThreeLayerResNet(4, "bottleneck", parameterisation=Parameterisation("standard", 1.5, 0.2)),
+    "residual, linearised": Linearised(ThreeLayerResNet(5, "bottleneck")),
     "module": FromModule(make_perceptron, "perceptron", PARTS),
     "linearised module": Linearised(FromModule(make_perceptron, "perceptron", PARTS)),
 }
@@ -68,7 +88,28 @@ def stacked(states: list[Tensors]) -> Tensors:
 
 
 def test_batching():
-    assert VMAPPED.keys() == {"two layers", "two layers, smoothed", "linearised", "linearised, smoothed"}
+    assert NETWORKS.keys() - VMAPPED.keys() == {"module", "linearised module"}
+
+
+def inside(network: Network) -> Network:
+    """The network that is expanded, where it is."""
+    return network.network if isinstance(network, Linearised) else network
+
+
+def resized(network: Network, size: int) -> Network:
+    """The same network with that many neurons, or pairs of them, in a layer."""
+    if isinstance(network, Linearised):
+        return Linearised(resized(network.network, size))
+    return replace(cast(Any, network), **{"pairs" if isinstance(network, TwoLayer) else "width": size})
+
+
+@every_network
+def test_footprint(network):
+    """The numbers that come out of activations, twice where a derivative goes along."""
+    inner = inside(network)
+    layers = {FullyConnected: getattr(inner, "depth", 0) - 1, ThreeLayerResNet: 2, TwoLayer: 2, FromModule: 0}
+    size = getattr(inner, "width", getattr(inner, "pairs", 0))
+    assert network.footprint == (2 if isinstance(network, Linearised) else 1) * layers[type(inner)] * size
 
 
 @every_network
@@ -147,23 +188,26 @@ def test_double_precision(network):
 def test_groups_name_parameters(network, out_dim):
     params, _ = network.init(IN_DIM, out_dim, Stream(0))
     groups = network.groups()
-    assert set(groups) == {"hidden", "last"}
     assert network.trained("all", params) == tuple(params)
     assert network.trained("hidden", params) == groups["hidden"]
     assert sorted(groups["hidden"] + groups["last"]) == sorted(params)
+    layers = [names for group, names in groups.items() if group not in ("hidden", "last")]
+    if layers:  # each layer by its name, none twice
+        assert sorted(itertools.chain(*layers)) == sorted(params)
+    else:
+        assert isinstance(inside(network), TwoLayer | FromModule)
     with pytest.raises(InputError, match=r"^unknown parameter group 'hiden', did you mean hidden\?$"):
         network.trained("hiden", params)
 
 
 @pytest.mark.parametrize("network", VMAPPED.values(), ids=VMAPPED.keys())
 @every_out_dim
-@pytest.mark.parametrize(("pairs", "in_dim", "n"), [(1, 1, 1), (2, 5, 3), (3, 7, 31), (25, 6, 17), (50, 9, 101)])
-def test_alone_and_in_company_bitwise(network, out_dim, pairs, in_dim, n):
+@pytest.mark.parametrize(
+    ("size", "in_dim", "n"), [(1, 1, 1), (2, 5, 3), (3, 7, 31), (16, 16, 16), (25, 6, 17), (50, 9, 101)]
+)
+def test_alone_and_in_company_bitwise(network, out_dim, size, in_dim, n):
     """Outputs and gradients, for sizes at which members begin anywhere in memory."""
-    inner = network.network if isinstance(network, Linearised) else network
-    assert isinstance(inner, TwoLayer)
-    wide = TwoLayer(pairs, inner.activation)
-    network = Linearised(wide) if isinstance(network, Linearised) else wide
+    network = resized(network, size)
 
     def outputs(params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         out = network.apply(params, buffers, x, train=True)[0]
@@ -185,10 +229,10 @@ def test_alone_and_in_company_bitwise(network, out_dim, pairs, in_dim, n):
     assert torch.allclose(plain, out, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("network", [TwoLayer(4), FullyConnected(8), ThreeLayerResNet(8, "bottleneck")])
 @pytest.mark.parametrize("rows", [slice(0, 1000), slice(1000, 1001)])
-def test_rows_of_a_larger_sample_bitwise(rows):
+def test_rows_of_a_larger_sample_bitwise(network, rows):
     """The engine takes a batch in blocks of rows; members then begin at multiples of the whole sample's size."""
-    network = TwoLayer(pairs=4)
     apply = torch.func.vmap(lambda p, x: network.apply(p, {}, x[rows])[0])
     params = [moved(network.init(6, 1, Stream(seed))[0], seed) for seed in range(4)]
     x = Stream(9).normal(4, 1001, 6)
@@ -257,9 +301,10 @@ def test_a_module_can_be_trained_and_saved(network):
 def test_smoothed(network):
     """A closed form under noise, or a sentence."""
     params, buffers = network.init(IN_DIM, 1, Stream(0))
-    inner = network.network if isinstance(network, Linearised) else network
-    if isinstance(inner, FromModule):
-        with pytest.raises(InputError, match=r"^FromModule has no closed form under noise of std 0.3; draw the noise"):
+    inner = inside(network)
+    if not isinstance(inner, TwoLayer):
+        sentence = rf"^{type(inner).__name__} has no closed form under noise of std 0\.3; draw the noise"
+        with pytest.raises(InputError, match=sentence):
             network.smoothed(0.3)
         return
     smooth = network.smoothed(0.3)

@@ -87,6 +87,27 @@ def test_its_gradient_is_the_jacobian_at_the_start():
         assert torch.allclose(found[name], truth[name], rtol=0, atol=1e-12)
 
 
+def test_expansion_point():
+    """The gradient in Δ, anywhere, is that of the network at θ₀; buffers of the network stay, θ₀ leaves them."""
+    network = START.smoothed(0.3)
+    displacement, buffers, start, x = prepared(network, 3)
+    noise = Stream(5).normal(5, 6, dtype=torch.float64)
+    inner, params, rest = Linearised(network).expansion_point(displacement, buffers | {"noise": noise})
+    assert inner is network
+    assert params.keys() == start.keys()
+    assert all(params[name] is start[name] for name in start)
+    assert rest.keys() == {"noise"}
+    assert rest["noise"] is noise
+    found = torch.func.grad(lambda p: inner.apply(p, rest, x)[0].square().sum())(params)
+    # at Δ = 0 values agree, so that the gradients of a nonlinear function of them do too
+    zero = {name: torch.zeros_like(step) for name, step in displacement.items()}
+    linearised = Linearised(network)
+    truth = torch.func.grad(lambda p: linearised.apply(p, buffers | {"noise": noise}, x)[0].square().sum())(zero)
+    for name in truth:
+        assert torch.allclose(found[name], truth[name], rtol=0, atol=1e-12)
+    assert inner.expansion_point(params, rest) == (inner, params, rest)
+
+
 def test_noise_reaches_the_network():
     displacement, buffers, start, x = prepared(START, 1)
     noise = Stream(5).normal(5, 6, dtype=torch.float64)

@@ -8,7 +8,14 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream, UncacheableError, digest, seeded_globally
-from beyondkernels.networks import FromModule, Linearised, NetworkModule
+from beyondkernels.networks import (
+    FromModule,
+    FullyConnected,
+    Linearised,
+    NetworkModule,
+    Parameterisation,
+    ThreeLayerResNet,
+)
 
 
 def make_normed(in_dim: int, out_dim: int) -> torch.nn.Module:
@@ -101,3 +108,31 @@ def test_module_keeps_its_buffers():
     assert torch.equal(module(x), truth(x))
     assert not torch.equal(twin(x), truth(x))
     assert module.double()(x.double()).dtype == torch.float64
+
+
+def make_fully_connected(in_dim: int, out_dim: int) -> torch.nn.Module:
+    scales = Parameterisation(bias_variance=0.1)
+    return NetworkModule(FullyConnected(4, parameterisation=scales), in_dim, out_dim, Stream(3))
+
+
+def make_residual(in_dim: int, out_dim: int) -> torch.nn.Module:
+    return NetworkModule(ThreeLayerResNet(4, "bottleneck"), in_dim, out_dim, Stream(3))
+
+
+@pytest.mark.parametrize("factory", [make_fully_connected, make_residual])
+@pytest.mark.parametrize("out_dim", [1, 3])
+def test_out_and_in_again(factory, out_dim):
+    """A network handed out as a module and taken back as a network: the same values and gradients."""
+    module, x = factory(5, out_dim), Stream(1).normal(6, 5)
+    network = module.network
+    params, buffers = network.init(5, out_dim, Stream(3))
+    again = FromModule(factory, "again")
+    own, rest = again.init(5, out_dim, Stream(0))
+    assert own.keys() == {name.replace(".", "_") for name in params}
+    assert torch.equal(again.apply(own, rest, x)[0], network.apply(params, buffers, x)[0])
+    found = torch.func.grad(lambda p: again.apply(p, rest, x)[0].square().sum())(own)
+    truth = torch.func.grad(lambda p: network.apply(p, buffers, x)[0].square().sum())(params)
+    for name, value in truth.items():
+        assert torch.equal(found[name.replace(".", "_")], value)
+    moved = {name: value + 0.1 for name, value in own.items()}
+    assert not torch.equal(again.apply(moved, rest, x)[0], again.apply(own, rest, x)[0])

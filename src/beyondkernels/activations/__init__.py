@@ -1,7 +1,35 @@
-"""Each activation with its derivative and its Gaussian-smoothed version."""
+"""Each activation with its derivative, its Gaussian-smoothed version and its dual map."""
 
-from beyondkernels.activations.base import Activation
+from beyondkernels.activations.base import Activation, Moments
+from beyondkernels.activations.cosine import Cosine
+from beyondkernels.activations.erf import Erf
+from beyondkernels.activations.from_function import FromFunction
+from beyondkernels.activations.gelu import GELU
+from beyondkernels.activations.polynomial import Polynomial, identity, quadratic
+from beyondkernels.activations.quadrature import quadrature_dual
 from beyondkernels.activations.registry import NAMED, activation
+from beyondkernels.activations.relu import ReLU, SmoothedReLU
+from beyondkernels.activations.sine import Sine
+from beyondkernels.activations.tanh import Tanh
 from beyondkernels.activations.truncated_relu import SmoothedTruncatedReLU, TruncatedReLU
 
-__all__ = ["NAMED", "Activation", "SmoothedTruncatedReLU", "TruncatedReLU", "activation"]
+__all__ = [
+    "GELU",
+    "NAMED",
+    "Activation",
+    "Cosine",
+    "Erf",
+    "FromFunction",
+    "Moments",
+    "Polynomial",
+    "ReLU",
+    "Sine",
+    "SmoothedReLU",
+    "SmoothedTruncatedReLU",
+    "Tanh",
+    "TruncatedReLU",
+    "activation",
+    "identity",
+    "quadratic",
+    "quadrature_dual",
+]

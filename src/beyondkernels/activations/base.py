@@ -1,19 +1,47 @@
-"""What an activation is: a value, a derivative, and its Gaussian-smoothed version, side by side."""
+"""What an activation is: a value, a derivative, its Gaussian-smoothed version and its dual map, side by side."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 
-from beyondkernels.core import Component
+from beyondkernels.activations.gaussian import hermite_coefficients, line_rule
+from beyondkernels.core import Component, InputError, require
+
+Moments = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+"""E σ, E σ², E σ′²."""
 
 
 class Activation(Component, ABC):
-    """A scalar function applied entry by entry, with its derivative.
+    r"""A scalar function applied entry by entry, with its derivative.
 
     ``value`` is what networks call; automatic differentiation of it gives ``derivative`` wherever that exists.
+
+    The dual map of σ takes the covariance of a Gaussian pair (u, v) to :math:`E[\sigma(u)\,\sigma(v)]`; the dual map of
+    σ′ stands beside it. Both make the kernels of infinitely wide networks.
     """
+
+    closed_form: ClassVar[bool] = False
+    """Whether ``dual`` is there; otherwise :func:`quadrature_dual` has to do."""
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Where σ or σ′ is not smooth."""
+        return ()
+
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """Where integrals along a line are cut: the kinks, and both sides of a smooth but sharp turn."""
+        return self.kinks
+
+    def unsmoothed(self) -> tuple[Activation, float]:
+        """The activation and the noise level this one is the smoothed version of: itself and zero, unless it says so.
+
+        Independent noise adds to variances and not to covariances, so the dual maps follow from the plain ones.
+        """
+        return self, 0.0
 
     @abstractmethod
     def value(self, z: torch.Tensor) -> torch.Tensor:
@@ -23,6 +51,90 @@ class Activation(Component, ABC):
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
         """σ′(z)."""
 
-    @abstractmethod
     def smoothed(self, std: float) -> Activation:
         r"""The activation under Gaussian noise, :math:`\tilde\sigma(z) = E_\xi\,\sigma(z + \xi)`, ξ ~ N(0, std²)."""
+        raise InputError(f"{self._label} has no closed form under noise of std {std}; draw the noise instead")
+
+    def dual(
+        self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        r"""The dual maps of σ and σ′ in closed form.
+
+        .. math:: E[\sigma(u)\,\sigma(v)],\ E[\sigma'(u)\,\sigma'(v)], \qquad
+                  (u, v) \sim N\left(0, \begin{pmatrix} q_1 & c \\ c & q_2 \end{pmatrix}\right)
+
+        Arguments:
+            q1: variances of u: (n1, 1) for a Gram matrix; together with q2 it broadcasts to the shape of c.
+            q2: variances of v: (1, n2) for a Gram matrix.
+            c: covariances, shape (n1, n2), float64; it is left as it is.
+            slope: whether the dual of σ′ is wanted; None stands in its place otherwise.
+        """
+        raise InputError(
+            f"{self._label} has no dual map in closed form; quadrature_dual(activation, ...) gives it with an error"
+        )
+
+    def moments(self, q: torch.Tensor) -> Moments:
+        r"""The mean and the second moment of σ, and the second moment of σ′, under noise of variance q.
+
+        .. math:: E\,\sigma(\sqrt q z),\ E\,\sigma(\sqrt q z)^2,\ E\,\sigma'(\sqrt q z)^2, \qquad z \sim N(0, 1)
+
+        Arguments:
+            q: variances, of any shape, float64.
+        """
+        require_variances("q", q)
+        std = q.reshape(-1).sqrt()
+        found = self._moments(std, order := 24)
+        while order < 200:
+            coarse, found = found, self._moments(std, order := 2 * order)
+            if ((found - coarse).abs() <= 1e-14 * found.abs().clamp(min=1)).all():
+                break
+        return found[0].view(q.shape), found[1].view(q.shape), found[2].view(q.shape)
+
+    def hermite(self, q: torch.Tensor, degree: int) -> torch.Tensor:
+        r"""The Hermite coefficients of σ(√q z), shape (\*q.shape, degree + 1).
+
+        .. math:: a_k = E[\sigma(\sqrt q z)\, h_k(z)], \qquad \sigma(\sqrt q z) = \sum_k a_k h_k(z), \qquad
+                  h_k = He_k / \sqrt{k!}
+
+        Arguments:
+            q: variances, of any shape, float64.
+            degree: the last k.
+        """
+        require_variances("q", q)
+        require_degree(degree)
+        std = q.reshape(-1).sqrt()
+        z, w = line_rule(std, self.cuts, hermite_order(degree))
+        (a,) = hermite_coefficients(z, [w * self.value(std[:, None] * z)], degree)
+        return a.view(*q.shape, degree + 1)
+
+    def taylor(self, degree: int) -> torch.Tensor:
+        r"""The Taylor coefficients at zero, :math:`\sigma(z) = \sum_k a_k z^k`, shape (degree + 1,)."""
+        written = "" if 0.0 in self.kinks else " in closed form"
+        raise InputError(f"{self._label} has no Taylor series at 0{written}")
+
+    @property
+    def _label(self) -> str:
+        return type(self).__name__
+
+    def _moments(self, std: torch.Tensor, order: int) -> torch.Tensor:
+        z, w = line_rule(std, self.cuts, order)
+        z *= std[:, None]
+        f, slope = self.value(z), self.derivative(z)
+        return torch.stack([(w * f).sum(1), (w * f * f).sum(1), (w * slope * slope).sum(1)])
+
+
+def hermite_order(degree: int) -> int:
+    """Nodes on pieces of length two that resolve h_k, a wave of at most √k radians a unit, with digits to spare."""
+    return 24 + int(degree**0.5)
+
+
+def require_degree(degree: int) -> None:
+    """Complain unless it is that of a polynomial."""
+    require(degree >= 0, f"degree must not be negative, got {degree}")
+
+
+def require_variances(name: str, q: torch.Tensor) -> None:
+    """Complain unless all are finite and none is negative."""
+    good = torch.isfinite(q) & (q >= 0)
+    if not good.all():
+        raise InputError(f"{name} must hold finite variances that are not negative, got {q[~good][0].item()}")

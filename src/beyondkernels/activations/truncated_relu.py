@@ -24,6 +24,11 @@ class TruncatedReLU(Activation):
     Reference: Shi, Wei & Liang (features), §3.1, below eq. (2).
     """
 
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Zero and one."""
+        return (0.0, 1.0)
+
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """σ(z)."""
         return z.clamp(0, 1)
@@ -59,6 +64,11 @@ class SmoothedTruncatedReLU(Activation):
     def __post_init__(self) -> None:
         require_positive("std", self.std)
 
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """The turns at zero and one."""
+        return tuple(kink + turn * self.std for kink in (0.0, 1.0) for turn in (-8, 0, 8))
+
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """The smoothed σ(z), differentiable by its closed-form derivative."""
         result: Any = _Smoothed.apply(z, self.std)
@@ -72,6 +82,10 @@ class SmoothedTruncatedReLU(Activation):
         """Noise on noise: the variances add up."""
         require_positive("std", std)
         return SmoothedTruncatedReLU(math.hypot(self.std, std))
+
+    def unsmoothed(self) -> tuple[TruncatedReLU, float]:
+        """The truncated ReLU and the noise level."""
+        return TruncatedReLU(), self.std
 
 
 def _derivative(z: torch.Tensor, s: float) -> torch.Tensor:

@@ -118,6 +118,21 @@ def _show(
     show(name, store, console())
 
 
+@app.command("bench")
+@guarded
+def _bench(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", hidden=True)] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the rows here.")] = None,
+) -> None:
+    """Measure how fast we are against what else could be used.
+
+    NAME is kernels. Times are of one process on one core, taken in turns; a busy machine makes them worthless.
+    """
+    from beyondkernels.cli.bench import run_benchmark
+
+    run_benchmark(name, json_file)
+
+
 @app.command("doctor")
 @guarded
 def _doctor(store: StoreOption = None) -> int:

@@ -71,7 +71,7 @@ class TrainedNetwork(Learner):
         if self.network.batching == "sequential":
             return 1
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())
-        return max(1, min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.width + in_dim))))
+        return max(1, min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.footprint + in_dim))))
 
 
 class _Recorder:

@@ -12,6 +12,7 @@ import numpy as np
 from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Stream, require, require_positive
 from beyondkernels.engine.learner import TrainedNetwork
+from beyondkernels.kernels import Kernel, KernelRidge
 from beyondkernels.networks import Network
 
 
@@ -50,7 +51,7 @@ class Run:
 
 
 def fit(
-    learner: Learner | Network,
+    learner: Learner | Network | Kernel,
     problem: Problem,
     n: int,
     *,
@@ -63,7 +64,7 @@ def fit(
     """Draw a sample, learn from it, and test on fresh points.
 
     Arguments:
-        learner: a learner, or a network that ``algorithm`` trains.
+        learner: a learner, a network that ``algorithm`` trains, or a kernel for :class:`KernelRidge`.
         problem: where the samples come from.
         n: the size of the training sample.
         algorithm: the training rule of a network.
@@ -81,6 +82,8 @@ def fit(
     """
     require_positive("n", n)
     require_positive("test", test)
+    if isinstance(learner, Kernel):
+        learner = KernelRidge(learner)
     if isinstance(learner, Network):
         require(
             algorithm is not None, "a network needs an algorithm that trains it: fit(network, problem, n, algorithm=…)"
@@ -132,14 +135,19 @@ class Comparison:
 
 
 def compare(
-    problem: Problem, n: int, *, learners: Mapping[str, Learner], seeds: int | Iterable[int] = 5, test: int = 10_000
+    problem: Problem,
+    n: int,
+    *,
+    learners: Mapping[str, Learner | Kernel],
+    seeds: int | Iterable[int] = 5,
+    test: int = 10_000,
 ) -> Comparison:
     """Give several learners the same samples, seed by seed; the spread is the standard deviation over seeds.
 
     Arguments:
         problem: where the samples come from.
         n: the size of the training samples.
-        learners: learners by name.
+        learners: learners by name; a kernel stands for ridge regression with it.
         seeds: how many, or which.
         test: the size of the test samples.
     """
@@ -148,8 +156,8 @@ def compare(
     require(isinstance(learners, Mapping) and len(learners) > 0, "learners must hold at least one learner by name")
     for name, learner in learners.items():
         require(
-            isinstance(learner, Learner),
-            f"{name} must be a learner, got a {type(learner).__name__}; a network becomes one with "
+            isinstance(learner, Learner | Kernel),
+            f"{name} must be a learner or a kernel, got a {type(learner).__name__}; a network becomes one with "
             "TrainedNetwork(network, algorithm)",
         )
     return Comparison(

@@ -1,6 +1,36 @@
 """Kernels and fixed feature maps, with solvers that say how exact they are."""
 
-from beyondkernels.kernels.classifiers import ConstantClassifier, FixedFeatureClassifier
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from beyondkernels.kernels.base import Kernel, Product, Scaled, Sum
+from beyondkernels.kernels.classical import (
+    Arcsin,
+    Correlation,
+    FourierFeatures,
+    FunctionFeatures,
+    FunctionKernel,
+    Gaussian,
+    GaussianFeatures,
+    InversePolynomial,
+    Laplace,
+    PolynomialKernel,
+    RandomFeatureKernel,
+    RandomFeatures,
+    Recursive,
+    squared_distances,
+)
+from beyondkernels.kernels.classifiers import (
+    ConstantClassifier,
+    FixedFeatureClassifier,
+)
+from beyondkernels.kernels.conformance import (
+    Finding,
+    check_kernel,
+    require_psd,
+)
 from beyondkernels.kernels.features import (
     CentredFeatures,
     DenseFeatures,
@@ -11,31 +41,182 @@ from beyondkernels.kernels.features import (
     random_feature_map,
     random_feature_operator,
 )
-from beyondkernels.kernels.hinge import HingeSolution, solve_hinge
-from beyondkernels.kernels.reduction import merge_neurons, span_basis
-from beyondkernels.kernels.selection import RIDGES, RidgeChoice, RidgeTrial, choose_ridge
-from beyondkernels.kernels.tangent import TangentFeatures, tangent_feature_map, tangent_feature_operator
+from beyondkernels.kernels.finite import (
+    FiniteConjugate,
+    FiniteTangent,
+    MeanOverDraws,
+    conjugate_features,
+    conjugate_gram,
+    module_tangent_gram,
+    tangent_gram,
+)
+from beyondkernels.kernels.infinite import (
+    InfiniteConjugate,
+    InfiniteResNetConjugate,
+    InfiniteResNetTangent,
+    InfiniteTangent,
+    infinite_conjugate,
+    infinite_tangent,
+)
+from beyondkernels.kernels.learner import (
+    KernelRidge,
+)
+from beyondkernels.kernels.recursive import (
+    MetricKernel,
+    RecursiveFeatureMachine,
+    RecursiveFit,
+    fit_recursive,
+    gradient_outer_product,
+    gradients,
+)
+from beyondkernels.kernels.reduction import (
+    merge_neurons,
+    span_basis,
+)
+from beyondkernels.kernels.selection import (
+    RIDGES,
+    RidgeChoice,
+    RidgeTrial,
+    choose_ridge,
+)
+from beyondkernels.kernels.solvers import (
+    RELATIVE_RIDGES,
+    Descent,
+    HingeSolution,
+    LargeSolution,
+    LinearisedTraining,
+    NystromFactor,
+    RidgePath,
+    Spectrum,
+    linearised_training,
+    nystrom_factor,
+    ridge_path,
+    solve_hinge,
+    solve_large,
+    spectrum,
+)
+from beyondkernels.kernels.tangent import (
+    TangentFeatures,
+    tangent_feature_map,
+    tangent_feature_operator,
+)
+
+if TYPE_CHECKING:
+    from beyondkernels.kernels.estimators import (
+        ConjugateKernelClassifier,
+        ConjugateKernelRegressor,
+        KernelRidgePath,
+        KernelRidgePathClassifier,
+        RandomFeaturesClassifier,
+        RandomFeaturesRegressor,
+        RecursiveFeatureMachineClassifier,
+        RecursiveFeatureMachineRegressor,
+        TangentKernelClassifier,
+        TangentKernelRegressor,
+    )
+
+_ESTIMATORS = (
+    "ConjugateKernelClassifier",
+    "ConjugateKernelRegressor",
+    "KernelRidgePath",
+    "KernelRidgePathClassifier",
+    "RandomFeaturesClassifier",
+    "RandomFeaturesRegressor",
+    "RecursiveFeatureMachineClassifier",
+    "RecursiveFeatureMachineRegressor",
+    "TangentKernelClassifier",
+    "TangentKernelRegressor",
+)
 
 __all__ = [
+    "RELATIVE_RIDGES",
     "RIDGES",
+    "Arcsin",
     "CentredFeatures",
+    "ConjugateKernelClassifier",
+    "ConjugateKernelRegressor",
     "ConstantClassifier",
+    "Correlation",
     "DenseFeatures",
+    "Descent",
     "FeatureMap",
     "FeatureOperator",
     "FeatureSource",
+    "Finding",
+    "FiniteConjugate",
+    "FiniteTangent",
     "FixedFeatureClassifier",
+    "FourierFeatures",
+    "FunctionFeatures",
+    "FunctionKernel",
+    "Gaussian",
+    "GaussianFeatures",
     "HingeSolution",
+    "InfiniteConjugate",
+    "InfiniteResNetConjugate",
+    "InfiniteResNetTangent",
+    "InfiniteTangent",
     "InputFeatures",
+    "InversePolynomial",
+    "Kernel",
+    "KernelRidge",
+    "KernelRidgePath",
+    "KernelRidgePathClassifier",
+    "Laplace",
+    "LargeSolution",
+    "LinearisedTraining",
+    "MeanOverDraws",
+    "MetricKernel",
+    "NystromFactor",
+    "PolynomialKernel",
+    "Product",
+    "RandomFeatureKernel",
+    "RandomFeatures",
+    "RandomFeaturesClassifier",
+    "RandomFeaturesRegressor",
+    "Recursive",
+    "RecursiveFeatureMachine",
+    "RecursiveFeatureMachineClassifier",
+    "RecursiveFeatureMachineRegressor",
+    "RecursiveFit",
     "RidgeChoice",
+    "RidgePath",
     "RidgeTrial",
+    "Scaled",
+    "Spectrum",
+    "Sum",
     "TangentFeatures",
+    "TangentKernelClassifier",
+    "TangentKernelRegressor",
+    "check_kernel",
     "choose_ridge",
+    "conjugate_features",
+    "conjugate_gram",
+    "fit_recursive",
+    "gradient_outer_product",
+    "gradients",
+    "infinite_conjugate",
+    "infinite_tangent",
+    "linearised_training",
     "merge_neurons",
+    "module_tangent_gram",
+    "nystrom_factor",
     "random_feature_map",
     "random_feature_operator",
+    "require_psd",
+    "ridge_path",
     "solve_hinge",
+    "solve_large",
     "span_basis",
+    "spectrum",
+    "squared_distances",
     "tangent_feature_map",
     "tangent_feature_operator",
+    "tangent_gram",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ESTIMATORS:  # scikit-learn takes most of a second to load
+        return getattr(importlib.import_module("beyondkernels.kernels.estimators"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ import torch
 from beyondkernels.core import Progress, Stream, accuracy, require, require_between
 from beyondkernels.kernels.checks import require_labels
 from beyondkernels.kernels.features import FeatureMap
-from beyondkernels.kernels.hinge import HingeSolution, solve_hinge
+from beyondkernels.kernels.solvers.hinge import HingeSolution, solve_hinge
 
 RIDGES = tuple(10 ** (-i / 2) for i in range(9))
 """1, 0.316, 0.1, …, 0.0001, relative to the features' spread."""

@@ -1,19 +1,29 @@
 """Architectures as data: one definition serves training, ensembles, linearisation and kernels."""
 
-from beyondkernels.networks.base import Network, linear
+from beyondkernels.networks.base import Network
+from beyondkernels.networks.fully_connected import FullyConnected
 from beyondkernels.networks.initialisation import Initialisation, Symmetric, initialisation
+from beyondkernels.networks.linear import Use, linear, recorded
 from beyondkernels.networks.linearised import Linearised
 from beyondkernels.networks.module import FromModule, NetworkModule
+from beyondkernels.networks.parameterisation import Layer, Parameterisation
+from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 from beyondkernels.networks.two_layer import TwoLayer
 
 __all__ = [
     "FromModule",
+    "FullyConnected",
     "Initialisation",
+    "Layer",
     "Linearised",
     "Network",
     "NetworkModule",
+    "Parameterisation",
     "Symmetric",
+    "ThreeLayerResNet",
     "TwoLayer",
+    "Use",
     "initialisation",
     "linear",
+    "recorded",
 ]

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - its usual name
 
-from beyondkernels.core import Component, InputError, Stream, Tensors, unknown
-
-_LINE = 16
-"""Numbers (float32) in the 64 bytes to which linear algebra aligns."""
+from beyondkernels.core import Component, InputError, Stream, Tensors, require, unknown
+from beyondkernels.networks.linear import recorded
 
 
 class Network(Component, ABC):
@@ -35,7 +32,7 @@ class Network(Component, ABC):
 
     @property
     @abstractmethod
-    def width(self) -> int:
+    def footprint(self) -> int:
         """How many numbers one point leaves behind on its way through: what an ensemble has to keep in the cache."""
 
     @abstractmethod
@@ -56,23 +53,25 @@ class Network(Component, ABC):
             unknown("parameter group", group, ["all", *groups])
         return groups[group]
 
+    def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
+        """What enters the last layer, (n, features): with everything before it frozen, predictions are linear in this.
+
+        A readout that is used more than once counts where it stands last, with its earlier uses frozen; what goes
+        around a residual connection is added. Where the readout has a bias, the last feature is its constant input.
+        """
+        with recorded() as uses:
+            self.apply(params, buffers, x)
+        last = [use for use in uses if any(use.weight is params[name] for name in self.groups()["last"])]
+        require(len(last) > 0, f"{type(self).__name__} has no linear layer in its group 'last' to take features from")
+        h = torch.stack([use.input for use in last]).sum(0)
+        biased = [use for use in last if use.bias is not None]
+        constant = [h.new_full((len(h), 1), sum(use.bias_scale for use in biased))] if biased else []
+        return torch.cat([h, *constant], 1)
+
+    def expansion_point(self, params: Tensors, buffers: Tensors) -> tuple[Network, Tensors, Tensors]:
+        """The network, parameters and buffers whose gradient is this network's gradient: its own, unless linearised."""
+        return self, params, buffers
+
     def smoothed(self, std: float) -> Network:
         """The same network with Gaussian noise of this level averaged out in front of every activation."""
         raise InputError(f"{type(self).__name__} has no closed form under noise of std {std}; draw the noise instead")
-
-
-def linear(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """The product x Wᵀ by a route that does not depend on how many networks stand side by side.
-
-    A matrix times a single column goes through different library code alone and in a batch, and rounds differently;
-    a product and a sum do not. The library also rounds by where a matrix begins in memory, so sizes that would let one
-    network's matrices begin at another place than the next one's are filled up with zeros.
-    """
-    (n, d), m = x.shape[-2:], weight.shape[-2]
-    if m == 1:
-        return (x * weight).sum(-1, keepdim=True)
-    # Rows matter on their own too: x may be some rows of a larger tensor, whose size is not to be seen from here.
-    if d % 4 or m % 4 or any(size % _LINE for size in (n * d, m * d, n * m)):
-        right, below = -d % _LINE, -m % _LINE
-        return (F.pad(x, (0, right)) @ F.pad(weight, (0, right, 0, below)).mT)[..., :m]
-    return x @ weight.mT

@@ -54,13 +54,18 @@ class Linearised(Network):
         return values[0] + values[1], buffers
 
     @property
-    def width(self) -> int:
+    def footprint(self) -> int:
         """The network's and its derivative's."""
-        return 2 * self.network.width
+        return 2 * self.network.footprint
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The groups of the network that is expanded."""
         return self.network.groups()
+
+    def expansion_point(self, params: Tensors, buffers: Tensors) -> tuple[Network, Tensors, Tensors]:
+        """The network at θ₀: the gradient in Δ is the same wherever Δ is."""
+        rest = {name: value for name, value in buffers.items() if not name.startswith(_AT)}
+        return self.network, {name: buffers[_AT + name] for name in params}, rest
 
     def smoothed(self, std: float) -> Linearised:
         """The expansion of the smoothed network."""

@@ -71,8 +71,32 @@ class FromModule(Network):
         own = {name: value for name, value in after.items() if name != _SIZE}
         return functional_call(module, (params, own), (x,)), after
 
+    def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
+        """What enters the linear layer that is called last, and a one where it has a bias."""
+        module = _skeleton(self.factory, x.shape[-1], buffers[_SIZE].shape[-2])
+        calls: list[tuple[torch.nn.Linear, torch.Tensor]] = []
+
+        def record(part: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+            assert isinstance(part, torch.nn.Linear)
+            calls.append((part, inputs[0]))
+
+        hooks = [
+            part.register_forward_pre_hook(record) for part in module.modules() if isinstance(part, torch.nn.Linear)
+        ]
+        try:
+            self.apply(params, buffers, x)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        require(
+            len(calls) > 0, f"{self.name} calls no torch.nn.Linear, so there is no last layer to take features from"
+        )
+        part, h = calls[-1]
+        require(h.ndim == 2, f"the last linear layer of {self.name} must be given (n, features), got {tuple(h.shape)}")
+        return h if part.bias is None else torch.cat([h, h.new_ones(len(h), 1)], 1)
+
     @property
-    def width(self) -> int:
+    def footprint(self) -> int:
         """Not known from outside; modules do not train in ensembles."""
         return 0
 

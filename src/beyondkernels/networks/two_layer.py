@@ -9,8 +9,9 @@ import torch
 
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import Stream, Tensors, require, require_positive
-from beyondkernels.networks.base import Network, linear
+from beyondkernels.networks.base import Network
 from beyondkernels.networks.initialisation import Initialisation, initialisation
+from beyondkernels.networks.linear import linear
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,11 @@ class TwoLayer(Network):
 
     def hidden(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """The neurons' outputs (n, 2·pairs)."""
-        z = linear(x, params["hidden.weight"]) + params["hidden.bias"]
+        z = linear(x, params["hidden.weight"], params["hidden.bias"])
         return activation(self.activation).value(z + buffers["noise"] if "noise" in buffers else z)
 
     @property
-    def width(self) -> int:
+    def footprint(self) -> int:
         """The neurons."""
         return 2 * self.pairs
 

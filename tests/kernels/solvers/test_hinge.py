@@ -10,8 +10,8 @@ from sklearn.svm import SVC
 
 from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels import DenseFeatures, FeatureOperator, HingeSolution, solve_hinge, tangent_feature_operator
-from beyondkernels.kernels.directions import Newton, QuasiNewton, direction_for
-from beyondkernels.kernels.smoothing import smoothed_hinge
+from beyondkernels.kernels.solvers.directions import Newton, QuasiNewton, direction_for
+from beyondkernels.kernels.solvers.smoothing import smoothed_hinge
 
 F64 = torch.float64
 

@@ -8,9 +8,9 @@ import torch
 
 from beyondkernels.core import require, require_between, require_positive
 from beyondkernels.kernels.checks import require_finite, require_labels
-from beyondkernels.kernels.directions import Direction, direction_for
 from beyondkernels.kernels.features import FeatureOperator
-from beyondkernels.kernels.smoothing import LossPoint, smoothed_hinge
+from beyondkernels.kernels.solvers.directions import Direction, direction_for
+from beyondkernels.kernels.solvers.smoothing import LossPoint, smoothed_hinge
 
 
 @dataclass(frozen=True)

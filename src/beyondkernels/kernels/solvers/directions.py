@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import torch
 
 from beyondkernels.kernels.features import FeatureOperator
-from beyondkernels.kernels.smoothing import LossPoint
+from beyondkernels.kernels.solvers.smoothing import LossPoint
 
 
 class Direction(ABC):

@@ -1,0 +1,71 @@
+"""The cosine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from beyondkernels.activations.base import Activation, Moments
+from beyondkernels.activations.sine import exponentials, faded, wave_series
+from beyondkernels.core import require_positive
+
+
+@dataclass(frozen=True)
+class Cosine(Activation):
+    r"""A cosine wave.
+
+    .. math:: \sigma(z) = A \cos(\omega z), \qquad \sigma'(z) = -A \omega \sin(\omega z)
+
+    With :math:`e_\pm = e^{-\omega^2 (q_1 + q_2 \pm 2c)/2}`, its dual maps are
+
+    .. math::
+        E[\sigma(u)\,\sigma(v)] = \frac{A^2}{2} (e_- + e_+), \qquad
+        E[\sigma'(u)\,\sigma'(v)] = \frac{A^2 \omega^2}{2} (e_- - e_+).
+
+    Arguments:
+        frequency: ω.
+        amplitude: A.
+
+    >>> one = torch.ones(1, 1, dtype=torch.float64)
+    >>> Cosine().dual(one, one, one)[0].item()  # E cos² z = (1 + e⁻²)/2
+    0.5676...
+    """
+
+    frequency: float = 1.0
+    amplitude: float = 1.0
+    closed_form = True
+
+    def __post_init__(self) -> None:
+        require_positive("frequency", self.frequency)
+        require_positive("amplitude", self.amplitude)
+
+    def value(self, z: torch.Tensor) -> torch.Tensor:
+        """σ(z)."""
+        return self.amplitude * torch.cos(self.frequency * z)
+
+    def derivative(self, z: torch.Tensor) -> torch.Tensor:
+        """σ′(z)."""
+        return -self.amplitude * self.frequency * torch.sin(self.frequency * z)
+
+    def smoothed(self, std: float) -> Cosine:
+        r"""The same wave with amplitude :math:`A e^{-\omega^2 s^2/2}`."""
+        return Cosine(self.frequency, faded(self.amplitude, self.frequency, std))
+
+    def dual(
+        self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Sums and differences of exponentials."""
+        minus, plus = exponentials(self.frequency, q1, q2, c)
+        value = (minus + plus).mul_(self.amplitude**2 / 2)
+        return value, minus.sub_(plus).mul_((self.amplitude * self.frequency) ** 2 / 2) if slope else None
+
+    def moments(self, q: torch.Tensor) -> Moments:
+        r""":math:`A e^{-\omega^2 q/2}`, and the dual maps at equal arguments."""
+        value, slope = self.dual(q, q, q)
+        assert slope is not None
+        return self.amplitude * torch.exp(-0.5 * self.frequency**2 * q), value, slope
+
+    def taylor(self, degree: int) -> torch.Tensor:
+        r""":math:`a_k = A (-1)^{k/2} \omega^k / k!` for even k."""
+        return wave_series(self.amplitude, self.frequency, degree, first=0)

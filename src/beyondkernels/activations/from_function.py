@@ -1,0 +1,57 @@
+"""An activation of the user's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from beyondkernels.activations.base import Activation
+from beyondkernels.activations.gaussian import Function
+from beyondkernels.core import require
+
+
+@dataclass(frozen=True)
+class FromFunction(Activation):
+    """An activation made of two functions.
+
+    Arguments:
+        function: σ, continuous, entry by entry on tensors; a named, importable function, so that runs can be stored.
+        slope: σ′ likewise.
+        name: what to call it in tables and sentences.
+        bends: where σ or σ′ is not smooth. Quadrature cuts there; a bend it is not told of costs digits, which the
+            stated error shows.
+
+    >>> softplus = FromFunction(torch.nn.functional.softplus, torch.sigmoid, "softplus")
+    >>> softplus.value(torch.tensor(0.0)).item()
+    0.693...
+    """
+
+    function: Function
+    slope: Function
+    name: str
+    bends: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(callable(self.function), f"function must be a function of a tensor, got {self.function!r}")
+        require(callable(self.slope), f"slope must be a function of a tensor, got {self.slope!r}")
+        object.__setattr__(self, "bends", tuple(sorted(float(bend) for bend in self.bends)))
+        require(all(math.isfinite(bend) for bend in self.bends), f"bends must be finite, got {self.bends}")
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The bends."""
+        return self.bends
+
+    def value(self, z: torch.Tensor) -> torch.Tensor:
+        """σ(z)."""
+        return self.function(z)
+
+    def derivative(self, z: torch.Tensor) -> torch.Tensor:
+        """σ′(z)."""
+        return self.slope(z)
+
+    @property
+    def _label(self) -> str:
+        return self.name

@@ -1,0 +1,54 @@
+"""``bk bench``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from beyondkernels.bench import BENCHMARKS, bench
+from beyondkernels.cli.display import console, plain_table
+from beyondkernels.cli.output import require_writable, write_document
+from beyondkernels.core import InputError
+from beyondkernels.reports import show_number
+from beyondkernels.runs.provenance import provenance
+
+
+def run_benchmark(name: str | None, json_file: Path | None) -> None:
+    """Measure, print the table, and write it down."""
+    if name is None:
+        known = "; ".join(f"bk bench {one}: {what}" for one, what in BENCHMARKS.items())
+        raise InputError(f"no benchmark is named; {known}")
+    measure = bench(name)
+    if json_file is not None:
+        require_writable(json_file)
+    start = time.monotonic()
+    rows: list[Any] = []
+    for row in measure():
+        rows.append(row)
+        print(f"{row.name} done after {time.monotonic() - start:.0f} s", file=sys.stderr)
+    out = console()
+    table = plain_table()
+    names = [field.name for field in fields(rows[0])]
+    for column in names:
+        table.add_column(Text(column.replace("_", " ")), overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(getattr(row, column)) for column in names))
+    out.print(table)
+    if json_file is not None:
+        document = {
+            "rows": [row.as_json() for row in rows],
+            "provenance": provenance(shlex.join(["bk", *sys.argv[1:]])) | {"seconds": time.monotonic() - start},
+        }
+        write_document(json_file, document, "the table above is all there is")
+
+
+def _cell(value: Any) -> Text:
+    if value is None:
+        return Text("–")
+    return Text(show_number(value, "") if isinstance(value, float) else str(value))

@@ -1,0 +1,251 @@
+"""What a kernel is: a function of two batches of points that gives their Gram matrix."""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from beyondkernels.core import Component, require
+from beyondkernels.kernels.checks import require_finite
+
+
+class Kernel(Component, ABC):
+    r"""A positive semi-definite function of two points; called with batches, it gives a matrix of float64.
+
+    ``kernel(x)`` is the symmetric Gram matrix (n, n) of one batch, ``kernel(x1, x2)`` the block (n1, n2) of two.
+    Kernels add and multiply: ``2 * a + b * c`` is a kernel.
+
+    A subclass is a frozen dataclass with ``block`` and ``diagonal``; points reach these as float64, finite and of one
+    dimension. What they return is fresh: a caller may write to it. A subclass may override ``square`` where symmetry
+    saves work; with :func:`square_by_tiles` any kernel can. :func:`check_kernel` says whether a kernel keeps all this.
+    """
+
+    rotation_invariant: ClassVar[bool] = False
+    """Whether K(Qx, Qx′) = K(x, x′) for every orthogonal Q."""
+
+    accuracy: ClassVar[float] = 1e-12
+    """By how much an entry may depend on the batch it is computed in, relative to √(K(x, x) K(x′, x′))."""
+
+    def __call__(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:
+        """The Gram matrix of x1 with x2, or with itself.
+
+        Arguments:
+            x1: points, shape (n1, in_dim).
+            x2: points, shape (n2, in_dim); None for x1 itself.
+        """
+        x1 = points("x1", x1)
+        if x2 is None:
+            return self.square(x1)
+        x2 = points("x2", x2)
+        require(
+            x1.shape[1] == x2.shape[1],
+            f"x1 and x2 must have points of one dimension, got {x1.shape[1]} and {x2.shape[1]}",
+        )
+        return self.block(x1, x2)
+
+    @abstractmethod
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """K(x1_i, x2_j), shape (n1, n2)."""
+
+    @abstractmethod
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """K(x_i, x_i), shape (n,), without the rest."""
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """The symmetric matrix of one batch, its diagonal exactly ``diagonal``."""
+        gram = self.block(x, x)
+        gram = (gram + gram.T).mul_(0.5)
+        gram.diagonal().copy_(self.diagonal(x))
+        return gram
+
+    def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
+        """The absolute error the kernel states for the entries of ``kernel(x1, x2)``, beyond its accuracy: none.
+
+        Arguments:
+            x1: points, shape (n1, in_dim).
+            x2: points, shape (n2, in_dim); None for x1 itself.
+        """
+        return 0.0
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum((*_terms(self), *_terms(other))) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other: int) -> Kernel:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # what the built-in sum begins with
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product((*_factors(self), *_factors(other)))
+        return Scaled(self, float(other)) if isinstance(other, numbers.Real) else NotImplemented
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    r"""Kernels added up.
+
+    .. math:: K(x, y) = K_1(x, y) + K_2(x, y) + \dots
+
+    Arguments:
+        kernels: the terms.
+    """
+
+    kernels: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", _checked(self.kernels))
+        object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
+        object.__setattr__(self, "accuracy", max(kernel.accuracy for kernel in self.kernels))
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The sum of the blocks."""
+        return _added(kernel.block(x1, x2) for kernel in self.kernels)
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """The sum of the matrices."""
+        return _added(kernel.square(x) for kernel in self.kernels)
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """The sum of the diagonals."""
+        return _added(kernel.diagonal(x) for kernel in self.kernels)
+
+    def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
+        """The sum of the errors."""
+        return sum(kernel.error(x1, x2) for kernel in self.kernels)
+
+
+@dataclass(frozen=True)
+class Product(Kernel):
+    r"""Kernels multiplied, a kernel by Schur's theorem.
+
+    .. math:: K(x, y) = K_1(x, y) \cdot K_2(x, y) \cdots
+
+    Arguments:
+        kernels: the factors.
+    """
+
+    kernels: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", _checked(self.kernels))
+        object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
+        object.__setattr__(self, "accuracy", sum(kernel.accuracy for kernel in self.kernels))
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The product of the blocks, entry by entry."""
+        return _multiplied(kernel.block(x1, x2) for kernel in self.kernels)
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """The product of the matrices, entry by entry."""
+        return _multiplied(kernel.square(x) for kernel in self.kernels)
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """The product of the diagonals."""
+        return _multiplied(kernel.diagonal(x) for kernel in self.kernels)
+
+    def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
+        """Each error times the largest values of the other factors, to first order."""
+        errors = [kernel.error(x1, x2) for kernel in self.kernels]
+        if not any(errors):
+            return 0.0
+        batches = [points("x1", x1)] if x2 is None else [points("x1", x1), points("x2", x2)]
+        largest = [max(float(kernel.diagonal(x).max()) for x in batches) for kernel in self.kernels]
+        return sum(error * math.prod(largest[:i] + largest[i + 1 :]) for i, error in enumerate(errors))
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """A kernel times a number that is not negative.
+
+    Arguments:
+        kernel: what is scaled.
+        factor: the number.
+    """
+
+    kernel: Kernel
+    factor: float
+
+    def __post_init__(self) -> None:
+        require(
+            0 <= self.factor < math.inf, f"factor must be finite and not negative to leave a kernel, got {self.factor}"
+        )
+        object.__setattr__(self, "rotation_invariant", self.kernel.rotation_invariant)
+        object.__setattr__(self, "accuracy", self.kernel.accuracy)
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The block times the factor."""
+        return self.kernel.block(x1, x2).mul_(self.factor)
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """The matrix times the factor."""
+        return self.kernel.square(x).mul_(self.factor)
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """The diagonal times the factor."""
+        return self.factor * self.kernel.diagonal(x)
+
+    def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
+        """The error times the factor."""
+        return self.factor * self.kernel.error(x1, x2)
+
+
+def square_by_tiles(kernel: Kernel, x: torch.Tensor, rows: int = 256) -> torch.Tensor:
+    """The symmetric matrix from its blocks on and above the diagonal: half the work of ``block(x, x)``.
+
+    Arguments:
+        kernel: whose matrix.
+        x: points, shape (n, in_dim), float64.
+        rows: of a strip of blocks.
+    """
+    n = len(x)
+    gram = torch.empty(n, n, dtype=torch.float64)
+    for start in range(0, n, rows):
+        end = min(start + rows, n)
+        strip = kernel.block(x[start:end], x[start:])
+        corner, rest = strip[:, : end - start], strip[:, end - start :]
+        torch.add(corner, corner.T, out=gram[start:end, start:end]).mul_(0.5)
+        gram[start:end, end:] = rest
+        gram[end:, start:end] = rest.T
+    gram.diagonal().copy_(kernel.diagonal(x))
+    return gram
+
+
+def points(name: str, x: torch.Tensor) -> torch.Tensor:
+    """A batch of points as float64, checked; a matrix made of them carries no gradient."""
+    x = torch.as_tensor(x).detach()
+    require(x.ndim == 2, f"{name} must have shape (n, in_dim), got {tuple(x.shape)}")
+    require(not x.is_complex(), f"{name} must be real, got {str(x.dtype).removeprefix('torch.')}")
+    require_finite(name, x)
+    return x.to(torch.float64)
+
+
+def _terms(kernel: Kernel) -> tuple[Kernel, ...]:
+    return kernel.kernels if isinstance(kernel, Sum) else (kernel,)
+
+
+def _factors(kernel: Kernel) -> tuple[Kernel, ...]:
+    return kernel.kernels if isinstance(kernel, Product) else (kernel,)
+
+
+def _added(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
+    return functools.reduce(torch.Tensor.add_, tensors)  # the first is fresh, so it can hold the result
+
+
+def _multiplied(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
+    return functools.reduce(torch.Tensor.mul_, tensors)
+
+
+def _checked(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
+    kernels = tuple(kernels)
+    require(len(kernels) > 0, "kernels must hold at least one kernel, got none")
+    for kernel in kernels:
+        require(isinstance(kernel, Kernel), f"kernels must hold kernels only, got a {type(kernel).__name__}")
+    return kernels

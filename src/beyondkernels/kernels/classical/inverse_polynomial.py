@@ -1,0 +1,132 @@
+"""Recursive kernels: a function applied to a kernel again and again, in the first place 1/(2 − t)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from beyondkernels.core import require
+from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.classical.correlation import entrywise
+
+_ROUNDING = 1e-12
+"""How far above 1 a norm may lie: points divided by their norms are not exactly of norm 1."""
+
+
+@dataclass(frozen=True)
+class Recursive(Kernel):
+    r"""A kernel with any recursive function.
+
+    .. math:: K^{(0)} = K, \qquad K^{(p)}(x, y) = g\bigl(K^{(p-1)}(x, y)\bigr)
+
+    This is a kernel when g is a power series with coefficients that are not negative, on whatever values
+    :math:`K^{(p-1)}` takes. That much is not checked here (:func:`check_kernel` finds what goes wrong on a sample);
+    that g gives finite numbers, and none below zero on the diagonal, is.
+
+    Arguments:
+        base: :math:`K^{(0)}`.
+        function: g, of a tensor, entry by entry; a named function of a module where runs are to be stored.
+        depth: p.
+
+    >>> from beyondkernels.kernels.classical.polynomial import PolynomialKernel
+    >>> K = Recursive(PolynomialKernel(degree=1, offset=0.0), torch.expm1, depth=2)
+    >>> round(K(torch.tensor([[1.0]])).item(), 12) == round(math.expm1(math.expm1(1.0)), 12)
+    True
+
+    Reference: Allen-Zhu & Li (resnet), §3.1, kernel (3).
+    """
+
+    base: Kernel
+    function: Callable[[torch.Tensor], torch.Tensor]
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        require(callable(self.function), f"function must be a function of a tensor, got {self.function!r}")
+        _require_depth(self.depth)
+        object.__setattr__(self, "rotation_invariant", self.base.rotation_invariant)
+        object.__setattr__(self, "accuracy", self.base.accuracy)
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """g(… g(K⁽⁰⁾(x, y)))."""
+        return self._iterate(self.base.block(x1, x2))
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """g(… g(K⁽⁰⁾)), with as much of the symmetry as the base uses."""
+        gram = self._iterate(self.base.square(x))
+        gram = (gram + gram.T).mul_(0.5)  # a vectorised g may round by where an entry stands
+        gram.diagonal().copy_(self.diagonal(x))
+        return gram
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """g(… g(K⁽⁰⁾(x, x)))."""
+        out = self._iterate(self.base.diagonal(x))
+        lowest = float(out.min()) if len(out) else 0.0
+        require(lowest >= 0, f"function must not make the diagonal of a kernel negative, got {lowest:.6g}")
+        return out
+
+    def _iterate(self, values: torch.Tensor) -> torch.Tensor:
+        for _ in range(self.depth):
+            values = entrywise(self.function, values)
+        return values
+
+
+@dataclass(frozen=True)
+class InversePolynomial(Kernel):
+    r"""The inverse-polynomial kernel and its recursion, for points in the unit ball.
+
+    .. math:: K^{(0)}(x, y) = \langle x, y\rangle, \qquad K^{(p)}(x, y) = \frac{1}{2 - K^{(p-1)}(x, y)}
+
+    With :math:`|x| \le 1` every :math:`K^{(p)}` lies in [0, 1] from p = 1 on, and :math:`K^{(p)}(x, x) = 1` where
+    :math:`|x| = 1`: :math:`1/(2 - t) = \sum_i 2^{-(i+1)} t^i`. Points outside the unit ball are refused.
+
+    Arguments:
+        depth: p, how often the function is applied.
+
+    >>> x = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> InversePolynomial()(x).tolist(), InversePolynomial(depth=2)(x)[0, 1].item() == 1 / (2 - 1 / 2)
+    ([[1.0, 0.5], [0.5, 1.0]], True)
+
+    Reference: Zhang, Lee & Jordan (2016), ℓ1-regularized neural networks are improperly learnable in polynomial time;
+    Allen-Zhu & Li (resnet), §3.1, kernel (3).
+    """
+
+    rotation_invariant: ClassVar[bool] = True
+
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        _require_depth(self.depth)
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """1/(2 − 1/(2 − … ⟨x, y⟩))."""
+        _require_unit_ball(x1.square().sum(1))
+        _require_unit_ball(x2.square().sum(1))
+        return self._iterate(x1 @ x2.T)
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """1/(2 − 1/(2 − … |x|²))."""
+        squares = x.square().sum(1)
+        _require_unit_ball(squares)
+        return self._iterate(squares)
+
+    def _iterate(self, values: torch.Tensor) -> torch.Tensor:
+        for _ in range(self.depth):
+            values = values.neg_().add_(2).reciprocal_()
+        return values
+
+
+def _require_depth(depth: int) -> None:
+    require(isinstance(depth, int) and depth >= 1, f"depth must be a whole number of at least 1, got {depth!r}")
+
+
+def _require_unit_ball(squares: torch.Tensor) -> None:
+    largest = math.sqrt(float(squares.max())) if len(squares) else 0.0
+    require(
+        largest <= 1 + _ROUNDING,
+        f"points must have norm at most 1 for the inverse-polynomial kernel, got {largest:.6g}; "
+        "divide all of them, of both batches, by the largest norm",
+    )

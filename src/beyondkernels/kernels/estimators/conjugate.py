@@ -1,0 +1,101 @@
+"""Regression and classification with the conjugate kernel of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.estimators.base import (
+    MEMORY,
+    NetworkKernelMachine,
+    RidgeClassifier,
+    RidgeRegressor,
+    seed_of,
+)
+from beyondkernels.kernels.finite.gram import FiniteConjugate
+from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate
+from beyondkernels.networks import Network
+
+
+class _Conjugate(NetworkKernelMachine):
+    def __init__(
+        self,
+        network: Network | None = None,
+        *,
+        infinite_width: bool = False,
+        ridges: float | Sequence[float] | None = None,
+        memory: int = MEMORY,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.network = network
+        self.infinite_width = infinite_width
+        self.ridges = ridges
+        self.memory = memory
+        self.random_state = random_state
+
+    def _kernel(self, x: torch.Tensor) -> Kernel:
+        network, memory, seed = self._network(), self._memory(), seed_of(self.random_state)
+        return infinite_conjugate(network) if self._infinite() else FiniteConjugate(network, seed, memory=memory)
+
+
+class ConjugateKernelRegressor(RidgeRegressor, _Conjugate):
+    r"""Kernel ridge regression with the conjugate kernel of a network: its last layer alone is fitted.
+
+    .. math:: f(x) = \bar y + \sum_i \alpha_i\,\langle h(x), h(x_i)\rangle, \qquad (K + \lambda I)\,\alpha = y - \bar y
+
+    with h what enters the last layer of a freshly drawn network. The targets' mean is subtracted and added back; the
+    ridge of the grid with the least leave-one-out error is taken, an exact error in which the mean too is learned
+    without the point. Several outputs share the ridge.
+
+    Arguments:
+        network: any network of the package; None for ``FullyConnected(width=512, depth=3)``. Its fields are parameters
+            too: ``network__width``, ``network__parameterisation__kind``.
+        infinite_width: whether to take the kernel's limit at infinite width (the NNGP kernel).
+        ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
+        memory: bytes that the kernel of finite width may take.
+        random_state: the seed of the network's draw. None is 0, not chance; a ``numpy.random.RandomState`` gives its
+            next number.
+
+    Fitted:
+        as for :class:`TangentKernelRegressor`.
+
+    >>> from beyondkernels.networks import FullyConnected
+    >>> x = np.linspace(-1, 1, 40).reshape(20, 2)
+    >>> model = ConjugateKernelRegressor(FullyConnected(width=256), infinite_width=True).fit(x, abs(x[:, 0]))
+    >>> bool(model.score(x, abs(x[:, 0])) > 0.99)
+    True
+
+    Reference: Daniely (2017), SGD learns the conjugate kernel class of the network; resnet, §3.1 (5).
+    """
+
+
+class ConjugateKernelClassifier(RidgeClassifier, _Conjugate):
+    r"""Classification by ridge regression on labels ±1 with the conjugate kernel of a network.
+
+    .. math:: \hat y(x) = \operatorname{sign} f(x) \quad\text{or}\quad \arg\max_c f_c(x), \qquad f \text{ as in }
+              \text{ConjugateKernelRegressor}
+
+    Two classes are one column of ±1; more are a column each, +1 in the class and −1 outside. The ridge is chosen by
+    the squared leave-one-out error of these columns.
+
+    Arguments:
+        network: any network of the package; None for ``FullyConnected(width=512, depth=3)``.
+        infinite_width: whether to take the kernel's limit at infinite width (the NNGP kernel).
+        ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
+        memory: bytes that the kernel of finite width may take.
+        random_state: the seed of the network's draw; None is 0.
+
+    Fitted:
+        as for :class:`TangentKernelClassifier`.
+
+    >>> from beyondkernels.networks import FullyConnected
+    >>> x = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    >>> model = ConjugateKernelClassifier(FullyConnected(width=256), ridges=0.1).fit(x, [2, 2, 5, 5])
+    >>> model.predict(0.9 * x).tolist()
+    [2, 2, 5, 5]
+
+    Reference: Daniely (2017), SGD learns the conjugate kernel class of the network; resnet, §3.1 (5).
+    """

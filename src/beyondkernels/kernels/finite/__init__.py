@@ -1,0 +1,21 @@
+"""Exact conjugate and tangent kernels of networks of finite width."""
+
+from beyondkernels.kernels.finite.draws import MeanOverDraws
+from beyondkernels.kernels.finite.gram import (
+    FiniteConjugate,
+    FiniteTangent,
+    conjugate_features,
+    conjugate_gram,
+    module_tangent_gram,
+    tangent_gram,
+)
+
+__all__ = [
+    "FiniteConjugate",
+    "FiniteTangent",
+    "MeanOverDraws",
+    "conjugate_features",
+    "conjugate_gram",
+    "module_tangent_gram",
+    "tangent_gram",
+]

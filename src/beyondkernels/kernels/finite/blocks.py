@@ -1,0 +1,155 @@
+"""Gram matrices of gradients that are known in factors, block by block within a memory budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from beyondkernels.core import InputError, require
+from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.finite.factors import Factors, Gradient
+
+_TILE = 512
+"""Rows (points times outputs) of one product: enough for matrix products at full speed."""
+
+
+def gram_of_factors(
+    gradient: Gradient,
+    x1: torch.Tensor,
+    x2: torch.Tensor | None,
+    outputs: Literal["traced", "full"],
+    memory: int,
+) -> torch.Tensor:
+    r"""Inner products of gradients: (n1, n2, k, k), or their mean over equal outputs, (n1, n2).
+
+    .. math:: \Theta_{cc'} = \sum_{\text{layers}} \sum_{u, u'}
+              \langle \delta_{u,c}, \delta'_{u',c'} \rangle \langle h_u, h'_{u'} \rangle
+
+    over the uses u, u′ of a layer. With one batch only the upper half is computed and then mirrored.
+
+    Arguments:
+        gradient: gives the factors of a batch.
+        x1: points, shape (n1, ...).
+        x2: points, shape (n2, ...); None for x1 itself.
+        outputs: ``full`` or ``traced``.
+        memory: bytes that may be taken, the result included.
+    """
+    require(outputs in ("traced", "full"), f"outputs must be 'traced' or 'full', got {outputs!r}")
+    columns = x1 if x2 is None else x2
+    if not len(x1) or not len(columns):
+        raise InputError(f"there must be points on both sides, got {len(x1)} and {len(columns)}")
+    plan = _plan(gradient, x1, len(x1), len(columns), outputs, memory)
+    k = plan.outputs if outputs == "full" else 1
+    gram = torch.zeros(len(x1), k, len(columns), k, dtype=gradient.dtype)
+    for right in _ranges(0, len(columns), plan.points):
+        factors_right = _finite(gradient.at(columns[right]))
+        for left in _ranges(0, len(x1), plan.points):
+            if x2 is None and left.start > right.start:
+                continue  # below the diagonal: mirrored at the end
+            same = x2 is None and left == right
+            factors_left = factors_right if same else _finite(gradient.at(x1[left]))
+            _add(gram[left, :, right], factors_left, factors_right, outputs, same)
+    if x2 is None:
+        _mirror(gram)
+    return gram[:, 0, :, 0] if outputs == "traced" else gram.permute(0, 2, 1, 3)
+
+
+def diagonal_of_factors(gradient: Gradient, x: torch.Tensor, memory: int) -> torch.Tensor:
+    """The mean over outputs of the squared norms of the gradients, shape (n,)."""
+    plan = _plan(gradient, x, len(x), 1, "traced", memory)
+    parts = []
+    for block in _ranges(0, len(x), plan.points):
+        total = torch.zeros(len(x[block]), dtype=gradient.dtype)
+        for layer in _finite(gradient.at(x[block])):
+            for one in layer:
+                for other in layer:
+                    change = (one.changes * other.changes).sum((1, 2))
+                    total += change * (one.inputs * other.inputs).sum(1) / one.changes.shape[1]
+        parts.append(total)
+    return torch.cat(parts)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How many points a block may hold, and how many outputs there are."""
+
+    points: int
+    outputs: int
+
+
+def _plan(
+    gradient: Gradient, x: torch.Tensor, n1: int, n2: int, outputs: Literal["traced", "full"], memory: int
+) -> _Plan:
+    one = gradient.at(x[:1])
+    k = one[0][0].changes.shape[1]
+    bits = torch.finfo(gradient.dtype).bits // 8
+    channels = k if outputs == "full" else 1
+    result = n1 * n2 * channels**2 * bits
+    fixed = gradient.fixed_bytes()
+    point = gradient.point_bytes(one)
+
+    def needed(points: int) -> int:
+        tile = 2 * min(points * channels, max(_TILE, channels)) * points * channels * bits
+        return result + fixed + 2 * points * point + tile
+
+    if needed(1) > memory:
+        raise InputError(
+            f"memory must be at least {needed(1):,} bytes for blocks of one point "
+            f"({result:,} of them for the result, {fixed:,} for the parameters), got {memory:,}"
+        )
+    low, high = 1, max(n1, n2)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if needed(middle) <= memory else (low, middle - 1)
+    blocks = math.ceil(max(n1, n2) / low)
+    return _Plan(math.ceil(max(n1, n2) / blocks), k)
+
+
+def _add(gram: torch.Tensor, left: Factors, right: Factors, outputs: Literal["traced", "full"], upper: bool) -> None:
+    """Add the products of two blocks to their part of the result, shape (n1, k, n2, k); ``upper`` leaves out the rest.
+
+    Rows go tile by tile, which bounds what is held beside the result and spares work below the diagonal.
+    """
+    (n1, channels, n2, _) = gram.shape
+    step = max(1, _TILE // channels)
+    for rows in _ranges(0, n1, step):
+        columns = slice(rows.start if upper else 0, n2)
+        part = gram[rows, :, columns]
+        for layer_left, layer_right in zip(left, right, strict=True):
+            for one in layer_left:
+                for other in layer_right:
+                    inputs = one.inputs[rows] @ other.inputs[columns].T
+                    d1, d2 = one.changes[rows], other.changes[columns]
+                    if outputs == "full":
+                        changes = (d1.flatten(0, 1) @ d2.flatten(0, 1).T).view(part.shape)
+                    else:
+                        changes = ((d1.flatten(1) @ d2.flatten(1).T) / d1.shape[1])[:, None, :, None]
+                    part.addcmul_(changes, inputs[:, None, :, None])
+
+
+def _mirror(gram: torch.Tensor) -> None:
+    """Copy what lies above the diagonal below it, tile by tile: Θ(x′, x) = Θ(x, x′)ᵀ."""
+    n, k = gram.shape[:2]
+    step = max(1, _TILE // k)
+    for rows in _ranges(0, n, step):
+        count = rows.stop - rows.start
+        square = gram[rows, :, rows].reshape(count * k, count * k)
+        gram[rows, :, rows] = (square.triu() + square.triu(1).T).view(count, k, count, k)
+        gram[rows.stop :, :, rows] = gram[rows, :, rows.stop :].permute(2, 3, 0, 1)
+
+
+def _finite(factors: Factors) -> Factors:
+    for layer in factors:
+        for factor in layer:
+            require_finite("the network's gradient", factor.changes)
+            require_finite("the network's hidden layers", factor.inputs)
+    return factors
+
+
+def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:
+    for i in range(start, stop, step):
+        yield slice(i, min(i + step, stop))

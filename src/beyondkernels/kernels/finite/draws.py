@@ -1,0 +1,131 @@
+"""The mean of the kernels of many freshly drawn networks of finite width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from beyondkernels.core import Stream, Tensors, require, require_positive
+from beyondkernels.kernels.base import Kernel, points
+from beyondkernels.kernels.finite.gram import MEMORY, FiniteTangent, conjugate_features, conjugate_gram
+from beyondkernels.networks import Network
+
+_ROWS = 1024
+"""Points whose features are held at once for the diagonal."""
+
+
+@dataclass(frozen=True)
+class MeanOverDraws(Kernel):
+    r"""The mean of the tangent or conjugate kernels of networks drawn one after the other.
+
+    .. math:: \bar K(x, x') = \frac1T \sum_{t=1}^T K_{\theta_t}(x, x'), \qquad
+              \mathrm{se}(x, x')^2 = \frac{1}{T (T - 1)} \sum_{t=1}^T \bigl(K_{\theta_t} - \bar K\bigr)^2
+
+    It is there for every network, also where no deterministic limit of infinite width exists: for the bottleneck form
+    of the three-layer ResNet it averages over :math:`\mathrm{out}_1` and everything else.
+
+    Arguments:
+        network: the network.
+        draws: T.
+        kind: ``tangent`` (the mean of the diagonal over outputs) or ``conjugate`` (what enters the last layer).
+        group: the parameters in which the tangent kernel takes derivatives: ``all`` or one of the network's groups.
+        out_dim: the number of outputs.
+        seed: of all draws.
+        memory: bytes that one draw may take; it changes no value beyond rounding.
+
+    >>> from beyondkernels.networks import ThreeLayerResNet
+    >>> kernel = MeanOverDraws(ThreeLayerResNet(width=32, form="bottleneck"), draws=10, out_dim=3)
+    >>> x = torch.eye(4)
+    >>> kernel(x).shape, bool((kernel.standard_error(x) > 0).all())
+    (torch.Size([4, 4]), True)
+
+    Reference: Allen-Zhu & Li (resnet), §6, for the bottleneck form.
+    """
+
+    network: Network
+    draws: int
+    kind: Literal["tangent", "conjugate"] = "tangent"
+    group: str = "all"
+    out_dim: int = 1
+    seed: int = 0
+    memory: int = MEMORY
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.network, Network), f"network must be a network, got {type(self.network).__name__}")
+        require(
+            isinstance(self.draws, int) and self.draws >= 1,
+            f"draws must be a whole number of at least 1, got {self.draws!r}",
+        )
+        require(self.kind in ("tangent", "conjugate"), f"kind must be 'tangent' or 'conjugate', got {self.kind!r}")
+        require(
+            self.kind == "tangent" or self.group == "all",
+            f"group must be left at 'all' for a conjugate kernel, which has no derivatives, got {self.group!r}",
+        )
+        require_positive("out_dim", self.out_dim)
+        require_positive("memory", self.memory)
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The mean of the blocks."""
+        return _spread(self._grams(x1, x2))[0]
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """The mean of the matrices."""
+        return _spread(self._grams(x, None))[0]
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """The mean of the diagonals."""
+        return _spread(self._diagonals(x))[0]
+
+    def standard_error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:
+        """The standard error of every entry of ``kernel(x1, x2)`` as an estimate of the mean over all draws, (n1, n2).
+
+        Arguments:
+            x1: points, shape (n1, in_dim).
+            x2: points, shape (n2, in_dim); None for x1 itself.
+        """
+        require(self.draws >= 2, f"draws must be at least 2 for a standard error, got {self.draws}")
+        x2 = None if x2 is None else points("x2", x2)
+        _, squares = _spread(self._grams(points("x1", x1), x2))
+        return squares.div_(self.draws * (self.draws - 1)).sqrt_()
+
+    def _seeds(self) -> list[int]:
+        return [int(Stream(self.seed).child("draw", str(i)).integers(2**62)) for i in range(self.draws)]
+
+    def _drawn(self, seed: int, in_dim: int) -> tuple[Tensors, Tensors]:
+        return self.network.init(in_dim, self.out_dim, Stream(seed).child("network"))
+
+    def _tangent(self, seed: int) -> FiniteTangent:
+        return FiniteTangent(self.network, seed, self.group, self.out_dim, self.memory)
+
+    def _grams(self, x1: torch.Tensor, x2: torch.Tensor | None) -> Iterator[torch.Tensor]:
+        for seed in self._seeds():
+            if self.kind == "tangent":
+                yield self._tangent(seed)(x1, x2)
+            else:
+                yield conjugate_gram(self.network, *self._drawn(seed, x1.shape[1]), x1, x2, memory=self.memory)
+
+    def _diagonals(self, x: torch.Tensor) -> Iterator[torch.Tensor]:
+        for seed in self._seeds():
+            if self.kind == "tangent":
+                yield self._tangent(seed).diagonal(x)
+            else:
+                drawn = self._drawn(seed, x.shape[1])
+                parts = [conjugate_features(self.network, *drawn, part) for part in x.split(_ROWS)]
+                yield torch.cat([h.square().sum(1) for h in parts])
+
+
+def _spread(draws: Iterable[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The mean, and the sum of squares of what is left, in one pass that subtracts no large numbers."""
+    mean = squares = None
+    for count, values in enumerate(draws, start=1):
+        if mean is None or squares is None:
+            mean, squares = values.clone(), torch.zeros_like(values)
+        else:
+            change = values - mean
+            mean = mean.add_(change, alpha=1 / count)
+            squares = squares.addcmul_(change, values - mean)
+    assert mean is not None and squares is not None, "there is a draw"
+    return mean, squares

@@ -1,0 +1,183 @@
+"""The gradient of a network at a batch of points, in factors: what enters each layer, and what its output changes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from beyondkernels.core import Tensors
+from beyondkernels.networks import Network, Use, recorded
+
+
+@dataclass(frozen=True)
+class Factor:
+    r"""The gradients of one layer at n points, as outer products :math:`\delta_c(x) \otimes h(x)`.
+
+    Arguments:
+        inputs: h, shape (n, p).
+        changes: :math:`\delta_c = \partial f_c / \partial z`, the derivatives in the layer's output, shape (n, k, m).
+    """
+
+    inputs: torch.Tensor
+    changes: torch.Tensor
+
+
+Factors = list[list[Factor]]
+"""For every trained layer, its gradient as a sum of factors: more than one where the layer is used more than once."""
+
+
+class Gradient(ABC):
+    """The gradient of a function of points in some of its parameters, as factors."""
+
+    dtype: torch.dtype
+
+    @abstractmethod
+    def at(self, x: torch.Tensor) -> Factors:
+        """The factors of a batch of points."""
+
+    @abstractmethod
+    def fixed_bytes(self) -> int:
+        """Memory that is needed whatever the number of points."""
+
+    @abstractmethod
+    def point_bytes(self, factors: Factors) -> int:
+        """Memory that one more point needs, given the factors of one point."""
+
+
+class LayerGradient(Gradient):
+    r"""The structured route: no derivative in a parameter is ever formed.
+
+    A parameter enters a network of the package only through :func:`~beyondkernels.networks.linear`, z = W h + s·b, so
+
+    .. math:: \nabla_W f_c = \delta_c\,h^\top, \qquad \nabla_b f_c = s\,\delta_c, \qquad
+              \delta_c = \partial f_c / \partial z,
+
+    and the inner product of two gradients is :math:`\langle\delta_c, \delta'_{c'}\rangle (\langle h, h'\rangle + s^2)`.
+
+    Arguments:
+        network: the network.
+        params: its parameters.
+        buffers: its buffers.
+        names: the parameters in which derivatives are taken.
+        dtype: of all arithmetic.
+    """
+
+    def __init__(
+        self, network: Network, params: Tensors, buffers: Tensors, names: Sequence[str], dtype: torch.dtype
+    ) -> None:
+        self._network, self.dtype = network, dtype
+        self._params = {name: value.detach().to(dtype) for name, value in params.items()}
+        self._buffers = {
+            name: value.to(dtype) if value.is_floating_point() else value for name, value in buffers.items()
+        }
+        self._names = {id(self._params[name]): name for name in names}
+
+    def at(self, x: torch.Tensor) -> Factors:
+        """One pass forward, and one backward for each output."""
+        out, uses = self._run(x)
+        outputs = [use.output for use in uses]
+        changes = [x.new_empty(len(x), out.shape[1], z.shape[1]) for z in outputs]
+        for c in range(out.shape[1]):
+            last = c == out.shape[1] - 1
+            gradients = torch.autograd.grad(out[:, c].sum(), outputs, retain_graph=not last, materialize_grads=True)
+            for change, gradient in zip(changes, gradients, strict=True):
+                change[:, c] = gradient
+        layers: dict[int, list[Factor]] = {}
+        for use, change in zip(uses, changes, strict=True):
+            layers.setdefault(id(use.weight), []).append(Factor(self._inputs(use), change))
+        return list(layers.values())
+
+    def holds(self, x: torch.Tensor) -> bool:
+        """Whether the factors are the gradient, seen at the first point.
+
+        They are not when a parameter enters the network in another way too, or when points of a batch meet.
+        """
+        params = {name: value.clone().requires_grad_() for name, value in self._params.items()}
+        names = list(self._names.values())
+        out = self._network.apply(params, self._buffers, x[:1].to(self.dtype))[0]
+        w = torch.cos(torch.arange(out.shape[1], dtype=self.dtype))  # any weights will do that no output escapes
+        truth = torch.autograd.grad((out[0] * w).sum(), [params[name] for name in names], materialize_grads=True)
+        sums = {name: torch.zeros_like(params[name]) for name in names}
+        with torch.enable_grad():
+            out, uses = self._run(x[:2].to(self.dtype))
+        changes = torch.autograd.grad((out * w).sum(), [use.output for use in uses], materialize_grads=True)
+        for use, change in zip(uses, changes, strict=True):
+            if id(use.weight) in self._names:
+                sums[self._names[id(use.weight)]].addmm_(change[:1].T, use.input[:1].detach())
+            if use.bias is not None and id(use.bias) in self._names:
+                sums[self._names[id(use.bias)]].add_(change[0], alpha=use.bias_scale)
+        tolerance = torch.finfo(self.dtype).eps ** 0.5
+        return _layers_are_apart(uses) and all(
+            bool((sums[name] - gradient).abs().max() <= tolerance * (1e-300 + gradient.abs().max()))
+            for name, gradient in zip(names, truth, strict=True)
+        )
+
+    def fixed_bytes(self) -> int:
+        """The parameters, and their gradient at one point in ``holds``, twice."""
+        return 3 * sum(value.numel() * value.element_size() for value in self._params.values())
+
+    def point_bytes(self, factors: Factors) -> int:
+        """The factors, the graph that they are taken from, and one backward pass."""
+        kept = sum(factor.inputs.numel() + factor.changes.numel() for layer in factors for factor in layer)
+        passing = sum(factor.inputs.shape[1] + factor.changes.shape[2] for layer in factors for factor in layer)
+        return (kept + 6 * passing) * torch.finfo(self.dtype).bits // 8
+
+    def _run(self, x: torch.Tensor) -> tuple[torch.Tensor, list[Use]]:
+        x = x.detach().clone().requires_grad_()  # so that every layer's output has a derivative
+        with torch.enable_grad(), recorded() as uses:
+            out = self._network.apply(self._params, self._buffers, x)[0]
+        wanted = [use for use in uses if id(use.weight) in self._names or id(use.bias) in self._names]
+        return out, wanted
+
+    def _inputs(self, use: Use) -> torch.Tensor:
+        """h, with s as one more entry where biases count: ⟨h, h′⟩ + s²."""
+        columns = []
+        if id(use.weight) in self._names:
+            columns.append(use.input.detach())
+        if use.bias is not None and id(use.bias) in self._names:
+            columns.append(use.input.new_full((len(use.input), 1), use.bias_scale))
+        return torch.cat(columns, 1) if len(columns) > 1 else columns[0]
+
+
+class JacobianGradient(Gradient):
+    """The plain route, for functions of which nothing is known: torch.func's Jacobian, block by block.
+
+    Arguments:
+        function: (parameters, one point) ↦ (k,).
+        params: the parameters in which derivatives are taken.
+        dtype: of all arithmetic.
+    """
+
+    def __init__(self, function: Callable[[Tensors, torch.Tensor], torch.Tensor], params: Tensors, dtype: torch.dtype):
+        self._function, self.dtype = function, dtype
+        self._params = {name: value.detach().to(dtype) for name, value in params.items()}
+
+    def at(self, x: torch.Tensor) -> Factors:
+        """The Jacobian (n, k, parameters), as a factor whose input is one."""
+        per_point = torch.func.vmap(torch.func.jacrev(self._function), (None, 0))(self._params, x)
+        matrix = torch.cat([part.flatten(2) for part in per_point.values()], 2).detach()
+        return [[Factor(matrix.new_ones(len(x), 1), matrix)]]
+
+    def fixed_bytes(self) -> int:
+        """The parameters."""
+        return sum(value.numel() * value.element_size() for value in self._params.values())
+
+    def point_bytes(self, factors: Factors) -> int:
+        """The Jacobian, in parts and put together."""
+        return (
+            2 * sum(factor.changes.numel() for layer in factors for factor in layer) * torch.finfo(self.dtype).bits // 8
+        )
+
+
+def _layers_are_apart(uses: list[Use]) -> bool:
+    """Whether each weight comes with one bias and one input scale, so that layers can be told by their weight."""
+    biases: dict[int, int] = {}
+    weights: dict[int, int] = {}
+    for use in uses:
+        weight, bias = id(use.weight), id(use.bias) if use.bias is not None else 0
+        if biases.setdefault(weight, bias) != bias or (bias and weights.setdefault(bias, weight) != weight):
+            return False
+    return True

@@ -1,0 +1,316 @@
+"""Exact tangent and conjugate kernels of networks of finite width, block by block within a memory budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from beyondkernels.core import Stream, Tensors, require, require_positive, unknown
+from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.finite.blocks import diagonal_of_factors, gram_of_factors
+from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, JacobianGradient, LayerGradient
+from beyondkernels.networks import Network
+
+Outputs = Literal["traced", "full"]
+MEMORY = 2**31
+"""Bytes that a kernel may take, its result included, unless told otherwise."""
+
+
+def tangent_gram(
+    network: Network,
+    params: Tensors,
+    buffers: Tensors,
+    x1: torch.Tensor,
+    x2: torch.Tensor | None = None,
+    *,
+    group: str = "all",
+    outputs: Outputs = "traced",
+    memory: int = MEMORY,
+    dtype: torch.dtype = torch.float64,
+) -> torch.Tensor:
+    r"""The tangent kernel of a network at given parameters.
+
+    .. math::
+        \text{full:}\quad & \Theta_{cc'}(x, x') = \langle \nabla_\theta f_c(x), \nabla_\theta f_{c'}(x')\rangle, &
+        \text{shape } (n_1, n_2, k, k) \\
+        \text{traced:}\quad & \tfrac1k \textstyle\sum_c \Theta_{cc}(x, x'), & \text{shape } (n_1, n_2)
+
+    The traced kernel is the mean of the diagonal, so that it has the same limit at infinite width whatever k is.
+    Networks of the package go by the structured route, which forms no derivative in any parameter; it is compared
+    with automatic differentiation at one point in every call, and torch.func takes over where it does not apply.
+
+    Arguments:
+        network: the network.
+        params: its parameters θ.
+        buffers: its buffers.
+        x1: points, shape (n1, in_dim).
+        x2: points, shape (n2, in_dim); None for x1 itself.
+        group: the parameters in which derivatives are taken: ``all`` or one of the network's groups.
+        outputs: ``traced`` or ``full``.
+        memory: bytes the computation may take, its result included.
+        dtype: of all arithmetic.
+
+    >>> from beyondkernels.networks import FullyConnected
+    >>> network, x = FullyConnected(width=16, depth=2), torch.eye(3)
+    >>> params, buffers = network.init(in_dim=3, out_dim=2, stream=Stream(0))
+    >>> tangent_gram(network, params, buffers, x).shape, tangent_gram(network, params, buffers, x, outputs="full").shape
+    (torch.Size([3, 3]), torch.Size([3, 3, 2, 2]))
+    """
+    x1, x2 = _batches(x1, x2, dtype)
+    network, params, buffers = network.expansion_point(params, buffers)
+    names = network.trained(group, params)
+    for name, value in params.items():
+        require_finite(f"params[{name!r}]", value)
+    return gram_of_factors(_gradient(network, params, buffers, names, x1, dtype), x1, x2, outputs, memory)
+
+
+def module_tangent_gram(
+    module: torch.nn.Module,
+    x1: torch.Tensor,
+    x2: torch.Tensor | None = None,
+    *,
+    parameters: Iterable[str] | None = None,
+    outputs: Outputs = "traced",
+    memory: int = MEMORY,
+    dtype: torch.dtype = torch.float64,
+) -> torch.Tensor:
+    """The tangent kernel of any module at its present parameters, by torch.func; see :func:`tangent_gram`.
+
+    The module is used in evaluation mode and left as it was.
+
+    Arguments:
+        module: maps a batch (n, ...) to (n, k) or (n,).
+        x1: points, shape (n1, ...).
+        x2: points, shape (n2, ...); None for x1 itself.
+        parameters: names of parameters, or of modules whose parameters are meant; None for all that require a gradient.
+        outputs: ``traced`` or ``full``.
+        memory: bytes the computation may take, its result included.
+        dtype: of all arithmetic.
+
+    >>> module = torch.nn.Linear(3, 2, bias=False)
+    >>> module_tangent_gram(module, torch.eye(3)).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    x1, x2 = _batches(x1, x2, dtype)
+    names = _parameter_names(module, parameters)
+    everything = {name: _cast(value, dtype) for name, value in [*module.named_parameters(), *module.named_buffers()]}
+
+    def function(params: Tensors, point: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(module, everything | params, (point[None],)).reshape(-1)
+
+    gradient = JacobianGradient(function, {name: everything[name] for name in names}, dtype)
+    modes = {part: part.training for part in module.modules()}
+    module.eval()
+    try:
+        return gram_of_factors(gradient, x1, x2, outputs, memory)
+    finally:
+        for part, training in modes.items():
+            part.training = training
+
+
+def conjugate_features(
+    network: Network, params: Tensors, buffers: Tensors, x: torch.Tensor, *, dtype: torch.dtype = torch.float64
+) -> torch.Tensor:
+    """What enters a network's last layer, shape (n, features): its random features, scaled as the layer scales them.
+
+    Arguments:
+        network: the network.
+        params: its parameters.
+        buffers: its buffers.
+        x: points, shape (n, in_dim).
+        dtype: of all arithmetic.
+    """
+    x, _ = _batches(x, None, dtype)
+    network, params, buffers = network.expansion_point(params, buffers)
+    params = {name: _cast(value, dtype) for name, value in params.items()}
+    buffers = {name: _cast(value, dtype) for name, value in buffers.items()}
+    with torch.no_grad():
+        return network.features(params, buffers, x)
+
+
+def conjugate_gram(
+    network: Network,
+    params: Tensors,
+    buffers: Tensors,
+    x1: torch.Tensor,
+    x2: torch.Tensor | None = None,
+    *,
+    memory: int = MEMORY,
+    dtype: torch.dtype = torch.float64,
+) -> torch.Tensor:
+    r"""The conjugate kernel :math:`\langle h(x), h(x')\rangle` of what enters a network's last layer.
+
+    It is the tangent kernel of a readout that is trained alone, (n1, n2); arguments as in :func:`tangent_gram`.
+    """
+    x1, x2 = _batches(x1, x2, dtype)
+    return gram_of_factors(_Readout(network, params, buffers, dtype), x1, x2, "traced", memory)
+
+
+@dataclass(frozen=True)
+class FiniteTangent(Kernel):
+    """The traced tangent kernel of a freshly drawn network.
+
+    Arguments:
+        network: the network.
+        seed: of the draw; parameters come from the stream ``network`` below it.
+        group: the parameters in which derivatives are taken: ``all`` or one of the network's groups.
+        out_dim: the number of outputs.
+        memory: bytes that may be taken, the result included; it changes no value beyond rounding.
+
+    Reference: Jacot, Gabriel & Hongler (2018), Neural tangent kernel; Allen-Zhu & Li (resnet), §3.1 (6).
+    """
+
+    network: Network
+    seed: int = 0
+    group: str = "all"
+    out_dim: int = 1
+    memory: int = MEMORY
+
+    def __post_init__(self) -> None:
+        require_positive("out_dim", self.out_dim)
+        require_positive("memory", self.memory)
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The rectangular block."""
+        return self._gram(x1, x2, "traced")
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """Half of the blocks, mirrored."""
+        return self._gram(x, None, "traced")
+
+    def full(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:
+        """The kernel of every pair of outputs, shape (n1, n2, out_dim, out_dim)."""
+        return self._gram(x1, x2, "full")
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """The mean over outputs of the squared norms of the gradients."""
+        params, buffers = _drawn(self.network, self.seed, x.shape[1], self.out_dim)
+        network, params, buffers = self.network.expansion_point(params, buffers)
+        gradient = _gradient(network, params, buffers, network.trained(self.group, params), x, torch.float64)
+        return diagonal_of_factors(gradient, x, self.memory)
+
+    def _gram(self, x1: torch.Tensor, x2: torch.Tensor | None, outputs: Outputs) -> torch.Tensor:
+        params, buffers = _drawn(self.network, self.seed, x1.shape[1], self.out_dim)
+        return tangent_gram(
+            self.network, params, buffers, x1, x2, group=self.group, outputs=outputs, memory=self.memory
+        )
+
+
+@dataclass(frozen=True)
+class FiniteConjugate(Kernel):
+    """The conjugate kernel of a freshly drawn network: its last layer's inputs as random features.
+
+    Arguments:
+        network: the network.
+        seed: of the draw; parameters come from the stream ``network`` below it.
+        out_dim: the number of outputs, on which only the bottleneck form of the ResNet depends.
+        memory: bytes that may be taken, the result included.
+
+    Reference: Daniely (2017), SGD learns the conjugate kernel class of the network; resnet, §3.1 (5).
+    """
+
+    network: Network
+    seed: int = 0
+    out_dim: int = 1
+    memory: int = MEMORY
+
+    def __post_init__(self) -> None:
+        require_positive("out_dim", self.out_dim)
+        require_positive("memory", self.memory)
+
+    def features(self, x: torch.Tensor) -> torch.Tensor:
+        """The features themselves, shape (n, features)."""
+        return conjugate_features(self.network, *_drawn(self.network, self.seed, x.shape[1], self.out_dim), x)
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The rectangular block."""
+        return conjugate_gram(
+            self.network, *_drawn(self.network, self.seed, x1.shape[1], self.out_dim), x1, x2, memory=self.memory
+        )
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """Half of the blocks, mirrored."""
+        return conjugate_gram(
+            self.network, *_drawn(self.network, self.seed, x.shape[1], self.out_dim), x, memory=self.memory
+        )
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """The squared norms of the features."""
+        params, buffers = _drawn(self.network, self.seed, x.shape[1], self.out_dim)
+        return diagonal_of_factors(_Readout(self.network, params, buffers, torch.float64), x, self.memory)
+
+
+class _Readout(Gradient):
+    """The gradient of a readout that is trained alone: its inputs."""
+
+    def __init__(self, network: Network, params: Tensors, buffers: Tensors, dtype: torch.dtype):
+        self._network, self._params, self._buffers, self.dtype = network, params, buffers, dtype
+
+    def at(self, x: torch.Tensor) -> Factors:
+        h = conjugate_features(self._network, self._params, self._buffers, x, dtype=self.dtype)
+        return [[Factor(h, h.new_ones(len(h), 1, 1))]]
+
+    def fixed_bytes(self) -> int:
+        return sum(value.numel() for value in self._params.values()) * torch.finfo(self.dtype).bits // 8
+
+    def point_bytes(self, factors: Factors) -> int:
+        return 4 * factors[0][0].inputs.shape[1] * torch.finfo(self.dtype).bits // 8
+
+
+def _gradient(
+    network: Network, params: Tensors, buffers: Tensors, names: tuple[str, ...], x: torch.Tensor, dtype: torch.dtype
+) -> Gradient:
+    """The structured route where it holds, otherwise torch.func."""
+    if network.batching == "vmapped" and len(x):
+        layers = LayerGradient(network, params, buffers, names, dtype)
+        if layers.holds(x):
+            return layers
+    everything = {name: _cast(value, dtype) for name, value in params.items()}
+    constant = {name: _cast(value, dtype) for name, value in buffers.items()}
+
+    def function(chosen: Tensors, point: torch.Tensor) -> torch.Tensor:
+        return network.apply(everything | chosen, constant, point[None])[0][0]
+
+    return JacobianGradient(function, {name: everything[name] for name in names}, dtype)
+
+
+def _drawn(network: Network, seed: int, in_dim: int, out_dim: int) -> tuple[Tensors, Tensors]:
+    return network.init(in_dim, out_dim, Stream(seed).child("network"))
+
+
+def _batches(x1: torch.Tensor, x2: torch.Tensor | None, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor | None]:
+    require(x1.ndim >= 2, f"x1 must have shape (n, in_dim), got {tuple(x1.shape)}")
+    require_finite("x1", x1)
+    if x2 is None:
+        return x1.to(dtype), None
+    require(
+        x2.shape[1:] == x1.shape[1:],
+        f"x1 and x2 must have points of one dimension, got {_size(x1)} and {_size(x2)}",
+    )
+    require_finite("x2", x2)
+    return x1.to(dtype), x2.to(dtype)
+
+
+def _size(x: torch.Tensor) -> str:
+    return "×".join(str(size) for size in x.shape[1:])
+
+
+def _cast(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return value.detach().to(dtype) if value.is_floating_point() else value.detach()
+
+
+def _parameter_names(module: torch.nn.Module, wanted: Iterable[str] | None) -> list[str]:
+    known = [name for name, _ in module.named_parameters()]
+    if wanted is None:
+        return [name for name, value in module.named_parameters() if value.requires_grad]
+    chosen: list[str] = []
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        found = [one for one in known if one == name or one.startswith(name + ".")]
+        if not found:
+            unknown("parameter", name, known)
+        chosen += [one for one in found if one not in chosen]
+    return chosen

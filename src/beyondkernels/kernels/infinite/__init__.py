@@ -1,0 +1,18 @@
+"""Conjugate and tangent kernels of infinitely wide networks."""
+
+from beyondkernels.kernels.infinite.fully_connected import (
+    InfiniteConjugate,
+    InfiniteTangent,
+    infinite_conjugate,
+    infinite_tangent,
+)
+from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
+
+__all__ = [
+    "InfiniteConjugate",
+    "InfiniteResNetConjugate",
+    "InfiniteResNetTangent",
+    "InfiniteTangent",
+    "infinite_conjugate",
+    "infinite_tangent",
+]

@@ -1,0 +1,211 @@
+"""Conjugate and tangent kernels of infinitely wide, fully connected networks."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any
+
+from beyondkernels.activations import Activation
+from beyondkernels.core import InputError, require
+from beyondkernels.kernels.infinite.base import InfiniteWidth, Scales, affine_, require_width, trained_layers
+from beyondkernels.kernels.infinite.pairs import Entries, Pairs
+from beyondkernels.kernels.infinite.resnet import LETTERS, InfiniteResNetConjugate, InfiniteResNetTangent
+from beyondkernels.networks import FullyConnected, Network, Parameterisation, ThreeLayerResNet
+
+
+@dataclass(frozen=True)
+class InfiniteConjugate(InfiniteWidth):
+    r"""The conjugate kernel (NNGP) of an infinitely wide network: the covariance of its outputs at the start.
+
+    .. math::
+        K_1(x, x') = \tfrac{v}{p} \langle x, x'\rangle + v_b, \qquad K_{l+1}(x, x') = v\,E[\sigma(u)\,\sigma(u')] + v_b,
+        \qquad (u, u') \sim N(0, K_l \text{ at } x, x')
+
+    for l < L; the kernel is :math:`K_L`, the readout's v and :math:`v_b` included. Both parameterisations share it. In
+    the ``ntk`` parameterisation it is also the tangent kernel of a readout that is trained alone.
+
+    Arguments:
+        depth: L, the number of weight matrices.
+        activation: σ, an activation or its name.
+        parameterisation: v and :math:`v_b` of each layer, and p.
+        tolerance: what quadrature aims at, for an activation without a closed form.
+
+    >>> import torch
+    >>> x = torch.eye(2)
+    >>> InfiniteConjugate(depth=2, parameterisation=Parameterisation(input_fan_in=1))(x)
+    tensor([[1.0000, 0.3183],
+            [0.3183, 1.0000]], dtype=torch.float64)
+
+    Reference: Cho & Saul (2009), Kernel methods for deep learning; Lee et al. (2018), Deep neural networks as
+    Gaussian processes, eq. (5).
+    """
+
+    depth: int
+    activation: Activation | str = "relu"
+    parameterisation: Parameterisation = field(default_factory=Parameterisation)
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_depth(self.depth)
+
+    def __str__(self) -> str:
+        return f"infinite-width conjugate kernel, depth {self.depth}, {self.activation!r}, {self.parameterisation}"
+
+    def _recursion(self, inner: Entries, in_dim: int, pairs: Pairs[Entries]) -> Entries:
+        first, *later = _scales(self.depth, self.parameterisation, in_dim)
+        K = first.covariance(inner)
+        for layer in later:
+            S, _ = pairs.dual(K, slope=False)
+            K = layer.covariance(S)
+        return K
+
+
+@dataclass(frozen=True)
+class InfiniteTangent(InfiniteWidth):
+    r"""The tangent kernel of an infinitely wide network at its start: ⟨∇f(x), ∇f(x′)⟩ over what is trained.
+
+    With :math:`K_l` as in :class:`InfiniteConjugate`, :math:`S_0 = \langle x, x'\rangle`,
+    :math:`S_l = E[\sigma(u)\,\sigma(u')]` and :math:`\dot S_l = E[\sigma'(u)\,\sigma'(u')]` under :math:`K_l`,
+
+    .. math::
+        \Theta_1 = [1 \text{ trained}]\,(g_1 S_0 + g_b), \qquad
+        \Theta_{l+1} = v\,\dot S_l\,\Theta_l + [l + 1 \text{ trained}]\,(g_{l+1} S_l + g_b).
+
+    In the ``ntk`` parameterisation the gains :math:`g_{l+1}` and :math:`g_b` are v and :math:`v_b` (:math:`g_1 = v/p`).
+    In the ``standard`` one :math:`g_1 = 1`, :math:`g_{l+1}` is the width and :math:`g_b = 1` where there are biases:
+    the kernel grows with the width, and each layer's part is its leading order there.
+
+    Arguments:
+        depth: L, the number of weight matrices.
+        activation: σ, an activation or its name.
+        parameterisation: v and :math:`v_b` of each layer, p, and where these scales stand.
+        trained: ``all``, ``hidden`` (all but the last), ``last``, or numbers of layers from 1 to L.
+        width: the neurons of a hidden layer, which only the ``standard`` parameterisation needs.
+        tolerance: what quadrature aims at, for an activation without a closed form.
+
+    >>> import torch
+    >>> x = torch.eye(2)
+    >>> kernel = InfiniteTangent(depth=2, parameterisation=Parameterisation(input_fan_in=1))
+    >>> kernel(x)
+    tensor([[2.0000, 0.3183],
+            [0.3183, 2.0000]], dtype=torch.float64)
+    >>> print(kernel)
+    infinite-width tangent kernel, depth 2, ReLU(), ntk parameterisation: hidden weights 2/p, no hidden biases,
+    readout weights 1/p, no readout bias, input fan-in 1, trained: all
+
+    Reference: Jacot, Gabriel & Hongler (2018), Neural tangent kernel, Thm 1.
+    """
+
+    depth: int
+    activation: Activation | str = "relu"
+    parameterisation: Parameterisation = field(default_factory=Parameterisation)
+    trained: str | tuple[int, ...] = "all"
+    width: int | None = None
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_depth(self.depth)
+        require_width(self.parameterisation, self.width)
+        layers = self._trained()
+        if not isinstance(self.trained, str):
+            object.__setattr__(self, "trained", layers)  # one spelling for one kernel
+
+    def __str__(self) -> str:
+        width = "" if self.width is None else f", width {self.width}"
+        trained = self.trained if isinstance(self.trained, str) else f"layers {', '.join(map(str, self.trained))}"
+        return (
+            f"infinite-width tangent kernel, depth {self.depth}{width}, {self.activation!r}, {self.parameterisation}, "
+            f"trained: {trained}"
+        )
+
+    def _recursion(self, inner: Entries, in_dim: int, pairs: Pairs[Entries]) -> Entries:
+        layers = _scales(self.depth, self.parameterisation, in_dim, self.width)
+        trained = self._trained()
+        theta = layers[0].tangent(inner) if 1 in trained else None
+        K = layers[0].covariance(inner)
+        for number, layer in enumerate(layers[1:], start=2):
+            S, slope = pairs.dual(K, slope=theta is not None)
+            if theta is not None:
+                theta = affine_(theta.mul_(slope), layer.variance, 0.0)
+            if number in trained:
+                theta = layer.tangent(S, below=theta)
+            K = layer.covariance(S)
+        assert theta is not None, "some layer is trained"
+        return theta
+
+    def _trained(self) -> tuple[int, ...]:
+        """The numbers of the trained layers."""
+        return trained_layers(self.trained, tuple(range(1, self.depth + 1)))
+
+
+def infinite_conjugate(network: Network) -> InfiniteConjugate | InfiniteResNetConjugate:
+    """The conjugate kernel of a network as its width goes to infinity.
+
+    Arguments:
+        network: a ``FullyConnected`` network, or a ``ThreeLayerResNet`` of the full form.
+
+    >>> infinite_conjugate(FullyConnected(width=100, depth=2)) == InfiniteConjugate(depth=2)
+    True
+    """
+    if isinstance(network, FullyConnected):
+        return InfiniteConjugate(network.depth, network.activation, network.parameterisation)
+    if isinstance(network, ThreeLayerResNet) and network.form == "full":
+        return InfiniteResNetConjugate(network.activation, network.parameterisation)
+    raise _refusal(network)
+
+
+def infinite_tangent(
+    network: Network, trained: str | tuple[int, ...] | tuple[str, ...] = "all"
+) -> InfiniteTangent | InfiniteResNetTangent:
+    """The tangent kernel of a network as its width goes to infinity, at the network's width where that matters.
+
+    Arguments:
+        network: a ``FullyConnected`` network, or a ``ThreeLayerResNet`` of the full form.
+        trained: ``all`` or one of the network's groups; or what the kernel itself accepts.
+
+    >>> infinite_tangent(FullyConnected(width=100, depth=2), trained="layer1").trained
+    (1,)
+    """
+    width = None
+    if isinstance(network, FullyConnected | ThreeLayerResNet) and network.parameterisation.kind == "standard":
+        width = network.width
+    if isinstance(network, FullyConnected):
+        names = [*(f"layer{number}" for number in range(1, network.depth)), "output"]
+        numbers: Any = (names.index(trained) + 1,) if trained in names else trained
+        return InfiniteTangent(network.depth, network.activation, network.parameterisation, numbers, width)
+    if isinstance(network, ThreeLayerResNet) and network.form == "full":
+        letters: Any = (trained,) if trained in LETTERS else trained
+        return InfiniteResNetTangent(network.activation, network.parameterisation, letters, width)
+    raise _refusal(network)
+
+
+def _refusal(network: Network) -> InputError:
+    if isinstance(network, ThreeLayerResNet):
+        return InputError(
+            "the bottleneck form of ThreeLayerResNet has no deterministic infinite-width limit, because out₁ stays a "
+            "random Gaussian of out_dim dimensions; MeanOverDraws(network, draws) gives the mean over out₁ and "
+            "everything else, with its standard error"
+        )
+    kind = type(network).__name__
+    why = ", whose weights follow an Initialisation and not a Parameterisation" if kind == "TwoLayer" else ""
+    return InputError(
+        f"network must be a FullyConnected network or a ThreeLayerResNet of the full form, got {kind}{why}; "
+        "MeanOverDraws(network, draws) gives the mean of its kernels at its own width"
+    )
+
+
+def _require_depth(depth: int) -> None:
+    require(isinstance(depth, int) and depth >= 1, f"depth must be a whole number of at least 1, got {depth!r}")
+
+
+@functools.lru_cache
+def _scales(
+    depth: int, parameterisation: Parameterisation, in_dim: int, width: int | None = None
+) -> tuple[Scales, ...]:
+    """The scales of the layers 1 to L; hidden layers count with their mean over neurons, so their fan-in is one."""
+    first = Scales.of(parameterisation.layer(in_dim, readout=depth == 1, of_inputs=True))
+    later = [parameterisation.layer(1, readout=number == depth) for number in range(2, depth + 1)]
+    return (first, *(Scales.of(layer, width) for layer in later))

@@ -1,0 +1,300 @@
+"""Kernel ridge regression on samples whose Gram matrix does not fit, with a certified error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from beyondkernels.core import Progress, Stream, require, require_between, require_positive
+from beyondkernels.kernels.base import Kernel, points
+from beyondkernels.kernels.solvers.nystrom import Preconditioner, nystrom_factor, pivots_at_once
+from beyondkernels.kernels.solvers.ridge import outputs
+
+_COPIES = 6  # of a tile that a kernel may have at one time
+_SMALLEST_TILE = 32
+_VECTORS = 8  # of the size of y: the coefficients, the residual, the direction, …
+
+
+@dataclass(frozen=True)
+class LargeSolution:
+    r"""An approximate solution of kernel ridge regression, and how far from the exact one it can be at most.
+
+    .. math:: f = \sum_i \alpha_i K(\cdot, x_i), \qquad r = y - (K + \lambda I)\, \alpha
+
+    The exact solution f* has r = 0. With :math:`\alpha - \alpha^* = -(K + \lambda)^{-1} r` and s, ρ the eigenvalues of
+    K and the parts of r along its eigenvectors,
+
+    .. math:: |f - f^*|_H^2 = r^\top (K + \lambda)^{-1} K (K + \lambda)^{-1} r
+              = \sum_j \frac{s_j}{(s_j + \lambda)^2}\, \rho_j^2 \le \frac{|r|^2}{4\lambda},
+
+    since :math:`(s + \lambda)^2 \ge 4 s \lambda`. The same sum is at most
+    :math:`r^\top (K + \lambda)^{-1} r \le r^\top (F F^\top + \lambda)^{-1} r` for a Nyström factor
+    :math:`F F^\top \preceq K`, which is the smaller where r lies along large eigenvalues. The lesser of the two bounds
+    |f − f*|, hence every prediction, since :math:`|g(x)| \le \sqrt{K(x, x)}\, |g|_H` for every g of the kernel's space.
+    At the training points :math:`f - f^* = -K (K + \lambda)^{-1} r`, which is no longer than r; and the objective
+    :math:`\sum_i (y_i - f(x_i))^2 + \lambda |f|_H^2` exceeds its minimum by
+    :math:`r^\top (K + \lambda)^{-1} K r \le |r|^2`. r is computed from α at the end, not updated on the way, and an
+    estimate of its own rounding is added to every bound: it counts where λ is near the rounding of K.
+
+    Arguments:
+        kernel: K.
+        x: the fitted points, shape (n, in_dim).
+        y: their labels, shape (n, k).
+        ridge: λ.
+        coefficients: α, shape (n, k).
+        residuals: |r| of each output, shape (k,).
+        energies: :math:`r^\top (F F^\top + \lambda)^{-1} r` of each output, shape (k,).
+        rounding: by how much |r| may be wrong in float64, of each output, shape (k,):
+            16 eps :math:`\big(\sum_i K_{ii}\big)^{1/2} \sum_j K_{jj}^{1/2} |\alpha_j|`, an estimate.
+        iterations: of conjugate gradients; 0 for the plain Nyström solution.
+        converged: whether |r| is within the tolerance of |y| for every output.
+        centres: the points behind F, by their index.
+        trace_left: the trace of :math:`K - F F^\top` as a fraction of the trace of K.
+        tile: the side of the tiles in which K is computed.
+        memory: bytes that the plan takes, of those it was allowed.
+    """
+
+    kernel: Kernel
+    x: torch.Tensor
+    y: torch.Tensor
+    ridge: float
+    coefficients: torch.Tensor
+    residuals: torch.Tensor
+    energies: torch.Tensor
+    rounding: torch.Tensor
+    iterations: int
+    converged: bool
+    centres: torch.Tensor
+    trace_left: float
+    tile: int
+    memory: int
+
+    @property
+    def relative_residuals(self) -> torch.Tensor:
+        """|r| over |y| for each output; 0 where y is."""
+        return _relative(self.residuals, self.y)
+
+    @property
+    def function_errors(self) -> torch.Tensor:
+        """The most that |f − f*| can be in the kernel's norm, for each output, shape (k,)."""
+        root = math.sqrt(self.ridge)
+        return torch.minimum((self.residuals + self.rounding) / (2 * root), self.energies.sqrt() + self.rounding / root)
+
+    @property
+    def training_errors(self) -> torch.Tensor:
+        """The most that f and f* can differ at the training points, root mean square, for each output, shape (k,)."""
+        return (self.residuals + self.rounding) / math.sqrt(len(self.x))
+
+    def prediction_error(self, x: torch.Tensor) -> torch.Tensor:
+        """The most that f and f* can differ at each point, for each output, shape (m, k).
+
+        Arguments:
+            x: points, shape (m, in_dim).
+        """
+        return self.kernel.diagonal(self._points(x)).sqrt()[:, None] * self.function_errors
+
+    def predict(self, x: torch.Tensor) -> torch.Tensor:
+        """Predictions f at each point, tile by tile, shape (m, k).
+
+        Arguments:
+            x: points, shape (m, in_dim).
+        """
+        z, b = self._points(x), self.tile
+        f = torch.zeros(len(z), self.y.shape[1], dtype=torch.float64)
+        for i in range(0, len(z), b):
+            for j in range(0, len(self.x), b):
+                f[i : i + b].addmm_(self.kernel.block(z[i : i + b], self.x[j : j + b]), self.coefficients[j : j + b])
+        return f
+
+    def _points(self, x: torch.Tensor) -> torch.Tensor:
+        x, d = points("x", x), self.x.shape[1]
+        require(x.shape[1] == d, f"x must have points of dimension {d} like the fitted ones, got {x.shape[1]}")
+        return x
+
+
+def solve_large(
+    kernel: Kernel,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    ridge: float,
+    *,
+    stream: Stream,
+    centres: int | None = None,
+    memory: int = 2**31,
+    tolerance: float = 1e-3,
+    max_iterations: int = 200,
+    tile: int = 512,
+    progress: Progress = lambda _: None,
+) -> LargeSolution:
+    r"""Solve kernel ridge regression without ever storing the Gram matrix.
+
+    .. math:: (K + \lambda I)\, \alpha = y
+
+    by conjugate gradients, preconditioned with a Nyström approximation :math:`F F^\top + \lambda I` of the matrix
+    (:func:`nystrom_factor`). Every iteration computes the upper half of K anew, in square tiles that stay in the
+    processor's cache, once for all outputs. Without iterations the solution is the plain Nyström one,
+    :math:`(F F^\top + \lambda I)\, \alpha = y`. Either way the error is stated: :class:`LargeSolution`.
+
+    Arguments:
+        kernel: K.
+        x: points, shape (n, in_dim).
+        y: labels, shape (n,) or (n, k).
+        ridge: λ, absolute.
+        stream: draws the centres.
+        centres: how many points the preconditioner stands on; None for 10 √n, or as many as the memory allows.
+        memory: bytes that may be taken beside x, y and what the kernel needs for itself beyond a few tiles.
+        tolerance: stop when |y − (K + λ)α| is below this times |y| for every output; training predictions are then
+            within this of the exact ones, relative to the size of y.
+        max_iterations: each computes K once.
+        tile: the side of the tiles at most; more for kernels with much work on each point, less when memory is short.
+        progress: told the fraction done.
+
+    >>> from beyondkernels.kernels.classical.gaussian import Gaussian
+    >>> x = Stream(0).normal(300, 2)
+    >>> solution = solve_large(Gaussian(2.0), x, torch.sin(x[:, 0]), ridge=0.1, stream=Stream(1), centres=40)
+    >>> solution.converged, bool(solution.training_errors < 1e-3)
+    (True, True)
+    """
+    x = points("x", x)
+    n = len(x)
+    require(n > 0, "x must hold at least one point, got none")
+    y = outputs("y", y, n)
+    require_between("ridge", ridge, 0, math.inf, "()")
+    require_between("tolerance", tolerance, 0, 1, "()")
+    require(max_iterations >= 0, f"max_iterations must not be negative, got {max_iterations}")
+    require_positive("tile", tile)
+    plan = _plan(n, y.shape[1], centres, memory, tile)
+
+    nystrom = nystrom_factor(kernel, x, plan.centres, stream, tile=plan.tile)
+    precondition = Preconditioner(nystrom.factor, ridge)
+    problem = _Problem(kernel, x, y, ridge, plan.tile, tolerance, progress)
+    if max_iterations == 0:
+        alpha, iterations = precondition(y), 0
+        r = y - problem.apply(alpha)
+    else:
+        alpha, r, iterations = problem.conjugate_gradients(precondition, max_iterations)
+    residuals = r.norm(dim=0)
+    progress(1.0)
+    return LargeSolution(
+        kernel=kernel,
+        x=x,
+        y=y,
+        ridge=float(ridge),
+        coefficients=alpha,
+        residuals=residuals,
+        energies=(r * precondition(r)).sum(0).clamp(min=0),
+        rounding=_rounding(kernel.diagonal(x).sqrt(), alpha),
+        iterations=iterations,
+        converged=bool((_relative(residuals, y) <= tolerance).all()),
+        centres=nystrom.centres,
+        trace_left=nystrom.trace_left,
+        tile=plan.tile,
+        memory=plan.memory,
+    )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    kernel: Kernel
+    x: torch.Tensor
+    y: torch.Tensor
+    lam: float
+    tile: int
+    tolerance: float
+    progress: Progress
+
+    def apply(self, V: torch.Tensor) -> torch.Tensor:
+        """(K + λ) V, from the upper half of K."""
+        out, b, n = self.lam * V, self.tile, len(self.x)
+        for i in range(0, n, b):
+            I = slice(i, i + b)  # noqa: E741
+            out[I].addmm_(self.kernel.square(self.x[I]), V[I])
+            for j in range(i + b, n, b):
+                J = slice(j, j + b)
+                K = self.kernel.block(self.x[I], self.x[J])
+                out[I].addmm_(K, V[J])
+                out[J].addmm_(K.T, V[I])
+        return out
+
+    def worst(self, r: torch.Tensor) -> float:
+        return _relative(r.norm(dim=0), self.y).max().item()
+
+    def conjugate_gradients(self, precondition: Preconditioner, most: int) -> tuple[torch.Tensor, torch.Tensor, int]:
+        """The coefficients, their residual, and the iterations, for all outputs side by side."""
+        alpha, r, iterations, before = torch.zeros_like(self.y), self.y.clone(), 0, math.inf
+        while True:
+            z = precondition(r)
+            p, rz = z, (r * z).sum(0)
+            while iterations < most and self.worst(r) > self.tolerance:
+                q = self.apply(p)
+                pq = (p * q).sum(0)
+                require(
+                    bool(((pq > 0) | (rz <= 0)).all()),
+                    f"kernel is indefinite: its Gram matrix plus the ridge {self.lam:g} has a direction of "
+                    f"{(pq / (p * p).sum(0)).min().item():.3g}",
+                )
+                step = torch.where(pq > 0, rz / pq, 0.0)
+                alpha, r = alpha + step * p, r - step * q
+                iterations += 1
+                z = precondition(r)
+                rz, old = (r * z).sum(0), rz
+                p = z + torch.where(old > 0, rz / old, 0.0) * p
+                self.progress(_progress(self.worst(r), self.tolerance))
+            r = self.y - self.apply(alpha)  # updates drift: what is reported stands on α itself
+            now = self.worst(r)
+            if now <= self.tolerance or iterations >= most or now > before / 2:  # the last: rounding allows no more
+                return alpha, r, iterations
+            before = now
+
+
+@dataclass(frozen=True)
+class _Plan:
+    centres: int
+    tile: int
+    memory: int
+
+
+def _plan(n: int, k: int, centres: int | None, memory: int, tile: int) -> _Plan:
+    """How many centres and how large a tile fit into the memory."""
+    tile = min(tile, n)
+    least = min(tile, _SMALLEST_TILE)
+
+    def needed(m: int, side: int) -> int:
+        drawing = 2 * n * pivots_at_once(m) if m else 0
+        return 8 * (_VECTORS * n * k + n * m + drawing + 3 * m**2 + _COPIES * side**2)
+
+    require(
+        memory >= needed(0, least),
+        f"memory must be at least {needed(0, least)} bytes for {n} points, {k} outputs and tiles of {least} points a "
+        f"side, got {memory}",
+    )
+    fitting = min(n, math.ceil(10 * math.sqrt(n)) if centres is None else centres)
+    while fitting and needed(fitting, least) > memory:
+        fitting = fitting * 9 // 10
+    if centres is not None:
+        require(0 <= centres <= n, f"centres must lie between 0 and the {n} points, got {centres}")
+        require(
+            fitting == centres,
+            f"memory must be at least {needed(centres, least)} bytes for {centres} centres among {n} points, got "
+            f"{memory}, where {fitting} centres would do",
+        )
+    while tile > least and needed(fitting, tile) > memory:
+        tile = max(least, tile // 2)
+    return _Plan(fitting, tile, needed(fitting, tile))
+
+
+def _progress(worst: float, tolerance: float) -> float:
+    """Residuals fall by about the same factor every time."""
+    return min(1.0, max(0.0, math.log(max(worst, 1e-300)) / math.log(tolerance)))
+
+
+def _rounding(sizes: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
+    """How wrong |Kα| may be, from |K_ij| ≤ √K_ii √K_jj, for each output."""
+    return 16 * torch.finfo(torch.float64).eps * sizes.norm() * (sizes @ alpha.abs())
+
+
+def _relative(norms: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    size = y.norm(dim=0)
+    return torch.where(size > 0, norms / size, 0.0)

@@ -1,0 +1,93 @@
+"""Fully connected networks of any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+
+from beyondkernels.activations import Activation, activation
+from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.networks.base import Network
+from beyondkernels.networks.parameterisation import Layer, Parameterisation
+
+
+@dataclass(frozen=True)
+class FullyConnected(Network):
+    r"""Hidden layers of one width and a linear readout.
+
+    .. math:: h_0 = x, \qquad h_l = \sigma(W_l h_{l-1} + b_l) \quad (l < L), \qquad f(x) = W_L h_{L-1} + b_L
+
+    Layers are scaled as the parameterisation says.
+
+    Arguments:
+        width: the neurons of every hidden layer.
+        depth: L, the number of weight matrices: a "three-layer network" has depth 3 and two hidden layers.
+        activation: σ, an activation or its name.
+        parameterisation: scales of weights and biases.
+
+    >>> params, _ = FullyConnected(width=4, depth=3).init(in_dim=5, out_dim=2, stream=Stream(0))
+    >>> {name: tuple(value.shape) for name, value in params.items()}
+    {'layer1.weight': (4, 5), 'layer2.weight': (4, 4), 'output.weight': (2, 4)}
+
+    Reference: Allen-Zhu & Li (resnet), §8.1, the networks "2layer" and "3layer".
+    """
+
+    width: int
+    depth: int = 3
+    activation: Activation | str = "relu"
+    parameterisation: Parameterisation = field(default_factory=Parameterisation)
+
+    def __post_init__(self) -> None:
+        for name, least in (("width", 1), ("depth", 2)):
+            value = getattr(self, name)
+            require(
+                isinstance(value, int) and value >= least,
+                f"{name} must be a whole number of at least {least}, got {value!r}",
+            )
+        object.__setattr__(self, "activation", activation(self.activation))
+
+    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+        """Fresh parameters; no buffers."""
+        params: Tensors = {}
+        sizes = [in_dim, *[self.width] * (self.depth - 1), out_dim]
+        for name, layer, columns, rows in zip(self._names(), self._layers(in_dim), sizes[:-1], sizes[1:], strict=True):
+            params |= layer.draw(name, rows, columns, stream)
+        return params, {}
+
+    def apply(
+        self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
+    ) -> tuple[torch.Tensor, Tensors]:
+        """f(x) for each row of x."""
+        sigma = activation(self.activation).value
+        *hidden, readout = zip(self._names(), self._layers(x.shape[-1]), strict=True)
+        h = x
+        for name, layer in hidden:
+            h = sigma(layer.apply(name, params, h))
+        name, layer = readout
+        return layer.apply(name, params, h), buffers
+
+    @property
+    def footprint(self) -> int:
+        """The neurons."""
+        return (self.depth - 1) * self.width
+
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """``hidden``, ``last``, and each layer by its name."""
+        layers = {name: self._parameters(name) for name in self._names()}
+        hidden = tuple(parameter for name in self._names()[:-1] for parameter in layers[name])
+        return {"hidden": hidden, "last": layers["output"], **layers}
+
+    def _names(self) -> list[str]:
+        return [*(f"layer{i}" for i in range(1, self.depth)), "output"]
+
+    def _parameters(self, name: str) -> tuple[str, ...]:
+        scales = self.parameterisation
+        bias = scales.readout_bias_variance if name == "output" else scales.bias_variance
+        return (f"{name}.weight",) if bias is None else (f"{name}.weight", f"{name}.bias")
+
+    def _layers(self, in_dim: int) -> list[Layer]:
+        scales = self.parameterisation
+        middle = [scales.layer(self.width)] * (self.depth - 2)
+        return [scales.layer(in_dim, of_inputs=True), *middle, scales.layer(self.width, readout=True)]

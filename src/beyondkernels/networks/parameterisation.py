@@ -1,0 +1,123 @@
+"""How the weights of a network are scaled: at the start, and in the eyes of gradient descent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from beyondkernels.core import Component, Stream, Tensors, require, require_positive
+from beyondkernels.networks.linear import linear
+
+
+@dataclass(frozen=True)
+class Parameterisation(Component):
+    r"""Scales of weights and biases, standing in the formula (``ntk``) or in the start (``standard``).
+
+    With :math:`p` the number of inputs of a layer, a layer maps h to
+
+    .. math::
+        \text{ntk:}\quad & \sqrt{v/p}\;W h + \sqrt{v_b}\;b, & W_{ij},\, b_i \sim N(0, 1) \\
+        \text{standard:}\quad & W h + b, & W_{ij} \sim N(0, v/p),\ b_i \sim N(0, v_b)
+
+    Both start as the same random function; gradients differ, and so do tangent kernels.
+
+    Arguments:
+        kind: ``ntk`` or ``standard``.
+        weight_variance: v of the hidden layers; 2 keeps the size of signals under ReLU.
+        bias_variance: :math:`v_b` of the hidden layers; None for no biases.
+        readout_variance: v of the last layer.
+        readout_bias_variance: :math:`v_b` of the last layer; None for no bias.
+        input_fan_in: what to divide by in place of p where a layer's inputs are not a hidden layer: 1 leaves unit
+            inputs at unit variance. None for p itself.
+
+    >>> print(Parameterisation(bias_variance=0.1))
+    ntk parameterisation: hidden weights 2/p, hidden biases 0.1, readout weights 1/p, no readout bias
+    """
+
+    kind: Literal["ntk", "standard"] = "ntk"
+    weight_variance: float = 2.0
+    bias_variance: float | None = None
+    readout_variance: float = 1.0
+    readout_bias_variance: float | None = None
+    input_fan_in: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.kind in ("ntk", "standard"), f"kind must be 'ntk' or 'standard', got {self.kind!r}")
+        require_positive("weight_variance", self.weight_variance)
+        require_positive("readout_variance", self.readout_variance)
+        for name in ("weight_variance", "bias_variance", "readout_variance", "readout_bias_variance"):
+            require(getattr(self, name) != math.inf, f"{name} must be finite, got inf")
+        for name in ("bias_variance", "readout_bias_variance"):
+            value = getattr(self, name)
+            if value is not None and self.kind == "ntk":
+                require(value > 0, f"{name} must be positive (None for no biases), got {value}")
+            elif value is not None:
+                require(value >= 0, f"{name} must not be negative (None for no biases), got {value}")
+        if self.input_fan_in is not None:
+            p = self.input_fan_in
+            require(isinstance(p, int), f"input_fan_in must be a whole number, got {p!r}")
+            require_positive("input_fan_in", p)
+
+    def __str__(self) -> str:
+        def biases(variance: float | None, name: str) -> str:
+            return f"no {name}" if variance is None else f"{name} {variance:g}"
+
+        first = f", input fan-in {self.input_fan_in}" if self.input_fan_in is not None else ""
+        return (
+            f"{self.kind} parameterisation: hidden weights {self.weight_variance:g}/p, "
+            f"{biases(self.bias_variance, 'hidden biases')}, readout weights {self.readout_variance:g}/p, "
+            f"{biases(self.readout_bias_variance, 'readout bias')}{first}"
+        )
+
+    def layer(self, fan_in: int, *, readout: bool = False, of_inputs: bool = False) -> Layer:
+        """The scales of one layer.
+
+        Arguments:
+            fan_in: p, how many numbers enter it.
+            readout: whether it is the last layer.
+            of_inputs: whether what enters is not a hidden layer.
+        """
+        p = self.input_fan_in if of_inputs and self.input_fan_in is not None else fan_in
+        variance = self.readout_variance if readout else self.weight_variance
+        bias = self.readout_bias_variance if readout else self.bias_variance
+        return Layer(self.kind, variance / p, bias)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One linear layer: the variance of its weights and of its biases (None without), in either parameterisation."""
+
+    kind: Literal["ntk", "standard"]
+    weight_variance: float
+    bias_variance: float | None
+
+    def draw(self, name: str, rows: int, columns: int, stream: Stream) -> Tensors:
+        """``<name>.weight`` (rows, columns) and, where there are biases, ``<name>.bias`` (rows,)."""
+        scale = 1.0 if self.kind == "ntk" else self.weight_variance**0.5
+        drawn = {f"{name}.weight": scale * stream.child(f"{name}.weight").normal(rows, columns)}
+        if self.bias_variance is not None:
+            scale = 1.0 if self.kind == "ntk" else self.bias_variance**0.5
+            drawn[f"{name}.bias"] = scale * stream.child(f"{name}.bias").normal(rows)
+        return drawn
+
+    def apply(self, name: str, params: Tensors, h: torch.Tensor) -> torch.Tensor:
+        """The layer's output (n, rows) for its input (n, columns)."""
+        weight, bias = params[f"{name}.weight"], params.get(f"{name}.bias")
+        if self.kind == "standard":
+            return linear(h, weight, bias)
+        return linear(h * self.weight_variance**0.5, weight, bias, (self.bias_variance or 0.0) ** 0.5)
+
+    @property
+    def weight_gain(self) -> float:
+        """What a unit of ⟨h, h′⟩ adds to the tangent kernel of this layer's weights."""
+        return self.weight_variance if self.kind == "ntk" else 1.0
+
+    @property
+    def bias_gain(self) -> float:
+        """What the layer's biases add to its tangent kernel."""
+        if self.bias_variance is None:
+            return 0.0
+        return self.bias_variance if self.kind == "ntk" else 1.0

@@ -1,0 +1,61 @@
+"""The benchmarks compare like with like; their times are not tested."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from beyondkernels.bench import BENCHMARKS, bench, kernels
+from beyondkernels.bench.timing import alternating, one_core, peak_bytes
+from beyondkernels.core import InputError
+
+
+def test_both_routes_to_the_tangent_kernel_give_one_tensor():
+    ours, theirs = kernels.structured(width=16, n=6)(), kernels.contraction(width=16, n=6)()
+    assert ours.shape == theirs.shape == (6, 6, 10, 10)
+    assert ours.dtype == theirs.dtype == torch.float32
+    assert (ours - theirs).abs().max() <= 1e-5 * theirs.abs().max()
+    double = kernels.structured(dtype=torch.float64, width=16, n=6)()
+    assert (double - theirs).abs().max() <= 1e-5 * theirs.abs().max()
+    traced = kernels.structured("traced", width=16, n=6)()
+    assert (traced - theirs.diagonal(dim1=2, dim2=3).mean(-1)).abs().max() <= 1e-5 * traced.abs().max()
+
+
+def test_small_versions_of_the_rows():
+    found = [kernels.tangent_infinite(n=40), *kernels.ridge(n=60, outputs=2, count=3)]
+    assert [row.name for row in found] == ["tangent-infinite", "ridge-path"]
+    for row in found:
+        assert row.seconds > 0
+        assert row.ratio is not None
+        assert math.isfinite(row.ratio)
+        assert row.memory_ratio is None
+        assert row.as_json().keys() >= {"name", "against", "ratio", "seconds", "memory_ratio"}
+
+
+def test_times_are_taken_in_turns():
+    calls = []
+    alternating(lambda: calls.append("ours"), lambda: calls.append("theirs"), repeats=2, our_repeats=2)
+    assert calls == ["ours", "ours", "theirs"] * 2
+
+
+def test_peak_memory_of_a_fresh_process(monkeypatch, tmp_path):
+    (tmp_path / "hungry_case.py").write_text(
+        "import torch\ndef prepare():\n    return lambda: [torch.ones(40_000_000, dtype=torch.uint8) for i in (1, 2)]\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert 80_000_000 <= peak_bytes("hungry_case:prepare") <= 100_000_000
+
+
+def test_one_core_only_inside():
+    before = torch.get_num_threads()
+    with one_core():
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before
+
+
+def test_names():
+    assert [bench(name).__module__ for name in BENCHMARKS] == [f"beyondkernels.bench.{name}" for name in BENCHMARKS]
+    with pytest.raises(InputError, match="unknown benchmark 'kernel', did you mean kernels"):
+        bench("kernel")

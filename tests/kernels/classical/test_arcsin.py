@@ -1,0 +1,42 @@
+"""The arcsin kernel against a loop, at parallel points and at the origin."""
+
+import math
+
+import pytest
+import torch
+
+import naive
+from beyondkernels.core import Stream, build, describe
+from beyondkernels.kernels.classical.arcsin import Arcsin
+
+torch.set_num_threads(1)
+F64 = torch.float64
+
+
+def test_every_entry_by_a_loop():
+    x, y = (Stream(0).child("arcsin", name).normal(8, 3, dtype=F64) for name in "xy")
+    found = Arcsin()(x, y)
+    for i in range(8):
+        for j in range(8):
+            truth = math.asin(naive.cosine(x[i].tolist(), y[j].tolist()))
+            assert float(found[i, j]) == pytest.approx(truth, abs=2e-14)
+
+
+def test_parallel_points_keep_all_digits():
+    x = Stream(0).child("arcsin").normal(50, 6, dtype=F64)
+    for scale in (1.0, 0.1, 3e7):
+        assert float((Arcsin()(x, scale * x).diagonal() - math.pi / 2).abs().max()) < 1e-15
+        assert float((Arcsin()(x, -scale * x).diagonal() + math.pi / 2).abs().max()) < 1e-15
+    plain = torch.asin(torch.nn.functional.cosine_similarity(x, 0.1 * x, dim=1).clamp(-1, 1))
+    assert float((plain - math.pi / 2).abs().max()) > 1e-9  # the arcsine of the cosine loses half of the digits
+
+
+def test_the_origin_is_uncorrelated_with_everything():
+    x = torch.tensor([[0.0, 0.0], [1.0, 2.0]], dtype=F64)
+    assert Arcsin()(x).tolist() == [[0.0, 0.0], [0.0, math.pi / 2]]
+    assert Arcsin()(x, x)[0].tolist() == [0.0, 0.0]
+    assert Arcsin().diagonal(x).tolist() == [0.0, math.pi / 2]
+
+
+def test_identity():
+    assert build(describe(Arcsin())) == Arcsin()

@@ -1,0 +1,54 @@
+"""The Gaussian kernel against a loop, against scikit-learn, and far from the origin."""
+
+import math
+
+import pytest
+import torch
+from sklearn.metrics.pairwise import rbf_kernel
+
+from beyondkernels.core import InputError, Stream, build, describe
+from beyondkernels.kernels.classical.gaussian import Gaussian
+
+torch.set_num_threads(1)
+F64 = torch.float64
+
+
+def sample(n, dim, name="x"):
+    return Stream(0).child("gaussian", name).normal(n, dim, dtype=F64)
+
+
+@pytest.mark.parametrize("h", [0.5, 3.0, 400.0])
+def test_every_entry_by_a_loop(h):
+    x, y = sample(7, 4), sample(5, 4, "y")
+    found = Gaussian(bandwidth=h)(x, y)
+    for i in range(7):
+        for j in range(5):
+            square = math.fsum((float(a) - float(b)) ** 2 for a, b in zip(x[i], y[j], strict=True))
+            assert float(found[i, j]) == pytest.approx(math.exp(-square / h), rel=1e-13 * (1 + square / h))
+
+
+def test_gamma_of_scikit_learn_is_one_over_the_bandwidth():
+    x = sample(20, 3)
+    torch.testing.assert_close(Gaussian(2.5)(x), torch.from_numpy(rbf_kernel(x, gamma=1 / 2.5)), rtol=1e-12, atol=0)
+
+
+def test_the_square_is_mirrored_over_strips_of_rows():
+    x = sample(1100, 2)  # more than two strips
+    square, block = Gaussian(1.0)(x), Gaussian(1.0)(x, x)
+    assert torch.equal(square, square.T)
+    torch.testing.assert_close(square, block, rtol=1e-12, atol=1e-15)
+
+
+def test_far_from_the_origin_and_far_from_each_other():
+    x = torch.cat([sample(5, 3), sample(5, 3)])
+    moved = x + 2.0**30  # rounds the points, so the twin takes the rounded ones
+    torch.testing.assert_close(Gaussian(2.0)(moved), Gaussian(2.0)(moved - 2.0**30), rtol=1e-13, atol=0)
+    assert torch.equal(Gaussian(2.0)(moved[:5], moved[5:]).diagonal(), torch.ones(5, dtype=F64))
+    assert float(Gaussian(1e-3)(torch.zeros(1, 1), 1e6 * torch.ones(1, 1))) == 0.0
+
+
+def test_identity_and_bad_bandwidths():
+    assert build(describe(Gaussian(2))) == Gaussian(2.0)
+    for h in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(InputError, match="bandwidth must lie in"):
+            Gaussian(h)

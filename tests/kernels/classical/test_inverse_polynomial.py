@@ -1,0 +1,106 @@
+"""Recursive kernels against loops, against the power series, and outside their domain."""
+
+import math
+
+import pytest
+import torch
+
+from beyondkernels.core import InputError, Stream, UncacheableError, build, describe
+from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial, Recursive
+from beyondkernels.kernels.classical.polynomial import PolynomialKernel
+
+torch.set_num_threads(1)
+F64 = torch.float64
+LINEAR = PolynomialKernel(degree=1, offset=0.0)
+
+
+def sample(n, dim, name="x"):
+    """Points of the unit ball, the first on its boundary."""
+    x = Stream(0).child("inverse", name).normal(n, dim, dtype=F64)
+    return x / torch.linalg.vector_norm(x, dim=1).max() if n > 1 else x / torch.linalg.vector_norm(x)
+
+
+def inverse(t: torch.Tensor) -> torch.Tensor:
+    return 1 / (2 - t)
+
+
+def growth(t: torch.Tensor) -> torch.Tensor:
+    return torch.exp(t / 2)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_every_entry_by_a_loop(depth):
+    x, y = sample(7, 3), sample(5, 3, "y")
+    kernel = InversePolynomial(depth)
+    found, square = kernel(x, y), kernel(x)
+    for i in range(7):
+        for other, value in [*zip(y, found[i], strict=True), *zip(x, square[i], strict=True)]:
+            K = math.fsum(float(a) * float(b) for a, b in zip(x[i], other, strict=True))
+            for _ in range(depth):
+                K = 1 / (2 - K)
+            assert float(value) == pytest.approx(K, rel=1e-14)
+
+
+def test_the_power_series():
+    x, y = sample(6, 2), sample(4, 2, "y")
+    series = sum(((x @ y.T) ** i / 2.0 ** (i + 1) for i in range(60)), torch.zeros(6, 4, dtype=F64))
+    torch.testing.assert_close(InversePolynomial()(x, y), series, rtol=1e-14, atol=0)
+
+
+def test_unit_points_have_unit_diagonal_at_every_depth():
+    x = Stream(0).normal(30, 5, dtype=F64)
+    x /= torch.linalg.vector_norm(x, dim=1, keepdim=True)  # norms of 1 ± rounding
+    for depth in (1, 4, 20):
+        assert float((InversePolynomial(depth).diagonal(x) - 1).abs().max()) < 1e-13
+
+
+def test_points_outside_the_unit_ball_are_refused():
+    x = torch.tensor([[0.5], [1.25]])
+    for call in (lambda k: k(x), lambda k: k(x[:1], x), lambda k: k(x, x[:1]), lambda k: k.diagonal(x.double())):
+        with pytest.raises(InputError, match=r"norm at most 1 .*, got 1\.25; divide all of them, of both batches, by"):
+            call(InversePolynomial())
+    assert InversePolynomial()(x[:0]).shape == (0, 0)
+
+
+def test_recursive_is_the_same_recursion_on_any_kernel():
+    x, y = sample(6, 3), sample(4, 3, "y")
+    for depth in (1, 3):
+        torch.testing.assert_close(Recursive(LINEAR, inverse, depth)(x, y), InversePolynomial(depth)(x, y))
+        torch.testing.assert_close(Recursive(LINEAR, inverse, depth)(x), InversePolynomial(depth)(x))
+    kernel = Recursive(Gaussian(2.0), growth, 3)
+    for i in range(6):
+        for j in range(4):
+            K = math.exp(-math.fsum((float(a) - float(b)) ** 2 for a, b in zip(x[i], y[j], strict=True)) / 2)
+            for _ in range(3):
+                K = math.exp(K / 2)
+            assert float(kernel(x, y)[i, j]) == pytest.approx(K, rel=1e-13)
+    assert torch.equal(kernel(x).diagonal(), kernel.diagonal(x))
+    assert kernel.rotation_invariant
+
+
+def test_identity():
+    kernel = Recursive(LINEAR, inverse, 2)
+    assert build(describe(kernel)) == kernel
+    with pytest.raises(UncacheableError, match=r"Recursive\.function holds an unnamed function"):
+        describe(Recursive(LINEAR, lambda t: t))
+
+
+def test_bad_functions():
+    x = sample(3, 2)
+    cases = {
+        "must return float64 of the shape .3, 3. it was given, got float64 of shape .3,.": lambda t: t.sum(0),
+        "must return float64 of the shape .3, 3. it was given, got float32 of shape": lambda t: t.float(),
+        "must return a tensor, got a int": torch.numel,
+        "what function returns must be finite, got 9 infinite": lambda t: t / 0,
+    }
+    for message, function in cases.items():
+        with pytest.raises(InputError, match=message):
+            Recursive(LINEAR, function)(x)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="must not make the diagonal of a kernel negative, got -"):
+        Recursive(LINEAR, torch.neg)(x)
+    with pytest.raises(InputError, match="function must be a function of a tensor, got 3"):
+        Recursive(LINEAR, 3)  # pyright: ignore[reportArgumentType]
+    for make in (InversePolynomial, lambda depth: Recursive(LINEAR, inverse, depth)):
+        with pytest.raises(InputError, match="depth must be a whole number of at least 1, got 0"):
+            make(0)

@@ -1,0 +1,62 @@
+"""The Laplace kernel against a loop and against exact distances, in particular at its kink."""
+
+import math
+from decimal import Decimal, localcontext
+
+import pytest
+import torch
+
+from beyondkernels.core import InputError, Stream
+from beyondkernels.kernels.classical.laplace import Laplace
+
+torch.set_num_threads(1)
+F64 = torch.float64
+
+
+def sample(n, dim, name="x"):
+    return Stream(0).child("laplace", name).normal(n, dim, dtype=F64)
+
+
+def twin(x, y, L):
+    """exp(−|x − y|/L) with forty digits."""
+    with localcontext() as context:
+        context.prec = 40
+        square = sum(((Decimal(a) - Decimal(b)) ** 2 for a, b in zip(x, y, strict=True)), Decimal(0))
+        return float((-square.sqrt() / Decimal(L)).exp())
+
+
+@pytest.mark.parametrize("L", [0.2, 1.0, 30.0])
+def test_every_entry_by_a_loop(L):
+    x, y = sample(7, 4), sample(5, 4, "y")
+    found = Laplace(bandwidth=L)(x, y)
+    for i in range(7):
+        for j in range(5):
+            distance = math.dist(x[i].tolist(), y[j].tolist())
+            assert float(found[i, j]) == pytest.approx(math.exp(-distance / L), rel=1e-13 * (1 + distance / L))
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-12, 1e-7, 1e-3, 0.1])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e8])
+def test_thirteen_digits_at_the_kink_wherever_the_points_are(gap, offset):
+    x = sample(6, 5) + offset
+    y = x + gap * sample(6, 5, "y")
+    found = Laplace(1.0)(x, y)
+    for i in range(6):
+        for j in range(6):
+            assert float(found[i, j]) == pytest.approx(twin(x[i].tolist(), y[j].tolist(), 1.0), rel=1e-13 * 10)
+    if gap == 0:
+        assert torch.equal(found.diagonal(), torch.ones(6, dtype=F64))
+
+
+def test_matrix_product_distances_lose_half_of_the_digits_there():
+    """What the square root does to rounding, with torch's own fast distance: an error of 1e-8, not 1e-16."""
+    x = 10 * sample(40, 5)
+    fast = torch.exp(-torch.cdist(x, x.clone(), compute_mode="use_mm_for_euclid_dist"))
+    assert float((fast.diagonal() - 1).abs().max()) > 1e-8
+    assert float((Laplace(1.0)(x, x.clone()).diagonal() - 1).abs().max()) == 0
+
+
+def test_bad_bandwidths():
+    for L in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(InputError, match="bandwidth must lie in"):
+            Laplace(L)

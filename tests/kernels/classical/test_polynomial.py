@@ -1,0 +1,60 @@
+"""The polynomial kernel against a loop, against its own monomials, and against scikit-learn."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from sklearn.metrics.pairwise import polynomial_kernel
+
+from beyondkernels.core import InputError, Stream, build, describe
+from beyondkernels.kernels.classical.polynomial import PolynomialKernel
+
+torch.set_num_threads(1)
+F64 = torch.float64
+CASES = [(1, 0.0, 1.0), (2, 1.0, 1.0), (3, 0.5, 0.25), (7, 2.0, 0.1)]
+
+
+def sample(n, dim, name="x"):
+    return Stream(0).child("polynomial", name).normal(n, dim, dtype=F64)
+
+
+@pytest.mark.parametrize(("degree", "offset", "scale"), CASES)
+def test_every_entry_by_a_loop(degree, offset, scale):
+    x, y = sample(7, 3), sample(5, 3, "y")
+    kernel = PolynomialKernel(degree, offset, scale)
+    found, square = kernel(x, y), kernel(x)
+    for i in range(7):
+        for other, value in [*zip(y, found[i], strict=True), *zip(x, square[i], strict=True)]:
+            inner = math.fsum(float(a) * float(b) for a, b in zip(x[i], other, strict=True))
+            product = 1.0
+            for _ in range(degree):
+                product *= scale * inner + offset
+            assert float(value) == pytest.approx(product, rel=1e-11, abs=1e-12)
+
+
+def test_the_features_are_the_monomials():
+    """(⟨x, y⟩ + b)³ is the inner product of all words of three letters out of x₁, x₂ and √b."""
+    x, b = sample(6, 2), 0.7
+    letters = torch.cat([x, torch.full((6, 1), math.sqrt(b), dtype=F64)], 1)
+    words = torch.stack([letters[:, list(word)].prod(1) for word in itertools.product(range(3), repeat=3)], 1)
+    torch.testing.assert_close(PolynomialKernel(3, offset=b)(x), words @ words.T, rtol=1e-12, atol=1e-12)
+
+
+def test_as_scikit_learn_has_it():
+    x = sample(9, 4)
+    theirs = torch.from_numpy(polynomial_kernel(x, degree=3, gamma=0.5, coef0=2))
+    torch.testing.assert_close(PolynomialKernel(3, 2.0, 0.5)(x), theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_bad_arguments_and_too_large_powers():
+    assert build(describe(PolynomialKernel(2))) == PolynomialKernel(2, 1.0, 1.0)
+    for degree in (0, -1, 2.0, "2"):
+        with pytest.raises(InputError, match="degree must be a whole number of at least 1"):
+            PolynomialKernel(degree)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match=r"offset must lie in \[0, inf\), got -1"):
+        PolynomialKernel(2, offset=-1.0)
+    with pytest.raises(InputError, match=r"scale must lie in \(0, inf\), got 0"):
+        PolynomialKernel(2, scale=0.0)
+    with pytest.raises(InputError, match=r"degree=200.* is too large for float64 at these points; a smaller scale"):
+        PolynomialKernel(200)(1e3 * torch.ones(1, 1))

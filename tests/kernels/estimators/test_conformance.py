@@ -1,0 +1,63 @@
+"""Scikit-learn's own suite for estimators, over all of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.kernels.estimators import (
+    ConjugateKernelClassifier,
+    ConjugateKernelRegressor,
+    KernelRidgePath,
+    KernelRidgePathClassifier,
+    RandomFeaturesClassifier,
+    RandomFeaturesRegressor,
+    TangentKernelClassifier,
+    TangentKernelRegressor,
+)
+from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
+
+SMALL = FullyConnected(width=32, depth=3)
+ESTIMATORS = [
+    TangentKernelRegressor(),
+    TangentKernelRegressor(SMALL),
+    TangentKernelRegressor(TwoLayer(pairs=16)),
+    TangentKernelRegressor(SMALL, infinite_width=True, group="hidden"),
+    TangentKernelClassifier(SMALL),
+    TangentKernelClassifier(ThreeLayerResNet(width=32), infinite_width=True),
+    ConjugateKernelRegressor(SMALL),
+    ConjugateKernelRegressor(SMALL, infinite_width=True),
+    ConjugateKernelClassifier(),
+    ConjugateKernelClassifier(FullyConnected(width=32, parameterisation=Parameterisation("standard"))),
+    RandomFeaturesRegressor(),
+    RandomFeaturesRegressor(count=10),
+    RandomFeaturesClassifier(),
+    RandomFeaturesClassifier(count=10, activation="truncated_relu", bias_std=1.0),
+    KernelRidgePath(),
+    KernelRidgePath(Laplace(2.0), ridges=0.1),
+    KernelRidgePathClassifier(),
+]
+PRECOMPUTED = [KernelRidgePath("precomputed"), KernelRidgePathClassifier("precomputed")]
+NO_GRAM_MATRIX = {
+    "check_positive_only_tag_during_fit": "a number subtracted from every entry leaves an indefinite matrix, refused",
+    "check_estimators_dtypes": "entries cut down to whole numbers leave an indefinite matrix, refused",
+}
+"""What scikit-learn asks of estimators on Gram matrices with matrices that are none: the only checks that fail."""
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@parametrize_with_checks(PRECOMPUTED, expected_failed_checks=lambda _: NO_GRAM_MATRIX)
+def test_scikit_learn_on_gram_matrices(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *PRECOMPUTED], ids=lambda estimator: type(estimator).__name__)
+def test_notebooks_can_show_it(estimator):
+    assert type(estimator).__name__ in estimator._repr_html_()

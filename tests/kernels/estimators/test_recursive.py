@@ -1,0 +1,88 @@
+"""Recursive feature machines under scikit-learn's own checks, and against the function behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from beyondkernels.core import InputError, Stream
+from beyondkernels.kernels.estimators.recursive import (
+    RecursiveFeatureMachineClassifier,
+    RecursiveFeatureMachineRegressor,
+)
+from beyondkernels.kernels.recursive.machine import fit_recursive
+
+torch.set_num_threads(1)
+
+SMALL = [
+    RecursiveFeatureMachineRegressor(rounds=2),
+    RecursiveFeatureMachineRegressor("gaussian", rounds=2, diagonal=True, validation=0.3),
+    RecursiveFeatureMachineClassifier(rounds=2),
+]
+
+
+@parametrize_with_checks(SMALL)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def data(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    x = Stream(0).normal(n, 5, dtype=torch.float64).numpy()
+    return x, x[:, 0] * x[:, 1]
+
+
+@pytest.mark.parametrize("outputs", [0, 2])
+def test_regressor_is_the_function_around_the_mean(outputs):
+    x, y = data()
+    y = 50 + (y if not outputs else y[:, None] * np.arange(1, outputs + 1))
+    machine = RecursiveFeatureMachineRegressor("gaussian", rounds=3, validation=0.25, random_state=7).fit(x, y)
+    fit = fit_recursive(
+        torch.from_numpy(x),
+        torch.from_numpy(y - y.mean(0)),
+        kernel="gaussian",
+        rounds=3,
+        validation=0.25,
+        stream=Stream(7).child("validation"),
+    )
+    found, exact = machine.predict(x[:9] + 0.1), fit.predict(torch.from_numpy(x[:9] + 0.1)).numpy()
+    assert found.shape == (9, *y.shape[1:])
+    assert np.allclose(found.reshape(9, -1), exact + y.mean(0), rtol=0, atol=1e-9)
+    assert np.array_equal(machine.metric_, fit.metric.numpy())
+    assert machine.round_ == fit.best
+    assert machine.ridge_ == fit.record[fit.best - 1].ridge
+    assert machine.loo_errors_.tolist() == [this.loo_error for this in fit.record]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classifier(classes):
+    x, y = data(300)
+    names = np.array(["low", "middle", "up"])[-classes:]
+    labels = names[np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))]
+    machine = RecursiveFeatureMachineClassifier().fit(x[:200], labels[:200])
+    assert set(machine.classes_) == set(names)
+    assert machine.decision_function(x[:7]).shape == ((7,) if classes == 2 else (7, 3))
+    assert machine.score(x[200:], labels[200:]) > {2: 0.85, 3: 0.75}[classes]
+    fixed = RecursiveFeatureMachineClassifier(rounds=1).fit(x[:200], labels[:200])
+    assert machine.score(x[200:], labels[200:]) > fixed.score(x[200:], labels[200:])
+
+
+def test_grid_search():
+    search = GridSearchCV(
+        RecursiveFeatureMachineRegressor("gaussian"), {"rounds": np.array([1, 3]), "diagonal": [True]}, cv=3
+    )
+    search.fit(*data())
+    assert search.best_params_ == {"diagonal": True, "rounds": 3}
+    assert search.best_score_ > 0.9
+
+
+def test_sentences():
+    x, y = data(20)
+    with pytest.raises(InputError, match=r"^y must hold at least two classes, got one class, "):
+        RecursiveFeatureMachineClassifier().fit(x, np.ones(20))
+    with pytest.raises(InputError, match=r"^rounds must be a positive whole number, got 1\.5$"):
+        RecursiveFeatureMachineRegressor(rounds=1.5).fit(x, y)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^y must vary to have a gradient, got one value at all 20 points$"):
+        RecursiveFeatureMachineRegressor().fit(x, np.full(20, 0.3))

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.kernel_ridge import KernelRidge
+
+from beyondkernels.core import InputError, Stream
+from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.kernels.estimators import KernelRidgePath, KernelRidgePathClassifier
+from beyondkernels.kernels.estimators.ridge import median_bandwidth
+
+X = Stream(0).child("x").normal(25, 3, dtype=torch.float64).numpy()
+Y = X[:, 0] * X[:, 1] + 2
+KERNELS = [Gaussian(2.0), Laplace(2.0), 2 * Gaussian(1.0) + Laplace(1.0)]
+
+
+def gram(kernel, a, b=None):
+    return kernel(torch.from_numpy(a), None if b is None else torch.from_numpy(b)).numpy()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_predictions_are_those_of_scikit_learn(kernel):
+    theirs = KernelRidge(kernel="precomputed").set_params(alpha=0.1).fit(gram(kernel, X[:15]), Y[:15] - Y[:15].mean())
+    expected = Y[:15].mean() + theirs.predict(gram(kernel, X[15:], X[:15]))
+    ours = KernelRidgePath(kernel, ridges=0.1).fit(X[:15], Y[:15])
+    np.testing.assert_allclose(ours.predict(X[15:]), expected, rtol=1e-10)
+    given = KernelRidgePath("precomputed", ridges=0.1).fit(gram(kernel, X[:15]), Y[:15])
+    np.testing.assert_allclose(given.predict(gram(kernel, X[15:], X[:15])), expected, rtol=1e-10)
+
+
+def test_the_default_kernel_is_gaussian_at_the_median_squared_distance():
+    model = KernelRidgePath().fit(X, Y)
+    squares = [((X[i] - X[j]) ** 2).sum() for i in range(25) for j in range(i)]
+    assert isinstance(model.kernel_, Gaussian)
+    assert np.sum(np.array(squares) <= model.kernel_.bandwidth * (1 + 1e-12)) == 150  # half of 300
+    assert model.kernel_.bandwidth == pytest.approx(sorted(squares)[149])
+
+
+def test_the_median_leaves_out_equal_points_and_looks_at_a_thousand():
+    assert median_bandwidth(torch.zeros(5, 2)) == 1.0
+    doubled = torch.from_numpy(np.concatenate([X] * 6))
+    assert median_bandwidth(doubled) == pytest.approx(median_bandwidth(torch.from_numpy(X)))
+    line = torch.arange(3000, dtype=torch.float64)[:, None]
+    assert median_bandwidth(line) ** 0.5 == pytest.approx(3000 * (1 - 0.5**0.5), rel=0.01)
+
+
+def test_a_matrix_in_single_precision_is_good_enough():
+    K = gram(Gaussian(500.0), X)
+    K32 = K.astype(np.float32)
+    assert np.linalg.eigvalsh(K32.astype(np.float64))[0] < -1e-9
+    double = KernelRidgePath("precomputed", ridges=0.1).fit(K, Y).predict(K)
+    single = KernelRidgePath("precomputed", ridges=0.1).fit(K32, Y).predict(K32)
+    np.testing.assert_allclose(single, double, rtol=1e-4)
+
+
+def test_an_indefinite_matrix_is_refused():
+    K = gram(Gaussian(2.0), X)
+    K[0, 0] = -1.0
+    with pytest.raises(InputError, match="gram is indefinite: its smallest eigenvalue is −1"):
+        KernelRidgePathClassifier("precomputed").fit(K, Y > 2)
+
+
+def test_blocks_of_another_width_are_refused():
+    model = KernelRidgePath("precomputed").fit(gram(Gaussian(2.0), X), Y)
+    with pytest.raises(ValueError, match="24 features, but KernelRidgePath is expecting 25"):
+        model.predict(gram(Gaussian(2.0), X, X[:24]))
+
+
+def test_the_whole_path_is_there():
+    ridges = [0.1, 10.0, 1.0]
+    model = KernelRidgePath(Gaussian(2.0), ridges=ridges).fit(X, Y)
+    assert model.path_.ridges.tolist() == [10.0, 1.0, 0.1]
+    for ridge, error in zip(model.path_.ridges.tolist(), model.loo_errors_, strict=True):
+        assert KernelRidgePath(Gaussian(2.0), ridges=ridge).fit(X, Y).loo_error_ == pytest.approx(error)
+    block = torch.from_numpy(gram(Gaussian(2.0), X[:4], X))
+    expected = model.path_.predict(block, model.ridge_)[:, 0].numpy() + Y.mean()
+    np.testing.assert_allclose(model.predict(X[:4]), expected, rtol=1e-12)

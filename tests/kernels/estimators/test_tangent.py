@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from beyondkernels.core import InputError, Stream
+from beyondkernels.kernels.estimators import TangentKernelClassifier, TangentKernelRegressor
+from beyondkernels.kernels.finite.gram import tangent_gram
+from beyondkernels.kernels.infinite.fully_connected import infinite_tangent
+from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
+
+X = Stream(0).child("x").normal(25, 3, dtype=torch.float64)
+Y = (X[:, 0] * X[:, 1] + 2).numpy()
+TRAIN, TEST = X[:15], X[15:]
+
+
+def module(in_dim: int, out_dim: int) -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(in_dim, 8), torch.nn.Tanh(), torch.nn.Linear(8, out_dim))
+
+
+def by_hand(K: np.ndarray, block: np.ndarray, y: np.ndarray, ridge: float) -> np.ndarray:
+    return y.mean() + block @ np.linalg.solve(K + ridge * np.eye(len(K)), y - y.mean())
+
+
+@pytest.mark.parametrize(
+    ("network", "group"),
+    [
+        (FullyConnected(width=16), "all"),
+        (FullyConnected(width=16, parameterisation=Parameterisation("standard", bias_variance=0.1)), "hidden"),
+        (ThreeLayerResNet(width=16), "last"),
+        (ThreeLayerResNet(width=16, form="bottleneck"), "all"),
+        (TwoLayer(pairs=8), "hidden"),
+        (FromModule(module, "mlp", {"first": ("0.weight", "0.bias")}), "first"),
+    ],
+)
+def test_predictions_are_those_of_a_solve_by_hand(network: Network, group: str):
+    params, buffers = network.init(3, 1, Stream(4).child("network"))
+    K = tangent_gram(network, params, buffers, TRAIN, group=group).numpy()
+    block = tangent_gram(network, params, buffers, TEST, TRAIN, group=group).numpy()
+    model = TangentKernelRegressor(network, group=group, ridges=0.2, random_state=4).fit(TRAIN.numpy(), Y[:15])
+    np.testing.assert_allclose(model.predict(TEST.numpy()), by_hand(K, block, Y[:15], 0.2), rtol=1e-9)
+    assert model.ridge_ == 0.2
+    np.testing.assert_allclose(model.condition_, np.linalg.cond(K + 0.2 * np.eye(15)), rtol=1e-8)
+    np.testing.assert_array_equal(model.x_fit_, TRAIN.numpy())
+
+
+def test_the_default_network_is_three_layers_of_512():
+    default = TangentKernelRegressor(ridges=1.0).fit(TRAIN.numpy(), Y[:15])
+    named = TangentKernelRegressor(FullyConnected(width=512, depth=3), ridges=1.0).fit(TRAIN.numpy(), Y[:15])
+    np.testing.assert_array_equal(default.predict(TEST.numpy()), named.predict(TEST.numpy()))
+
+
+@pytest.mark.parametrize("network", [FullyConnected(width=16, depth=4), ThreeLayerResNet(width=16)])
+@pytest.mark.parametrize("group", ["all", "hidden", "last"])
+def test_infinite_width(network: Network, group: str):
+    kernel = infinite_tangent(network, group)
+    model = TangentKernelRegressor(network, infinite_width=True, group=group, ridges=0.2).fit(TRAIN.numpy(), Y[:15])
+    expected = by_hand(kernel(TRAIN).numpy(), kernel(TEST, TRAIN).numpy(), Y[:15], 0.2)
+    np.testing.assert_allclose(model.predict(TEST.numpy()), expected, rtol=1e-9)
+    assert model.kernel_ == kernel
+
+
+def test_wide_networks_come_near_to_infinite_ones():
+    def distance(width: int) -> float:
+        network, seeds = FullyConnected(width, depth=2), range(4)
+        limit = TangentKernelRegressor(network, infinite_width=True, ridges=0.5).fit(TRAIN.numpy(), Y[:15])
+        drawn = [TangentKernelRegressor(network, ridges=0.5, random_state=s).fit(TRAIN.numpy(), Y[:15]) for s in seeds]
+        gaps = [model.predict(TEST.numpy()) - limit.predict(TEST.numpy()) for model in drawn]
+        return float(np.sqrt(np.mean(np.square(gaps))))
+
+    near, far = distance(4096), distance(64)
+    assert near < far / 4, "errors fall like one over the root of the width: an eighth"
+
+
+def test_a_network_without_limit_says_so():
+    network = ThreeLayerResNet(width=16, form="bottleneck")
+    with pytest.raises(InputError, match="bottleneck"):
+        TangentKernelClassifier(network, infinite_width=True).fit(TRAIN.numpy(), Y[:15] > 2)
+
+
+def test_a_memory_too_small_says_what_would_do():
+    with pytest.raises(InputError, match="memory"):
+        TangentKernelRegressor(FullyConnected(width=16), memory=100).fit(TRAIN.numpy(), Y[:15])

@@ -1,0 +1,358 @@
+"""Recursive feature machines: rounds by loops, what they learn on three seeds nobody chose, and how they refuse."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
+from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.kernels.recursive.machine import RecursiveFeatureMachine, RecursiveFit, fit_recursive, mean_error
+
+torch.set_num_threads(1)
+
+F64 = torch.float64
+every_kernel = pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
+
+
+def quiet(_: float) -> None:
+    pass
+
+
+def product(n: int, seed: int, d: int = 20) -> tuple[torch.Tensor, torch.Tensor]:
+    """y = x₁x₂ of d Gaussian coordinates."""
+    x = Stream(seed).child("x").normal(n, d, dtype=F64)
+    return x, x[:, 0] * x[:, 1]
+
+
+def fitted(n: int, seed: int, **arguments: Any) -> tuple[RecursiveFit, float]:
+    """The fit to the product, and its error on 2000 new points (the constant's is 1)."""
+    fit = fit_recursive(*product(n, seed), **arguments)
+    x, y = product(2000, seed + 1000)
+    return fit, mean_error(fit.predict(x), y[:, None])
+
+
+def value(kernel: str, h: float, M: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
+    square = float((p - q) @ M @ (p - q))
+    return math.exp(-square / h) if kernel == "gaussian" else math.exp(-math.sqrt(square) / h)
+
+
+def by_loops(x, y, kernel: str, h: float, ridge: float, rounds: int, diagonal: bool):
+    """Every round with loops: (M, α, leave-one-out error, training error) of each."""
+    n, d = x.shape
+    M, found = np.eye(d), []
+    for _ in range(rounds):
+        K = np.array([[value(kernel, h, M, p, q) for q in x] for p in x])
+        alpha = np.linalg.solve(K + ridge * np.eye(n), y)
+        left_out = 0.0
+        for i in range(n):
+            rest = [j for j in range(n) if j != i]
+            beta = np.linalg.solve(K[np.ix_(rest, rest)] + ridge * np.eye(n - 1), y[rest])
+            left_out += float(((K[i, rest] @ beta - y[i]) ** 2).sum()) / n
+        found.append((M, alpha, left_out, float(((K @ alpha - y) ** 2).sum()) / n))
+        outer = np.zeros((d, d))
+        for i in range(n):
+            for output in range(y.shape[1]):
+                gradient = np.zeros(d)
+                for j in range(n):
+                    if i == j:
+                        continue
+                    step = M @ (x[i] - x[j])
+                    r = math.sqrt((x[i] - x[j]) @ step)
+                    factor = -2 / h if kernel == "gaussian" else -1 / (h * r)
+                    gradient += alpha[j, output] * factor * K[i, j] * step
+                outer += np.outer(gradient, gradient) / n
+        if diagonal:
+            outer = np.diag(np.diag(outer))
+        M = outer * d / np.trace(outer)
+    return found
+
+
+@every_kernel
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("k", [1, 3])
+def test_rounds_by_loops(kernel, diagonal, k):
+    x, y = Stream(0).normal(14, 3, dtype=F64), Stream(1).normal(14, k, dtype=F64)
+    exact = by_loops(x.numpy(), y.numpy(), kernel, 4.0, 0.1, 4, diagonal)
+    for rounds in (1, 2, 4):
+        fit = fit_recursive(x, y, kernel=kernel, bandwidth=4.0, ridge=0.1, diagonal=diagonal, rounds=rounds)
+        assert [this.loo_error for this in fit.record] == pytest.approx([e[2] for e in exact[:rounds]], rel=1e-9)
+        assert [this.train_error for this in fit.record] == pytest.approx([e[3] for e in exact[:rounds]], rel=1e-9)
+        assert [this.ridge for this in fit.record] == [0.1] * rounds
+        assert fit.best == 1 + int(np.argmin([e[2] for e in exact[:rounds]]))
+        M, alpha, _, _ = exact[fit.best - 1]
+        assert fit.metric.shape == ((3,) if diagonal else (3, 3))
+        assert np.allclose(fit.metric, np.diag(M) if diagonal else M, rtol=0, atol=1e-9)
+        assert np.allclose(fit.coefficients, alpha, rtol=0, atol=1e-8)
+        points = Stream(2).normal(5, 3, dtype=F64)
+        K = np.array([[value(kernel, 4.0, M, p, q) for q in x.numpy()] for p in points.numpy()])
+        assert np.allclose(fit.predict(points), K @ alpha, rtol=0, atol=1e-8)
+
+
+@every_kernel
+def test_one_round_is_kernel_ridge_regression(kernel):
+    """With its bandwidth from the mean squared distance between two points, here by all pairs."""
+    x, y = product(40, 0, d=5)
+    fit = fit_recursive(x, y, kernel=kernel, rounds=1, ridge=0.03)
+    mean = float(torch.stack([(x[i] - x[j]).square().sum() for i in range(40) for j in range(40) if i != j]).mean())
+    radial = Laplace(mean**0.5) if kernel == "laplace" else Gaussian(mean)
+    assert fit.kernel.kernel.bandwidth == pytest.approx(radial.bandwidth, rel=1e-12)
+    alpha = torch.linalg.solve(radial(x) + 0.03 * torch.eye(40, dtype=F64), y[:, None])
+    assert torch.allclose(fit.coefficients, alpha, rtol=0, atol=1e-10)
+    assert torch.equal(fit.metric, torch.eye(5, dtype=F64))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("kernel", "diagonal", "falls", "share"),
+    # measured on the three seeds: laplace 0.53, 0.62, 0.74 → 0.08, 0.06, 0.20 (diagonal metric: 0.05, 0.03, 0.15),
+    # gaussian 0.12, 0.15, 0.23 → 0.0016, 0.0002, 0.0016; the least share of the trace is 0.9645
+    [("laplace", False, 0.35, 0.95), ("laplace", True, 0.3, 0.999), ("gaussian", False, 0.05, 0.999)],
+)
+def test_it_learns_the_coordinates_that_matter(kernel, diagonal, falls, share, seed):
+    fit, error = fitted(400, seed, kernel=kernel, diagonal=diagonal)
+    _, fixed = fitted(400, seed, kernel=kernel, rounds=1)
+    assert error < falls * fixed
+    assert fixed > 0.1
+    weights = fit.metric if diagonal else fit.metric.diagonal()
+    assert weights.sum().item() == pytest.approx(20, rel=1e-12)
+    assert weights[:2].sum() > share * 20
+    assert fit.best > 1
+    assert fit.record[fit.best - 1].loo_error < 0.25 * fit.record[0].loo_error
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@every_kernel
+def test_under_noise_the_round_is_better_chosen_by_held_out_points(kernel, seed):
+    """Labels of noise alone: leave-one-out errors fall round by round, for a predictor that only gets worse."""
+    x, y = Stream(seed).child("x").normal(400, 20, dtype=F64), Stream(seed).child("e").normal(400, dtype=F64)
+    new = Stream(seed).child("t").normal(1000, 20, dtype=F64)
+    by_loo = fit_recursive(x, y, kernel=kernel)
+    by_validation = fit_recursive(x, y, kernel=kernel, validation=0.25, stream=Stream(seed))
+    assert by_loo.best > 1
+    assert by_loo.record[by_loo.best - 1].loo_error < 0.98 * by_loo.record[0].loo_error
+    size = by_loo.predict(new).square().mean().item()
+    assert size > 0.02  # what it adds to the error of saying zero
+    assert by_validation.predict(new).square().mean().item() < 0.6 * size
+
+
+@every_kernel
+def test_rotations_go_along(kernel):
+    """M ↦ QMQᵀ, and the same predictions; a diagonal metric depends on the coordinates."""
+    x, y = product(60, 0, d=6)
+    Q = torch.linalg.qr(Stream(3).normal(6, 6, dtype=F64)).Q
+    new = Stream(4).normal(9, 6, dtype=F64)
+    arguments: Any = {"kernel": kernel, "ridge": 1e-3, "rounds": 4}
+    fit, turned = fit_recursive(x, y, **arguments), fit_recursive(x @ Q.T, y, **arguments)
+    assert fit.best == turned.best > 1
+    assert torch.allclose(turned.metric, Q @ fit.metric @ Q.T, rtol=0, atol=1e-9)
+    assert torch.allclose(turned.predict(new @ Q.T), fit.predict(new), rtol=0, atol=1e-9)
+    fit, turned = fit_recursive(x, y, diagonal=True, **arguments), fit_recursive(x @ Q.T, y, diagonal=True, **arguments)
+    assert not torch.allclose(turned.predict(new @ Q.T), fit.predict(new), rtol=0, atol=1e-3)
+
+
+@every_kernel
+def test_units_do_not_matter(kernel):
+    """Points moved and stretched, labels stretched: with the bandwidth from the points, the same fit."""
+    x, y = product(60, 0, d=6)
+    new = Stream(4).normal(9, 6, dtype=F64)
+    fit = fit_recursive(x, y, kernel=kernel, ridge=1e-3)
+    other = fit_recursive(100 * x + 7, 1e-3 * y, kernel=kernel, ridge=1e-3)
+    assert torch.allclose(other.metric, fit.metric, rtol=0, atol=1e-8)
+    assert torch.allclose(1e3 * other.predict(100 * new + 7), fit.predict(new), rtol=0, atol=1e-8)
+
+
+@every_kernel
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_the_size_of_blocks_changes_nothing(kernel, diagonal):
+    x, y = product(50, 0, d=5)
+    new = Stream(4).normal(70, 5, dtype=F64)
+    arguments: Any = {"kernel": kernel, "ridge": 1e-2, "rounds": 4, "diagonal": diagonal}
+    whole = fit_recursive(x, y, **arguments)
+    least = 8 * 6 * 50**2
+    parts = fit_recursive(x, y, memory=least, **arguments)
+    assert torch.allclose(parts.metric, whole.metric, rtol=0, atol=1e-10)
+    assert torch.allclose(parts.predict(new, memory=10_000), whole.predict(new), rtol=0, atol=1e-10)
+    with pytest.raises(InputError, match=r"^memory must be at least 120,000 bytes for an exact fit to 50 points, got"):
+        fit_recursive(x, y, memory=least - 1, **arguments)
+
+
+def test_the_ridge_of_a_round_is_the_best_of_its_path():
+    x, y = product(60, 0, d=6)
+    y = x[:, 0] + Stream(9).normal(60, dtype=F64)
+    free = fit_recursive(x, y, rounds=1).record[0]
+    for ridge in (free.ridge / 10, free.ridge * 10):
+        assert fit_recursive(x, y, rounds=1, ridge=ridge).record[0].loo_error > free.loo_error
+    assert 1e-3 < free.ridge < 100
+
+
+def test_held_out_points_choose_the_round_and_nothing_else():
+    x, y = product(80, 0, d=6)
+    plain = fit_recursive(x, y, ridge=1e-3)
+    fit = fit_recursive(x, y, ridge=1e-3, validation=0.25, stream=Stream(5))
+    for one, other in zip(plain.record, fit.record, strict=True):
+        assert (one.ridge, one.train_error, one.loo_error) == (other.ridge, other.train_error, other.loo_error)
+        assert one.validation_error is None
+    order = Stream(5).permutation(80)
+    held_out, kept = order[:20], order[20:]
+    errors = []
+    for rounds in range(1, 6):
+        part = fit_recursive(x[kept], y[kept], ridge=1e-3, rounds=rounds, bandwidth=plain.kernel.kernel.bandwidth)
+        if part.best == rounds:  # what a fit hands out is its best round
+            errors.append((rounds, mean_error(part.predict(x[held_out]), y[held_out, None])))
+    assert len(errors) > 2
+    for rounds, error in errors:
+        assert fit.record[rounds - 1].validation_error == pytest.approx(error, rel=1e-9)
+    least = min(range(5), key=lambda t: fit.record[t].validation_error or math.inf)
+    assert fit.best == least + 1
+
+
+def test_a_fit_keeps_its_points():
+    x, y = product(30, 0, d=3)
+    fit, new = fit_recursive(x, y), Stream(4).normal(5, 3, dtype=F64)
+    before = fit.predict(new)
+    x.zero_()
+    assert torch.equal(fit.predict(new), before)
+
+
+def test_progress_goes_up_to_one():
+    x, y = product(30, 0, d=3)
+    for validation, steps in ((None, 5), (0.2, 10)):
+        seen: list[float] = []
+        fit_recursive(x, y, validation=validation, progress=seen.append)
+        assert seen == pytest.approx([(i + 1) / steps for i in range(steps)])
+
+
+def test_repeated_points():
+    """Each point twice with the same label: (2K + λ)α′ = y is one regression at half the ridge, round by round."""
+    x, y = product(41, 0, d=4)
+    twice = fit_recursive(torch.cat([x, x]), torch.cat([y, y]), ridge=1e-2, bandwidth=3.0)
+    once = fit_recursive(x, y, ridge=5e-3, bandwidth=3.0)
+    for one, other in zip(once.record, twice.record, strict=True):
+        assert other.train_error == pytest.approx(one.train_error, rel=1e-8)
+        assert other.loo_error < 0.1 * one.loo_error  # the point that is left out is still there
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"kernel": "laplac"}, r"^unknown kernel 'laplac', did you mean laplace\?$"),
+        ({"bandwidth": 0.0}, r"^bandwidth must lie in \(0, inf\), got 0\.0$"),
+        ({"rounds": 0}, r"^rounds must be a positive whole number, got 0$"),
+        ({"rounds": 2.0}, r"^rounds must be a positive whole number, got 2\.0$"),
+        ({"ridge": -1.0}, r"^ridges? must .*, got -1"),
+        ({"ridge": math.nan}, r"^ridges? must .*, got nan"),
+        ({"validation": 1.0}, r"^validation must lie in \(0, 1\), got 1\.0$"),
+    ],
+)
+def test_bad_settings(change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        fit_recursive(*product(10, 0), **change)
+    with pytest.raises(InputError, match=sentence):
+        RecursiveFeatureMachine(**change)
+
+
+def test_bad_samples():
+    x, y = product(10, 0, d=3)
+    with pytest.raises(
+        InputError, match=r"^x must hold at least 2 points to leave one of them out, got n_samples = 1$"
+    ):
+        fit_recursive(x[:1], y[:1])
+    with pytest.raises(InputError, match=r"^y must vary to have a gradient, got one value at all 10 points$"):
+        fit_recursive(x, torch.full((10, 2), 3.0))
+    with pytest.raises(InputError, match=r"^y must have shape \(10,\) or \(10, k\), .*, got \(9,\)$"):
+        fit_recursive(x, y[:9])
+    with pytest.raises(InputError, match=r"^x must be finite, got 1 infinite or NaN entries$"):
+        fit_recursive(torch.where(x == x[0, 0], math.nan, x), y)
+    with pytest.raises(InputError, match=r"^y must be finite, got 1 infinite or NaN entries$"):
+        fit_recursive(x, torch.where(y == y[0], math.inf, y))
+    with pytest.raises(InputError, match=r"^x must have shape \(n, in_dim\), got \(10,\)$"):
+        fit_recursive(x[:, 0], y)
+    with pytest.raises(InputError, match=r"^bandwidth must be given where points do not differ, got None and 10 equal"):
+        fit_recursive(torch.ones(10, 3), y)
+    with pytest.raises(
+        InputError, match=r"^the predictor of round 1 has no gradient at any training point.* above 1e-05"
+    ):
+        fit_recursive(x, y, kernel="gaussian", bandwidth=1e-5)
+    with pytest.raises(InputError, match=r"^the predictor of round 1 has no gradient .* points that differ, would do$"):
+        fit_recursive(torch.ones(10, 3), y, bandwidth=1.0, ridge=1.0)
+    with pytest.raises(InputError, match=r"^validation must hold out a point and keep two, got 0\.01 of 10$"):
+        fit_recursive(x, y, validation=0.01)
+    with pytest.raises(InputError, match=r"^x1 must have points of dimension 3, got 4$"):
+        fit_recursive(x, y).predict(torch.ones(2, 4))
+
+
+@dataclass(frozen=True)
+class Product(Problem):
+    """The product of two of six coordinates, or its sign."""
+
+    signs: bool = False
+    columns: int = 0
+
+    @property
+    def in_dim(self) -> int:
+        return 6
+
+    @property
+    def out_dim(self) -> int:
+        return max(1, self.columns)
+
+    def sample(self, n: int, stream: Stream) -> Sample:
+        x = stream.normal(n, 6)
+        y = x[:, 0] * x[:, 1]
+        y = y.sign() if self.signs else y
+        return Sample(x, y[:, None] * torch.arange(1, self.columns + 1) if self.columns else y)
+
+
+def case(problem: Product, n: int = 150) -> Case:
+    stream = Stream(0)
+    return Case(problem, problem.sample(n, stream.child("train")), problem.sample(300, stream.child("test")), stream)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("columns", [0, 1, 3])
+def test_learner(diagonal, columns):
+    here = case(Product(columns=columns))
+    outcome = RecursiveFeatureMachine("gaussian", rounds=4, diagonal=diagonal).fit(here, quiet)
+    fit = fit_recursive(here.train.x, here.train.y, kernel="gaussian", rounds=4, diagonal=diagonal)
+    s = outcome.scalars
+    assert outcome.status == "finished"
+    assert set(s) == {"train_error", "test_error", "loo_error", "ridge", "round", "bandwidth"}
+    out = fit.predict(here.test.x)
+    y = here.test.y.double().reshape(300, -1)
+    literal = sum((out[i, o] - y[i, o]).item() ** 2 for i in range(300) for o in range(y.shape[1])) / 300
+    assert s["test_error"] == pytest.approx(literal, rel=1e-9)
+    assert s["train_error"] == pytest.approx(fit.record[fit.best - 1].train_error, rel=1e-4, abs=1e-12)
+    assert s["round"] == fit.best
+    assert s["loo_error"] == outcome.arrays["round_loo_error"].min() == fit.record[fit.best - 1].loo_error
+    assert s["test_error"] < 0.05 * y.square().sum(1).mean()
+    assert np.array_equal(outcome.arrays["metric"], fit.metric.numpy())
+    assert set(outcome.arrays) == {"metric", "round_ridge", "round_train_error", "round_loo_error"}
+    assert all(len(outcome.arrays[name]) == 4 for name in outcome.arrays if name != "metric")
+
+
+def test_learner_counts_signs():
+    here = case(Product(signs=True))
+    outcome = RecursiveFeatureMachine(validation=0.2).fit(here, quiet)
+    fit = fit_recursive(here.train.x, here.train.y, validation=0.2, stream=Stream(0).child("validation"))
+    hits = sum(float(out) * float(y) > 0 for out, y in zip(fit.predict(here.test.x), here.test.y, strict=True))
+    assert outcome.scalars["test_accuracy"] == pytest.approx(hits / 300)
+    assert outcome.scalars["test_accuracy"] > 0.85
+    assert 0.9 < outcome.scalars["train_accuracy"] <= 1
+    assert len(outcome.arrays["round_validation_error"]) == 5
+    assert outcome.scalars["round"] == 1 + outcome.arrays["round_validation_error"].argmin()
+
+
+def test_learner_has_an_identity():
+    learner = RecursiveFeatureMachine("gaussian", 3, 4, 1, True, 0.2)
+    assert build(describe(learner)) == learner
+    assert digest(learner) == digest(RecursiveFeatureMachine("gaussian", 3.0, 4, 1.0, True, 0.2, memory=10**9))
+    assert digest(learner) != digest(RecursiveFeatureMachine("laplace", 3, 4, 1, True, 0.2))
+    with pytest.raises(InputError, match=r"^memory must be positive, got 0$"):
+        RecursiveFeatureMachine(memory=0)

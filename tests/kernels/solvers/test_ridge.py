@@ -1,0 +1,213 @@
+"""The ridge path against a fit for every ridge and every point left out."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.kernel_ridge import KernelRidge
+
+from beyondkernels.core import InputError, Stream
+from beyondkernels.kernels.solvers.ridge import RidgePath, ridge_path
+
+torch.set_num_threads(1)
+F64 = torch.float64
+
+
+def gaussian(x1, x2, width=1.5):
+    return torch.exp(-torch.cdist(x1, x2).square() / (2 * width**2))
+
+
+def problem(n=25, k=3, m=11, seed=0):
+    stream = Stream(seed)
+    x, z = stream.child("x").normal(n, 3, dtype=F64), stream.child("z").normal(m, 3, dtype=F64)
+    W = stream.child("W").normal(3, k, dtype=F64)
+    y = torch.sin(x @ W) + 0.2 * stream.child("noise").normal(n, k, dtype=F64)
+    gram = gaussian(x, x)
+    return (gram + gram.T) / 2, y, gaussian(z, x), torch.sin(z @ W)
+
+
+def solve(gram, y, ridge):
+    """α by elimination."""
+    return np.linalg.solve(gram.numpy() + ridge * np.eye(len(gram)), y.numpy())
+
+
+def left_out(gram, y, ridge):
+    """Each point's residual under a fit that never saw it, one fit a point."""
+    residuals = np.zeros(y.shape)
+    for i in range(len(y)):
+        rest = [j for j in range(len(y)) if j != i]
+        alpha = solve(gram[rest][:, rest], y[rest], ridge)
+        residuals[i] = y[i].numpy() - gram[i, rest].numpy() @ alpha
+    return residuals
+
+
+RIDGES = [10.0, 0.3, 1e-2, 1e-5]
+
+
+def test_leave_one_out_is_leaving_one_out():
+    gram, y, _, _ = problem()
+    path = ridge_path(gram, y, RIDGES)
+    for ridge, errors in zip(RIDGES, path.loo_errors, strict=True):
+        literal = left_out(gram, y, ridge)
+        np.testing.assert_allclose(path.loo_residuals(ridge), literal, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(errors, (literal**2).mean(0), rtol=1e-8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), ridge=st.sampled_from([1e-3, 0.1, 3.0]), k=st.sampled_from([1, 2]))
+def test_leave_one_out_everywhere(seed, ridge, k):
+    gram, y, _, _ = problem(n=6, k=k, seed=seed)
+    np.testing.assert_allclose(
+        ridge_path(gram, y, [ridge]).loo_residuals(), left_out(gram, y, ridge), rtol=1e-8, atol=1e-10
+    )
+
+
+def test_every_ridge_is_a_fit_by_elimination():
+    gram, y, block, y_val = problem()
+    path = ridge_path(gram, y, RIDGES)
+    validation = path.validation_errors(block, y_val)
+    for i, ridge in enumerate(RIDGES):
+        alpha = solve(gram, y, ridge)
+        np.testing.assert_allclose(path.coefficients(ridge), alpha, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(path.predict(block, ridge), block.numpy() @ alpha, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            path.training_errors[i], ((y.numpy() - gram.numpy() @ alpha) ** 2).mean(0), rtol=1e-7, atol=1e-13
+        )
+        np.testing.assert_allclose(validation[i], ((y_val.numpy() - block.numpy() @ alpha) ** 2).mean(0), rtol=1e-8)
+        shifted = gram.numpy() + ridge * np.eye(len(gram))
+        hat = gram.numpy() @ np.linalg.inv(shifted)
+        assert path.degrees_of_freedom[i].item() == pytest.approx(np.trace(hat), rel=1e-8)
+        assert path.conditions[i].item() == pytest.approx(np.linalg.cond(shifted), rel=1e-8)
+    np.testing.assert_allclose(path.eigenvalues, np.linalg.eigvalsh(gram.numpy()), atol=1e-13)
+
+
+def test_a_library_agrees():
+    gram, y, block, _ = problem()
+    machine = KernelRidge(kernel="precomputed").set_params(alpha=0.05).fit(gram.numpy(), y.numpy())
+    np.testing.assert_allclose(
+        ridge_path(gram, y).predict(block, 0.05), machine.predict(block.numpy()), rtol=1e-9, atol=1e-10
+    )
+
+
+def test_outputs_do_not_see_each_other_and_a_vector_is_a_column():
+    gram, y, block, y_val = problem()
+    whole = ridge_path(gram, y, RIDGES)
+    one = ridge_path(gram, y[:, 1], RIDGES)
+    torch.testing.assert_close(one.loo_errors, whole.loo_errors[:, 1:2], rtol=1e-12, atol=0)
+    assert one.predict(block).shape == (11, 1)
+    torch.testing.assert_close(
+        one.validation_errors(block, y_val[:, 1]), whole.validation_errors(block, y_val)[:, 1:2], rtol=1e-10, atol=0
+    )
+
+
+def test_the_default_grid_scales_with_the_kernel():
+    gram, y, block, _ = problem()
+    path, scaled = ridge_path(gram, y), ridge_path(7 * gram, y)
+    assert len(path.ridges) == 30
+    assert path.ridges[0].item() == pytest.approx(100, rel=1e-12)  # the diagonal is 1
+    assert path.ridges[-1].item() == pytest.approx(1e-10, rel=1e-12)
+    torch.testing.assert_close(scaled.ridges, 7 * path.ridges)
+    torch.testing.assert_close(scaled.predict(7 * block), path.predict(block), rtol=1e-8, atol=1e-8)
+
+
+def test_the_best_ridge_has_the_least_error_over_all_outputs():
+    gram, y, block, y_val = problem()
+    path = ridge_path(gram, y, RIDGES)
+    sums = [(left_out(gram, y, ridge) ** 2).sum() for ridge in RIDGES]
+    assert path.best == path.choose("loo") == RIDGES[int(np.argmin(sums))]
+    sums = [((y_val.numpy() - block.numpy() @ solve(gram, y, ridge)) ** 2).sum() for ridge in RIDGES]
+    assert path.choose((block, y_val)) == RIDGES[int(np.argmin(sums))]
+    torch.testing.assert_close(path.predict(block), path.predict(block, path.best), rtol=0, atol=0)
+    torch.testing.assert_close(path.loo_residuals().square().mean(0), path.loo_errors[RIDGES.index(path.best)])
+
+
+def test_of_equal_ridges_the_largest_wins():
+    path = ridge_path(torch.eye(4), torch.ones(4), [0.1, 10.0, 1.0])
+    assert path.ridges.tolist() == [10.0, 1.0, 0.1]
+    assert path.best == 10.0  # each point is alone: leaving it out predicts 0 at every ridge
+    assert path.loo_errors.flatten().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_other_ridges_need_no_second_decomposition():
+    gram, y, _, _ = problem()
+    path = ridge_path(gram, y, [1.0])
+    other, fresh = path.at(RIDGES), ridge_path(gram, y, RIDGES)
+    assert isinstance(other, RidgePath)
+    assert other.spectrum is path.spectrum
+    for name in ("ridges", "loo_errors", "training_errors", "degrees_of_freedom", "conditions"):
+        torch.testing.assert_close(getattr(other, name), getattr(fresh, name), rtol=1e-12, atol=0)
+
+
+def test_without_a_ridge_the_points_are_interpolated():
+    gram = torch.tensor([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
+    y = torch.tensor([1.0, -1.0, 2.0])
+    path = ridge_path(gram, y, [0.0, 1.0])
+    torch.testing.assert_close(path.predict(gram, 0.0)[:, 0], y.to(F64))
+    assert path.training_errors[-1].item() == 0
+    np.testing.assert_allclose(path.loo_residuals(0.0), left_out(gram, y[:, None], 0.0), rtol=1e-12)
+
+
+def test_without_a_ridge_a_singular_matrix_is_refused():
+    x = Stream(0).normal(6, 2, dtype=F64)
+    sentence = r"ridges must be positive for this gram, got 0: its smallest eigenvalue .* is not above the rounding"
+    with pytest.raises(InputError, match=sentence):
+        ridge_path(x @ x.T, torch.ones(6), [0.0, 1.0])
+    path = ridge_path(x @ x.T, torch.ones(6), [1.0])
+    with pytest.raises(InputError, match=sentence):
+        path.coefficients(0.0)
+
+
+def test_rounding_below_zero_is_clipped_and_counted():
+    x = Stream(0).normal(6, 2, dtype=F64)
+    gram = x @ x.T
+    gram[range(6), range(6)] -= 1e-12
+    path = ridge_path(gram, torch.ones(6))
+    assert path.clipped >= 3  # four directions without points, less a billionth or so
+    assert path.eigenvalues.min() == 0
+    assert path.degrees_of_freedom.max() <= 2 + 1e-4
+
+
+def test_a_zero_kernel_predicts_zero():
+    path = ridge_path(torch.zeros(3, 3), torch.tensor([1.0, 2.0, 3.0]))
+    assert path.loo_errors.allclose(torch.tensor(14 / 3, dtype=F64))
+    assert path.predict(torch.zeros(2, 3)).tolist() == [[0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"y": torch.ones(4)}, r"y must have shape \(3,\) or \(3, k\), a row for each point, got \(4,\)"),
+        ({"y": torch.ones(3, 0)}, r"y must have shape \(3,\) or \(3, k\), a row for each point, got \(3, 0\)"),
+        ({"y": torch.ones(3, 1, 1)}, r"y must have shape .* got \(3, 1, 1\)"),
+        ({"y": torch.tensor([1, torch.nan, 2])}, "y must be finite, got 1 infinite or NaN entries"),
+        ({"ridges": []}, "ridges must hold at least one number, got none"),
+        ({"ridges": [1.0, -0.5]}, "ridges must be finite and not negative, got -0.5"),
+        ({"ridges": [1.0, float("nan")]}, "ridges must be finite and not negative, got nan"),
+        ({"ridges": [float("inf")]}, "ridges must be finite and not negative, got inf"),
+        ({"ridges": [1.0, 0.1, 1.0]}, "ridges must differ, got 1 twice"),
+        ({"gram": torch.ones(2, 3)}, r"gram must be square"),
+        ({"gram": torch.eye(3) - 1}, r"gram is indefinite: its smallest eigenvalue is −2 "),
+        ({"gram": torch.tensor([[1, 0.5, 0], [0, 1, 0], [0, 0, 1]])}, "gram must be symmetric"),
+    ],
+)
+def test_bad_input_is_named(change, sentence):
+    arguments = {"gram": torch.eye(3), "y": torch.ones(3), "ridges": [1.0]}
+    with pytest.raises(InputError, match=sentence):
+        ridge_path(**(arguments | change))
+
+
+def test_bad_blocks_and_criteria_are_named():
+    path = ridge_path(torch.eye(3), torch.ones(3, 2))
+    with pytest.raises(
+        InputError, match=r"block must have shape \(m, 3\), a column for each fitted point, got \(2, 4\)"
+    ):
+        path.predict(torch.ones(2, 4))
+    with pytest.raises(InputError, match="block must be finite"):
+        path.predict(torch.full((2, 3), torch.nan))
+    with pytest.raises(InputError, match=r"y_val must have shape \(2,\) or \(2, k\)"):
+        path.validation_errors(torch.ones(2, 3), torch.ones(3, 2))
+    with pytest.raises(InputError, match="y_val must have 2 outputs like y, got 1"):
+        path.validation_errors(torch.ones(2, 3), torch.ones(2))
+    with pytest.raises(InputError, match="unknown criterion 'lo', did you mean loo"):
+        path.choose("lo")  # pyright: ignore[reportArgumentType]

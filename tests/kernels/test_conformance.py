@@ -1,0 +1,447 @@
+"""Every kernel through one suite, and kernels broken on purpose that the suite must catch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+import torch
+
+from beyondkernels.core import InputError, Stream
+from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.classical.arcsin import Arcsin
+from beyondkernels.kernels.classical.correlation import Correlation
+from beyondkernels.kernels.classical.function import FunctionKernel
+from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial, Recursive
+from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.kernels.classical.polynomial import PolynomialKernel
+from beyondkernels.kernels.classical.random_features import FourierFeatures, GaussianFeatures, RandomFeatureKernel
+from beyondkernels.kernels.conformance import check_kernel, require_psd
+from beyondkernels.kernels.finite.draws import MeanOverDraws
+from beyondkernels.kernels.finite.gram import FiniteConjugate, FiniteTangent
+from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate, InfiniteTangent
+from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
+from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerResNet
+
+torch.set_num_threads(1)
+F64 = torch.float64
+ALWAYS = ("output", "fresh", "symmetric", "diagonal", "batches", "Cauchy-Schwarz", "positive semi-definite")
+
+
+def half_sine(theta: torch.Tensor) -> torch.Tensor:
+    """The degree-1 arc-cosine kernel of unit vectors, a function of the angle."""
+    return (torch.sin(theta) + (math.pi - theta) * torch.cos(theta)) / math.pi
+
+
+def tanimoto(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    inner, q1, q2 = x1 @ x2.T, x1.square().sum(1)[:, None], x2.square().sum(1)
+    return (1 + inner) / (1 + q1 + q2 - inner)
+
+
+BIASED = Parameterisation(bias_variance=0.3, readout_bias_variance=0.2)
+STANDARD = Parameterisation(kind="standard", bias_variance=0.1)
+DEEP, BOTTLENECK = FullyConnected(width=16, depth=3), ThreeLayerResNet(width=8, form="bottleneck")
+KERNELS: dict[str, Callable[[], Kernel]] = {
+    "gaussian": lambda: Gaussian(3.0),
+    "gaussian, narrow": lambda: Gaussian(0.05),
+    "laplace": lambda: Laplace(2.0),
+    "laplace, narrow": lambda: Laplace(0.05),
+    "arcsin": Arcsin,
+    "linear": lambda: PolynomialKernel(1, offset=0.0),
+    "polynomial": lambda: PolynomialKernel(3),
+    "polynomial, high": lambda: PolynomialKernel(8, 0.5, 0.2),
+    "inverse polynomial": lambda: InversePolynomial(),
+    "inverse polynomial, deep": lambda: InversePolynomial(5),
+    "recursive": lambda: Recursive(Gaussian(2.0), torch.sinh, 2),
+    "correlation": lambda: Correlation(torch.exp),
+    "correlation, of the angle": lambda: Correlation(half_sine, of="angle"),
+    "random neurons": lambda: RandomFeatureKernel(GaussianFeatures(50, "relu", bias_std=0.5)),
+    "random waves": lambda: RandomFeatureKernel(FourierFeatures(50, 2.0)),
+    "function": lambda: FunctionKernel(tanimoto, "tanimoto"),
+    "sum": lambda: Gaussian(2.0) + PolynomialKernel(2) + Arcsin(),
+    "product": lambda: Gaussian(2.0) * PolynomialKernel(2),
+    "scaled": lambda: 1e-8 * Laplace(1.0),
+    "scaled by zero": lambda: 0.0 * Laplace(1.0),
+    "combination": lambda: 2 * Laplace(1.0) * Arcsin() + 0.1 * PolynomialKernel(2),
+    "infinite conjugate, relu": lambda: InfiniteConjugate(2, "relu", Parameterisation()),
+    "infinite conjugate, relu, biases": lambda: InfiniteConjugate(4, "relu", BIASED),
+    "infinite conjugate, erf": lambda: InfiniteConjugate(3, "erf", BIASED),
+    "infinite conjugate, quadratic": lambda: InfiniteConjugate(3, "quadratic", Parameterisation()),
+    "infinite conjugate, tanh": lambda: InfiniteConjugate(2, "tanh", BIASED),
+    "infinite conjugate, truncated relu": lambda: InfiniteConjugate(2, "truncated_relu", BIASED),
+    "infinite tangent, relu": lambda: InfiniteTangent(2, "relu", Parameterisation()),
+    "infinite tangent, relu, deep": lambda: InfiniteTangent(5, "relu", BIASED),
+    "infinite tangent, relu, hidden": lambda: InfiniteTangent(3, "relu", BIASED, trained="hidden"),
+    "infinite tangent, relu, last": lambda: InfiniteTangent(3, "relu", BIASED, trained="last"),
+    "infinite tangent, relu, standard": lambda: InfiniteTangent(3, "relu", STANDARD, width=100),
+    "infinite tangent, erf": lambda: InfiniteTangent(3, "erf", Parameterisation()),
+    "infinite tangent, identity": lambda: InfiniteTangent(3, "identity", BIASED),
+    "infinite tangent, sine": lambda: InfiniteTangent(2, "sine", BIASED),
+    "infinite tangent, gelu": lambda: InfiniteTangent(2, "gelu", BIASED),
+    "infinite tangent, truncated relu": lambda: InfiniteTangent(2, "truncated_relu", BIASED),
+    "infinite resnet conjugate": lambda: InfiniteResNetConjugate("relu", Parameterisation()),
+    "infinite resnet tangent": lambda: InfiniteResNetTangent("relu", Parameterisation()),
+    "finite tangent": lambda: FiniteTangent(DEEP, out_dim=3),
+    "finite tangent, hidden": lambda: FiniteTangent(DEEP, seed=1, group="hidden"),
+    "finite tangent, resnet": lambda: FiniteTangent(ThreeLayerResNet(width=16)),
+    "finite conjugate": lambda: FiniteConjugate(DEEP),
+    "mean over draws, tangent": lambda: MeanOverDraws(BOTTLENECK, draws=2, out_dim=2),
+    "mean over draws, conjugate": lambda: MeanOverDraws(BOTTLENECK, draws=2, kind="conjugate"),
+}
+
+
+def normal(n: int, dim: int, name: str) -> torch.Tensor:
+    return Stream(0).child("conformance", name).normal(n, dim, dtype=F64)
+
+
+def points() -> dict[str, torch.Tensor]:
+    """Samples that are hard in different ways, none of norm above 1: the unit ball is every kernel's domain."""
+    ball = normal(24, 5, "ball")
+    ball /= 1.01 * torch.linalg.vector_norm(ball, dim=1).max()
+    sphere = normal(20, 4, "sphere")
+    sphere /= torch.linalg.vector_norm(sphere, dim=1, keepdim=True)
+    cube = (2.0 * Stream(0).child("conformance", "cube").bernoulli(0.5, 20, 6).to(F64) - 1) / math.sqrt(6)
+    nearly = 0.9 * sphere[:1] * torch.linspace(0.2, 1.0, 12, dtype=F64)[:, None]
+    nearly = nearly + 10.0 ** -torch.arange(1, 13, dtype=F64)[:, None] * 0.1 * normal(12, 4, "nearly")
+    return {
+        "ball": ball,
+        "sphere": sphere,
+        "cube": cube,
+        "duplicates": torch.cat([ball[:8], ball[:8].flip(0), ball[2:5]]),
+        "with the origin": torch.cat([ball[:9], torch.zeros(2, 5, dtype=F64), ball[9:12]]),
+        "opposite": torch.cat([sphere[:6], -sphere[:6], 0.5 * sphere[:6]]),
+        "nearly parallel": nearly,
+        "one point": ball[:1],
+        "a line": ball[:15, :1],
+    }
+
+
+POINTS = points()
+FEW = {"duplicates": slice(5, 11), "with the origin": slice(7, 12), "opposite": slice(0, None, 3)}
+"""Some of the points, those that make the place hard among them, for kernels by quadrature; elsewhere the first six."""
+
+QUADRATURE, DRAWN = ("tanh", "truncated relu", "gelu"), ("finite", "mean over draws")
+CASES = [
+    (name, where)
+    for name in KERNELS
+    for where in POINTS
+    # kernels that take tens of milliseconds a block meet what concerns them most
+    if not (name.endswith(QUADRATURE) or name.startswith(DRAWN))
+    or where in ("ball", "duplicates", "with the origin", "nearly parallel", "one point")
+]
+
+
+@pytest.mark.parametrize(("name", "where"), CASES)
+def test_every_kernel_keeps_every_property(name: str, where: str):
+    kernel, x = KERNELS[name](), POINTS[where]
+    if name.endswith(QUADRATURE):
+        x = x[FEW.get(where, slice(0, 6))]
+    # rounding alone has to do, except by quadrature, and where points almost coincide and rounding grows to 1e-11
+    error = None if name.endswith(QUADRATURE) or where == "nearly parallel" else 0.0
+    findings = check_kernel(kernel, x, error=error)
+    expected = (*ALWAYS, "rotation-invariant") if kernel.rotation_invariant else ALWAYS
+    assert tuple(finding.property for finding in findings) == expected
+    assert [str(finding) for finding in findings if not finding.holds] == []
+
+
+def test_every_listed_kernel_is_of_another_kind():
+    made = [make() for make in KERNELS.values()]  # a copied line would check one kernel twice
+    assert len(set(map(repr, made))) == len(made)
+
+
+@dataclass(frozen=True)
+class Broken(Kernel):
+    """The linear kernel plus one, as it should be; subclasses break one thing."""
+
+    rotation_invariant = True
+
+    def block(self, x1, x2):
+        return x1 @ x2.T + 1
+
+    def diagonal(self, x):
+        return x.square().sum(1) + 1
+
+
+class Sound(Broken):
+    """Nothing is broken."""
+
+
+class Asymmetric(Broken):
+    def block(self, x1, x2):
+        return x1 @ x2.T + 1 + 1e-9 * (x1.square().sum(1)[:, None] - x2.square().sum(1))
+
+
+class AsymmetricSquare(Broken):
+    def square(self, x):
+        gram = super().square(x)
+        gram[0, -1] += 1e-14
+        return gram
+
+
+class Indefinite(Broken):
+    """A wave in the distance, which is a kernel on a line only; its entries stay below those of the diagonal."""
+
+    def block(self, x1, x2):
+        return torch.cos(3 * torch.cdist(x1, x2, compute_mode="donot_use_mm_for_euclid_dist"))
+
+    def diagonal(self, x):
+        return torch.ones(len(x), dtype=F64)
+
+
+class SlightlyIndefinite(Broken):
+    """An eigenvalue of −1e-8 times the largest."""
+
+    def block(self, x1, x2):
+        return super().block(x1, x2) - 1e-8 * 25 * (x1 == x2[:, None]).all(2).T.to(F64)
+
+    def diagonal(self, x):
+        return super().diagonal(x) - 1e-8 * 25
+
+
+class Sigmoid(Broken):
+    """The "sigmoid kernel" of many libraries, which is none."""
+
+    def block(self, x1, x2):
+        return torch.tanh(2 * x1 @ x2.T - 1)
+
+    def diagonal(self, x):
+        return torch.tanh(2 * x.square().sum(1) - 1)
+
+
+class MinusDistance(Broken):
+    def block(self, x1, x2):
+        return -torch.cdist(x1, x2, compute_mode="donot_use_mm_for_euclid_dist")
+
+    def diagonal(self, x):
+        return torch.zeros(len(x), dtype=F64)
+
+
+class WrongDiagonal(Broken):
+    def diagonal(self, x):
+        return super().diagonal(x) * (1 + 1e-9)
+
+
+class SmallDiagonal(Broken):
+    """Too small in ``diagonal`` alone: entries of the matrix are larger than it allows."""
+
+    def diagonal(self, x):
+        return super().diagonal(x) / 2
+
+    def square(self, x):
+        return self.block(x, x)
+
+
+class ForgetfulSquare(Broken):
+    """``kernel(x)`` without the constant."""
+
+    def square(self, x):
+        gram = (x @ x.T + 1) * (1 + 1e-9)
+        gram = (gram + gram.T) / 2
+        gram.diagonal().copy_(self.diagonal(x))
+        return gram
+
+
+class BatchDependent(Broken):
+    def block(self, x1, x2):
+        return super().block(x1, x2) * (1 + 1e-11 * abs(len(x1) - len(x2)))
+
+
+class OrderDependent(Broken):
+    """A diagonal that drifts along the batch, in all places at once."""
+
+    def diagonal(self, x):
+        return super().diagonal(x) * (1 + 1e-9 * torch.arange(len(x), dtype=F64))
+
+    def block(self, x1, x2):
+        out = super().block(x1, x2)
+        if len(x1) == len(x2):
+            out.diagonal().copy_(torch.where((x1 == x2).all(1), self.diagonal(x1), out.diagonal()))
+        return out
+
+
+class NotInvariant(Broken):
+    def block(self, x1, x2):
+        return super().block(x1, x2) + 1e-9 * x1[:, :1] * x2[:, 0]
+
+    def diagonal(self, x):
+        return super().diagonal(x) + 1e-9 * x[:, 0] ** 2
+
+
+class NotReflected(Broken):
+    """On a line: every rotation is none, and only the reflection tells."""
+
+    def block(self, x1, x2):
+        return (x1[:, :1] + 1) * (x2[:, 0] + 1)
+
+    def diagonal(self, x):
+        return (x[:, 0] + 1) ** 2
+
+
+class SinglePrecision(Broken):
+    def block(self, x1, x2):
+        return super().block(x1, x2).float()
+
+
+class WrongShape(Broken):
+    def diagonal(self, x):
+        return super().diagonal(x)[:, None]
+
+    def square(self, x):
+        return self.block(x, x)
+
+
+class NotFinite(Broken):
+    def block(self, x1, x2):
+        return super().block(x1, x2) / 0
+
+
+class Remembering(Broken):
+    """Keeps what it returned and returns it again."""
+
+    kept: ClassVar[dict[str, torch.Tensor]] = {}
+
+    def diagonal(self, x):
+        return self.kept.setdefault(str(x.tolist()), super().diagonal(x))
+
+
+class Frozen(Broken):
+    """All ones, as a view of one."""
+
+    def block(self, x1, x2):
+        return torch.ones(1, 1, dtype=F64).expand(len(x1), len(x2))
+
+    def square(self, x):
+        return torch.ones(len(x), len(x), dtype=F64)
+
+    def diagonal(self, x):
+        return torch.ones(len(x), dtype=F64)
+
+
+class Meddling(Broken):
+    """Writes to the points it was given."""
+
+    def diagonal(self, x):
+        out = super().diagonal(x)
+        x[0, 0] = 0.5
+        return out
+
+
+BROKEN = {
+    Sound: set(),
+    Asymmetric: {"symmetric"},
+    AsymmetricSquare: {"symmetric"},
+    Indefinite: {"positive semi-definite"},
+    SlightlyIndefinite: {"positive semi-definite"},
+    Sigmoid: {"positive semi-definite", "Cauchy-Schwarz"},
+    MinusDistance: {"positive semi-definite", "Cauchy-Schwarz"},
+    WrongDiagonal: {"diagonal"},
+    SmallDiagonal: {"diagonal", "Cauchy-Schwarz"},
+    ForgetfulSquare: {"batches"},
+    BatchDependent: {"batches"},
+    OrderDependent: {"diagonal", "batches"},
+    NotInvariant: {"rotation-invariant"},
+    NotReflected: {"rotation-invariant"},
+    SinglePrecision: {"output"},
+    WrongShape: {"output"},
+    NotFinite: {"output"},
+    Remembering: {"fresh"},
+    Frozen: {"fresh"},
+    Meddling: {"fresh"},
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
+def test_broken_kernels_are_caught_by_the_right_finding(kind):
+    findings = check_kernel(kind(), POINTS["a line" if kind is NotReflected else "ball"])
+    failed = {finding.property for finding in findings if not finding.holds}
+    assert failed == BROKEN[kind], "\n".join(map(str, findings))
+
+
+def test_a_finding_says_how_far_and_where():
+    diagonal = check_kernel(WrongDiagonal(), POINTS["ball"])[3]
+    assert diagonal.property == "diagonal"
+    assert diagonal.worst == pytest.approx(1e-9, rel=1e-6)
+    assert diagonal.allowed == 1e-12
+    assert str(diagonal).startswith("diagonal: FAILS, with a relative difference of 1e-09 from ")
+    assert str(diagonal).endswith("; 1e-12 is allowed")
+    eigenvalues = check_kernel(MinusDistance(), torch.tensor([[0.0], [3.0]]))[6]
+    assert eigenvalues.worst == pytest.approx(1.0)
+    assert "with -3 as the smallest of 2 eigenvalues, 3 as the largest in size" in eigenvalues.sentence
+
+
+def test_tolerances_are_the_callers_or_the_kernels():
+    x = POINTS["ball"]
+    assert not check_kernel(WrongDiagonal(), x)[3].holds
+    assert check_kernel(WrongDiagonal(), x, tolerance=2e-9)[3].holds
+    assert not check_kernel(SlightlyIndefinite(), x)[6].holds
+    assert check_kernel(SlightlyIndefinite(), x, psd_tolerance=1e-7)[6].holds
+
+    class Rough(WrongDiagonal):
+        accuracy = 2e-9
+
+    class Estimated(WrongDiagonal):
+        def error(self, x1, x2=None):
+            return 1e-9
+
+    class TooSure(WrongDiagonal):
+        def error(self, x1, x2=None):
+            return 3e-10
+
+    assert check_kernel(Rough(), x)[3].holds
+    assert check_kernel(Estimated(), x)[3].holds
+    assert not check_kernel(Estimated(), x, error=0.0)[3].holds
+    assert not check_kernel(TooSure(), x)[3].holds
+    assert "beyond the stated error (3e-10)" in check_kernel(TooSure(), x)[3].sentence
+
+
+def test_rotations_come_from_the_stream():
+    x = POINTS["ball"]
+    worst = {check_kernel(NotInvariant(), x, stream=Stream(seed))[-1].worst for seed in (0, 0, 1)}
+    assert len(worst) == 2
+
+
+def test_no_points_cannot_be_checked():
+    with pytest.raises(InputError, match="x must hold at least one point, got none"):
+        check_kernel(Gaussian(1.0), torch.zeros(0, 3))
+
+
+def test_require_psd_gives_the_eigenvalues():
+    gram = Gaussian(1.0)(POINTS["ball"])
+    found = require_psd("K", gram)
+    torch.testing.assert_close(found, torch.linalg.eigvalsh(gram))
+    assert require_psd("K", torch.zeros(0, 0)).shape == (0,)
+    assert require_psd("K", torch.zeros(2, 2)).tolist() == [0.0, 0.0]
+    assert require_psd("K", torch.diag(torch.tensor([1.0, -0.9e-10], dtype=F64))).shape == (2,)
+
+
+INDEFINITE = {
+    (
+        4.0,
+        -1.0,
+        2.0,
+    ): r"-1 as the smallest of its 3 eigenvalues, -0\.25 times the largest in size \(4\), where -1e-10 would "
+    r"still count as rounding; 1 of them is too small",
+    (-4.0, -1.0): r"-4 as the smallest of its 2 eigenvalues, -1 times the largest in size \(4\), .*; 2 of them are too",
+    (1.0, -1.1e-10): r"-1\.1e-10 as the smallest of its 2 eigenvalues, -1\.1e-10 times",
+}
+
+
+@pytest.mark.parametrize("diagonal", INDEFINITE)
+def test_require_psd_says_which_eigenvalue_and_by_how_much(diagonal):
+    with pytest.raises(InputError, match="K must be positive semi-definite, got " + INDEFINITE[diagonal]):
+        require_psd("K", torch.diag(torch.tensor(diagonal, dtype=F64)))
+
+
+def test_require_psd_asks_for_a_symmetric_matrix():
+    with pytest.raises(InputError, match=r"K must have shape \(n, n\), got \(2, 3\)"):
+        require_psd("K", torch.zeros(2, 3))
+    with pytest.raises(InputError, match="K must be finite, got 1 infinite or NaN entries"):
+        require_psd("K", torch.tensor([[math.nan, 0.0], [0.0, 1.0]]))
+    with pytest.raises(
+        InputError, match=r"K must be symmetric, got entries that differ from their mirror images by 0\.5"
+    ):
+        require_psd("K", torch.tensor([[1.0, 0.5], [0.0, 1.0]]))

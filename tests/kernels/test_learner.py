@@ -1,0 +1,208 @@
+"""Kernel ridge regression as a learner, against literal fits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
+from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels.classical.polynomial import PolynomialKernel
+from beyondkernels.kernels.learner import KernelRidge
+
+torch.set_num_threads(1)
+F64 = torch.float64
+
+
+@dataclass(frozen=True)
+class Waves(Problem):
+    """Sines of the input with noise, or their signs."""
+
+    outputs: int = 2
+    noise: float = 0.3
+    signs: bool = False
+
+    @property
+    def in_dim(self) -> int:
+        return 3
+
+    @property
+    def out_dim(self) -> int:
+        return self.outputs
+
+    def sample(self, n: int, stream: Stream) -> Sample:
+        x = stream.child("x").normal(n, 3)
+        y = torch.sin(2 * x[:, : self.outputs]) + self.noise * stream.child("noise").normal(n, self.outputs)
+        return Sample(x, torch.where(y[:, 0] > 0, 1.0, -1.0) if self.signs else y)
+
+
+@dataclass(frozen=True)
+class Unkernel(Kernel):
+    """A distance, which is no kernel."""
+
+    def block(self, x1, x2):
+        return torch.cdist(x1, x2)
+
+    def diagonal(self, x):
+        return torch.zeros(len(x), dtype=F64)
+
+
+def case(n=60, problem=None, seed=0) -> Case:
+    problem, stream = problem or Waves(), Stream(seed)
+    train, test = problem.sample(n, stream.child("train")), problem.sample(70, stream.child("test"))
+    return Case(problem, train, test, stream.child("learner"))
+
+
+def quiet(fraction: float) -> None:
+    assert 0 <= fraction <= 1
+
+
+def literal(kernel, here, ridge):
+    """Predictions at train and test points by elimination, and leave-one-out residuals by leaving one out."""
+    x, y = here.train.x, here.train.y.reshape(len(here.train), -1).to(F64).numpy()
+    gram, block = kernel(x).numpy(), kernel(here.test.x, x).numpy()
+    alpha = np.linalg.solve(gram + ridge * np.eye(len(x)), y)
+    residuals = np.zeros_like(y)
+    for i in range(len(x)):
+        rest = np.arange(len(x)) != i
+        part = np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(len(x) - 1), y[rest])
+        residuals[i] = y[i] - gram[i, rest] @ part
+    return gram @ alpha, block @ alpha, residuals
+
+
+def test_errors_are_summed_over_outputs_and_averaged_over_points():
+    here, kernel, ridges = case(), Gaussian(2.0), (3.0, 0.3, 0.03)
+    outcome = KernelRidge(kernel, ridges).fit(here, quiet)
+    s = outcome.scalars
+    every = [(literal(kernel, here, ridge)[2] ** 2).sum(1).mean() for ridge in ridges]
+    np.testing.assert_allclose(outcome.arrays["path_ridge"], ridges)
+    np.testing.assert_allclose(outcome.arrays["path_error"], every, rtol=1e-9)
+    assert int(np.argmin(every)) == 1
+    assert s["ridge"] == 0.3
+    assert s["ridge_on_edge"] == 0
+    train, test, _ = literal(kernel, here, s["ridge"])
+    assert s["leave_one_out_error"] == pytest.approx(min(every))
+    assert s["train_error"] == pytest.approx(np.mean(((train - here.train.y.numpy()) ** 2).sum(1)))
+    assert s["test_error"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
+    assert s["condition"] == pytest.approx(np.linalg.cond(kernel(here.train.x).numpy() + 0.3 * np.eye(60)), rel=1e-6)
+    assert "test_accuracy" not in s
+    assert s["test_error"] < 0.7 * here.test.y.square().sum(1).mean().item()
+
+
+def test_validation_chooses_on_held_out_points_and_fits_all():
+    here, kernel, ridges = case(), Gaussian(2.0), (30.0, 3.0, 0.3, 0.03, 3e-3)
+    outcome = KernelRidge(kernel, ridges, choose="validation", validation=0.25).fit(here, quiet)
+    s = outcome.scalars
+    order = here.stream.child("validation").permutation(60)
+    outside, inside = order[:15], order[15:]
+    x, y = here.train.x, here.train.y.to(F64).numpy()
+    errors = []
+    for ridge in ridges:
+        alpha = np.linalg.solve(kernel(x[inside]).numpy() + ridge * np.eye(45), y[inside])
+        errors.append(((kernel(x[outside], x[inside]).numpy() @ alpha - y[outside]) ** 2).sum(1).mean())
+    np.testing.assert_allclose(outcome.arrays["path_error"], errors, rtol=1e-9)
+    assert s["ridge"] == ridges[int(np.argmin(errors))]
+    assert s["validation_error"] == pytest.approx(min(errors))
+    _, test, left_out = literal(kernel, here, s["ridge"])
+    assert s["test_error"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
+    assert s["leave_one_out_error"] == pytest.approx((left_out**2).sum(1).mean())
+
+
+@pytest.mark.parametrize("choose", ["leave_one_out", "validation"])
+def test_signs_have_accuracies(choose):
+    here, kernel = case(problem=Waves(1, signs=True)), Gaussian(2.0)
+    s = KernelRidge(kernel, choose=choose).fit(here, quiet).scalars
+    train, test, _ = literal(kernel, here, s["ridge"])
+    assert s["train_accuracy"] == np.mean(train[:, 0] * here.train.y.numpy() > 0)
+    assert s["test_accuracy"] == np.mean(test[:, 0] * here.test.y.numpy() > 0)
+    assert 0.7 < s["test_accuracy"] < s["train_accuracy"]
+
+
+def test_the_grid_grows_towards_the_best():
+    here, kernel = case(), Gaussian(2.0)
+    inside = KernelRidge(kernel, (10.0, 1.0, 0.1, 0.01)).fit(here, quiet)
+    down = KernelRidge(kernel, (100.0, 10.0)).fit(here, quiet)
+    up = KernelRidge(kernel, (1e-3, 1e-2)).fit(here, quiet)
+    alone = KernelRidge(kernel, (1000.0,)).fit(here, quiet)
+    for outcome in (inside, down, up, alone):
+        assert outcome.scalars["ridge"] == pytest.approx(inside.scalars["ridge"])
+        assert outcome.scalars["ridge_on_edge"] == 0
+        assert outcome.scalars["test_error"] == pytest.approx(inside.scalars["test_error"], rel=1e-6)
+    np.testing.assert_allclose(down.arrays["path_ridge"], [100, 10, 1, 0.1, 0.01][: len(down.arrays["path_ridge"])])
+    assert len(alone.arrays["path_ridge"]) > 4
+    uneven = KernelRidge(kernel, (1000.0, 900.0, 90.0)).fit(here, quiet)  # each edge has a step of its own
+    np.testing.assert_allclose(uneven.arrays["path_ridge"][:5], [1000, 900, 90, 9, 0.9])
+    assert KernelRidge(kernel, (1.0, 0.0), smallest=1e-3).fit(here, quiet).scalars["ridge"] > 0
+
+
+def test_limits_end_the_growth_and_are_reported():
+    clean = case(problem=Waves(1, noise=0.0), n=40)  # without noise the smallest ridge is best
+    outcome = KernelRidge(Gaussian(10.0), (1.0, 0.1), smallest=1e-3).fit(clean, quiet)
+    np.testing.assert_allclose(outcome.arrays["path_ridge"], [1, 0.1, 0.01, 1e-3])
+    assert outcome.scalars["ridge_on_edge"] == 1
+    noise = case(problem=Waves(1, noise=30.0), n=40)
+    outcome = KernelRidge(Gaussian(1.0), (1.0, 0.1), largest=10).fit(noise, quiet)
+    np.testing.assert_allclose(outcome.arrays["path_ridge"], [10, 1, 0.1])
+    assert outcome.scalars["ridge_on_edge"] == 1
+
+
+def test_the_grid_does_not_grow_below_rounding():
+    linear = Waves(1, noise=0.0)
+    here = case(problem=linear)
+    y = here.train.x[:, :1].to(F64)
+    here = Case(linear, Sample(here.train.x, y), Sample(here.test.x, here.test.x[:, :1].to(F64)), here.stream)
+    outcome = KernelRidge(PolynomialKernel(1, 0.0), (1.0, 0.1), smallest=1e-30).fit(here, quiet)
+    top = outcome.arrays["eigenvalues"][-1]
+    assert outcome.arrays["path_ridge"][-1] >= 60 * 2.0**-52 * top * (1 - 1e-9)
+    assert outcome.scalars["test_error"] < 1e-10
+
+
+def test_labels_may_come_as_a_vector_or_a_column():
+    here = case(problem=Waves(1, signs=True))
+    column = Case(
+        here.problem,
+        Sample(here.train.x, here.train.y[:, None]),
+        Sample(here.test.x, here.test.y[:, None]),
+        here.stream,
+    )
+    learner = KernelRidge(Gaussian(2.0))
+    assert learner.fit(column, quiet).scalars == learner.fit(here, quiet).scalars
+
+
+def test_learners_have_an_identity():
+    learner = KernelRidge(Gaussian(2.0), ridges=(1, 0.1), choose="validation")
+    assert build(describe(learner)) == learner
+    assert digest(learner) == digest(KernelRidge(Gaussian(2.0), ridges=(1.0, 0.1), choose="validation"))
+
+
+def test_an_indefinite_kernel_is_refused():
+    with pytest.raises(InputError, match="gram is indefinite: its smallest eigenvalue is −"):
+        KernelRidge(Unkernel()).fit(case(), quiet)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"choose": "validate"}, "unknown choice of the ridge 'validate', did you mean validation"),
+        ({"validation": 1.0}, r"validation must lie in \(0, 1\), got 1.0"),
+        ({"ridges": (-1.0,)}, r"ridges must lie in \[0, inf\), got -1.0"),
+        ({"smallest": 0.0}, r"smallest must lie in \(0, largest = 1000000.0\], got 0.0"),
+    ],
+)
+def test_bad_settings_are_named(change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        KernelRidge(Gaussian(1.0), **change)
+
+
+def test_bad_samples_are_named():
+    here = case(n=2)
+    with pytest.raises(InputError, match=r"validation must leave points on both sides, got 0\.2 of 2"):
+        KernelRidge(Gaussian(1.0), choose="validation").fit(here, quiet)
+    bad = Case(here.problem, Sample(here.train.x, torch.full((2, 2), torch.nan)), here.test, here.stream)
+    with pytest.raises(InputError, match="y must be finite"):
+        KernelRidge(Gaussian(1.0)).fit(bad, quiet)
+    wide = Case(here.problem, here.train, Sample(here.test.x, torch.ones(70, 3)), here.stream)
+    with pytest.raises(InputError, match="test labels must have 2 outputs like y, got 3"):
+        KernelRidge(Gaussian(1.0)).fit(wide, quiet)

@@ -1,0 +1,130 @@
+"""Fully connected networks against loops over neurons."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from beyondkernels.activations import ReLU
+from beyondkernels.core import InputError, Stream, digest
+from beyondkernels.networks import FullyConnected, Parameterisation
+
+F64 = torch.float64
+GOLDEN = [-2.064831018, 1.023210526, 1.240857244, -1.131260514]
+
+
+def by_loops(params, point, depth, sigma, parameterisation):
+    """f(x) for one point: every neuron a sum, every scale written out."""
+    h, scales = point, parameterisation
+    for layer in range(1, depth + 1):
+        last = layer == depth
+        name = "output" if last else f"layer{layer}"
+        w, b = params[f"{name}.weight"].tolist(), params.get(f"{name}.bias")
+        v = scales.readout_variance if last else scales.weight_variance
+        p = scales.input_fan_in if layer == 1 and scales.input_fan_in else len(h)
+        bias = scales.readout_bias_variance if last else scales.bias_variance
+        ntk = scales.kind == "ntk"
+        z = []
+        for i, row in enumerate(w):
+            total = math.fsum(weight * value for weight, value in zip(row, h, strict=True))
+            total *= math.sqrt(v / p) if ntk else 1.0
+            if b is not None:
+                total += b[i].item() * (math.sqrt(bias) if ntk else 1.0)
+            z.append(total)
+        h = z if last else [sigma(value) for value in z]
+    return h
+
+
+@pytest.mark.parametrize("kind", ["ntk", "standard"])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize(("depth", "width", "input_fan_in"), [(2, 5, None), (3, 4, 1), (5, 3, 2), (3, 1, None)])
+@pytest.mark.parametrize("out_dim", [1, 3])
+@pytest.mark.parametrize("name", ["relu", "truncated_relu"])
+def test_against_loops(kind, biased, depth, width, input_fan_in, out_dim, name):
+    extra = {"bias_variance": 0.3, "readout_bias_variance": 0.2} if biased else {}
+    scales = Parameterisation(kind, 1.7, readout_variance=0.6, input_fan_in=input_fan_in, **extra)
+    network = FullyConnected(width, depth, name, scales)
+    params, buffers = network.init(4, out_dim, Stream(2))
+    params = {key: value.double() for key, value in params.items()}
+    assert len(params) == depth * (2 if biased else 1)
+    assert buffers == {}
+    x = Stream(3).normal(6, 4, dtype=F64)
+    sigma = {"relu": lambda z: max(z, 0.0), "truncated_relu": lambda z: min(1.0, max(z, 0.0))}[name]
+    expected = [by_loops(params, row, depth, sigma, scales) for row in x.tolist()]
+    out, after = network.apply(params, buffers, x)
+    assert torch.allclose(out, torch.tensor(expected, dtype=F64), rtol=0, atol=1e-13)
+    assert after is buffers
+
+
+def test_groups():
+    plain = FullyConnected(3, depth=3)
+    assert plain.groups() == {
+        "hidden": ("layer1.weight", "layer2.weight"),
+        "last": ("output.weight",),
+        "layer1": ("layer1.weight",),
+        "layer2": ("layer2.weight",),
+        "output": ("output.weight",),
+    }
+    for bias, readout_bias in ((0.1, None), (None, 0.1), (0.1, 0.1)):
+        scales = Parameterisation(bias_variance=bias, readout_bias_variance=readout_bias)
+        network = FullyConnected(3, depth=2, parameterisation=scales)
+        params, _ = network.init(4, 2, Stream(0))
+        assert ("layer1.bias" in params, "output.bias" in params) == (bias is not None, readout_bias is not None)
+        assert network.trained("hidden", params) + network.trained("last", params) == tuple(params)
+        assert network.trained("layer1", params) == network.trained("hidden", params)
+    with pytest.raises(InputError, match=r"^unknown parameter group 'layer3', did you mean layer\d or layer\d"):
+        plain.trained("layer3", {})
+
+
+def test_its_gradient_is_its_own():
+    network = FullyConnected(3)
+    params, buffers = network.init(4, 2, Stream(0))
+    point = network.expansion_point(params, buffers)
+    assert [one is other for one, other in zip(point, (network, params, buffers), strict=True)] == [True] * 3
+
+
+def test_depth_and_width_change_the_start_of_no_other_layer():
+    """Layers are drawn from streams of their own name."""
+    shallow, _ = FullyConnected(4, depth=2).init(5, 2, Stream(0))
+    deep, _ = FullyConnected(4, depth=4).init(5, 2, Stream(0))
+    for name, value in shallow.items():
+        assert torch.equal(deep[name], value)
+
+
+def test_golden_start():
+    """These numbers may change only together with a revision."""
+    assert FullyConnected.revision == 1
+    params, _ = FullyConnected(2, depth=2, parameterisation=Parameterisation("standard")).init(2, 1, Stream(0))
+    drawn = torch.cat([params["layer1.weight"].flatten()[:2], params["output.weight"].flatten()])
+    assert drawn.tolist() == pytest.approx(GOLDEN, abs=1e-6)
+
+
+def test_names_and_what_they_stand_for_are_one_network():
+    spelled = FullyConnected(3, activation="relu")
+    assert spelled == FullyConnected(3) == FullyConnected(3, 3, ReLU(), Parameterisation())
+    assert digest(spelled) == digest(FullyConnected(3, 3, ReLU(), Parameterisation()))
+    assert digest(spelled) != digest(FullyConnected(3, parameterisation=Parameterisation("standard")))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"width": 0}, r"^width must be a whole number of at least 1, got 0$"),
+        ({"width": 2.0}, r"^width must be a whole number of at least 1, got 2\.0$"),
+        ({"depth": 1}, r"^depth must be a whole number of at least 2, got 1$"),
+        ({"depth": "3"}, r"^depth must be a whole number of at least 2, got '3'$"),
+        ({"activation": "rlu"}, r"^unknown activation 'rlu', did you mean relu"),
+    ],
+)
+def test_sentences(arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        FullyConnected(**{"width": 3} | arguments)
+
+
+def test_points_of_another_dimension():
+    network = FullyConnected(3)
+    params, buffers = network.init(4, 1, Stream(0))
+    with pytest.raises(InputError, match=r"^points must have dimension 4 to fit the weights, got 5$"):
+        network.apply(params, buffers, torch.ones(2, 5))

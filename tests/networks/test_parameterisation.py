@@ -1,0 +1,157 @@
+"""Scales of layers: one random function in two parameterisations, by equality and by its variance."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.networks import FullyConnected, Layer, Parameterisation, ThreeLayerResNet
+
+F64 = torch.float64
+SCALES: dict[str, Any] = {
+    "weight_variance": 1.7,
+    "bias_variance": 0.3,
+    "readout_variance": 0.6,
+    "readout_bias_variance": 0.2,
+}
+
+
+def double(tensors):
+    return {name: value.double() for name, value in tensors.items()}
+
+
+@pytest.mark.parametrize("input_fan_in", [None, 1, 3])
+@pytest.mark.parametrize("form", ["deep", "full", "bottleneck"])
+def test_both_kinds_start_as_the_same_function(form, input_fan_in):
+    """Drawn from one stream, they are the same point by point."""
+    scales = SCALES | {"input_fan_in": input_fan_in}
+    values = []
+    for kind in ("ntk", "standard"):
+        if form == "deep":
+            network = FullyConnected(6, 4, parameterisation=Parameterisation(kind, **scales))
+        else:
+            scales["readout_bias_variance"] = None
+            network = ThreeLayerResNet(6, form, parameterisation=Parameterisation(kind, **scales))
+        params = double(network.init(5, 3, Stream(0))[0])
+        values.append(network.apply(params, {}, Stream(1).normal(7, 5, dtype=F64))[0])
+    assert torch.allclose(*values, rtol=1e-5, atol=1e-6)  # parameters are drawn in float32
+    assert values[0].std() > 0.1
+
+
+@pytest.mark.parametrize("kind", ["ntk", "standard"])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("input_fan_in", [None, 1])
+def test_variance_of_predictions(kind, biased, input_fan_in):
+    """E f(x)² by Monte Carlo over networks; for ReLU E σ(u)² = q/2 at any width, so the recursion below is exact."""
+    d, m, n = 5, 4, 3000
+    scales = SCALES | {"input_fan_in": input_fan_in}
+    if not biased:
+        scales |= {"bias_variance": None, "readout_bias_variance": None}
+    network = FullyConnected(m, depth=3, parameterisation=Parameterisation(kind, **scales))
+    x = Stream(7).normal(1, d)
+    drawn = torch.stack([network.apply(network.init(d, 1, Stream(seed))[0], {}, x)[0][0, 0] for seed in range(n)])
+    v, bias = scales["weight_variance"], scales["bias_variance"] or 0.0
+    q = v * x.square().sum().item() / (input_fan_in or d) + bias
+    q = v * (m * q / 2) / m + bias
+    exact = scales["readout_variance"] * (m * q / 2) / m + (scales["readout_bias_variance"] or 0.0)
+    square = drawn.double() ** 2
+    error = square.std().item() / math.sqrt(n)
+    assert square.mean().item() == pytest.approx(exact, abs=5 * error)
+    assert error < 0.07 * exact
+    assert drawn.mean().item() == pytest.approx(0, abs=5 * drawn.std().item() / math.sqrt(n))
+
+
+@pytest.mark.parametrize("kind", ["ntk", "standard"])
+def test_drawn_parameters(kind):
+    """In the NTK parameterisation all are standard normal; otherwise the scales are in the draw."""
+    layer = Parameterisation(kind, **SCALES).layer(50)
+    drawn = layer.draw("first", 40, 50, Stream(0))
+    assert {name: value.shape for name, value in drawn.items()} == {"first.weight": (40, 50), "first.bias": (40,)}
+    for value, variance in ((drawn["first.weight"], 1.7 / 50), (drawn["first.bias"], 0.3)):
+        expected = 1.0 if kind == "ntk" else variance
+        size = value.numel()
+        assert value.square().mean().item() == pytest.approx(expected, rel=5 * math.sqrt(2 / size))
+    assert torch.equal(layer.draw("first", 40, 50, Stream(0))["first.weight"], drawn["first.weight"])
+    assert not torch.equal(layer.draw("other", 40, 50, Stream(0))["other.weight"], drawn["first.weight"])
+
+
+@pytest.mark.parametrize("kind", ["ntk", "standard"])
+@pytest.mark.parametrize("readout", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_gains_are_those_of_the_gradient(kind, readout, biased):
+    """Σ over parameters of the product of two gradients, one output, by autograd."""
+    scales: dict[str, Any] = SCALES if biased else {}
+    layer = Parameterisation(kind, **scales).layer(4, readout=readout)
+    params = {name: value.double().requires_grad_() for name, value in layer.draw("it", 3, 4, Stream(0)).items()}
+    h = Stream(1).normal(2, 4, dtype=F64)
+    out = layer.apply("it", params, h)
+    one, other = (torch.autograd.grad(out[i, 2], list(params.values()), retain_graph=True) for i in range(2))
+    products = [float((a * b).sum()) for a, b in zip(one, other, strict=True)]
+    expected = [layer.weight_gain * float(h[0] @ h[1]), layer.bias_gain]
+    assert products == pytest.approx(expected[: len(products)], rel=1e-12)
+    assert len(products) == (2 if biased else 1)
+    if not biased:
+        assert layer.bias_gain == 0
+
+
+def test_layers():
+    scales = Parameterisation(weight_variance=3.0, bias_variance=0.5, readout_variance=0.7, input_fan_in=2)
+    assert scales.layer(6) == Layer("ntk", 0.5, 0.5)
+    assert scales.layer(6, of_inputs=True) == Layer("ntk", 1.5, 0.5)
+    assert scales.layer(7, readout=True) == Layer("ntk", 0.7 / 7, None)
+    assert Parameterisation().layer(8, of_inputs=True).weight_variance == 0.25
+
+
+@pytest.mark.parametrize(
+    ("scales", "text"),
+    [
+        (
+            Parameterisation(),
+            "ntk parameterisation: hidden weights 2/p, no hidden biases, readout weights 1/p, no readout bias",
+        ),
+        (
+            Parameterisation("standard", 1, 0, 0.5, 0.25),
+            "standard parameterisation: hidden weights 1/p, hidden biases 0, readout weights 0.5/p, readout bias 0.25",
+        ),
+    ],
+)
+def test_printout(scales, text):
+    assert str(scales) == text
+    assert str(replace(scales, input_fan_in=1)) == f"{text}, input fan-in 1"
+
+
+def test_description_and_back():
+    scales = Parameterisation("standard", 1, 0, 0.5, 0.25, input_fan_in=1)
+    again = build(json.loads(canonical_json(scales)))
+    assert again == scales
+    assert canonical_json(again) == canonical_json(Parameterisation("standard", 1.0, 0.0, 0.5, 0.25, 1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"kind": "mup"}, r"^kind must be 'ntk' or 'standard', got 'mup'$"),
+        ({"weight_variance": 0}, r"^weight_variance must be positive, got 0$"),
+        ({"weight_variance": math.nan}, r"^weight_variance must be positive, got nan$"),
+        ({"weight_variance": math.inf}, r"^weight_variance must be finite, got inf$"),
+        ({"readout_variance": -1.0}, r"^readout_variance must be positive, got -1\.0$"),
+        ({"bias_variance": 0}, r"^bias_variance must be positive \(None for no biases\), got 0$"),
+        ({"bias_variance": math.inf}, r"^bias_variance must be finite, got inf$"),
+        (
+            {"kind": "standard", "bias_variance": -0.1},
+            r"^bias_variance must not be negative \(None for no biases\), got -0\.1$",
+        ),
+        ({"readout_bias_variance": -1}, r"^readout_bias_variance must be positive \(None for no biases\), got -1$"),
+        ({"input_fan_in": 2.5}, r"^input_fan_in must be a whole number, got 2\.5$"),
+        ({"input_fan_in": 0}, r"^input_fan_in must be positive, got 0$"),
+    ],
+)
+def test_sentences(arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Parameterisation(**arguments)
