@@ -10,15 +10,34 @@ from beyondkernels.experiments import CATALOGUE
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_example_runs_and_shows_what_it_says():
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+NETWORK, KERNELS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+def printed_by(code: str) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})
-    accuracy = float(re.search(r"test accuracy ([\d.]+)", printed.getvalue()).group(1))  # pyright: ignore[reportOptionalMemberAccess]
+    return printed.getvalue()
+
+
+def test_the_example_runs_and_shows_what_it_says():
+    printed = printed_by(NETWORK)
+    accuracy = float(re.search(r"test accuracy ([\d.]+)", printed).group(1))  # pyright: ignore[reportOptionalMemberAccess]
     assert accuracy > 0.99
-    assert "the best linear classifier reaches 0.844" in printed.getvalue()
-    assert "misses by a factor" in printed.getvalue()
+    assert "the best linear classifier reaches 0.844" in printed
+    assert "misses by a factor" in printed
+
+
+def test_the_kernels_fail_where_the_one_that_learns_features_does_not():
+    printed = printed_by(KERNELS)
+    test = {
+        name.strip(): float(value) for name, value in re.findall(r"^(.+?) +[\d.]+% +([\d.]+)%", printed, re.MULTILINE)
+    }
+    assert test.pop("Laplace, learning features") > 99
+    assert len(test) == 4
+    assert max(test.values()) < 75
+    assert "ntk parameterisation: hidden weights 2/p" in printed
+    assert "'network__width': " in printed
 
 
 def test_every_experiment_is_in_the_table():

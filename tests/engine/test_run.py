@@ -1,11 +1,13 @@
+from dataclasses import dataclass
+
 import pytest
 import torch
 
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent
-from beyondkernels.core import InputError
+from beyondkernels.core import InputError, Problem, Sample
 from beyondkernels.engine import TrainedNetwork, compare, fit
-from beyondkernels.kernels import ConstantClassifier
+from beyondkernels.kernels import ConstantClassifier, Gaussian, KernelRidge, PolynomialKernel
 from beyondkernels.networks import FromModule, TwoLayer
 from beyondkernels.problems import DictionaryParity
 
@@ -44,6 +46,35 @@ def test_compare_gives_all_learners_the_same_samples():
     assert "slow" in str(comparison)
     accuracies = [run.test_accuracy for run in comparison.runs["slow"]]
     assert slow["test_accuracy"] == pytest.approx(sum(accuracies) / 2)
+
+
+def test_a_kernel_stands_for_ridge_regression_with_it():
+    kernel = Gaussian(bandwidth=8.0)
+    run = fit(kernel, PROBLEM, n=60, test=30)
+    assert run.learner == KernelRidge(kernel)
+    assert run.test_accuracy == fit(KernelRidge(kernel), PROBLEM, n=60, test=30).test_accuracy
+    shown = str(compare(PROBLEM, 60, learners={"a kernel with a rather long name": kernel}, seeds=1, test=30))
+    head, line = shown.splitlines()
+    assert len(head) == len(line)
+    assert line.startswith("a kernel with a rather long name ")
+    assert f"{100 * run.test_accuracy:.2f}%" in line
+
+
+@dataclass(frozen=True)
+class Doubled(Problem):
+    in_dim = 3
+    out_dim = 2
+
+    def sample(self, n, stream):
+        x = stream.normal(n, 3)
+        return Sample(x, 2 * x[:, :2])
+
+
+def test_regressions_are_shown_by_their_errors():
+    comparison = compare(Doubled(), 40, learners={"line": PolynomialKernel(degree=1)}, seeds=2, test=20)
+    assert comparison.rows[0]["test_error"] < 1e-6
+    assert f"{comparison.rows[0]['test_error']:.3g}" in str(comparison)
+    assert "%" not in str(comparison)
 
 
 def make(in_dim, out_dim):

@@ -32,14 +32,7 @@ def run_benchmark(name: str | None, json_file: Path | None) -> None:
     for row in measure():
         rows.append(row)
         print(f"{row.name} done after {time.monotonic() - start:.0f} s", file=sys.stderr)
-    out = console()
-    table = plain_table()
-    names = [field.name for field in fields(rows[0])]
-    for column in names:
-        table.add_column(Text(column.replace("_", " ")), overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(getattr(row, column)) for column in names))
-    out.print(table)
+    _show(rows)
     if json_file is not None:
         document = {
             "rows": [row.as_json() for row in rows],
@@ -48,7 +41,24 @@ def run_benchmark(name: str | None, json_file: Path | None) -> None:
         write_document(json_file, document, "the table above is all there is")
 
 
+def _show(rows: list[Any]) -> None:
+    """The numbers as a table; what they were measured against beneath it."""
+    words = ("against", "remark")
+    names = [field.name for field in fields(rows[0]) if field.name not in words]
+    table = plain_table()
+    for name in names:
+        table.add_column(Text(name.replace("_", " ")), justify="left" if name == names[0] else "right")
+    for row in rows:
+        table.add_row(*(_cell(getattr(row, name)) for name in names))
+    out = console()
+    out.print(table)
+    for row in rows:
+        remarks = [getattr(row, word) for word in words if getattr(row, word, "")]
+        if remarks:
+            out.print(Text(f"{getattr(row, names[0])}: against {'; '.join(remarks)}", style="dim"))
+
+
 def _cell(value: Any) -> Text:
     if value is None:
         return Text("–")
-    return Text(show_number(value, "") if isinstance(value, float) else str(value))
+    return Text(show_number(value) if isinstance(value, float) else str(value))

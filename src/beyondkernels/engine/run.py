@@ -126,11 +126,17 @@ class Comparison:
         return rows
 
     def __str__(self) -> str:
-        lines = [f"{'learner':24} {'train':>8} {'test':>8} {'spread':>8}"]
-        for row in self.rows:
-            numbers = (row.get("train_accuracy"), row.get("test_accuracy"), row.get("test_accuracy_spread"))
-            cells = " ".join(f"{'–':>8}" if value is None else f"{100 * value:7.2f}%" for value in numbers)
-            lines.append(f"{row['learner']:24} {cells}")
+        rows = self.rows
+        accurate = any("test_accuracy" in row for row in rows)
+        what = "accuracy" if accurate else "error"  # of regressions no accuracy is known
+        width = max(len("learner"), *(len(row["learner"]) for row in rows))
+        lines = [f"{'learner':{width}} {'train':>8} {'test':>8} {'spread':>8}"]
+        for row in rows:
+            numbers = (row.get(f"train_{what}"), row.get(f"test_{what}"), row.get(f"test_{what}_spread"))
+            cells = [
+                "–" if value is None else f"{100 * value:.2f}%" if accurate else f"{value:.3g}" for value in numbers
+            ]
+            lines.append(f"{row['learner']:{width}} " + " ".join(f"{cell:>8}" for cell in cells))
         return "\n".join(lines)
 
 
