@@ -62,8 +62,13 @@ def test_a_kernel_stands_for_ridge_regression_with_it():
 
 @dataclass(frozen=True)
 class Doubled(Problem):
-    in_dim = 3
-    out_dim = 2
+    @property
+    def in_dim(self):
+        return 3
+
+    @property
+    def out_dim(self):
+        return 2
 
     def sample(self, n, stream):
         x = stream.normal(n, 3)
