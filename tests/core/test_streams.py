@@ -171,3 +171,12 @@ def test_drawing_touches_no_global_generator():
         draw(Stream(0))
     assert torch.equal(torch.get_rng_state(), before)
     assert (np.random.get_state()[1] == numpys).all()  # noqa: NPY002  # pyright: ignore
+
+
+@pytest.mark.parametrize("steps", [range(3), range(5, 9), range(2**64 - 1, 2**64 + 2)])
+def test_many_permutations_are_those_of_each_step(steps):
+    stream = Stream(3).child("batches", "0")
+    together = stream.permutations(17, steps)
+    assert together.shape == (len(steps), 17)
+    for row, step in zip(together, steps, strict=True):
+        assert row.tolist() == stream.at(step).permutation(17).tolist()

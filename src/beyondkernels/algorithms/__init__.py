@@ -4,6 +4,7 @@ from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult, T
 from beyondkernels.algorithms.feature_learning import FeatureLearning
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss, Squared
+from beyondkernels.algorithms.one_pass import OnePass
 from beyondkernels.algorithms.sgd import GradientDescent
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "GradientDescent",
     "Hinge",
     "Loss",
+    "OnePass",
     "Squared",
     "Stage",
     "StepResult",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 
@@ -23,12 +23,15 @@ class Stage:
         steps: how many steps it lasts at most.
         batch: points in a batch; None takes the whole sample.
         check_every: after how many steps ``transition`` is asked; None asks only when all steps are taken.
+        order: ``shuffled`` takes the batches of an epoch in an order drawn for it; ``once`` takes the points as the
+            sample has them, each at most once.
     """
 
     name: str
     steps: int
     batch: int | None
     check_every: int | None = None
+    order: Literal["shuffled", "once"] = "shuffled"
 
 
 class Batch(NamedTuple):
@@ -82,6 +85,11 @@ class Algorithm(Component, ABC):
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
         """The numbers of this step (counted from 1 over all stages); they become tensors."""
 
+    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
+        """The numbers of many steps, each a list: the same as ``hyper`` gives one by one."""
+        numbers = [self.hyper(stage, step) for step in steps]
+        return {name: [each[name] for each in numbers] for name in numbers[0]}
+
     def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers training starts from."""
         return network.init(in_dim, out_dim, stream)
@@ -97,6 +105,15 @@ class Algorithm(Component, ABC):
     def program(self, stage: Stage) -> Hashable:
         """Equal for algorithms whose ``step`` differs in nothing but ``hyper`` and ``noise``."""
         return digest(self), stage
+
+    def summary(self, steps: int, optimiser: Tensors) -> dict[str, float]:
+        """What the optimiser's state knows about the whole run, at its end; read on the host.
+
+        Arguments:
+            steps: how many were taken.
+            optimiser: the state after them.
+        """
+        return {}
 
     def transition(self, stage: int, steps_in_stage: int, params: Tensors, optimiser: Tensors) -> Transition:
         """Where a member goes next; asked on the host every ``check_every`` steps and when a stage has had all of its.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ import torch
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.core import Tensors, require_between, require_positive
+from beyondkernels.core import Tensors, require, require_between, require_positive
 from beyondkernels.networks import Network
 
 
@@ -28,6 +29,8 @@ class GradientDescent(Algorithm):
         weight_decay: λ.
         group: which parameters are trained, a group of the network.
         objective: the loss.
+        drops: steps after which the rate falls.
+        drop_factor: by what it is multiplied then.
     """
 
     steps: int
@@ -37,11 +40,15 @@ class GradientDescent(Algorithm):
     weight_decay: float = 0.0
     group: str = "all"
     objective: Loss = field(default_factory=Hinge)
+    drops: tuple[int, ...] = ()
+    drop_factor: float = 0.1
 
     def __post_init__(self) -> None:
         require_positive("steps", self.steps)
         require_positive("learning_rate", self.learning_rate)
         require_between("momentum", self.momentum, 0, 1, "[)")
+        require(self.weight_decay >= 0, f"weight_decay must not be negative, got {self.weight_decay}")
+        require_between("drop_factor", self.drop_factor, 0, 1, "(]")
         if self.batch is not None:
             require_positive("batch", self.batch)
 
@@ -60,7 +67,19 @@ class GradientDescent(Algorithm):
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
         """η, µ and λ."""
-        return {"rate": self.learning_rate, "momentum": self.momentum, "decay": self.weight_decay}
+        dropped = sum(step > drop for drop in self.drops)
+        rate = self.learning_rate * self.drop_factor**dropped
+        return {"rate": rate, "momentum": self.momentum, "decay": self.weight_decay}
+
+    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
+        """The same for many steps: only the rate ever changes, and seldom."""
+        turns = [
+            steps.start,
+            *sorted(drop + 1 for drop in self.drops if steps.start <= drop < steps.stop - 1),
+            steps.stop,
+        ]
+        pieces = [(self.hyper(stage, start), stop - start) for start, stop in itertools.pairwise(turns)]
+        return {name: [number for each, count in pieces for number in [each[name]] * count] for name in pieces[0][0]}
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""

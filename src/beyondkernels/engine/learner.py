@@ -10,13 +10,15 @@ import numpy as np
 import torch
 
 from beyondkernels.algorithms import Algorithm
-from beyondkernels.core import Case, Learner, Outcome, Progress, Sample, digest, require_positive, unknown
-from beyondkernels.engine.member import Member
+from beyondkernels.core import Case, Learner, Outcome, Progress, Sample, digest, require, require_positive, unknown
+from beyondkernels.engine import compiled
+from beyondkernels.engine.member import Backend, Member
 from beyondkernels.engine.train import train
 from beyondkernels.networks import Network
 
 _EVALUATION_BLOCK = 2000
 _ENSEMBLE_NUMBERS = 200_000  # activations and inputs of one step of all members together: what stays in the cache
+_COMPILED_MEMBERS = 16  # each trains alone: company only spares the sample from being drawn again
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class TrainedNetwork(Learner):
         record_points: how many points of each sample the record looks at; the end looks at all.
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
         snapshot_names: which parameters.
+        backend: ``eager``, or ``compiled`` for the networks and rules that have steps written by hand.
     """
 
     network: Network
@@ -38,9 +41,14 @@ class TrainedNetwork(Learner):
     record_points: int = 4000
     snapshot_at: tuple[int, ...] = ()
     snapshot_names: tuple[str, ...] = ()
+    backend: Backend = "eager"
 
     def __post_init__(self) -> None:
         require_positive("record_points", self.record_points)
+        require(self.backend in ("eager", "compiled"), f"backend must be 'eager' or 'compiled', got {self.backend!r}")
+        if self.backend == "compiled":
+            why = compiled.refusal(self.network, self.algorithm)
+            require(why is None, f"backend must be 'eager' here; the compiled one does not fit: {why}")
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Train on one case."""
@@ -70,6 +78,8 @@ class TrainedNetwork(Learner):
         """As many as fit the cache: large networks gain nothing from company."""
         if self.network.batching == "sequential":
             return 1
+        if self.backend == "compiled":
+            return _COMPILED_MEMBERS
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())
         return max(1, min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.footprint + in_dim))))
 
@@ -79,7 +89,7 @@ class _Recorder:
 
     def __init__(self, learner: TrainedNetwork, case: Case) -> None:
         self.learner, self.case = learner, case
-        self.member = Member(learner.network, learner.algorithm, case.train, case.stream)
+        self.member = Member(learner.network, learner.algorithm, case.train, case.stream, learner.backend)
         self.member.start(case.problem.in_dim, case.problem.out_dim)
         lost = [name for name in learner.snapshot_names if name not in self.member.params]
         if lost:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 
-from beyondkernels.algorithms import Algorithm, Batch, Stage
+from beyondkernels.algorithms import Algorithm, Stage
 from beyondkernels.core import Sample, Stream, Tensors, UncacheableError, digest, require
 from beyondkernels.networks import Network
+
+Backend = Literal["eager", "compiled"]
+"""By what steps are taken: a part of a run's identity, since the last digits depend on it."""
 
 
 @dataclass
@@ -22,12 +26,14 @@ class Member:
         algorithm: the training rule.
         sample: the training sample.
         stream: where all of its randomness comes from.
+        backend: ``eager`` for torch's own operations, ``compiled`` for steps written by hand.
     """
 
     network: Network
     algorithm: Algorithm
     sample: Sample
     stream: Stream
+    backend: Backend = "eager"
     params: Tensors = field(default_factory=dict)
     buffers: Tensors = field(default_factory=dict)
     optimiser: Tensors = field(default_factory=dict)
@@ -46,6 +52,12 @@ class Member:
                 stage.batch is None or stage.batch <= len(self.sample),
                 f"batch must not exceed the {len(self.sample)} points of the sample, got {stage.batch}",
             )
+            needed = stage.steps * (stage.batch or len(self.sample))
+            require(
+                stage.order != "once" or needed <= len(self.sample),
+                f"a stage that uses each point once needs {needed} points for its {stage.steps} steps, "
+                f"got a sample of {len(self.sample)}",
+            )
         self.optimiser = self.algorithm.optimiser(self.stage, params)
 
     @property
@@ -57,30 +69,44 @@ class Member:
     def stage(self) -> Stage:
         """The present stage."""
         assert self.stage_index is not None
-        return self.algorithm.stages()[self.stage_index]
+        return self.stages[self.stage_index]
+
+    @functools.cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The algorithm's stages."""
+        return self.algorithm.stages()
 
     def group(self) -> Hashable:
         """Members of equal groups can take their next steps as one ensemble."""
         shapes = tuple((name, tuple(value.shape)) for name, value in (self.params | self.buffers).items())
         points = self.stage.batch or len(self.sample)
         key = (_identity(self.network), self.algorithm.program(self.stage), self.step, shapes, points)
-        return key if self.network.batching == "vmapped" else (id(self), key)
+        together = self.network.batching == "vmapped" and self.backend == "eager"
+        return key if together else (id(self), key)
 
-    def batch(self) -> Batch:
-        """The batch of the next step: all points, or the next part of this epoch's order."""
-        size, n = self.stage.batch, len(self.sample)
+    def rows(self, ahead: int, steps: int) -> torch.Tensor | None:
+        """Which points some steps look at, shape (steps, points); None if all of them, in every step.
+
+        Arguments:
+            ahead: how many steps before them are still to be taken.
+            steps: how many.
+        """
+        size, n, first = self.stage.batch, len(self.sample), self.steps_in_stage + ahead
         if size is None:
-            return Batch(self.sample.x, self.sample.y)
-        epoch, position = divmod(self.steps_in_stage, n // size)
+            return None
+        if self.stage.order == "once":
+            return torch.arange(first * size, (first + steps) * size).view(steps, size)
+        in_epoch = n // size
+        epochs = range(first // in_epoch, (first + steps - 1) // in_epoch + 1)
         # a stage that is entered again goes on to orders of its own
-        order = _order(self.stream.child("batches", str(self.stage_entered)).at(epoch), n)
-        rows = order[position * size : (position + 1) * size]
-        return Batch(self.sample.x[rows], self.sample.y[rows])
+        orders = self.stream.child("batches", str(self.stage_entered)).permutations(n, epochs)
+        rows = orders[:, : in_epoch * size].reshape(-1, size)
+        return rows[first - epochs.start * in_epoch :][:steps]
 
-    def noise(self) -> Tensors:
-        """The random numbers of the next step."""
-        points = self.stage.batch or len(self.sample)
-        return self.algorithm.noise(self.stage, self.network, points, self.stream.child("noise").at(self.step + 1))
+    def noise(self, ahead: int) -> Tensors:
+        """The random numbers of a step: of the next one if ``ahead`` is 0."""
+        points, stream = self.stage.batch or len(self.sample), self.stream.child("noise").at(self.step + 1 + ahead)
+        return self.algorithm.noise(self.stage, self.network, points, stream)
 
     def steps_to_check(self) -> int:
         """How many steps until the algorithm is asked where to go next."""
@@ -88,10 +114,14 @@ class Member:
         every = self.stage.check_every
         return left if every is None else min(left, every - self.steps_in_stage % every)
 
-    def count(self) -> None:
-        """Count a step that was taken."""
-        self.step += 1
-        self.steps_in_stage += 1
+    def steps_ahead(self, ahead: int, steps: int) -> range:
+        """The numbers of some steps, counted from 1 over all stages."""
+        return range(self.step + ahead + 1, self.step + ahead + steps + 1)
+
+    def count(self, steps: int) -> None:
+        """Count steps that were taken."""
+        self.step += steps
+        self.steps_in_stage += steps
 
     def check(self) -> None:
         """Ask the algorithm where to go next."""
@@ -114,9 +144,3 @@ def _identity(network: Network) -> Hashable:
         return digest(network)
     except UncacheableError:
         return id(network)
-
-
-@functools.lru_cache(maxsize=256)
-def _order(stream: Stream, n: int) -> torch.Tensor:
-    """The order of an epoch; kept because every batch of the epoch asks for it."""
-    return stream.permutation(n)

@@ -7,6 +7,7 @@ from beyondkernels.networks.linear import Use, linear, recorded
 from beyondkernels.networks.linearised import Linearised
 from beyondkernels.networks.module import FromModule, NetworkModule
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
+from beyondkernels.networks.resnet_initialisation import initial_stds, popular_initialisation, theorem_network
 from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 from beyondkernels.networks.two_layer import TwoLayer
 
@@ -23,7 +24,10 @@ __all__ = [
     "ThreeLayerResNet",
     "TwoLayer",
     "Use",
+    "initial_stds",
     "initialisation",
     "linear",
+    "popular_initialisation",
     "recorded",
+    "theorem_network",
 ]

@@ -31,6 +31,8 @@ class ThreeLayerResNet(Network):
         form: ``full`` or ``bottleneck``.
         activation: σ, an activation or its name.
         parameterisation: scales of weights and biases; the readout A has no bias.
+        second: scales of V and its biases, where they start otherwise than those of W; None for the same scales. For
+            the bottleneck form in the standard parameterisation, where scales belong to the start alone.
 
     >>> params, _ = ThreeLayerResNet(width=4, form="bottleneck").init(in_dim=5, out_dim=2, stream=Stream(0))
     >>> {name: tuple(value.shape) for name, value in params.items()}
@@ -43,6 +45,7 @@ class ThreeLayerResNet(Network):
     form: Literal["full", "bottleneck"] = "full"
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
+    second: Parameterisation | None = None
 
     def __post_init__(self) -> None:
         require(isinstance(self.width, int), f"width must be a whole number, got {self.width!r}")
@@ -52,6 +55,8 @@ class ThreeLayerResNet(Network):
             self.parameterisation.readout_bias_variance is None,
             "readout_bias_variance must be None: the readout of the three-layer ResNet has no bias",
         )
+        if self.second is not None:
+            self._require_second(self.second)
         object.__setattr__(self, "activation", activation(self.activation))
 
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
@@ -93,9 +98,19 @@ class ThreeLayerResNet(Network):
         return ("U", self.width) if self.form == "full" else ("V", out_dim)
 
     def _layers(self, in_dim: int, out_dim: int) -> tuple[Layer, Layer, Layer]:
-        scales = self.parameterisation
+        scales, second = self.parameterisation, self.second or self.parameterisation
         return (
             scales.layer(in_dim, of_inputs=True),
-            scales.layer(self._second(out_dim)[1], of_inputs=self.form == "bottleneck"),
+            second.layer(self._second(out_dim)[1], of_inputs=self.form == "bottleneck"),
             scales.layer(self.width, readout=True),
+        )
+
+    def _require_second(self, second: Parameterisation) -> None:
+        require(self.form == "bottleneck", f"second is for the bottleneck form, got form={self.form!r}")
+        for name, scales in (("parameterisation", self.parameterisation), ("second", second)):
+            require(scales.kind == "standard", f"{name} must be of kind 'standard' beside second, got {scales.kind!r}")
+        require(
+            (second.bias_variance is None) == (self.parameterisation.bias_variance is None),
+            "parameterisation and second must both have biases or both have none, "
+            f"got {self.parameterisation.bias_variance} and {second.bias_variance}",
         )

@@ -1,0 +1,156 @@
+"""The algorithm of the paper on ResNets and kernels: every point is seen once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult, Transition
+from beyondkernels.algorithms.gradient import loss_and_gradient
+from beyondkernels.algorithms.losses import Loss, Squared
+from beyondkernels.core import InputError, Stream, Tensors, require, require_between, require_positive
+from beyondkernels.networks import Network
+from beyondkernels.theory.theorem1 import Theorem1Settings
+
+_SEEN, _SEEN_LATE = "seen", "seen_late"
+
+
+@dataclass(frozen=True)
+class OnePass(Algorithm):
+    r"""Gradient steps on one fresh point after the other, with a rate for each hidden layer; the readout stays.
+
+    .. math:: W_{t+1} = W_t - \eta_w \nabla_W \mathrm{Obj}(W_t, V_t; (x_t, y_t)), \qquad
+              V_{t+1} = V_t - \eta_v \nabla_V \mathrm{Obj}(W_t, V_t; (x_t, y_t)), \qquad
+              \mathrm{Obj} = \tfrac12 \|y - \mathrm{out}(W, V; x)\|^2
+
+    The sample is used point by point as it was drawn, each point once. Losses are reported without the factor 1/2, as
+    in (6.2). Because each point is fresh, the mean over the steps of its loss before the step is an unbiased estimate
+    of the theorem's average
+
+    .. math:: \frac1T \sum_{t=0}^{T-1} \mathbb E \|y - \mathrm{out}(W_t, V_t; x)\|^2,
+
+    where labels are the target itself (6.2)'s left side; ``summary`` gives it as ``online_loss``, and the mean over
+    the last part of the steps as ``online_loss_tail``.
+
+    Arguments:
+        steps: T, at most the points of the sample.
+        first_rate: :math:`\eta_w`.
+        second_rate: :math:`\eta_v`; zero leaves V where it starts.
+        tail: which part of the steps, at the end, is the tail.
+        end: whether the run ends with the ``last`` weights, or with the ``average`` of :math:`W_t, V_t` over the tail
+            (not the theorem's, which averages risks, not weights).
+
+    Reference: Allen-Zhu & Li (resnet), Algorithm 1 and eqs. (6.1), (6.2).
+    """
+
+    steps: int
+    first_rate: float
+    second_rate: float
+    tail: float = 0.5
+    end: Literal["last", "average"] = "last"
+
+    def __post_init__(self) -> None:
+        require_positive("steps", self.steps)
+        require_positive("first_rate", self.first_rate)
+        require(self.second_rate >= 0, f"second_rate must not be negative, got {self.second_rate}")
+        require_between("tail", self.tail, 0, 1, "(]")
+        require(self.end in ("last", "average"), f"end must be 'last' or 'average', got {self.end!r}")
+
+    @classmethod
+    def of(cls, settings: Theorem1Settings, end: Literal["last", "average"] = "last") -> OnePass:
+        """With the numbers of Theorem 1."""
+        return cls(settings.steps, settings.first_rate, settings.second_rate, end=end)
+
+    @property
+    def loss(self) -> Loss:
+        """The squared error, twice the objective (6.1)."""
+        return Squared()
+
+    @property
+    def tail_steps(self) -> int:
+        """How many steps the tail has."""
+        return math.ceil(self.tail * self.steps)
+
+    def stages(self) -> tuple[Stage, ...]:
+        """A single stage of single points."""
+        return (Stage("one pass", self.steps, 1, order="once"),)
+
+    def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+        """The network's own start: training W(0) + W from it is training W from zero (footnote 13)."""
+        _hidden(network)
+        return super().initialise(network, in_dim, out_dim, stream)
+
+    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
+        """Sums of losses (in double precision: there may be millions) and, where asked for, the tail's average."""
+        sums = {name: torch.zeros((), dtype=torch.float64) for name in (_SEEN, _SEEN_LATE)}
+        moving = [name for name in params if name.startswith(("W.", "V."))] if self.end == "average" else []
+        return sums | {name: torch.zeros_like(params[name]) for name in moving}
+
+    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
+        """The rates, whether the step is in the tail, and the weight of its state in the tail's average so far."""
+        place = step - (self.steps - self.tail_steps)
+        late = place > 0
+        return {
+            "first_rate": self.first_rate,
+            "second_rate": self.second_rate,
+            "late": float(late),
+            "share": 1 / place if late else 0.0,
+        }
+
+    def program(self, stage: Stage) -> Hashable:
+        """What the step does besides its numbers."""
+        return type(self), stage, self.end
+
+    def step(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """Lines 4 to 6 of Algorithm 1."""
+        first, second = _hidden(network)
+        loss, gradient, after = loss_and_gradient(network, params, buffers | noise, batch, self.loss, (*first, *second))
+        moved, kept = dict(params), dict(optimiser)
+        for names, rate in ((first, "first_rate"), (second, "second_rate")):
+            for name in names:
+                # (6.1) is half the loss; halving is exact
+                moved[name] = params[name] - hyper[rate] * (gradient[name] / 2)
+                if self.end == "average":
+                    kept[name] = optimiser[name] + hyper["share"] * (params[name] - optimiser[name])
+        kept[_SEEN] = optimiser[_SEEN] + loss.double()
+        kept[_SEEN_LATE] = optimiser[_SEEN_LATE] + hyper["late"].double() * loss.double()
+        return StepResult(moved, after, kept, loss)
+
+    def summary(self, steps: int, optimiser: Tensors) -> dict[str, float]:
+        """``online_loss`` and, once the tail is over, ``online_loss_tail``."""
+        found = {"online_loss": float(optimiser[_SEEN]) / steps} if steps else {}
+        if steps == self.steps:
+            found["online_loss_tail"] = float(optimiser[_SEEN_LATE]) / self.tail_steps
+        return found
+
+    def transition(self, stage: int, steps_in_stage: int, params: Tensors, optimiser: Tensors) -> Transition:
+        """The end: with the average in place of the last weights, where asked for."""
+        if self.end == "last" or steps_in_stage < self.steps:
+            return super().transition(stage, steps_in_stage, params, optimiser)
+        return Transition(None, params | {name: optimiser[name] for name in optimiser if name in params}, optimiser)
+
+
+def _hidden(network: Network) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parameters of W and of V."""
+    groups = network.groups()
+    if not {"W", "V"} <= groups.keys():
+        kind = type(network).__name__
+        raise InputError(
+            f"Algorithm 1 trains the matrices W and V of a ThreeLayerResNet in the bottleneck form, got a {kind} with "
+            f"{', '.join(groups)}"
+        )
+    return tuple(groups["W"]), tuple(groups["V"])

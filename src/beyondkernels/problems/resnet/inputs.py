@@ -1,0 +1,253 @@
+"""Where inputs come from: cubes, cubes with a background of any kind, spheres and Gaussians."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+
+from beyondkernels.core import Component, Stream, require, require_between, require_positive
+
+
+class Inputs(Component, ABC):
+    """A distribution of inputs."""
+
+    @property
+    @abstractmethod
+    def in_dim(self) -> int:
+        """d."""
+
+    @property
+    @abstractmethod
+    def length(self) -> float | None:
+        """‖x‖, if it is the same for all x."""
+
+    @abstractmethod
+    def draw(self, n: int, stream: Stream) -> torch.Tensor:
+        """n points (n, d), float64."""
+
+    def points(self, most: int) -> torch.Tensor | None:
+        """Every point once (float64), if all are equally likely and there are at most that many."""
+        return None
+
+
+@dataclass(frozen=True)
+class Cube(Inputs):
+    r"""Uniform on a cube's corners, :math:`x \in \{\pm s\}^d`.
+
+    Arguments:
+        dim: d.
+        side: s, by default 1/√d, which makes ‖x‖ = 1.
+
+    >>> Cube(4).points(100).shape, Cube(4).length
+    (torch.Size([16, 4]), 1.0)
+    """
+
+    dim: int
+    side: float | None = None
+
+    def __post_init__(self) -> None:
+        require_positive("dim", self.dim)
+        if self.side is not None:
+            require_positive("side", self.side)
+
+    @property
+    def in_dim(self) -> int:
+        """d."""
+        return self.dim
+
+    @property
+    def length(self) -> float:
+        """s√d."""
+        return 1.0 if self.side is None else self.side * math.sqrt(self.dim)
+
+    def draw(self, n: int, stream: Stream) -> torch.Tensor:
+        """n corners."""
+        return signs(n, self.dim, stream) * self._side
+
+    def points(self, most: int) -> torch.Tensor | None:
+        """All 2^d corners."""
+        return corners(self.dim) * self._side if 2**self.dim <= most else None
+
+    @property
+    def _side(self) -> float:
+        return 1 / math.sqrt(self.dim) if self.side is None else self.side
+
+
+@dataclass(frozen=True)
+class Sphere(Inputs):
+    """Uniform on the unit sphere.
+
+    Arguments:
+        dim: d.
+    """
+
+    dim: int
+
+    def __post_init__(self) -> None:
+        require_positive("dim", self.dim)
+
+    @property
+    def in_dim(self) -> int:
+        """d."""
+        return self.dim
+
+    @property
+    def length(self) -> float:
+        """One."""
+        return 1.0
+
+    def draw(self, n: int, stream: Stream) -> torch.Tensor:
+        """n unit vectors."""
+        x = stream.normal(n, self.dim, dtype=torch.float64)
+        return x / x.norm(dim=1, keepdim=True)
+
+
+@dataclass(frozen=True)
+class Gaussian(Inputs):
+    """Gaussian, N(0, I/d).
+
+    Arguments:
+        dim: d.
+
+    Reference: Allen-Zhu & Li (resnet), §2.1.
+    """
+
+    dim: int
+
+    def __post_init__(self) -> None:
+        require_positive("dim", self.dim)
+
+    @property
+    def in_dim(self) -> int:
+        """d."""
+        return self.dim
+
+    @property
+    def length(self) -> None:
+        """It varies."""
+
+    def draw(self, n: int, stream: Stream) -> torch.Tensor:
+        """n points."""
+        return stream.normal(n, self.dim, dtype=torch.float64) / math.sqrt(self.dim)
+
+
+class Background(Component, ABC):
+    """A distribution of signs, D₂ up to the factor 1/√d."""
+
+    @abstractmethod
+    def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
+        """Signs ±1, (n, width), float64."""
+
+
+@dataclass(frozen=True)
+class Biased(Background):
+    """Independent signs.
+
+    Arguments:
+        positive: the probability of +1; 1/2 makes the whole cube uniform, 1 a constant background.
+    """
+
+    positive: float = 0.5
+
+    def __post_init__(self) -> None:
+        require_between("positive", self.positive, 0, 1)
+
+    def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
+        """Signs ±1."""
+        return stream.bernoulli(self.positive, n, width).double() * 2 - 1
+
+
+@dataclass(frozen=True)
+class Alike(Background):
+    """One fair sign for the whole background of a point: as dependent as can be."""
+
+    def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
+        """Signs ±1."""
+        return signs(n, 1, stream).expand(n, width).clone()
+
+
+@dataclass(frozen=True)
+class FunctionBackground(Background):
+    """A background of the user's own.
+
+    Arguments:
+        function: takes n, the number of background coordinates and a stream, and gives signs ±1 of shape (n, width);
+            a named, importable function, so that runs can be stored.
+    """
+
+    function: Callable[[int, int, Stream], torch.Tensor]
+
+    def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
+        """What the function gives, if it is signs."""
+        found = torch.as_tensor(self.function(n, width, stream), dtype=torch.float64)
+        require(
+            found.shape == (n, width) and bool((found.abs() == 1).all()),
+            f"function must give signs of shape ({n}, {width}), each 1 or −1, got shape {tuple(found.shape)}",
+        )
+        return found
+
+
+@dataclass(frozen=True)
+class CubeWithBackground(Inputs):
+    r"""Some coordinates uniform, the others from any distribution independent of them.
+
+    .. math:: x \sim U(\{\pm 1/\sqrt d\}^{d_1}) \times D_2
+
+    Arguments:
+        dim: d.
+        uniform: d₁.
+        background: D₂ as signs.
+
+    Reference: Allen-Zhu & Li (resnet), §7.
+    """
+
+    dim: int
+    uniform: int
+    background: Background = field(default_factory=Biased)
+
+    def __post_init__(self) -> None:
+        require_positive("dim", self.dim)
+        require(
+            0 <= self.uniform <= self.dim, f"uniform must lie between 0 and dim = {self.dim}, got {self.uniform}"
+        )
+
+    @property
+    def in_dim(self) -> int:
+        """d."""
+        return self.dim
+
+    @property
+    def length(self) -> float:
+        """One."""
+        return 1.0
+
+    def draw(self, n: int, stream: Stream) -> torch.Tensor:
+        """n corners."""
+        first = signs(n, self.uniform, stream.child("uniform"))
+        rest = self.background.draw(n, self.dim - self.uniform, stream.child("background"))
+        return torch.cat([first, rest], 1) / math.sqrt(self.dim)
+
+    def points(self, most: int) -> torch.Tensor | None:
+        """All corners if the background is uniform or constant."""
+        positive = self.background.positive if isinstance(self.background, Biased) else None
+        if self.uniform == self.dim or positive == 0.5:
+            return Cube(self.dim).points(most)
+        if positive not in (0, 1) or 2**self.uniform > most:
+            return None
+        rest = torch.full((2**self.uniform, self.dim - self.uniform), 2.0 * positive - 1, dtype=torch.float64)
+        return torch.cat([corners(self.uniform), rest], 1) / math.sqrt(self.dim)
+
+
+def signs(n: int, width: int, stream: Stream) -> torch.Tensor:
+    """Independent fair signs ±1, float64."""
+    return stream.bernoulli(0.5, n, width).double() * 2 - 1
+
+
+def corners(dim: int) -> torch.Tensor:
+    """All of {−1, 1}^d, (2^d, d) float64."""
+    bits = torch.arange(2**dim)[:, None] >> torch.arange(dim)
+    return (bits & 1).double() * 2 - 1
