@@ -1,0 +1,78 @@
+"""Stages that use each point once: order, number of points, and a run of Algorithm 1 through the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from beyondkernels.algorithms import OnePass
+from beyondkernels.core import Case, InputError, Problem, Sample, Stream
+from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.networks import theorem_network
+
+torch.set_num_threads(1)
+IGNORE = lambda _: None  # noqa: E731
+
+
+@dataclass(frozen=True)
+class Noise(Problem):
+    """Labels that have nothing to do with inputs."""
+
+    in_dim = 5  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    out_dim = 2  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+    def sample(self, n: int, stream: Stream) -> Sample:
+        return Sample(stream.child("x").normal(n, 5), stream.child("y").normal(n, 2))
+
+
+SAMPLE, TEST = Noise().sample(12, Stream(0)), Noise().sample(30, Stream(1))
+NETWORK = theorem_network(6, 0.7, 1.3)
+
+
+def member(rule: OnePass, seed: int = 2) -> Member:
+    started = Member(NETWORK, rule, SAMPLE, Stream(seed))
+    started.start(5, 2)
+    return started
+
+
+def test_points_come_in_their_order_and_once():
+    one = member(OnePass(12, 0.1, 0.1))
+    for t in range(12):
+        batch = one.batch()
+        assert torch.equal(batch.x, SAMPLE.x[t : t + 1])
+        assert torch.equal(batch.y, SAMPLE.y[t : t + 1])
+        train([one], [frozenset()], IGNORE, until=t + 1)
+    assert not one.active
+
+
+def test_a_sample_that_is_too_small():
+    with pytest.raises(
+        InputError, match=r"^a stage that uses each point once needs 13 points for its 13 steps, got a "
+    ):
+        member(OnePass(13, 0.1, 0.1))
+
+
+def test_the_engine_takes_the_steps_of_the_algorithm():
+    rule = OnePass(12, 0.1, 0.03, end="average")
+    one = member(rule)
+    params, state, stage = one.params, one.optimiser, rule.stages()[0]
+    for t in range(12):
+        hyper = {name: torch.tensor(value) for name, value in rule.hyper(stage, t + 1).items()}
+        params, _, state, _ = rule.step(stage, NETWORK, params, {}, state, one.batch(), {}, hyper)
+        train([one], [frozenset()], IGNORE, until=t + 1)
+    for name, value in (params | {n: state[n] for n in state if n in params}).items():
+        torch.testing.assert_close(one.params[name], value, rtol=1e-6, atol=1e-7)
+    assert rule.summary(one.step, one.optimiser) == pytest.approx(rule.summary(12, state), rel=1e-6)
+
+
+def test_alone_and_in_company_bitwise():
+    learners = [
+        TrainedNetwork(NETWORK, OnePass(12, rate, 0.1, end=end)) for rate in (0.1, 0.3) for end in ("last", "average")
+    ]
+    cases = [Case(Noise(), SAMPLE, TEST, Stream(seed)) for seed in range(4)]
+    together = TrainedNetwork.fit_together(learners, cases, IGNORE)
+    for one, where, outcome in zip(learners, cases, together, strict=True):
+        assert one.fit(where, IGNORE).scalars == outcome.scalars
+        assert outcome.status == "finished"
