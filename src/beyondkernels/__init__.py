@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from beyondkernels import activations as activations
     from beyondkernels import algorithms as algorithms
+    from beyondkernels import bench as bench
     from beyondkernels import core as core
     from beyondkernels import engine as engine
     from beyondkernels import experiments as experiments
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from beyondkernels.engine import compare as compare
     from beyondkernels.engine import fit as fit
     from beyondkernels.experiments import run as run
+    from beyondkernels.runs import fit_many as fit_many
+    from beyondkernels.runs import grid as grid
+    from beyondkernels.runs import one_two_five as one_two_five
 
 __version__ = "0.1.0"
 
@@ -45,7 +49,14 @@ LAYERS = (
 )
 """The packages in the order data flows through them: each imports only those before it."""
 
-_FUNCTIONS = {"fit": "engine", "compare": "engine", "run": "experiments"}
+_FUNCTIONS = {
+    "fit": "engine",
+    "compare": "engine",
+    "fit_many": "runs",
+    "grid": "runs",
+    "one_two_five": "runs",
+    "run": "experiments",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,7 @@ from beyondkernels.activations import (
     identity,
 )
 from beyondkernels.activations.base import Activation
+from beyondkernels.activations.moments import line_moments
 from beyondkernels.core import InputError
 
 MORE = [
@@ -66,7 +67,9 @@ def test_moments(sigma):
 def test_closed_moments_are_those_of_the_line(sigma):
     """What a class writes down against the quadrature of the base class, at many variances."""
     q = torch.logspace(-6, 3, 40, dtype=torch.float64)
-    for own, generic in zip(sigma.moments(q), Activation.moments(sigma, q), strict=True):
+    for own, generic in zip(
+        sigma.moments(q), line_moments(sigma.value, sigma.derivative, sigma.cuts, q)[0], strict=True
+    ):
         assert ((own - generic).abs() <= 1e-13 * (1 + generic.abs())).all()
 
 

@@ -167,7 +167,7 @@ def test_json_is_not_lost_to_a_write_that_fails(bk: Any, user: Path, store: Path
     def refuse(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("beyondkernels.cli.run.write_atomically", refuse)
+    monkeypatch.setattr("beyondkernels.cli.output.write_atomically", refuse)
     answer = bk("run", f"{user}:Plain", "--scale", "smoke", "--store", store, "--json", "out.json")
     assert answer.exit_code == 2
     assert (

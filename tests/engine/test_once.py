@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from beyondkernels.algorithms import OnePass
+from beyondkernels.algorithms import Batch, OnePass
 from beyondkernels.core import Case, InputError, Problem, Sample, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import theorem_network
@@ -39,10 +39,13 @@ def member(rule: OnePass, seed: int = 2) -> Member:
 
 def test_points_come_in_their_order_and_once():
     one = member(OnePass(12, 0.1, 0.1))
+    ahead = one.rows(3, 4)
+    assert ahead is not None
+    assert ahead.tolist() == [[3], [4], [5], [6]]
     for t in range(12):
-        batch = one.batch()
-        assert torch.equal(batch.x, SAMPLE.x[t : t + 1])
-        assert torch.equal(batch.y, SAMPLE.y[t : t + 1])
+        rows = one.rows(0, 1)
+        assert rows is not None
+        assert rows.tolist() == [[t]]
         train([one], [frozenset()], IGNORE, until=t + 1)
     assert not one.active
 
@@ -60,7 +63,9 @@ def test_the_engine_takes_the_steps_of_the_algorithm():
     params, state, stage = one.params, one.optimiser, rule.stages()[0]
     for t in range(12):
         hyper = {name: torch.tensor(value) for name, value in rule.hyper(stage, t + 1).items()}
-        params, _, state, _ = rule.step(stage, NETWORK, params, {}, state, one.batch(), {}, hyper)
+        params, _, state, _ = rule.step(
+            stage, NETWORK, params, {}, state, Batch(SAMPLE.x[t : t + 1], SAMPLE.y[t : t + 1]), {}, hyper
+        )
         train([one], [frozenset()], IGNORE, until=t + 1)
     for name, value in (params | {n: state[n] for n in state if n in params}).items():
         torch.testing.assert_close(one.params[name], value, rtol=1e-6, atol=1e-7)

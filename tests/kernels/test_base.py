@@ -29,7 +29,7 @@ class Rough(Kernel):
     def block(self, x1, x2):
         return x1 @ x2.T + 1e-7 * x1[:, :1]
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return x.square().sum(1)
 
 
@@ -154,3 +154,20 @@ def test_points_that_are_refused():
         A(x, torch.tensor([[math.nan, math.inf, 0.0]]))
     with pytest.raises(InputError, match="x1 must be real, got complex64"):
         A(torch.ones(2, 2, dtype=torch.complex64))
+
+
+@pytest.mark.parametrize("kernel", [A, B, C, A + B, A * B, 2 * A], ids=repr)
+def test_the_diagonal_has_the_same_door_as_the_matrix(kernel):
+    x = torch.tensor([[1, 2, 0], [3, 4, 1]])
+    for points in (x, x.float(), x.float().requires_grad_(), x.numpy(), x[:0]):
+        found = kernel.diagonal(points)
+        assert found.dtype == F64
+        assert not found.requires_grad
+        assert torch.equal(found, kernel(points).diagonal())
+    for bad, sentence in (
+        (x[0], r"x must have shape \(n, in_dim\), got \(3,\)"),
+        (torch.full((2, 3), math.nan), "x must be finite, got 6 infinite or NaN entries"),
+        (x.to(torch.complex64), "x must be real, got complex64"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            kernel.diagonal(bad)

@@ -25,6 +25,7 @@ from beyondkernels.kernels.finite.draws import MeanOverDraws
 from beyondkernels.kernels.finite.gram import FiniteConjugate, FiniteTangent
 from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate, InfiniteTangent
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
+from beyondkernels.kernels.solvers.spectrum import spectrum
 from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerResNet
 
 torch.set_num_threads(1)
@@ -75,8 +76,8 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "infinite conjugate, truncated relu": lambda: InfiniteConjugate(2, "truncated_relu", BIASED),
     "infinite tangent, relu": lambda: InfiniteTangent(2, "relu", Parameterisation()),
     "infinite tangent, relu, deep": lambda: InfiniteTangent(5, "relu", BIASED),
-    "infinite tangent, relu, hidden": lambda: InfiniteTangent(3, "relu", BIASED, trained="hidden"),
-    "infinite tangent, relu, last": lambda: InfiniteTangent(3, "relu", BIASED, trained="last"),
+    "infinite tangent, relu, hidden": lambda: InfiniteTangent(3, "relu", BIASED, group="hidden"),
+    "infinite tangent, relu, last": lambda: InfiniteTangent(3, "relu", BIASED, group="last"),
     "infinite tangent, relu, standard": lambda: InfiniteTangent(3, "relu", STANDARD, width=100),
     "infinite tangent, erf": lambda: InfiniteTangent(3, "erf", Parameterisation()),
     "infinite tangent, identity": lambda: InfiniteTangent(3, "identity", BIASED),
@@ -162,7 +163,7 @@ class Broken(Kernel):
     def block(self, x1, x2):
         return x1 @ x2.T + 1
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return x.square().sum(1) + 1
 
 
@@ -188,7 +189,7 @@ class Indefinite(Broken):
     def block(self, x1, x2):
         return torch.cos(3 * torch.cdist(x1, x2, compute_mode="donot_use_mm_for_euclid_dist"))
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return torch.ones(len(x), dtype=F64)
 
 
@@ -198,8 +199,8 @@ class SlightlyIndefinite(Broken):
     def block(self, x1, x2):
         return super().block(x1, x2) - 1e-8 * 25 * (x1 == x2[:, None]).all(2).T.to(F64)
 
-    def diagonal(self, x):
-        return super().diagonal(x) - 1e-8 * 25
+    def _diagonal(self, x):
+        return super()._diagonal(x) - 1e-8 * 25
 
 
 class Sigmoid(Broken):
@@ -208,7 +209,7 @@ class Sigmoid(Broken):
     def block(self, x1, x2):
         return torch.tanh(2 * x1 @ x2.T - 1)
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return torch.tanh(2 * x.square().sum(1) - 1)
 
 
@@ -216,20 +217,20 @@ class MinusDistance(Broken):
     def block(self, x1, x2):
         return -torch.cdist(x1, x2, compute_mode="donot_use_mm_for_euclid_dist")
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return torch.zeros(len(x), dtype=F64)
 
 
 class WrongDiagonal(Broken):
-    def diagonal(self, x):
-        return super().diagonal(x) * (1 + 1e-9)
+    def _diagonal(self, x):
+        return super()._diagonal(x) * (1 + 1e-9)
 
 
 class SmallDiagonal(Broken):
     """Too small in ``diagonal`` alone: entries of the matrix are larger than it allows."""
 
-    def diagonal(self, x):
-        return super().diagonal(x) / 2
+    def _diagonal(self, x):
+        return super()._diagonal(x) / 2
 
     def square(self, x):
         return self.block(x, x)
@@ -253,8 +254,8 @@ class BatchDependent(Broken):
 class OrderDependent(Broken):
     """A diagonal that drifts along the batch, in all places at once."""
 
-    def diagonal(self, x):
-        return super().diagonal(x) * (1 + 1e-9 * torch.arange(len(x), dtype=F64))
+    def _diagonal(self, x):
+        return super()._diagonal(x) * (1 + 1e-9 * torch.arange(len(x), dtype=F64))
 
     def block(self, x1, x2):
         out = super().block(x1, x2)
@@ -267,8 +268,8 @@ class NotInvariant(Broken):
     def block(self, x1, x2):
         return super().block(x1, x2) + 1e-9 * x1[:, :1] * x2[:, 0]
 
-    def diagonal(self, x):
-        return super().diagonal(x) + 1e-9 * x[:, 0] ** 2
+    def _diagonal(self, x):
+        return super()._diagonal(x) + 1e-9 * x[:, 0] ** 2
 
 
 class NotReflected(Broken):
@@ -277,7 +278,7 @@ class NotReflected(Broken):
     def block(self, x1, x2):
         return (x1[:, :1] + 1) * (x2[:, 0] + 1)
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return (x[:, 0] + 1) ** 2
 
 
@@ -287,8 +288,8 @@ class SinglePrecision(Broken):
 
 
 class WrongShape(Broken):
-    def diagonal(self, x):
-        return super().diagonal(x)[:, None]
+    def _diagonal(self, x):
+        return super()._diagonal(x)[:, None]
 
     def square(self, x):
         return self.block(x, x)
@@ -304,8 +305,8 @@ class Remembering(Broken):
 
     kept: ClassVar[dict[str, torch.Tensor]] = {}
 
-    def diagonal(self, x):
-        return self.kept.setdefault(str(x.tolist()), super().diagonal(x))
+    def _diagonal(self, x):
+        return self.kept.setdefault(str(x.tolist()), super()._diagonal(x))
 
 
 class Frozen(Broken):
@@ -317,15 +318,15 @@ class Frozen(Broken):
     def square(self, x):
         return torch.ones(len(x), len(x), dtype=F64)
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return torch.ones(len(x), dtype=F64)
 
 
 class Meddling(Broken):
     """Writes to the points it was given."""
 
-    def diagonal(self, x):
-        out = super().diagonal(x)
+    def _diagonal(self, x):
+        out = super()._diagonal(x)
         x[0, 0] = 0.5
         return out
 
@@ -423,25 +424,26 @@ INDEFINITE = {
         4.0,
         -1.0,
         2.0,
-    ): r"-1 as the smallest of its 3 eigenvalues, -0\.25 times the largest in size \(4\), where -1e-10 would "
-    r"still count as rounding; 1 of them is too small",
-    (-4.0, -1.0): r"-4 as the smallest of its 2 eigenvalues, -1 times the largest in size \(4\), .*; 2 of them are too",
-    (1.0, -1.1e-10): r"-1\.1e-10 as the smallest of its 2 eigenvalues, -1\.1e-10 times",
+    ): r"−1 \(index 0, 1 of 3 below zero\), 0\.25 of the largest 4 in size; a kernel's must not lie below",
+    (-4.0, -1.0): r"−4 \(index 0, 2 of 2 below zero\), 1 of the largest 4 in size",
+    (1.0, -1.1e-10): r"−1\.1e-10 \(index 0, 1 of 2 below zero\), 1\.1e-10 of the largest 1 in size",
 }
 
 
 @pytest.mark.parametrize("diagonal", INDEFINITE)
 def test_require_psd_says_which_eigenvalue_and_by_how_much(diagonal):
-    with pytest.raises(InputError, match="K must be positive semi-definite, got " + INDEFINITE[diagonal]):
-        require_psd("K", torch.diag(torch.tensor(diagonal, dtype=F64)))
+    gram = torch.diag(torch.tensor(diagonal, dtype=F64))
+    with pytest.raises(InputError, match="K is indefinite: its smallest eigenvalue is " + INDEFINITE[diagonal]) as one:
+        require_psd("K", gram)
+    with pytest.raises(InputError) as other:
+        spectrum(gram)
+    assert str(other.value) == str(one.value).replace("K", "gram", 1)  # one fault, one sentence
 
 
 def test_require_psd_asks_for_a_symmetric_matrix():
-    with pytest.raises(InputError, match=r"K must have shape \(n, n\), got \(2, 3\)"):
+    with pytest.raises(InputError, match=r"K must be square, of shape \(n, n\), got \(2, 3\)"):
         require_psd("K", torch.zeros(2, 3))
     with pytest.raises(InputError, match="K must be finite, got 1 infinite or NaN entries"):
         require_psd("K", torch.tensor([[math.nan, 0.0], [0.0, 1.0]]))
-    with pytest.raises(
-        InputError, match=r"K must be symmetric, got entries that differ from their mirror images by 0\.5"
-    ):
+    with pytest.raises(InputError, match=r"K must be symmetric, got entries that differ by 0\.5 at \(0, 1\) and"):
         require_psd("K", torch.tensor([[1.0, 0.5], [0.0, 1.0]]))

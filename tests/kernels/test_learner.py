@@ -1,6 +1,8 @@
 """Kernel ridge regression as a learner, against literal fits."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -45,7 +47,7 @@ class Unkernel(Kernel):
     def block(self, x1, x2):
         return torch.cdist(x1, x2)
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return torch.zeros(len(x), dtype=F64)
 
 
@@ -125,16 +127,83 @@ def test_the_grid_grows_towards_the_best():
     inside = KernelRidge(kernel, (10.0, 1.0, 0.1, 0.01)).fit(here, quiet)
     down = KernelRidge(kernel, (100.0, 10.0)).fit(here, quiet)
     up = KernelRidge(kernel, (1e-3, 1e-2)).fit(here, quiet)
-    alone = KernelRidge(kernel, (1000.0,)).fit(here, quiet)
-    for outcome in (inside, down, up, alone):
+    for outcome in (inside, down, up):
         assert outcome.scalars["ridge"] == pytest.approx(inside.scalars["ridge"])
         assert outcome.scalars["ridge_on_edge"] == 0
         assert outcome.scalars["test_error"] == pytest.approx(inside.scalars["test_error"], rel=1e-6)
     np.testing.assert_allclose(down.arrays["path_ridge"], [100, 10, 1, 0.1, 0.01][: len(down.arrays["path_ridge"])])
-    assert len(alone.arrays["path_ridge"]) > 4
     uneven = KernelRidge(kernel, (1000.0, 900.0, 90.0)).fit(here, quiet)  # each edge has a step of its own
     np.testing.assert_allclose(uneven.arrays["path_ridge"][:5], [1000, 900, 90, 9, 0.9])
     assert KernelRidge(kernel, (1.0, 0.0), smallest=1e-3).fit(here, quiet).scalars["ridge"] > 0
+
+
+@pytest.mark.parametrize("choose", ["leave_one_out", "validation"])
+def test_a_single_ridge_is_taken_as_it_is(choose):
+    here, kernel = case(), Gaussian(2.0)
+    outcome = KernelRidge(kernel, (1000.0,), choose).fit(here, quiet)
+    assert outcome.arrays["path_ridge"].tolist() == [1000.0]
+    assert outcome.scalars["ridge"] == 1000.0
+    assert outcome.scalars["ridge_on_edge"] == 0
+    _, test, _ = literal(kernel, here, 1000.0)
+    assert outcome.scalars["test_error"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
+
+
+@pytest.mark.parametrize("signs", [False, True])
+def test_the_iterative_solver_agrees_with_the_exact_one(signs):
+    problem = Waves(1, signs=True) if signs else Waves()
+    here, kernel, ridges = case(n=250, problem=problem), 2 * Gaussian(2.0), (0.03, 30.0, 0.3)
+    exact = KernelRidge(kernel, ridges, "validation", smallest=10, largest=10)
+    rough = replace(exact, solver="iterative")
+    exact, rough, near = (learner.fit(here, quiet) for learner in (exact, rough, replace(rough, tolerance=1e-10)))
+    e, s = exact.scalars, near.scalars
+    assert s["converged"] == 1
+    assert s["iterations"] > rough.scalars["iterations"] > 0
+    assert s["ridge"] == e["ridge"] == 0.3
+    assert s["ridge_on_edge"] == e["ridge_on_edge"] == 0
+    shared = ["train_error", "test_error", "validation_error"] + signs * ["train_accuracy", "test_accuracy"]
+    for name in shared:
+        assert s[name] == pytest.approx(e[name], rel=1e-7)
+    assert set(e) - set(s) == {"leave_one_out_error", "condition", "degrees_of_freedom"}
+    for name in ("path_ridge", "path_error", "path_train_error"):
+        np.testing.assert_allclose(near.arrays[name], exact.arrays[name], rtol=1e-7)
+    assert near.arrays["path_converged"].tolist() == [1, 1, 1]
+    assert near.arrays["path_iterations"].min() > 0
+    # what the rough one states holds: the root mean square of its distance from the exact fit
+    train, _, _ = literal(kernel, here, 0.3)
+    y = here.train.y.reshape(250, -1).to(F64).numpy()
+    off = abs(math.sqrt(rough.scalars["train_error"]) - math.sqrt(np.mean(((train - y) ** 2).sum(1))))
+    assert 0 < off <= rough.scalars["training_error_bound"] < 2e-3
+    assert s["training_error_bound"] < 1e-8
+
+
+def test_the_iterative_grid_is_short_and_relative_to_the_diagonal():
+    here, kernel = case(n=80), 3 * Gaussian(2.0)
+    outcome = KernelRidge(kernel, choose="validation", solver="iterative").fit(here, quiet)
+    np.testing.assert_allclose(outcome.arrays["path_ridge"], 3 * np.array([10, 1, 0.1, 0.01, 1e-3]))
+    short = KernelRidge(kernel, (1e3, 1e2), "validation", solver="iterative", max_iterations=1).fit(here, quiet)
+    assert short.arrays["path_ridge"].tolist() == [1e3, 1e2]  # no growth
+    assert short.scalars["ridge_on_edge"] == 1
+    assert short.scalars["iterations"] == 1
+
+
+def test_memory_decides_whether_there_is_an_answer_and_never_which():
+    here, kernel = case(n=100), Gaussian(2.0)
+    choices: dict[Literal["leave_one_out", "validation"], int] = {"leave_one_out": 5, "validation": 6}
+    for choose, matrices in choices.items():
+        needed = 8 * matrices * 100**2
+        sentence = rf"memory must be at least {needed} bytes .* 100 points, got {needed - 1}; .*solver='iterative'\)"
+        with pytest.raises(InputError, match=sentence):
+            KernelRidge(kernel, choose=choose, memory=needed - 1).fit(here, quiet)
+        enough = KernelRidge(kernel, choose=choose, memory=needed)
+        assert enough.fit(here, quiet).scalars == KernelRidge(kernel, choose=choose).fit(here, quiet).scalars
+        assert digest(enough) == digest(KernelRidge(kernel, choose=choose))
+    iterative = KernelRidge(kernel, choose="validation", solver="iterative", memory=10**4)
+    with pytest.raises(InputError, match=r"memory must be at least (\d+) bytes to solve for 100 points and 2 out") as e:
+        iterative.fit(here, quiet)
+    least = int(str(e.value).split("at least ")[1].split()[0])
+    found = [replace(iterative, memory=memory).fit(here, quiet).scalars for memory in (least, 2**33)]
+    assert found[0] == found[1]
+    assert digest(iterative) != digest(replace(iterative, solver="exact"))
 
 
 def test_limits_end_the_growth_and_are_reported():
@@ -180,11 +249,21 @@ def test_learners_have_an_identity():
 def test_an_indefinite_kernel_is_refused():
     with pytest.raises(InputError, match="gram is indefinite: its smallest eigenvalue is −"):
         KernelRidge(Unkernel()).fit(case(), quiet)
+    with pytest.raises(
+        InputError, match=r"kernel \(at 48 of the 48 points\) is indefinite: its smallest eigenvalue is −"
+    ):
+        KernelRidge(Unkernel(), choose="validation", solver="iterative").fit(case(), quiet)
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        ({"solver": "cg"}, "unknown solver 'cg', known: exact, iterative"),
+        ({"solver": "iterative"}, "choose must be 'validation' with the iterative solver, .*, got 'leave_one_out'"),
+        ({"solver": "iterative", "choose": "validation", "ridges": (0.0,)}, r"ridges must lie in \(0, inf\), got 0.0"),
+        ({"tolerance": 0.0}, r"tolerance must lie in \(0, 1\), got 0.0"),
+        ({"max_iterations": 0}, "max_iterations must be positive, got 0"),
+        ({"memory": 0}, "memory must be positive, got 0"),
         ({"choose": "validate"}, "unknown choice of the ridge 'validate', did you mean validation"),
         ({"validation": 1.0}, r"validation must lie in \(0, 1\), got 1.0"),
         ({"ridges": (-1.0,)}, r"ridges must lie in \[0, inf\), got -1.0"),
@@ -206,3 +285,12 @@ def test_bad_samples_are_named():
     wide = Case(here.problem, here.train, Sample(here.test.x, torch.ones(70, 3)), here.stream)
     with pytest.raises(InputError, match="test labels must have 2 outputs like y, got 3"):
         KernelRidge(Gaussian(1.0)).fit(wide, quiet)
+
+
+@pytest.mark.parametrize("choose", ["leave_one_out", "validation"])
+def test_the_path_at_the_test_points_belongs_to_fits_to_all_points(choose):
+    here, kernel = case(), Gaussian(bandwidth=3.0)
+    outcome = KernelRidge(kernel, (1.0, 0.1, 0.01), choose).fit(here, quiet)
+    for ridge, error in zip(outcome.arrays["path_ridge"], outcome.arrays["path_test_error"], strict=True):
+        f = literal(kernel, here, ridge)[1]
+        assert error == pytest.approx(((f - here.test.y.numpy()) ** 2).sum(1).mean(), rel=1e-9)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 
 from beyondkernels.activations.gaussian import hermite_coefficients, line_rule
+from beyondkernels.activations.moments import ROUNDING, line_moments
 from beyondkernels.core import Component, InputError, require
 
 Moments = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -82,13 +83,34 @@ class Activation(Component, ABC):
             q: variances, of any shape, float64.
         """
         require_variances("q", q)
-        std = q.reshape(-1).sqrt()
-        found = self._moments(std, order := 24)
-        while order < 200:
-            coarse, found = found, self._moments(std, order := 2 * order)
-            if ((found - coarse).abs() <= 1e-14 * found.abs().clamp(min=1)).all():
-                break
-        return found[0].view(q.shape), found[1].view(q.shape), found[2].view(q.shape)
+        closed = self.closed_moments(q)
+        if closed is not None:
+            return closed
+        mean, second, slope_second = line_moments(self.value, self.derivative, self.cuts, q)[0]
+        return mean, second, slope_second
+
+    def moments_error(self, q: torch.Tensor) -> Moments:
+        """How far each of ``moments(q)`` may be off: by rounding in closed form, by what quadrature states otherwise.
+
+        Arguments:
+            q: variances, of any shape, float64.
+        """
+        require_variances("q", q)
+        closed = self.closed_moments(q)
+        if closed is None:
+            closed, rounding = line_moments(self.value, self.derivative, self.cuts, q)[1], 1.0
+        else:
+            rounding = ROUNDING
+        mean, second, slope_second = (rounding * moment.abs() for moment in closed)
+        return mean, second, slope_second
+
+    def closed_moments(self, q: torch.Tensor) -> Moments | None:
+        """The moments in closed form, each with almost all its digits; None where quadrature has to do.
+
+        Arguments:
+            q: variances, of any shape, float64.
+        """
+        return None
 
     def hermite(self, q: torch.Tensor, degree: int) -> torch.Tensor:
         r"""The Hermite coefficients of σ(√q z), shape (\*q.shape, degree + 1).
@@ -115,12 +137,6 @@ class Activation(Component, ABC):
     @property
     def _label(self) -> str:
         return type(self).__name__
-
-    def _moments(self, std: torch.Tensor, order: int) -> torch.Tensor:
-        z, w = line_rule(std, self.cuts, order)
-        z *= std[:, None]
-        f, slope = self.value(z), self.derivative(z)
-        return torch.stack([(w * f).sum(1), (w * f * f).sum(1), (w * slope * slope).sum(1)])
 
 
 def hermite_order(degree: int) -> int:

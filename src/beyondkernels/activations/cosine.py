@@ -56,11 +56,11 @@ class Cosine(Activation):
         self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Sums and differences of exponentials."""
-        minus, plus = exponentials(self.frequency, q1, q2, c)
-        value = (minus + plus).mul_(self.amplitude**2 / 2)
-        return value, minus.sub_(plus).mul_((self.amplitude * self.frequency) ** 2 / 2) if slope else None
+        total, difference = exponentials(self.frequency, q1, q2, c)
+        value = total.mul_(self.amplitude**2 / 2)
+        return value, difference.mul_((self.amplitude * self.frequency) ** 2 / 2) if slope else None
 
-    def moments(self, q: torch.Tensor) -> Moments:
+    def closed_moments(self, q: torch.Tensor) -> Moments:
         r""":math:`A e^{-\omega^2 q/2}`, and the dual maps at equal arguments."""
         value, slope = self.dual(q, q, q)
         assert slope is not None

@@ -42,7 +42,9 @@ def pieces(ends: torch.Tensor, order: int) -> tuple[torch.Tensor, torch.Tensor]:
     return z, density.mul_((half * (weights / math.sqrt(2 * math.pi))).flatten(-2))
 
 
-def line_rule(std: torch.Tensor, kinks: Sequence[float], order: int) -> tuple[torch.Tensor, torch.Tensor]:
+def line_rule(
+    std: torch.Tensor, kinks: Sequence[float], order: int, other: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
     r"""Nodes z and weights w for :math:`E\,f(s z)`, z ~ N(0, 1), a row for every s.
 
     Pieces end at the kinks of f, every two units of z, where the density changes, and around zero at 1, 4 and 16 units
@@ -52,12 +54,15 @@ def line_rule(std: torch.Tensor, kinks: Sequence[float], order: int) -> tuple[to
         std: the s, shape (n,), or (n, 2) for a product f(s₁ z) g(s₂ z) with kinks of both.
         kinks: where f bends.
         order: nodes on each piece.
+        other: whether pieces end elsewhere. A bend that nobody told of may hide between the last node and the end of a
+            piece, at every order; it hardly can from both rules.
     """
     std = std.reshape(len(std), -1, 1)
-    bends = torch.tensor([*kinks, -16, -4, -1, 1, 4, 16], dtype=torch.float64)
+    places, turns = ([0.9, 2.9, 4.9, 6.9, 8.9, 10.9], [2.2, 8.8, 33]) if other else ([1, 3, 5, 7, 9, 11], [1, 4, 16])
+    bends = torch.tensor([*kinks, *turns, *(-turn for turn in turns)], dtype=torch.float64)
     cuts = (bends / std.clamp(min=1e-150)).flatten(1).clamp_(-REACH, REACH)
-    fixed = torch.arange(-REACH, REACH + 1, 2, dtype=torch.float64).expand(len(std), -1)
-    return pieces(torch.cat([fixed, cuts], 1).sort(1).values, order)
+    fixed = torch.tensor([-REACH, *(-place for place in places), *places, REACH], dtype=torch.float64)
+    return pieces(torch.cat([fixed.expand(len(std), -1), cuts], 1).sort(1).values, order)
 
 
 def hermite_coefficients(z: torch.Tensor, weighted: Sequence[torch.Tensor], degree: int) -> list[torch.Tensor]:

@@ -24,7 +24,7 @@ class GELU(Activation):
         E[\sigma(u)\,\sigma(v)] &= \frac{c}{4} + \frac{c}{2\pi} \arcsin\frac{c}{\sqrt{d_1 d_2}}
             + \frac{b}{2\pi\sqrt D}, \\
         E[\sigma'(u)\,\sigma'(v)] &= \frac14 + \frac{1}{2\pi} \arcsin\frac{c}{\sqrt{d_1 d_2}}
-            + \frac{c}{2\pi\sqrt D} \Bigl(1 + 2e + \frac{b}{D}\Bigr).
+            + \frac{c}{2\pi\sqrt D} \Bigl(\frac{1}{d_1} + \frac{1}{d_2} + \frac{1}{D}\Bigr).
 
     >>> one = torch.ones(1, 1, dtype=torch.float64)
     >>> GELU().dual(one, one, one)[0].item()  # 1/4 + 1/12 + 1/(2π√3)
@@ -55,13 +55,14 @@ class GELU(Activation):
         b = (q1 * q2).addcmul_(e * c, c)
         root = D.rsqrt().mul_(1 / (2 * math.pi))
         value = (c * quarter).addcmul_(b, root)
-        return value, quarter.addcmul_(root.mul_(c), b.div_(D).add_(e, alpha=2).add_(1)) if slope else None
+        return value, quarter.addcmul_(root.mul_(c), D.reciprocal_().add_(1 / d1).add_(1 / d2)) if slope else None
 
-    def moments(self, q: torch.Tensor) -> Moments:
-        r""":math:`q / \sqrt{2\pi(1 + q)}`, and the dual maps at equal arguments."""
-        value, slope = self.dual(q, q, q)
-        assert slope is not None
-        return q / (2 * math.pi * (1 + q)).sqrt(), value, slope
+    def closed_moments(self, q: torch.Tensor) -> Moments:
+        r""":math:`q / \sqrt{2\pi(1 + q)}`, and the dual maps at equal arguments, where D = 1 + 2q, b = 2q²/(1 + q)."""
+        d, D = 1 + q, 1 + 2 * q
+        root = q / D.sqrt() / (2 * math.pi)
+        quarter = 0.25 + torch.atan(q / D.sqrt()) / (2 * math.pi)
+        return q / (2 * math.pi * d).sqrt(), q * quarter + root * 2 * (q / d), quarter + root * (2 / d + 1 / D)
 
     def taylor(self, degree: int) -> torch.Tensor:
         """z/2 plus z/2 times the series of erf(z/√2)."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 
 from beyondkernels.activations.base import Activation
-from beyondkernels.activations.gaussian import line_rule, pieces
+from beyondkernels.activations.gaussian import REACH, Function, line_rule, pieces
+from beyondkernels.activations.moments import squared, tails
 
 _LIMITS = (-8.5, -3.0, 3.0, 8.5)
 """Cuts besides the kinks, and zero where there are none; the normal distribution leaves 2e-17 outside."""
@@ -47,7 +48,22 @@ def plane(
                 rest = error[left] > tolerance
                 left, fine = left[rest], fine[:, rest]
             coarse = fine
-    return out, error
+    return out, error + _outside(activation, q1, q2, rho, slope)
+
+
+def _outside(
+    activation: Activation, q1: torch.Tensor, q2: torch.Tensor, rho: torch.Tensor, slope: bool
+) -> torch.Tensor:
+    """What is left out beyond the limits, by Cauchy and Schwarz; it matters for functions that grow exponentially."""
+    variances, index = torch.cat([q1, q2]).unique(return_inverse=True)
+    i, j = index.split(len(q1))
+
+    def left_out(function: Function) -> torch.Tensor:
+        wide, narrow = (tails(squared(function), variances, reach).sqrt() for reach in (REACH, _LIMITS[-1]))
+        return torch.where(rho.abs() >= 1, wide[i] * wide[j], narrow[i] * narrow[j])
+
+    out = left_out(activation.value)
+    return torch.maximum(out, left_out(activation.derivative)) if slope else out
 
 
 def _line(

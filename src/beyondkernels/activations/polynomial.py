@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.activations.base import Activation, Moments, require_degree, require_variances
+from beyondkernels.activations.moments import ROUNDING
 from beyondkernels.core import require, require_positive
 
 
@@ -71,11 +72,22 @@ class Polynomial(Activation):
                 rest.mul_(c).add_(product, alpha=1 / math.factorial(k - 1))
         return value, rest
 
-    def moments(self, q: torch.Tensor) -> Moments:
+    def closed_moments(self, q: torch.Tensor) -> Moments:
         """m₀, and the dual maps at equal arguments."""
         value, slope = self.dual(q, q, q)
         assert slope is not None
         return self._mean(0, q), value, slope
+
+    def moments_error(self, q: torch.Tensor) -> Moments:
+        """Rounding, relative to the terms: those of different signs may leave little of each other.
+
+        Arguments:
+            q: variances, of any shape, float64.
+        """
+        require_variances("q", q)
+        terms = Polynomial(tuple(abs(a) for a in self.coefficients)).closed_moments(q)
+        mean, second, slope_second = (ROUNDING * moment for moment in terms)
+        return mean, second, slope_second
 
     def hermite(self, q: torch.Tensor, degree: int) -> torch.Tensor:
         r""":math:`a_k = q^{k/2}\, m_k(q) / \sqrt{k!}`."""

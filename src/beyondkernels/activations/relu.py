@@ -60,21 +60,40 @@ class ReLU(Activation):
         With :math:`S = \sqrt{q_1 q_2 - c^2}`, θ is the angle of the point (c, S) and the value is
         :math:`(S + (\pi - \theta) c) / 2\pi`: no division by lengths, and only the two results are ever allocated.
         """
-        # The angle of coinciding points is zero, but it is as steep as a square root there: rounding c by 1e-16 would
-        # make it 1e-8. So lengths shrink by 1e-14, and whatever is that close to parallel becomes parallel.
-        value = ((1 - 2e-14) * q1 * q2).addcmul_(c, c, value=-1).clamp_(min=0).sqrt_()
-        rest = torch.atan2(value, c)
-        torch.add(_HALF, rest, alpha=-1 / (2 * math.pi), out=rest)  # (π − θ) / 2π
-        value.mul_(1 / (2 * math.pi)).addcmul_(rest, c)
-        if not slope:
-            return value, None
-        if (q1 == 0).any() or (q2 == 0).any():  # a variable that is zero sits at the kink, where σ′ is zero
+        if c.numel() == 0:
+            return torch.empty_like(c), torch.empty_like(c) if slope else None
+        (low1, high1), (low2, high2) = ([float(end) for end in q.aminmax()] for q in (q1, q2))
+        if high1 * high2 > 1e300 or low1 * low2 < 1e-280:  # seldom; zeros are among these
+            return self._scaled_dual(q1, q2, c, slope)
+        return _arc_cosines(q1, q2, c, slope)
+
+    def _scaled_dual(
+        self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """The same of variables scaled to about unit variance, so that squares neither vanish nor overflow."""
+        # powers of two, by which nothing is rounded
+        scale1, scale2 = (torch.where(q > 0, 2.0 ** (q.log2() / 2).round(), 1.0) for q in (q1, q2))
+        value, rest = _arc_cosines(q1 / scale1 / scale1, q2 / scale2 / scale2, c / scale1 / scale2, slope)
+        value.mul_(scale1).mul_(scale2)
+        if rest is not None:  # a variable that is zero sits at the kink, where σ′ is zero
             rest.mul_(q1 > 0).mul_(q2 > 0)
         return value, rest
 
-    def moments(self, q: torch.Tensor) -> Moments:
+    def closed_moments(self, q: torch.Tensor) -> Moments:
         r""":math:`\sqrt{q / 2\pi}`, q/2 and 1/2."""
         return (q / (2 * math.pi)).sqrt(), q / 2, (q > 0).to(q.dtype) / 2
+
+
+def _arc_cosines(
+    q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    # The angle of coinciding points is zero, but it is as steep as a square root there: rounding c by 1e-16 would
+    # make it 1e-8. So lengths shrink by 1e-14, and whatever is that close to parallel becomes parallel.
+    value = ((1 - 2e-14) * q1 * q2).addcmul_(c, c, value=-1).clamp_(min=0).sqrt_()
+    rest = torch.atan2(value, c)
+    torch.add(_HALF, rest, alpha=-1 / (2 * math.pi), out=rest)  # (π − θ) / 2π
+    value.mul_(1 / (2 * math.pi)).addcmul_(rest, c)
+    return value, rest if slope else None
 
 
 @dataclass(frozen=True)

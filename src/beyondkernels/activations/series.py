@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.activations.base import Activation, hermite_order
-from beyondkernels.activations.gaussian import hermite_coefficients, line_rule
+from beyondkernels.activations.gaussian import REACH, hermite_coefficients, line_rule
+from beyondkernels.activations.moments import squared, tails
 
 _BLOCK = 2**20
 """Numbers in one temporary array."""
@@ -24,7 +25,8 @@ class Expansion:
         coefficients: shape (n, degree + 1).
         second: :math:`E f^2`, shape (n,).
         tail: :math:`E f^2 - \sum_k a_k^2`, not negative, shape (n,).
-        error: the ℓ₂ distance to the same coefficients from a finer rule, the largest that was seen.
+        error: the ℓ₂ distance to the same coefficients from a finer rule, the largest that was seen, and what the
+            rules leave out of the function's norm.
     """
 
     coefficients: torch.Tensor
@@ -68,22 +70,26 @@ def expand(activation: Activation, variances: torch.Tensor, degree: int, slope: 
     seconds, coefficients = _expand(activation, variances, degree, order, slope)
     # The largest variance is the hardest, the smallest and a middle one stand for the rest.
     some = sorted({0, len(variances) // 2, len(variances) - 1})
-    _, finer = _expand(activation, variances[some], degree, order + order // 2, slope)
+    _, finer = _expand(activation, variances[some], degree, order + order // 2, slope, other=True)
+    functions = [activation.value, activation.derivative]
     return [
         Expansion(
-            a, e, (e - a.square().sum(1)).clamp_(min=0).add_(_NOISE * e), float((a[some] - fine).norm(dim=1).max())
+            a,
+            e,
+            (e - a.square().sum(1)).clamp_(min=0).add_(_NOISE * e),
+            float((a[some] - fine).norm(dim=1).max() + tails(squared(function), variances, REACH).max().sqrt()),
         )
-        for e, a, fine in zip(seconds, coefficients, finer, strict=True)
+        for e, a, fine, function in zip(seconds, coefficients, finer, functions, strict=False)
     ]
 
 
 def _expand(
-    activation: Activation, variances: torch.Tensor, degree: int, order: int, slope: bool
+    activation: Activation, variances: torch.Tensor, degree: int, order: int, slope: bool, other: bool = False
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     functions = [activation.value, activation.derivative] if slope else [activation.value]
     parts: list[list[tuple[torch.Tensor, torch.Tensor]]] = [[] for _ in functions]
     for std in variances.sqrt().split(32):  # few enough to stay in the cache
-        z, w = line_rule(std, activation.cuts, order)
+        z, w = line_rule(std, activation.cuts, order, other)
         f = [function(std[:, None] * z) for function in functions]
         weighted = [w * values for values in f]
         for k, a in enumerate(hermite_coefficients(z, weighted, degree)):

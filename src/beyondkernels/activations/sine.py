@@ -56,11 +56,11 @@ class Sine(Activation):
         self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Differences and sums of exponentials."""
-        minus, plus = exponentials(self.frequency, q1, q2, c)
-        value = (minus - plus).mul_(self.amplitude**2 / 2)
-        return value, minus.add_(plus).mul_((self.amplitude * self.frequency) ** 2 / 2) if slope else None
+        total, difference = exponentials(self.frequency, q1, q2, c)
+        value = difference.mul_(self.amplitude**2 / 2)
+        return value, total.mul_((self.amplitude * self.frequency) ** 2 / 2) if slope else None
 
-    def moments(self, q: torch.Tensor) -> Moments:
+    def closed_moments(self, q: torch.Tensor) -> Moments:
         """Zero, and the dual maps at equal arguments."""
         value, slope = self.dual(q, q, q)
         assert slope is not None
@@ -74,9 +74,10 @@ class Sine(Activation):
 def exponentials(
     omega: float, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The means of cos(ω(u − v)) and cos(ω(u + v))."""
-    half = (q1 + q2).mul_(-0.5 * omega**2)
-    return torch.add(half, c, alpha=omega**2).exp_(), torch.add(half, c, alpha=-(omega**2)).exp_()
+    """The sum e₋ + e₊ and the difference e₋ − e₊, which keeps its digits where both are almost one."""
+    near = (q1 + q2).mul_(-0.5 * omega**2).add(c.abs(), alpha=omega**2).exp_()
+    apart = torch.expm1(c.abs().mul_(-2 * omega**2))  # e₊ over e₋ less one, for positive c
+    return near.mul(apart + 2), near.mul_(apart.neg_()).mul_(c.sign())
 
 
 def faded(amplitude: float, omega: float, std: float) -> float:

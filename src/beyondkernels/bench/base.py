@@ -9,7 +9,10 @@ from typing import Any
 
 from beyondkernels.core import unknown
 
-BENCHMARKS = {"kernels": "kernels and their solvers against the usual recipes, one core"}
+BENCHMARKS = {
+    "kernels": "kernels and their solvers against the usual recipes, one core",
+    "engine": "a grid of small networks against a plain loop over them, one core",
+}
 """What each benchmark compares; ``bench/<name>.py`` holds it."""
 
 

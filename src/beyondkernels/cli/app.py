@@ -126,7 +126,7 @@ def _bench(
 ) -> None:
     """Measure how fast we are against what else could be used.
 
-    NAME is kernels. Times are of one process on one core, taken in turns; a busy machine makes them worthless.
+    NAME is kernels or engine. Times are of one process on one core, taken in turns; a busy machine spoils them.
     """
     from beyondkernels.cli.bench import run_benchmark
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import sys
 import time
@@ -31,7 +32,7 @@ def run_benchmark(name: str | None, json_file: Path | None) -> None:
     rows: list[Any] = []
     for row in measure():
         rows.append(row)
-        print(f"{row.name} done after {time.monotonic() - start:.0f} s", file=sys.stderr)
+        print(f"{_name(row)} done after {time.monotonic() - start:.0f} s", file=sys.stderr)
     _show(rows)
     if json_file is not None:
         document = {
@@ -39,6 +40,13 @@ def run_benchmark(name: str | None, json_file: Path | None) -> None:
             "provenance": provenance(shlex.join(["bk", *sys.argv[1:]])) | {"seconds": time.monotonic() - start},
         }
         write_document(json_file, document, "the table above is all there is")
+
+
+def _name(row: Any) -> str:
+    """Its words and whole numbers until the first measured one."""
+    values = [getattr(row, field.name) for field in fields(row)]
+    known = itertools.takewhile(lambda value: isinstance(value, str | int), values)
+    return row.name if hasattr(row, "name") else " ".join(str(value) for value in known)
 
 
 def _show(rows: list[Any]) -> None:

@@ -114,9 +114,12 @@ class _Recorder:
     def outcome(self) -> Outcome:
         """The end, on all points of both samples."""
         status = "diverged" if self.member.diverged else "finished"
-        end = {} if self.member.diverged else self._report(None)
+        end = {} if self.member.diverged else self._report(None) | self._summary()
         series = {name: np.array(values) for name, values in self.series.items()}
         return Outcome(status, {"steps": float(self.member.step), **end}, series, self.arrays)
+
+    def _summary(self) -> dict[str, float]:
+        return self.member.algorithm.summary(self.member.step, self.member.optimiser)
 
     def work(self) -> int:
         """Points seen over the whole training."""

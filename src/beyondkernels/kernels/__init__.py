@@ -31,6 +31,15 @@ from beyondkernels.kernels.conformance import (
     check_kernel,
     require_psd,
 )
+from beyondkernels.kernels.feature_machines import (
+    FeatureMachineFit,
+    FeatureMachineRound,
+    MetricKernel,
+    RecursiveFeatureMachine,
+    fit_feature_machine,
+    gradient_outer_product,
+    kernel_gradients,
+)
 from beyondkernels.kernels.features import (
     CentredFeatures,
     DenseFeatures,
@@ -60,14 +69,6 @@ from beyondkernels.kernels.infinite import (
 )
 from beyondkernels.kernels.learner import (
     KernelRidge,
-)
-from beyondkernels.kernels.recursive import (
-    MetricKernel,
-    RecursiveFeatureMachine,
-    RecursiveFit,
-    fit_recursive,
-    gradient_outer_product,
-    gradients,
 )
 from beyondkernels.kernels.reduction import (
     merge_neurons,
@@ -139,6 +140,8 @@ __all__ = [
     "Correlation",
     "DenseFeatures",
     "Descent",
+    "FeatureMachineFit",
+    "FeatureMachineRound",
     "FeatureMap",
     "FeatureOperator",
     "FeatureSource",
@@ -178,7 +181,6 @@ __all__ = [
     "RecursiveFeatureMachine",
     "RecursiveFeatureMachineClassifier",
     "RecursiveFeatureMachineRegressor",
-    "RecursiveFit",
     "RidgeChoice",
     "RidgePath",
     "RidgeTrial",
@@ -192,11 +194,11 @@ __all__ = [
     "choose_ridge",
     "conjugate_features",
     "conjugate_gram",
-    "fit_recursive",
+    "fit_feature_machine",
     "gradient_outer_product",
-    "gradients",
     "infinite_conjugate",
     "infinite_tangent",
+    "kernel_gradients",
     "linearised_training",
     "merge_neurons",
     "module_tangent_gram",

@@ -22,7 +22,7 @@ class Kernel(Component, ABC):
     ``kernel(x)`` is the symmetric Gram matrix (n, n) of one batch, ``kernel(x1, x2)`` the block (n1, n2) of two.
     Kernels add and multiply: ``2 * a + b * c`` is a kernel.
 
-    A subclass is a frozen dataclass with ``block`` and ``diagonal``; points reach these as float64, finite and of one
+    A subclass is a frozen dataclass with ``block`` and ``_diagonal``; points reach these as float64, finite and of one
     dimension. What they return is fresh: a caller may write to it. A subclass may override ``square`` where symmetry
     saves work; with :func:`square_by_tiles` any kernel can. :func:`check_kernel` says whether a kernel keeps all this.
     """
@@ -50,19 +50,27 @@ class Kernel(Component, ABC):
         )
         return self.block(x1, x2)
 
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """K(x_i, x_i), shape (n,), without the rest of the matrix.
+
+        Arguments:
+            x: points, shape (n, in_dim).
+        """
+        return self._diagonal(points("x", x))
+
     @abstractmethod
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """K(x1_i, x2_j), shape (n1, n2)."""
 
     @abstractmethod
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """K(x_i, x_i), shape (n,), without the rest."""
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """K(x_i, x_i), shape (n,)."""
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
         """The symmetric matrix of one batch, its diagonal exactly ``diagonal``."""
         gram = self.block(x, x)
         gram = (gram + gram.T).mul_(0.5)
-        gram.diagonal().copy_(self.diagonal(x))
+        gram.diagonal().copy_(self._diagonal(x))
         return gram
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
@@ -113,7 +121,7 @@ class Sum(Kernel):
         """The sum of the matrices."""
         return _added(kernel.square(x) for kernel in self.kernels)
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The sum of the diagonals."""
         return _added(kernel.diagonal(x) for kernel in self.kernels)
 
@@ -147,7 +155,7 @@ class Product(Kernel):
         """The product of the matrices, entry by entry."""
         return _multiplied(kernel.square(x) for kernel in self.kernels)
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The product of the diagonals."""
         return _multiplied(kernel.diagonal(x) for kernel in self.kernels)
 
@@ -188,7 +196,7 @@ class Scaled(Kernel):
         """The matrix times the factor."""
         return self.kernel.square(x).mul_(self.factor)
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The diagonal times the factor."""
         return self.factor * self.kernel.diagonal(x)
 

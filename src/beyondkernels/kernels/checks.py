@@ -6,6 +6,9 @@ import torch
 
 from beyondkernels.core import require
 
+MEMORY = 2**31
+"""Bytes that a computation may take beside its input and its result, unless told otherwise."""
+
 
 def require_finite(name: str, values: torch.Tensor) -> None:
     """Ask that no entry is infinite or NaN."""

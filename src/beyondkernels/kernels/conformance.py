@@ -12,10 +12,7 @@ import torch
 
 from beyondkernels.core import Stream, require
 from beyondkernels.kernels.base import Kernel, points
-from beyondkernels.kernels.checks import require_finite
-
-PSD_TOLERANCE = 1e-10
-"""The negative eigenvalue that counts as rounding, relative to the largest one."""
+from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE, require_not_negative, symmetric
 
 Difference: TypeAlias = tuple[str, torch.Tensor, torch.Tensor]
 """Where two routes to the same entries differ, by how much, and the yardstick."""
@@ -124,32 +121,12 @@ def require_psd(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE)
     >>> require_psd("K", torch.tensor([[1.0, 2.0], [2.0, 1.0]]))
     Traceback (most recent call last):
         ...
-    beyondkernels.core.errors.InputError: K must be positive semi-definite, got -1 as the smallest of its 2
-    eigenvalues, -0.333 times the largest in size (3), where -1e-10 would still count as rounding; 1 of them is too
-    small
+    beyondkernels.core.errors.InputError: K is indefinite: its smallest eigenvalue is −1 (index 0, 1 of 2 below zero),
+    0.333 of the largest 3 in size; a kernel's must not lie below −1e-10 of it
     """
-    require(
-        gram.ndim == 2 and gram.shape[0] == gram.shape[1], f"{name} must have shape (n, n), got {tuple(gram.shape)}"
-    )
-    require_finite(name, gram)
-    gram = gram.to(torch.float64)
-    if len(gram) == 0:
-        return torch.empty(0, dtype=torch.float64)
-    asymmetry, largest_entry = float((gram - gram.T).abs().max()), float(gram.abs().max())
-    require(
-        asymmetry <= tolerance * largest_entry,
-        f"{name} must be symmetric, got entries that differ from their mirror images by {asymmetry:.3g}",
-    )
+    gram = symmetric(name, gram, tolerance)
     eigenvalues = torch.linalg.eigvalsh((gram + gram.T) / 2)
-    smallest, largest = float(eigenvalues[0]), float(eigenvalues.abs().max())
-    if smallest < -tolerance * largest:
-        count = int((eigenvalues < -tolerance * largest).sum())
-        require(
-            False,
-            f"{name} must be positive semi-definite, got {smallest:.6g} as the smallest of its {len(gram)} "
-            f"eigenvalues, {smallest / largest:.3g} times the largest in size ({largest:.6g}), where {-tolerance:g} "
-            f"would still count as rounding; {count} of them {'is' if count == 1 else 'are'} too small",
-        )
+    require_not_negative(name, eigenvalues, tolerance)
     return eigenvalues
 
 

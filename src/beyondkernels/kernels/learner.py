@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import torch
 
-from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, require, require_between, unknown
+from beyondkernels.core import (
+    Case,
+    Learner,
+    Outcome,
+    Progress,
+    accuracy,
+    require,
+    require_between,
+    require_positive,
+    unknown,
+)
 from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.solvers.large import LargeSolution, default_centres, memory_needed, solve_large
 from beyondkernels.kernels.solvers.ridge import RidgePath, outputs, ridge_path
+
+ITERATIVE_RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3)
+"""The ridges the iterative solver tries when none are given, relative to the mean of the kernel's diagonal."""
 
 _ROWS = 1024
 _CHOICES = ("leave_one_out", "validation")
+_SOLVERS = ("exact", "iterative")
+_MATRICES = {"leave_one_out": 5, "validation": 6}  # of the Gram matrix's size at one time, as measured: 4.2 and 6.0
+
+_Fit: TypeAlias = tuple[dict[str, float], dict[str, np.ndarray], torch.Tensor, torch.Tensor]
+"""Scalars and arrays, what the fit leaves of y at the training points, and its predictions at the test points."""
 
 
 @dataclass(frozen=True)
@@ -24,17 +43,30 @@ class KernelRidge(Learner):
     .. math:: \min_f \sum_i |y_i - f(x_i)|^2 + \lambda |f|_K^2
 
     The ridge is the one with the least leave-one-out error, or the least error on held-out training points, after
-    which all of them are fitted with it; of equal ones the largest. While the best sits on the edge of the grid, the
-    grid grows there by its own step, up to the limits, and never below the rounding of the eigenvalues.
+    which all of them are fitted with it; of equal ones the largest. While the best of several sits on the edge of the
+    grid, the grid grows there by its own step, up to the limits, and never below the rounding of the eigenvalues. A
+    single ridge is taken as it is.
+
+    The exact solver decomposes the Gram matrix, and refuses samples for which that takes more than ``memory``. The
+    iterative one (:func:`solve_large`) never forms it and states how far from the exact fit it can be; it solves anew
+    for every ridge, so its grid is short and does not grow, and held-out points choose. Which of them is at work is for
+    the caller to say and part of the identity: ``memory`` decides whether there is an answer, never which.
 
     Arguments:
         kernel: as it is; a kernel with a seed of its own keeps it.
-        ridges: λ, absolute; none for the mean of the Gram matrix's diagonal times 100, …, 1e-10 in 30 steps.
-        choose: ``leave_one_out`` or ``validation``.
+        ridges: λ, absolute; none for the mean of the Gram matrix's diagonal times 100, …, 1e-10 in 30 steps, with the
+            iterative solver times 10, …, 1e-3 in 5.
+        choose: ``leave_one_out`` or ``validation``; with the iterative solver the latter.
         validation: the fraction of the training sample held out to choose by.
         smallest: the grid does not grow below this times the mean of the diagonal.
         largest: nor above this times it.
+        solver: ``exact`` or ``iterative``.
+        tolerance: of the iterative solver: the residual, relative to y, at which it stops.
+        max_iterations: of the iterative solver, for each ridge.
+        memory: bytes that may be taken beside the sample.
     """
+
+    revision: ClassVar[int] = 2  # 1: a single ridge began a search
 
     kernel: Kernel
     ridges: tuple[float, ...] = ()
@@ -42,6 +74,10 @@ class KernelRidge(Learner):
     validation: float = 0.2
     smallest: float = 1e-12
     largest: float = 1e6
+    solver: Literal["exact", "iterative"] = "exact"
+    tolerance: float = 1e-3
+    max_iterations: int = 200
+    memory: int = field(default=2**33, metadata={"identity": False})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ridges", tuple(float(ridge) for ridge in self.ridges))  # 1 and 1.0 are one identity
@@ -52,19 +88,54 @@ class KernelRidge(Learner):
             0 < self.smallest <= self.largest,
             f"smallest must lie in (0, largest = {self.largest}], got {self.smallest}",
         )
+        if self.solver not in _SOLVERS:
+            unknown("solver", self.solver, _SOLVERS)
+        iterative = self.solver == "iterative"
+        require(
+            not iterative or self.choose == "validation",
+            f"choose must be 'validation' with the iterative solver, which leaves no point out, got {self.choose!r}",
+        )
+        require_between("tolerance", self.tolerance, 0, 1, "()")
+        require_positive("max_iterations", self.max_iterations)
+        require_positive("memory", self.memory)
         for ridge in self.ridges:
-            require_between("ridges", ridge, 0, float("inf"), "[)")
+            require_between("ridges", ridge, 0, float("inf"), "()" if iterative else "[)")
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Choose the ridge, fit, and measure.
 
         Errors are means over points of the squared error summed over outputs, without the ½ (resnet, §8.1). Accuracies
         are there when all labels are ±1 and there is one output. ``ridge_on_edge`` is 1 when the best ridge is the
-        last one that the limits allow, ``condition`` is that of K + λ. The path's errors are those it was chosen by.
+        first or last that was tried, of several. The path's errors are those it was chosen by; ``path_test_error``, of
+        fits to all points, chooses nothing here, and is for those who must choose as a paper did. With the exact solver
+        ``condition`` is that of K + λ. With the iterative one ``training_error_bound`` is the most that the fit and the
+        exact one can differ at the training points, root mean square (:class:`LargeSolution` says for which kernels),
+        ``converged`` is 1 when that is within the tolerance, and ``path_converged`` says the same of every ridge tried.
         """
         y, y_test = (outputs("y", part.y, len(part)) for part in (case.train, case.test))
         require(
             y_test.shape[1] == y.shape[1], f"test labels must have {y.shape[1]} outputs like y, got {y_test.shape[1]}"
+        )
+        solve = self._exact if self.solver == "exact" else self._iterative
+        scalars, arrays, missing, f_test = solve(case, y, y_test, progress)
+        errors = {
+            "train_error": missing.square().sum(1).mean().item(),
+            "test_error": (f_test - y_test).square().sum(1).mean().item(),
+        }
+        scalars = errors | scalars
+        if y.shape[1] == 1 and bool((torch.cat([y, y_test]).abs() == 1).all()):
+            scalars["train_accuracy"] = accuracy(y - missing, y)
+            scalars["test_accuracy"] = accuracy(f_test, y_test)
+        progress(1.0)
+        return Outcome(scalars=scalars, arrays=arrays)
+
+    def _exact(self, case: Case, y: torch.Tensor, y_test: torch.Tensor, progress: Progress) -> _Fit:
+        n = len(y)
+        needed = 8 * _MATRICES[self.choose] * n**2
+        require(
+            needed <= self.memory,
+            f"memory must be at least {needed} bytes to decompose the Gram matrix of {n} points, got {self.memory}; "
+            "KernelRidge(kernel, choose='validation', solver='iterative') would do without",
         )
         gram = self.kernel(case.train.x)
         progress(0.2)
@@ -84,34 +155,78 @@ class KernelRidge(Learner):
         progress(0.8)
 
         at = fitted.ridges.tolist().index(best)
-        alpha = fitted.coefficients(best)
-        f_test = torch.cat([self.kernel(x, case.train.x) @ alpha for x in case.test.x.split(_ROWS)])
+        alpha, whole = fitted.coefficients(best), fitted.at(path.ridges)
+        parts, errors_test = [], torch.zeros(len(path.ridges), dtype=torch.float64)
+        for x, labels in zip(case.test.x.split(_ROWS), y_test.split(_ROWS), strict=True):
+            block = self.kernel(x, case.train.x)
+            parts.append(block @ alpha)
+            errors_test += whole.validation_errors(block, labels).sum(1) * len(x)
+        f_test = torch.cat(parts)
         scalars = {
-            "train_error": fitted.training_errors[at].sum().item(),
-            "test_error": (f_test - y_test).square().sum(1).mean().item(),
             "leave_one_out_error": fitted.loo_errors[at].sum().item(),
             "ridge": best,
-            "ridge_on_edge": float(best in (path.ridges[0].item(), path.ridges[-1].item())),
+            "ridge_on_edge": _on_edge(best, path.ridges.tolist()),
             "condition": fitted.conditions[at].item(),
             "degrees_of_freedom": fitted.degrees_of_freedom[at].item(),
         }
         if self.choose == "validation":
             scalars["validation_error"] = errors.min().item()
-        if y.shape[1] == 1 and bool((torch.cat([y, y_test]).abs() == 1).all()):
-            scalars["train_accuracy"] = accuracy(y - best * alpha, y)  # y − Kα = λα
-            scalars["test_accuracy"] = accuracy(f_test, y_test)
-        progress(1.0)
-        return Outcome(
-            scalars=scalars,
-            arrays={
-                "path_ridge": path.ridges.numpy(),
-                "path_error": errors.numpy(),
-                "path_train_error": path.training_errors.sum(1).numpy(),
-                "path_degrees_of_freedom": path.degrees_of_freedom.numpy(),
-                "path_condition": path.conditions.numpy(),
-                "eigenvalues": np.ascontiguousarray(fitted.eigenvalues.numpy()),
-            },
+        arrays = {
+            "path_ridge": path.ridges.numpy(),
+            "path_error": errors.numpy(),
+            "path_test_error": (errors_test / max(len(y_test), 1)).numpy(),
+            "path_train_error": path.training_errors.sum(1).numpy(),
+            "path_degrees_of_freedom": path.degrees_of_freedom.numpy(),
+            "path_condition": path.conditions.numpy(),
+            "eigenvalues": np.ascontiguousarray(fitted.eigenvalues.numpy()),
+        }
+        return scalars, arrays, best * alpha, f_test  # y − Kα = λα
+
+    def _iterative(self, case: Case, y: torch.Tensor, y_test: torch.Tensor, progress: Progress) -> _Fit:
+        x, (n, k) = case.train.x, y.shape
+        needed = memory_needed(n, k, default_centres(n))
+        require(
+            needed <= self.memory,
+            f"memory must be at least {needed} bytes to solve for {n} points and {k} outputs, got {self.memory}",
         )
+        inside, outside = self._split(case)
+        scale = self.kernel.diagonal(x).mean().item() or 1.0
+        ridges = sorted(self.ridges or (scale * ridge for ridge in ITERATIVE_RIDGES), reverse=True)
+        parts = len(ridges) + 1  # the last is the fit to all points
+
+        def solve(rows: torch.Tensor | slice, ridge: float, done: int) -> LargeSolution:
+            return solve_large(
+                self.kernel,
+                x[rows],
+                y[rows],
+                ridge,
+                stream=case.stream.child("centres"),
+                centres=default_centres(len(x[rows])),
+                memory=self.memory,
+                tolerance=self.tolerance,
+                max_iterations=self.max_iterations,
+                progress=lambda fraction: progress(0.95 * (done + fraction) / parts),
+            )
+
+        rows = []
+        for done, ridge in enumerate(ridges):
+            part = solve(inside, ridge, done)
+            held_out = part.predict(x[outside]) - y[outside]
+            errors = [values.square().sum(1).mean().item() for values in (held_out, part.fitted - part.y)]
+            rows.append((ridge, *errors, float(part.iterations), float(part.converged)))
+        names = ("path_ridge", "path_error", "path_train_error", "path_iterations", "path_converged")
+        arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+        best = ridges[int(arrays["path_error"].argmin())]  # the first of equal ones: ridges fall
+        fitted = solve(slice(None), best, len(ridges))
+        scalars = {
+            "ridge": best,
+            "ridge_on_edge": _on_edge(best, ridges),
+            "validation_error": float(arrays["path_error"].min()),
+            "training_error_bound": fitted.training_errors.norm().item(),
+            "iterations": float(fitted.iterations),
+            "converged": float(fitted.converged),
+        }
+        return scalars, arrays, y - fitted.fitted, fitted.predict(case.test.x)
 
     def _split(self, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
         n = len(case.train)
@@ -121,17 +236,23 @@ class KernelRidge(Learner):
         return order[held:].sort().values, order[:held].sort().values
 
     def _grown(self, path: RidgePath, measure: Callable[[RidgePath], torch.Tensor]) -> RidgePath:
-        """The path with ridges added at the edge where the best one sits."""
+        """The path with ridges added at the edge where the best one sits; a single ridge given is the user's choice."""
+        if len(self.ridges) == 1:
+            return path
         scale = path.eigenvalues.mean().item()
         low = max(self.smallest * scale, path.spectrum.rounding)
         high, slack = self.largest * scale, 1 + 1e-9  # steps are rounded
         while True:
             ridges, at = path.ridges.tolist(), int(measure(path).sum(1).argmin())
-            smaller = ridges[-1] * (ridges[-1] / ridges[-2] if len(ridges) > 1 else 0.1)
-            larger = ridges[0] * (ridges[0] / ridges[1] if len(ridges) > 1 and ridges[1] > 0 else 10.0)
+            smaller = ridges[-1] * (ridges[-1] / ridges[-2])
+            larger = ridges[0] * (ridges[0] / ridges[1] if ridges[1] > 0 else 10.0)
             if at == len(ridges) - 1 and smaller > 0 and smaller * slack >= low:
                 path = path.at([*ridges, smaller])
             elif at == 0 and 0 < larger <= high * slack:
                 path = path.at([larger, *ridges])
             else:
                 return path
+
+
+def _on_edge(best: float, ridges: Sequence[float]) -> float:
+    return float(len(ridges) > 1 and best in (ridges[0], ridges[-1]))

@@ -56,8 +56,8 @@ class Network(Component, ABC):
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the last layer, (n, features): with everything before it frozen, predictions are linear in this.
 
-        A readout that is used more than once counts where it stands last, with its earlier uses frozen; what goes
-        around a residual connection is added. Where the readout has a bias, the last feature is its constant input.
+        Inputs of a readout that is used more than once are added up: with a skip connection, predictions are linear in
+        the sum while its inner uses stay frozen. Where the readout has a bias, the last feature is its constant input.
         """
         with recorded() as uses:
             self.apply(params, buffers, x)

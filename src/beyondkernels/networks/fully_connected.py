@@ -10,7 +10,7 @@ import torch
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.networks.base import Network
-from beyondkernels.networks.parameterisation import Layer, Parameterisation
+from beyondkernels.networks.parameterisation import Layer, Parameterisation, require_parameterisation
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class FullyConnected(Network):
                 isinstance(value, int) and value >= least,
                 f"{name} must be a whole number of at least {least}, got {value!r}",
             )
+        require_parameterisation("parameterisation", self.parameterisation)
         object.__setattr__(self, "activation", activation(self.activation))
 
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
@@ -67,6 +68,10 @@ class FullyConnected(Network):
             h = sigma(layer.apply(name, params, h))
         name, layer = readout
         return layer.apply(name, params, h), buffers
+
+    def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
+        """What enters the readout, scaled so that inner products are covariances of the output."""
+        return self._layers(x.shape[-1])[-1].features(super().features(params, buffers, x))
 
     @property
     def footprint(self) -> int:

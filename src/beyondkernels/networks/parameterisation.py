@@ -86,6 +86,22 @@ class Parameterisation(Component):
         return Layer(self.kind, variance / p, bias)
 
 
+def require_parameterisation(name: str, value: object) -> None:
+    """Ask for a parameterisation, not for the name of its kind.
+
+    >>> require_parameterisation("parameterisation", "ntk")
+    Traceback (most recent call last):
+        ...
+    beyondkernels.core.errors.InputError: parameterisation must be a Parameterisation, such as
+    Parameterisation(kind='ntk'), got 'ntk'
+    """
+    kind = value if value in ("ntk", "standard") else "ntk"
+    require(
+        isinstance(value, Parameterisation),
+        f"{name} must be a Parameterisation, such as Parameterisation(kind={kind!r}), got {value!r}",
+    )
+
+
 @dataclass(frozen=True)
 class Layer:
     """One linear layer: the variance of its weights and of its biases (None without), in either parameterisation."""
@@ -109,6 +125,15 @@ class Layer:
         if self.kind == "standard":
             return linear(h, weight, bias)
         return linear(h * self.weight_variance**0.5, weight, bias, (self.bias_variance or 0.0) ** 0.5)
+
+    def features(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Inputs (the constant one of a bias last) scaled so that inner products are covariances of the output."""
+        if self.kind == "ntk":
+            return inputs  # scaled already
+        scales = inputs.new_full((inputs.shape[1],), self.weight_variance**0.5)
+        if self.bias_variance is not None:
+            scales[-1] = self.bias_variance**0.5
+        return inputs * scales
 
     @property
     def weight_gain(self) -> float:

@@ -59,7 +59,7 @@ def theorem_network(width: int, first_std: float, second_std: float) -> ThreeLay
 
 
 def initial_stds(network: ThreeLayerResNet, in_dim: int, out_dim: int) -> tuple[float, float]:
-    r""":math:`\sigma_w` and :math:`\sigma_v` of a bottleneck network as Theorem 1 counts them: V's entries are times √m.
+    r""":math:`\sigma_w` and :math:`\sigma_v` of a bottleneck network as Theorem 1 counts them: V's entries times √m.
 
     Arguments:
         network: in the bottleneck form.

@@ -11,7 +11,7 @@ import torch
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import Stream, Tensors, require, require_positive
 from beyondkernels.networks.base import Network
-from beyondkernels.networks.parameterisation import Layer, Parameterisation
+from beyondkernels.networks.parameterisation import Layer, Parameterisation, require_parameterisation
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,13 @@ class ThreeLayerResNet(Network):
         require(isinstance(self.width, int), f"width must be a whole number, got {self.width!r}")
         require_positive("width", self.width)
         require(self.form in ("full", "bottleneck"), f"form must be 'full' or 'bottleneck', got {self.form!r}")
+        require_parameterisation("parameterisation", self.parameterisation)
         require(
             self.parameterisation.readout_bias_variance is None,
             "readout_bias_variance must be None: the readout of the three-layer ResNet has no bias",
         )
         if self.second is not None:
+            require_parameterisation("second", self.second)
             self._require_second(self.second)
         object.__setattr__(self, "activation", activation(self.activation))
 
@@ -80,6 +82,11 @@ class ThreeLayerResNet(Network):
             return A.apply("A", params, h1 + sigma(second.apply("U", params, h1))), buffers
         out1 = A.apply("A", params, h1)
         return out1 + A.apply("A", params, sigma(second.apply("V", params, out1))), buffers
+
+    def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
+        """What enters the readout, scaled so that inner products are covariances of the output."""
+        readout = self._layers(x.shape[-1], params["A.weight"].shape[-2])[-1]
+        return readout.features(super().features(params, buffers, x))
 
     @property
     def footprint(self) -> int:

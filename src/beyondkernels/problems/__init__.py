@@ -13,23 +13,37 @@ from beyondkernels.problems.hidden import (
 from beyondkernels.problems.labels import Counts, Interval, LabelSet, Parity, Threshold
 from beyondkernels.problems.moments import Moments
 from beyondkernels.problems.named import DictionaryParity, IntervalLabelling, two_gaussians
+from beyondkernels.problems.resnet import (
+    CompositeParity,
+    CompositeProblem,
+    HardInstance,
+    LinearThenPolynomial,
+    Monomial,
+    SmoothComposite,
+)
 
 __all__ = [
     "Assumption",
+    "CompositeParity",
+    "CompositeProblem",
     "Counts",
     "Dictionary",
     "DictionaryParity",
     "DictionaryProblem",
+    "HardInstance",
     "HiddenPatterns",
     "Incoherent",
     "IndependentPatterns",
     "Interval",
     "IntervalLabelling",
     "LabelSet",
+    "LinearThenPolynomial",
     "Moments",
+    "Monomial",
     "Orthonormal",
     "Parity",
     "Product",
+    "SmoothComposite",
     "StructuredMixture",
     "Threshold",
     "UniformPatterns",

@@ -11,6 +11,7 @@ from beyondkernels.runs.provenance import provenance
 from beyondkernels.runs.rundir import StoredRun
 from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.store import Finding, Store, StoreSize
+from beyondkernels.runs.sweep import Sweep, fit_many, grid, one_two_five
 
 __all__ = [
     "Entry",
@@ -25,9 +26,13 @@ __all__ = [
     "Store",
     "StoreSize",
     "StoredRun",
+    "Sweep",
     "chunks",
+    "fit_many",
+    "grid",
     "is_key",
     "key_of",
+    "one_two_five",
     "perform",
     "provenance",
 ]

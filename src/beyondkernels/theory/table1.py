@@ -61,6 +61,13 @@ class Table1:
             return low, high
         return max(low, tau * self.polylog, tau**-2), min(high, tau * (m / k) ** (3 / 8))
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        r"""The geometric middles of both ranges; where one is empty, moved into what m alone asks of σ."""
+        pairs = ((self.first_std, self._first_ends), (self.second_std, self._second_ends))
+        w, v = (min(max((low * high) ** 0.5, ends[0]), ends[1]) for (low, high), ends in pairs)
+        return w, v
+
     def hypotheses(self, first_std: float, second_std: float) -> tuple[Hypothesis, ...]:
         r"""Every end of every range, for given :math:`\sigma_w` and :math:`\sigma_v`."""
         m, k, log = self.width, self.outputs, self.polylog

@@ -104,8 +104,8 @@ def theorem1(
         T = \tilde\Theta\Big(\frac{(k p_F \mathfrak C_s(F))^2}{\min\{1, \delta^2\}}\Big),\quad
         \eta_w = \tilde\Theta(\min\{1, \delta\}),\quad \eta_v = \eta_w\,(\tau_v/\tau_w)^2 .
 
-    Table 1 leaves ranges for :math:`\sigma_w, \sigma_v`; what is not given is their geometric middle, also where a
-    range is empty because the width is too small. Nothing is refused because a hypothesis fails: an α outside the
+    Table 1 leaves ranges for :math:`\sigma_w, \sigma_v`; what is not given is their geometric middle, or near it where
+    a range is empty because the width is too small. Nothing is refused because a hypothesis fails: an α outside the
     theorem's range is a failing hypothesis. A negative α counts by its size, G then having the other sign.
 
     Arguments:
@@ -133,7 +133,13 @@ def theorem1(
         isinstance(network, ThreeLayerResNet) and network.form == "bottleneck",
         f"network must be a ThreeLayerResNet in the bottleneck form, got {network}",
     )
-    positive = {"risk": risk, "steps": steps, "first_rate": first_rate, "first_std": first_std, "second_std": second_std}
+    positive = {
+        "risk": risk,
+        "steps": steps,
+        "first_rate": first_rate,
+        "first_std": first_std,
+        "second_std": second_std,
+    }
     for name, value in positive.items():
         if value is not None:
             require_positive(name, value)
@@ -164,8 +170,8 @@ def _settings(
     needed = c.steps * sizes.base_size**2 / min(1, delta) ** 2
     eta_w = c.rate * min(1, delta) if first_rate is None else first_rate
     table = Table1(m, sizes.outputs, tau_w, tau_v, math.log(max(m, 2)) ** c.log_power)
-    sigma_w = math.prod(table.first_std) ** 0.5 if first_std is None else first_std
-    sigma_v = math.prod(table.second_std) ** 0.5 if second_std is None else second_std
+    sigma_w = table.middle[0] if first_std is None else first_std
+    sigma_v = table.middle[1] if second_std is None else second_std
     numbers = Theorem1Settings(
         width=m,
         steps=math.ceil(needed) if steps is None else steps,

@@ -21,7 +21,7 @@ from beyondkernels.kernels.estimators import (
     TangentKernelClassifier,
     TangentKernelRegressor,
 )
-from beyondkernels.kernels.estimators.base import seed_of
+from beyondkernels.kernels.estimators.arguments import seed_of
 from beyondkernels.networks import FullyConnected
 
 SMALL = FullyConnected(width=32)
@@ -222,6 +222,12 @@ def test_names_of_columns_are_remembered(monkeypatch):
         (RandomFeaturesRegressor, {"count": 0}, "count must be a positive whole number, got 0"),
         (RandomFeaturesRegressor, {"count": 2.5}, "count must be a positive whole number, got 2.5"),
         (RandomFeaturesRegressor, {"activation": "reul"}, "unknown activation 'reul', did you mean relu"),
+        (
+            RandomFeaturesRegressor,
+            {"features": "waves"},
+            "features must be RandomFeatures, a Network or None, got 'waves'",
+        ),
+        (RandomFeaturesRegressor, {"memory": 0}, "memory must be a positive whole number, got 0"),
         (RandomFeaturesRegressor, {"weight_std": -1.0}, "weight_std must lie in (0, inf), got -1.0"),
         (
             RandomFeaturesRegressor,

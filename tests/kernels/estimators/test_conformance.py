@@ -8,6 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.kernels.classical.random_features import FourierFeatures
 from beyondkernels.kernels.estimators import (
     ConjugateKernelClassifier,
     ConjugateKernelRegressor,
@@ -23,18 +24,16 @@ from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerR
 SMALL = FullyConnected(width=32, depth=3)
 ESTIMATORS = [
     TangentKernelRegressor(),
-    TangentKernelRegressor(SMALL),
     TangentKernelRegressor(TwoLayer(pairs=16)),
     TangentKernelRegressor(SMALL, infinite_width=True, group="hidden"),
     TangentKernelClassifier(SMALL),
     TangentKernelClassifier(ThreeLayerResNet(width=32), infinite_width=True),
-    ConjugateKernelRegressor(SMALL),
     ConjugateKernelRegressor(SMALL, infinite_width=True),
     ConjugateKernelClassifier(),
     ConjugateKernelClassifier(FullyConnected(width=32, parameterisation=Parameterisation("standard"))),
     RandomFeaturesRegressor(),
-    RandomFeaturesRegressor(count=10),
-    RandomFeaturesClassifier(),
+    RandomFeaturesRegressor(features=FourierFeatures(count=50, bandwidth=20.0)),
+    RandomFeaturesClassifier(features=SMALL),
     RandomFeaturesClassifier(count=10, activation="truncated_relu", bias_std=1.0),
     KernelRidgePath(),
     KernelRidgePath(Laplace(2.0), ridges=0.1),

@@ -14,6 +14,7 @@ from beyondkernels.activations.truncated_relu import SmoothedTruncatedReLU, Trun
 from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.kernels.classical.random_features import FourierFeatures
 from beyondkernels.kernels.estimators import (
     ConjugateKernelClassifier,
     KernelRidgePath,
@@ -137,6 +138,8 @@ def test_a_value_that_the_component_refuses_changes_nothing():
         TangentKernelClassifier(TwoLayer(pairs=4)),
         TangentKernelRegressor(FromModule(module, "mlp", {"first": ("0.weight",)}), group="first"),
         RandomFeaturesRegressor(activation=SmoothedTruncatedReLU(0.5)),
+        RandomFeaturesRegressor(features=FourierFeatures(count=8, bandwidth=2.0)),
+        RandomFeaturesRegressor(features=FullyConnected(width=8)),
         KernelRidgePath(2 * Gaussian(1.0) + Laplace(2.0) * InfiniteTangent(depth=2)),
         KernelRidgePathClassifier("precomputed"),
     ],

@@ -255,7 +255,7 @@ def test_kernels_say_what_they_are():
     assert "hidden weights 1.7/p" in str(tangent)
     assert "ntk parameterisation" in str(InfiniteConjugate(2))
     assert "Parameterisation(kind='ntk'" in repr(InfiniteConjugate(2))
-    for kernel in (tangent, InfiniteConjugate(2), InfiniteTangent(2, trained="hidden")):
+    for kernel in (tangent, InfiniteConjugate(2), InfiniteTangent(2, group="hidden")):
         assert build(describe(kernel)) == kernel
 
 
@@ -281,12 +281,12 @@ def linear_module(in_dim, out_dim):
         (lambda: InfiniteTangent(2, parameterisation=SCALES["standard"]), "grows with the width"),
         (lambda: InfiniteTangent(2, width=0), "width must be a positive whole number or None, got 0"),
         (
-            lambda: InfiniteTangent(2, trained="first"),
+            lambda: InfiniteTangent(2, group="first"),
             "trained must be all, hidden, last, or a tuple of 1, 2, got 'f",
         ),
-        (lambda: InfiniteTangent(2, trained=(3,)), r"tuple of 1, 2, got \(3,\)"),
-        (lambda: InfiniteTangent(2, trained=()), r"tuple of 1, 2, got \(\)"),
-        (lambda: InfiniteTangent(1, trained="hidden"), "trained must be"),
+        (lambda: InfiniteTangent(2, group=(3,)), r"tuple of 1, 2, got \(3,\)"),
+        (lambda: InfiniteTangent(2, group=()), r"tuple of 1, 2, got \(\)"),
+        (lambda: InfiniteTangent(1, group="hidden"), "trained must be"),
         (lambda: InfiniteTangent(2, tolerance=0.0), "tolerance must lie between 0 and 1, got 0.0"),
         (lambda: InfiniteTangent(2, "rellu"), "unknown activation 'rellu', did you mean relu"),
         (lambda: InfiniteTangent(2)(torch.ones(2, 3), torch.ones(2, 4)), "one dimension, got 3 and 4"),

@@ -125,7 +125,7 @@ def test_networks_name_their_kernels_and_kernels_say_what_they_are():
     network = ThreeLayerResNet(WIDTH, "full", "erf", scales)
     assert infinite_conjugate(network) == InfiniteResNetConjugate("erf", scales)
     assert infinite_tangent(network, "hidden") == InfiniteResNetTangent("erf", scales, "hidden", WIDTH)
-    assert infinite_tangent(ThreeLayerResNet(WIDTH), "U") == InfiniteResNetTangent(trained=("U",))
+    assert infinite_tangent(ThreeLayerResNet(WIDTH), "U") == InfiniteResNetTangent(group=("U",))
     tangent = InfiniteResNetTangent("erf", scales, ("U", "W"), WIDTH)
     assert build(describe(tangent)) == tangent
     for text in (str(tangent), repr(tangent)):
@@ -142,8 +142,8 @@ def test_networks_name_their_kernels_and_kernels_say_what_they_are():
             lambda: InfiniteResNetTangent(parameterisation=SCALES["standard"]),
             "width must be given: .* grows with the",
         ),
-        (lambda: InfiniteResNetTangent(trained=("V",)), r"tuple of W, U, A, got \('V',\)"),
-        (lambda: InfiniteResNetTangent(trained="first"), "trained must be all, hidden, last, or a tuple of W, U, A"),
+        (lambda: InfiniteResNetTangent(group=("V",)), r"tuple of W, U, A, got \('V',\)"),
+        (lambda: InfiniteResNetTangent(group="first"), "trained must be all, hidden, last, or a tuple of W, U, A"),
         (lambda: InfiniteResNetConjugate(parameterisation=Parameterisation(readout_bias_variance=1.0)), "has no bias"),
     ],
 )

@@ -9,10 +9,12 @@ import torch
 
 from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.classical.function import FunctionKernel
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from beyondkernels.kernels.solvers.large import _plan, solve_large
+from beyondkernels.kernels.solvers import definiteness
+from beyondkernels.kernels.solvers.large import _plan, _Problem, solve_large
 from beyondkernels.kernels.solvers.nystrom import Preconditioner, nystrom_factor
 
 torch.set_num_threads(1)
@@ -81,7 +83,7 @@ def test_the_bound_is_reached():
         def block(self, x1, x2):
             return 0.5 * (x1[:, None] == x2).all(-1).to(F64)
 
-        def diagonal(self, x):
+        def _diagonal(self, x):
             return torch.full((len(x),), 0.5, dtype=F64)
 
     x, y = torch.arange(20.0, dtype=F64)[:, None], Stream(0).normal(20, 1, dtype=F64)
@@ -224,27 +226,122 @@ class Indefinite(Kernel):
     def block(self, x1, x2):
         return torch.cdist(x1, x2) + 1e-3 * (x1[:, None] == x2).all(-1)
 
-    def diagonal(self, x):
+    def _diagonal(self, x):
         return torch.full((len(x),), 1e-3, dtype=F64)
 
 
 def test_an_indefinite_kernel_is_named():
     x, y, _ = sample(n=50)
-    with pytest.raises(
-        InputError, match=r"kernel is indefinite: \d+ of the points have a Gram matrix with the eigenvalue -"
-    ):
-        solve_large(Indefinite(), x, y, 0.1, stream=Stream(0), centres=50)
-    with pytest.raises(
-        InputError, match=r"kernel is indefinite: its Gram matrix plus the ridge 0\.1 has a direction of -"
-    ):
-        solve_large(Indefinite(), x, y, 0.1, stream=Stream(0), centres=0)
+    sentence = (
+        r"kernel \(at 50 of the 50 points\) is indefinite: its smallest eigenvalue is −25\.6 "
+        r"\(index 0, 49 of 50 below zero\), 0\.212 of the largest 121 in size"
+    )
+    for centres in (0, 50):
+        with pytest.raises(InputError, match=sentence):
+            solve_large(Indefinite(), x, y, 0.1, stream=Stream(0), centres=centres)
+    with pytest.raises(InputError, match=r"kernel is indefinite: \d+ of the points have a Gram matrix with the eigen"):
+        nystrom_factor(Indefinite(), x, 50, Stream(0))
 
     class Negative(Indefinite):
-        def diagonal(self, x):
+        def _diagonal(self, x):
             return -torch.ones(len(x), dtype=F64)
 
     with pytest.raises(InputError, match=r"kernel is indefinite: K\(x, x\) is -1 at one of the points"):
-        solve_large(Negative(), x, y, 0.1, stream=Stream(0))
+        nystrom_factor(Negative(), x, 5, Stream(0))
+
+
+def test_an_eigenvalue_that_the_ridge_hides_is_found():
+    # K + λ is positive definite, conjugate gradients converge, and what they certify would be false
+    def quartic(x1, x2):
+        return torch.exp(-0.3 * torch.cdist(x1, x2) ** 4)
+
+    x, y, _ = sample(n=300, dim=2)
+    s = np.linalg.eigvalsh(quartic(x, x).numpy())
+    assert -6.69 < s[0] < -5
+    sentence = (
+        rf"indefinite: its smallest eigenvalue is −{-s[0]:.3g} .*, {-s[0] / s[-1]:.3g} of the largest {s[-1]:.3g} "
+    )
+    for centres in (None, 0, 20):
+        for iterations in (0, 200):
+            with pytest.raises(InputError, match=sentence):
+                solve_large(
+                    FunctionKernel(quartic, "quartic"),
+                    x,
+                    y,
+                    6.69,
+                    stream=Stream(1),
+                    centres=centres,
+                    max_iterations=iterations,
+                )
+
+
+def dented(depth):
+    """The kernel of points that are all alone, less a constant: its one negative eigenvalue is 1 − depth · n."""
+
+    def function(x1, x2):
+        return (torch.cdist(x1, x2) == 0).to(F64) - depth
+
+    return FunctionKernel(function, "dented")
+
+
+@pytest.mark.parametrize("centres", [0, 30])
+def test_conjugate_gradients_find_what_a_part_hides(monkeypatch, centres):
+    monkeypatch.setattr(definiteness, "PART", 50)
+    x, y = torch.arange(400.0, dtype=F64)[:, None], Stream(0).normal(400, 2, dtype=F64)
+    y[:, 0] += 1  # along the constant, where the dent is; the other output has little of it
+    kernel = dented(0.01)
+    assert torch.linalg.eigvalsh(kernel(x[:50]))[0] > 0
+    assert torch.linalg.eigvalsh(kernel(x))[0].item() == pytest.approx(-3)
+    # first the ridge hides the dent from the directions, then it does not
+    for ridge in (3.5, 0.1):
+        with pytest.raises(InputError, match=r"kernel is indefinite: .* has an eigenvalue of at most −") as e:
+            solve_large(kernel, x, y, ridge, stream=Stream(0), centres=centres)
+        found = float(str(e.value).split("at most −")[1].split(",")[0])
+        truth = kernel(x).numpy()
+        if "what the centres leave" in str(e.value):
+            F = nystrom_factor(kernel, x, centres, Stream(0)).factor.numpy()
+            truth = truth - F @ F.T
+        assert 0.2 < found <= -np.linalg.eigvalsh(truth)[0] * 1.01
+    assert solve_large(dented(1e-4), x, y, 0.1, stream=Stream(0), centres=centres).checked == 50
+
+
+def test_the_coefficients_of_conjugate_gradients_are_lanczos():
+    # after n steps the tridiagonal matrix has the eigenvalues of the whole, and its smallest is what is compared
+    x, y, _ = sample(n=12)
+    kernel = Gaussian(3.0)
+    told = []
+
+    class Listening(definiteness.Definiteness):
+        def _require(self, whose, eigenvalue, limit):
+            told.append(eigenvalue)
+
+    problem = _Problem(kernel, x, y, 0.5, 32, 1e-14, Listening(0.5, 1.0, 12.0, 12.0, 1e-12, 12), lambda _: None)
+    factor = torch.diag(torch.linspace(0.0, 3.0, 12, dtype=F64))  # not below K: eigenvalues under 1
+    problem.conjugate_gradients(Preconditioner(factor, 0.5), 12)
+    M = (factor @ factor.T).numpy() + 0.5 * np.eye(12)
+    theta = np.sort(np.linalg.eigvals(np.linalg.solve(M, kernel(x).numpy() + 0.5 * np.eye(12))).real)
+    assert theta[0] < 0.5
+    assert min(told) == pytest.approx((theta[0] - 1) * 0.5, rel=1e-6)
+
+
+def test_a_ridge_below_rounding_is_not_called_indefinite():
+    x, y, _ = sample(n=300)
+    kernel = PolynomialKernel(3, scale=100)
+    sentence = r"ridge must be above the rounding of the Gram matrix, got 1e-16: .*; a ridge of (\S+) would do"
+    for centres in (None, 0):
+        with pytest.raises(InputError, match=sentence) as e:
+            solve_large(kernel, x, y, 1e-16, stream=Stream(1), centres=centres)
+        enough = float(str(e.value).split("a ridge of ")[1].split()[0])
+        assert 1e-6 < enough < 1e-2
+        assert solve_large(kernel, x, y, enough, stream=Stream(1)).iterations > 0
+    with pytest.raises(InputError, match=sentence):
+        Preconditioner(torch.ones(10, 3, dtype=F64) * 1e3, 1e-16)
+
+
+def test_what_is_fitted_is_predicted():
+    x, y, _ = sample(n=100, k=2)
+    solution = solve_large(Gaussian(3.0), x, y, 0.1, stream=Stream(1), centres=10, max_iterations=3)
+    torch.testing.assert_close(solution.fitted, solution.predict(x), rtol=0, atol=1e-11)
 
 
 def test_the_plan_keeps_to_the_budget():
@@ -285,6 +382,9 @@ def test_a_budget_too_small_is_named_with_what_would_do():
         ({"max_iterations": -1}, "max_iterations must not be negative, got -1"),
         ({"tile": 0}, "tile must be positive, got 0"),
         ({"centres": 5}, "centres must lie between 0 and the 4 points, got 5"),
+        ({"centres": 1.5}, "centres must be a whole number, got 1.5"),
+        ({"tile": 1.5}, "tile must be a whole number, got 1.5"),
+        ({"max_iterations": 1.5}, "max_iterations must be a whole number, got 1.5"),
         ({"centres": -1}, "centres must lie between 0 and the 4 points, got -1"),
         ({"y": torch.ones(3)}, r"y must have shape \(4,\) or \(4, k\)"),
         ({"x": torch.full((4, 2), torch.nan)}, "x must be finite"),

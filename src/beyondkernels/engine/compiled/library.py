@@ -17,7 +17,8 @@ from beyondkernels.core import InputError
 SOURCE = Path(__file__).with_name("step.cpp")
 FLAGS = (
     "-std=c++17",
-    "-O3",
+    "-O2",  # and what of -O3 matters here, in half the time
+    "-ftree-vectorize",
     "-march=native",
     "-ffp-contract=fast",
     "-fno-math-errno",

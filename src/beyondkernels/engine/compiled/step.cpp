@@ -24,7 +24,10 @@ typedef float AnyLanes __attribute__((vector_size(4 * LANES), aligned(4), may_al
 INLINE Lanes load(const float *p) { return *(const AnyLanes *)p; }
 INLINE void store(float *p, Lanes v) { *(AnyLanes *)p = v; }
 
-enum Begin { ZERO, ADD, ROW };  // a product starts from zero, from what is there, or from a row of biases
+// A product starts from what is there, or in every row from one row: of biases, or of zeros.
+enum Begin { ADD, ROW };
+
+#define UNROLL _Pragma("GCC unroll 16")
 
 // The left factor of a product, or its transpose: L(r, p) = data[r * by_row + p * by_inner].
 struct Left {
@@ -36,19 +39,19 @@ struct Left {
 template <int ROWS, int VECTORS, Begin BEGIN>
 INLINE void tile(float *C, int64_t n, Left L, const float *R, int inner, const float *row) {
   Lanes sum[ROWS][VECTORS];
-  for (int r = 0; r < ROWS; r++)
-    for (int v = 0; v < VECTORS; v++)
-      sum[r][v] = BEGIN == ADD ? load(C + r * n + v * LANES) : BEGIN == ROW ? load(row + v * LANES) : Lanes{};
+  UNROLL for (int r = 0; r < ROWS; r++)
+    UNROLL for (int v = 0; v < VECTORS; v++)
+      sum[r][v] = load(BEGIN == ADD ? C + r * n + v * LANES : row + v * LANES);
   for (int p = 0; p < inner; p++) {
     Lanes right[VECTORS];
-    for (int v = 0; v < VECTORS; v++) right[v] = load(R + p * n + v * LANES);
-    for (int r = 0; r < ROWS; r++) {
+    UNROLL for (int v = 0; v < VECTORS; v++) right[v] = load(R + p * n + v * LANES);
+    UNROLL for (int r = 0; r < ROWS; r++) {
       const float left = L.data[r * L.by_row + p * L.by_inner];
-      for (int v = 0; v < VECTORS; v++) sum[r][v] += left * right[v];
+      UNROLL for (int v = 0; v < VECTORS; v++) sum[r][v] += left * right[v];
     }
   }
-  for (int r = 0; r < ROWS; r++)
-    for (int v = 0; v < VECTORS; v++) store(C + r * n + v * LANES, sum[r][v]);
+  UNROLL for (int r = 0; r < ROWS; r++)
+    UNROLL for (int v = 0; v < VECTORS; v++) store(C + r * n + v * LANES, sum[r][v]);
 }
 
 template <int ROWS, int VECTORS, Begin BEGIN>
@@ -62,16 +65,15 @@ template <int VECTORS, Begin BEGIN>
 INLINE void strip(float *C, int64_t n, Left L, const float *R, int rows, int inner, const float *row) {
   int r = tiles<(VECTORS == 3 ? 8 : 10), VECTORS, BEGIN>(0, C, n, L, R, rows, inner, row);
   r = tiles<5, VECTORS, BEGIN>(r, C, n, L, R, rows, inner, row);
-  r = tiles<2, VECTORS, BEGIN>(r, C, n, L, R, rows, inner, row);
   tiles<1, VECTORS, BEGIN>(r, C, n, L, R, rows, inner, row);
 }
 
 // C[rows, n] = begin + L[rows, inner] · R[inner, n], n a multiple of LANES.
 template <Begin BEGIN>
-static void product(float *C, Left L, const float *R, int rows, int inner, int64_t n, const float *row = nullptr) {
+static void product(float *C, Left L, const float *R, int rows, int inner, int64_t n, const float *row) {
   for (int64_t c = 0; c < n;) {
     const int64_t left = (n - c) / LANES;
-    const float *at = row ? row + c : nullptr;
+    const float *at = BEGIN == ROW ? row + c : nullptr;
     if (left == 3) {
       strip<3, BEGIN>(C + c, n, L, R + c, rows, inner, at);
       c += 3 * LANES;
@@ -153,6 +155,7 @@ class Trainer {
     out1.resize(narrow);
     error.resize(narrow);
     error1.resize(narrow);
+    zeros.resize(m);
     readout_t.resize((int64_t)m * kp);
     const bool square = (kind == FULLY_CONNECTED && hidden > 1) || kind == RESNET_FULL;
     inner_t.resize(square ? (int64_t)m * m : kind == RESNET_BOTTLENECK ? (int64_t)m * kp : 0);
@@ -179,7 +182,7 @@ class Trainer {
   int kind, hidden, m, d, k, b, kp;
   std::vector<Weights> layers;
   std::vector<std::vector<float>> gradients, h;
-  std::vector<float> change, below, sum, x, out, out1, error, error1, readout_t, inner_t;
+  std::vector<float> change, below, sum, x, out, out1, error, error1, readout_t, inner_t, zeros;
 
   Left rows_of(const std::vector<float> &matrix, int stride) const { return {matrix.data(), stride, 1}; }
   Left columns_of(const std::vector<float> &matrix, int stride) const { return {matrix.data(), 1, stride}; }
@@ -216,7 +219,7 @@ class Trainer {
   void gradient(int l, Left input_t, int inputs, const std::vector<float> &change) {
     if (!layers[l].trained()) return;
     float *G = layers[l].gradient;
-    product<ZERO>(G, input_t, change.data(), inputs, b, m);
+    product<ROW>(G, input_t, change.data(), inputs, b, m, zeros.data());
     add_up(G + layers[l].count, change.data(), m);
   }
 
@@ -230,14 +233,14 @@ class Trainer {
     Weights &A = layers[hidden];
     if (!A.trained()) return;
     if (add)
-      product<ADD>(A.gradient, columns_of(error, kp), h.data(), k, b, m);
+      product<ADD>(A.gradient, columns_of(error, kp), h.data(), k, b, m, nullptr);
     else
-      product<ZERO>(A.gradient, columns_of(error, kp), h.data(), k, b, m);
+      product<ROW>(A.gradient, columns_of(error, kp), h.data(), k, b, m, zeros.data());
     if (!add) add_up(A.gradient + A.count, error.data(), kp);
   }
 
   void through_readout(std::vector<float> &to, const std::vector<float> &error) {
-    product<ZERO>(to.data(), rows_of(error, kp), layers[hidden].value, b, k, m);
+    product<ROW>(to.data(), rows_of(error, kp), layers[hidden].value, b, k, m, zeros.data());
   }
 
   bool trained_up_to(int l) const {
@@ -257,7 +260,7 @@ class Trainer {
         gradient(l, l ? columns_of(h[l - 1], m) : columns_of(x, d), l ? m : d, change);
         if (l == 0 || !trained_up_to(l - 1)) return;
         transpose(inner_t.data(), m, layers[l].value, m, m);
-        product<ZERO>(below.data(), rows_of(change, m), inner_t.data(), b, m, m);
+        product<ROW>(below.data(), rows_of(change, m), inner_t.data(), b, m, m, zeros.data());
         change.swap(below);
       }
     }
@@ -270,7 +273,7 @@ class Trainer {
       gradient(1, columns_of(h[0], m), m, change);
       if (!trained_up_to(0)) return;
       transpose(inner_t.data(), m, layers[1].value, m, m);
-      product<ADD>(below.data(), rows_of(change, m), inner_t.data(), b, m, m);
+      product<ADD>(below.data(), rows_of(change, m), inner_t.data(), b, m, m, nullptr);
     } else {
       readout_gradient(error, h[1], false);
       through_readout(change, error);
@@ -279,7 +282,7 @@ class Trainer {
       if (!trained_up_to(0) && !layers[2].trained()) return;
       transpose(inner_t.data(), kp, layers[1].value, k, m);
       std::memcpy(error1.data(), error.data(), sizeof(float) * b * kp);
-      product<ADD>(error1.data(), rows_of(change, m), inner_t.data(), b, m, kp);
+      product<ADD>(error1.data(), rows_of(change, m), inner_t.data(), b, m, kp, nullptr);
       readout_gradient(error1, h[0], true);
       if (!trained_up_to(0)) return;
       through_readout(below, error1);

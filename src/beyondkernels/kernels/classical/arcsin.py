@@ -41,6 +41,6 @@ class Arcsin(Kernel):
         """The symmetric matrix, from half of it."""
         return square_by_tiles(self, x)
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """π/2, and 0 at the origin."""
         return (x != 0).any(1) * torch.tensor(math.pi / 2, dtype=torch.float64)

@@ -58,7 +58,7 @@ class Correlation(Kernel):
         """The symmetric matrix, from half of it."""
         return square_by_tiles(self, x)
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """κ(1), and κ(0) at the origin."""
         rho = (x != 0).any(1).to(torch.float64)
         return entrywise(self.function, rho if self.of == "cosine" else torch.acos(rho))

@@ -68,10 +68,10 @@ class FunctionKernel(Kernel):
                 f"K(x{j}, x{i}) = {float(gram[j, i]):.6g}, the largest asymmetry ({worst:.3g})",
             )
         gram = (gram + gram.T).mul_(0.5)
-        gram.diagonal().copy_(self.diagonal(x))
+        gram.diagonal().copy_(self._diagonal(x))
         return gram
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The diagonals of small matrices."""
         out = torch.empty(len(x), dtype=torch.float64)
         for start in range(0, len(x), _ROWS):

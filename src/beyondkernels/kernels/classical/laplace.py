@@ -46,6 +46,6 @@ class Laplace(Kernel):
         """The symmetric matrix, from half of it."""
         return square_by_tiles(self, x)
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """One."""
         return torch.ones(len(x), dtype=torch.float64)

@@ -48,7 +48,7 @@ class PolynomialKernel(Kernel):
         """(s⟨x, y⟩ + b)^p."""
         return self._power(x1 @ x2.T)
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """(s|x|² + b)^p."""
         return self._power(x.square().sum(1))
 

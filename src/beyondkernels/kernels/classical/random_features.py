@@ -183,7 +183,7 @@ class RandomFeatureKernel(Kernel):
         gram.diagonal().copy_(phi.square().sum(1))
         return gram
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The squared norms of the rows of Φ."""
         return self.feature_matrix(x).square_().sum(1)
 

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import torch
 
 from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.estimators.base import (
-    MEMORY,
-    NetworkKernelMachine,
-    RidgeClassifier,
-    RidgeRegressor,
-    seed_of,
-)
+from beyondkernels.kernels.estimators.arguments import seed_of
+from beyondkernels.kernels.estimators.base import RidgeClassifier, RidgeRegressor
+from beyondkernels.kernels.estimators.network import NetworkKernelMachine
 from beyondkernels.kernels.finite.gram import FiniteConjugate
 from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate
-from beyondkernels.networks import Network
 
 
 class _Conjugate(NetworkKernelMachine):
-    def __init__(
-        self,
-        network: Network | None = None,
-        *,
-        infinite_width: bool = False,
-        ridges: float | Sequence[float] | None = None,
-        memory: int = MEMORY,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.network = network
-        self.infinite_width = infinite_width
-        self.ridges = ridges
-        self.memory = memory
-        self.random_state = random_state
-
     def _kernel(self, x: torch.Tensor) -> Kernel:
         network, memory, seed = self._network(), self._memory(), seed_of(self.random_state)
         return infinite_conjugate(network) if self._infinite() else FiniteConjugate(network, seed, memory=memory)
+
+    def _in_words(self) -> str:
+        return self._kernel_in_words("conjugate")
 
 
 class ConjugateKernelRegressor(RidgeRegressor, _Conjugate):
@@ -62,6 +42,7 @@ class ConjugateKernelRegressor(RidgeRegressor, _Conjugate):
     Fitted:
         as for :class:`TangentKernelRegressor`.
 
+    >>> import numpy as np
     >>> from beyondkernels.networks import FullyConnected
     >>> x = np.linspace(-1, 1, 40).reshape(20, 2)
     >>> model = ConjugateKernelRegressor(FullyConnected(width=256), infinite_width=True).fit(x, abs(x[:, 0]))
@@ -91,6 +72,7 @@ class ConjugateKernelClassifier(RidgeClassifier, _Conjugate):
     Fitted:
         as for :class:`TangentKernelClassifier`.
 
+    >>> import numpy as np
     >>> from beyondkernels.networks import FullyConnected
     >>> x = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> model = ConjugateKernelClassifier(FullyConnected(width=256), ridges=0.1).fit(x, [2, 2, 5, 5])

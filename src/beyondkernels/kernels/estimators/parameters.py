@@ -67,7 +67,7 @@ class ComponentParameters(BaseEstimator):
 
     def _refuse(self, name: str, valid: list[str]) -> NoReturn:
         # scikit-learn's own sentence, which its users and tools know
-        raise ValueError(f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {valid!r}.")
+        raise ValueError(f"Invalid parameter {name!r} for estimator {self!r}. Valid parameters are: {valid!r}.")
 
 
 def _fields(value: Any) -> dict[str, Any]:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from beyondkernels.activations import Activation
-from beyondkernels.kernels.classical.random_features import GaussianFeatures, RandomFeatureKernel
-from beyondkernels.kernels.estimators.base import (
-    MEMORY,
-    RidgeClassifier,
-    RidgeEstimator,
-    RidgeRegressor,
-    as_tensor,
-    seed_of,
-    whole_number,
-)
+from beyondkernels.core import InputError, Stream, require
+from beyondkernels.kernels.checks import MEMORY
+from beyondkernels.kernels.classical.random_features import GaussianFeatures, RandomFeatureKernel, RandomFeatures
+from beyondkernels.kernels.estimators.arguments import as_tensor, seed_of, whole_number
+from beyondkernels.kernels.estimators.base import RidgeClassifier, RidgeEstimator, RidgeRegressor
+from beyondkernels.kernels.estimators.network import network_in_words
 from beyondkernels.kernels.estimators.solving import CentredRidge, solve_features
+from beyondkernels.kernels.finite.gram import FiniteConjugate, conjugate_features
+from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES
+from beyondkernels.networks import Network
 
 
 class _RandomFeatures(RidgeEstimator):
+    features: Any  # what scikit-learn sets is checked when it is used
+
     def __init__(
         self,
         count: int = 1000,
@@ -29,26 +31,77 @@ class _RandomFeatures(RidgeEstimator):
         activation: Activation | str = "relu",
         weight_std: float | None = None,
         bias_std: float = 0.0,
+        features: RandomFeatures | Network | None = None,
         ridges: float | Sequence[float] | None = None,
+        memory: int = MEMORY,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.count = count
         self.activation = activation
         self.weight_std = weight_std
         self.bias_std = bias_std
+        self.features = features
         self.ridges = ridges
+        self.memory = memory
         self.random_state = random_state
 
     def _solve(self, x: np.ndarray, y: torch.Tensor) -> CentredRidge:
-        count = whole_number("count", self.count)
-        features = GaussianFeatures(count, self.activation, self.weight_std, self.bias_std)
-        self.kernel_ = RandomFeatureKernel(features, seed_of(self.random_state))
-        return solve_features(self.kernel_.feature_matrix(as_tensor(x)), y, self._ridges())
+        source, memory, seed = self._source(), whole_number("memory", self.memory), seed_of(self.random_state)
+        network = isinstance(source, Network)
+        self.kernel_ = FiniteConjugate(source, seed, memory=memory) if network else RandomFeatureKernel(source, seed)
+        points, ridges = as_tensor(x), self._ridges()
+        n, m = len(points), self._map(points)(points[:1]).shape[1]
+        grid = len(RELATIVE_RIDGES if ridges is None else ridges)
+        # features, and as many again twice in the solver; its square matrices, the eigensolver's room among them; and
+        # residuals of every ridge
+        needed = 8 * (3 * n * m + 6 * min(n, m) ** 2 + 4 * n * grid * (y.shape[1] + 1))
+        require(
+            memory >= needed,
+            f"memory must be at least {needed:,} bytes for {m} features of {n} points, got {memory:,}",
+        )
+        return solve_features(torch.cat(self._blocks(points, m, lambda phi: phi)), y, ridges)
 
     def _evaluate(self, x: np.ndarray) -> np.ndarray:
-        rows = max(1, MEMORY // (4 * 8 * self.kernel_.features.count))
-        parts = as_tensor(x).split(rows)
-        return np.concatenate([self.kernel_.feature_matrix(part).numpy() @ self.coefficients_ for part in parts])
+        values = torch.from_numpy(self.coefficients_)
+        return torch.cat(self._blocks(as_tensor(x), len(values), lambda phi: phi @ values)).numpy()
+
+    def _source(self) -> RandomFeatures | Network:
+        """What the features are, and how many: what is given, or neurons as the simple arguments say."""
+        if self.features is None:
+            count = whole_number("count", self.count)
+            return GaussianFeatures(count, self.activation, self.weight_std, self.bias_std)
+        require(
+            isinstance(self.features, RandomFeatures | Network),
+            f"features must be RandomFeatures, a Network or None, got {self.features!r}",
+        )
+        return self.features
+
+    def _map(self, x: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+        """The features as a function of points like these; a network is drawn once, as its conjugate kernel draws."""
+        kernel = self.kernel_
+        if isinstance(kernel, RandomFeatureKernel):
+            return kernel.feature_matrix
+        network = kernel.network
+        params, buffers = network.init(x.shape[1], kernel.out_dim, Stream(kernel.seed).child("network"))
+        return lambda part: conjugate_features(network, params, buffers, part)
+
+    def _blocks(self, x: torch.Tensor, m: int, use: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
+        """What is made of the m features, for one block of points after the other."""
+        kernel = self.kernel_
+        wide = max(m, kernel.network.footprint if isinstance(kernel, FiniteConjugate) else 0)
+        # an eighth of the budget for a block: its making takes a few times as much, beside what is there already
+        rows = max(1, whole_number("memory", self.memory) // (8 * 8 * wide))
+        features = self._map(x)
+        return [use(features(part)) for part in x.split(rows)]
+
+    def _in_words(self) -> str:
+        try:
+            source = self._source()
+        except InputError:
+            return ""  # whoever prints an estimator wants to see what is wrong with it
+        if isinstance(source, Network):
+            return f"conjugate features of {network_in_words(source)}"
+        return repr(source) if self.features is None else ""
 
 
 class RandomFeaturesRegressor(RidgeRegressor, _RandomFeatures):
@@ -68,19 +121,29 @@ class RandomFeaturesRegressor(RidgeRegressor, _RandomFeatures):
         activation: σ, an activation or its name.
         weight_std: :math:`s_w`; None for :math:`1/\sqrt{\text{in\_dim}}`.
         bias_std: :math:`s_b`.
+        features: other features φ in the place of these neurons; then the four arguments above say nothing.
+            :class:`FourierFeatures` or any :class:`RandomFeatures`, whose fields are parameters too
+            (``features__count``), or a network: what enters its last layer, drawn from the seed, so that the regression
+            is that of :class:`ConjugateKernelRegressor` in terms of features.
         ridges: λ, a grid or one number; None for the mean of |φ(x)|² over the points times 100, …, 1e-10.
+        memory: bytes that features and their regression may take, beside what is drawn.
         random_state: the seed of the draw. None is 0, not chance; a ``numpy.random.RandomState`` gives its next number.
 
     Fitted:
-        ``kernel_`` the :class:`RandomFeatureKernel`, whose ``feature_matrix`` gives φ; ``coefficients_`` v, shape (m,)
-        or (m, k); ``intercept_`` ȳ; ``ridge_``, ``condition_``, ``loo_errors_`` and ``loo_error_`` as for
-        :class:`TangentKernelRegressor`; ``path_`` the :class:`RidgePath` of the matrix that was decomposed: with m < n
-        it is that of the features, and its errors are not those of the points.
+        ``kernel_`` the :class:`RandomFeatureKernel`, whose ``feature_matrix`` gives φ, or the :class:`FiniteConjugate`
+        of a network; ``coefficients_`` v, shape (m,) or (m, k); ``intercept_`` ȳ; ``ridge_``, ``condition_``,
+        ``loo_errors_`` and ``loo_error_`` as for :class:`TangentKernelRegressor`; ``path_`` the :class:`RidgePath` of
+        the matrix that was decomposed: with m < n it is that of the features, and its errors are not those of the
+        points.
 
     >>> x = np.linspace(-1, 1, 40).reshape(20, 2)
     >>> model = RandomFeaturesRegressor(count=200, bias_std=0.5).fit(x, x[:, 0] ** 2)
     >>> model.coefficients_.shape, bool(model.score(x, x[:, 0] ** 2) > 0.99)
     ((200,), True)
+    >>> from beyondkernels.kernels.classical.random_features import FourierFeatures
+    >>> model = RandomFeaturesRegressor(features=FourierFeatures(count=200, bandwidth=1.0)).fit(x, x[:, 0] ** 2)
+    >>> bool(model.score(x, x[:, 0] ** 2) > 0.99)
+    True
 
     Reference: Rahimi & Recht (2007), Random features for large-scale kernel machines; resnet, §3.1 (4).
     """
@@ -100,7 +163,9 @@ class RandomFeaturesClassifier(RidgeClassifier, _RandomFeatures):
         activation: σ, an activation or its name.
         weight_std: :math:`s_w`; None for :math:`1/\sqrt{\text{in\_dim}}`.
         bias_std: :math:`s_b`.
+        features: other features φ in the place of these neurons: any :class:`RandomFeatures`, or a network.
         ridges: λ, a grid or one number; None for the mean of |φ(x)|² over the points times 100, …, 1e-10.
+        memory: bytes that features and their regression may take, beside what is drawn.
         random_state: the seed of the draw; None is 0.
 
     Fitted:

@@ -11,7 +11,8 @@ import torch
 from beyondkernels.core import InputError, require
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.estimators.base import KernelMachine, RidgeClassifier, RidgeRegressor, as_tensor
+from beyondkernels.kernels.estimators.arguments import as_tensor
+from beyondkernels.kernels.estimators.base import KernelMachine, RidgeClassifier, RidgeRegressor
 from beyondkernels.kernels.estimators.solving import CentredRidge, solve_gram
 
 _PAIRED = 1000

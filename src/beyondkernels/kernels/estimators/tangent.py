@@ -8,13 +8,10 @@ import numpy as np
 import torch
 
 from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.estimators.base import (
-    MEMORY,
-    NetworkKernelMachine,
-    RidgeClassifier,
-    RidgeRegressor,
-    seed_of,
-)
+from beyondkernels.kernels.checks import MEMORY
+from beyondkernels.kernels.estimators.arguments import seed_of
+from beyondkernels.kernels.estimators.base import RidgeClassifier, RidgeRegressor
+from beyondkernels.kernels.estimators.network import NetworkKernelMachine
 from beyondkernels.kernels.finite.gram import FiniteTangent
 from beyondkernels.kernels.infinite.fully_connected import infinite_tangent
 from beyondkernels.networks import Network
@@ -31,18 +28,19 @@ class _Tangent(NetworkKernelMachine):
         memory: int = MEMORY,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.network = network
-        self.infinite_width = infinite_width
+        super().__init__(
+            network, infinite_width=infinite_width, ridges=ridges, memory=memory, random_state=random_state
+        )
         self.group = group
-        self.ridges = ridges
-        self.memory = memory
-        self.random_state = random_state
 
     def _kernel(self, x: torch.Tensor) -> Kernel:
         network, memory, seed = self._network(), self._memory(), seed_of(self.random_state)
         if self._infinite():
             return infinite_tangent(network, self.group)
         return FiniteTangent(network, seed, self.group, memory=memory)
+
+    def _in_words(self) -> str:
+        return f"{self._kernel_in_words('tangent')}, group: {self.group}"
 
 
 class TangentKernelRegressor(RidgeRegressor, _Tangent):
@@ -79,6 +77,10 @@ class TangentKernelRegressor(RidgeRegressor, _Tangent):
     True
     >>> model.set_params(network__width=128).network.width
     128
+    >>> print(TangentKernelRegressor())  # repr is scikit-learn's and leaves out defaults; print says what they mean
+    TangentKernelRegressor()
+    tangent kernel at finite width of FullyConnected(width=512, depth=3, activation=ReLU()), ntk parameterisation:
+    hidden weights 2/p, no hidden biases, readout weights 1/p, no readout bias, group: all
 
     Reference: Jacot, Gabriel & Hongler (2018), Neural tangent kernel; Allen-Zhu & Li (resnet), §3.1 (6).
     """

@@ -10,11 +10,17 @@ from typing import Literal
 import torch
 
 from beyondkernels.core import InputError, require
-from beyondkernels.kernels.checks import require_finite
-from beyondkernels.kernels.finite.factors import Factors, Gradient
+from beyondkernels.kernels.finite.factors import Factors, Gradient, require_finite_factors
+from beyondkernels.kernels.finite.memory import peak_bytes
 
 _TILE = 512
 """Rows (points times outputs) of one product: enough for matrix products at full speed."""
+
+_SMALL = 2**15
+"""Bytes for what is too small to be counted one by one."""
+
+_MIRRORED = 64
+"""Rows that are mirrored together: few, because they are copied on the way."""
 
 
 def gram_of_factors(
@@ -36,7 +42,8 @@ def gram_of_factors(
         x1: points, shape (n1, ...).
         x2: points, shape (n2, ...); None for x1 itself.
         outputs: ``full`` or ``traced``.
-        memory: bytes that may be taken, the result included.
+        memory: bytes that may be taken, the result included. The size of blocks follows from it, which changes entries
+            by rounding alone: by at most 1e-12 of the largest.
     """
     require(outputs in ("traced", "full"), f"outputs must be 'traced' or 'full', got {outputs!r}")
     columns = x1 if x2 is None else x2
@@ -46,12 +53,12 @@ def gram_of_factors(
     k = plan.outputs if outputs == "full" else 1
     gram = torch.zeros(len(x1), k, len(columns), k, dtype=gradient.dtype)
     for right in _ranges(0, len(columns), plan.points):
-        factors_right = _finite(gradient.at(columns[right]))
+        factors_right = require_finite_factors(gradient.at(columns[right]))
         for left in _ranges(0, len(x1), plan.points):
             if x2 is None and left.start > right.start:
                 continue  # below the diagonal: mirrored at the end
             same = x2 is None and left == right
-            factors_left = factors_right if same else _finite(gradient.at(x1[left]))
+            factors_left = factors_right if same else require_finite_factors(gradient.at(x1[left]))
             _add(gram[left, :, right], factors_left, factors_right, outputs, same)
     if x2 is None:
         _mirror(gram)
@@ -64,7 +71,7 @@ def diagonal_of_factors(gradient: Gradient, x: torch.Tensor, memory: int) -> tor
     parts = []
     for block in _ranges(0, len(x), plan.points):
         total = torch.zeros(len(x[block]), dtype=gradient.dtype)
-        for layer in _finite(gradient.at(x[block])):
+        for layer in require_finite_factors(gradient.at(x[block])):
             for one in layer:
                 for other in layer:
                     change = (one.changes * other.changes).sum((1, 2))
@@ -84,17 +91,19 @@ class _Plan:
 def _plan(
     gradient: Gradient, x: torch.Tensor, n1: int, n2: int, outputs: Literal["traced", "full"], memory: int
 ) -> _Plan:
-    one = gradient.at(x[:1])
-    k = one[0][0].changes.shape[1]
-    bits = torch.finfo(gradient.dtype).bits // 8
+    k = gradient.at(x[:1])[0][0].changes.shape[1]
+    size = torch.finfo(gradient.dtype).bits // 8
     channels = k if outputs == "full" else 1
-    result = n1 * n2 * channels**2 * bits
-    fixed = gradient.fixed_bytes()
-    point = gradient.point_bytes(one)
+    result = n1 * n2 * channels**2 * size
+    # one point, then two: what grows is each point's share
+    first, second = (peak_bytes(lambda n=n: gradient.at(x[:1].expand(n, *x.shape[1:]))) for n in (1, 2))
+    point = second - first
+    fixed = gradient.fixed_bytes() + max(first - point, 0) + _SMALL
+    mirrored = min(max(_MIRRORED, channels), n1 * channels)
 
     def needed(points: int) -> int:
-        tile = 2 * min(points * channels, max(_TILE, channels)) * points * channels * bits
-        return result + fixed + 2 * points * point + tile
+        tile = 3 * min(points * channels, max(_TILE, channels)) * points * channels * size
+        return result + fixed + max(2 * points * point + tile, 4 * mirrored**2 * size)
 
     if needed(1) > memory:
         raise InputError(
@@ -134,20 +143,12 @@ def _add(gram: torch.Tensor, left: Factors, right: Factors, outputs: Literal["tr
 def _mirror(gram: torch.Tensor) -> None:
     """Copy what lies above the diagonal below it, tile by tile: Θ(x′, x) = Θ(x, x′)ᵀ."""
     n, k = gram.shape[:2]
-    step = max(1, _TILE // k)
+    step = max(1, _MIRRORED // k)
     for rows in _ranges(0, n, step):
         count = rows.stop - rows.start
         square = gram[rows, :, rows].reshape(count * k, count * k)
         gram[rows, :, rows] = (square.triu() + square.triu(1).T).view(count, k, count, k)
         gram[rows.stop :, :, rows] = gram[rows, :, rows.stop :].permute(2, 3, 0, 1)
-
-
-def _finite(factors: Factors) -> Factors:
-    for layer in factors:
-        for factor in layer:
-            require_finite("the network's gradient", factor.changes)
-            require_finite("the network's hidden layers", factor.inputs)
-    return factors
 
 
 def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:

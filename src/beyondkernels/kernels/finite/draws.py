@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
@@ -51,7 +51,7 @@ class MeanOverDraws(Kernel):
     group: str = "all"
     out_dim: int = 1
     seed: int = 0
-    memory: int = MEMORY
+    memory: int = field(default=MEMORY, metadata={"identity": False})
 
     def __post_init__(self) -> None:
         require(isinstance(self.network, Network), f"network must be a network, got {type(self.network).__name__}")
@@ -75,7 +75,7 @@ class MeanOverDraws(Kernel):
         """The mean of the matrices."""
         return _spread(self._grams(x, None))[0]
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The mean of the diagonals."""
         return _spread(self._diagonals(x))[0]
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
 
-from beyondkernels.core import Stream, Tensors, require, require_positive, unknown
-from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.core import InputError, Stream, Tensors, require, require_positive, unknown
+from beyondkernels.kernels.base import Kernel, points
+from beyondkernels.kernels.checks import MEMORY, require_finite
 from beyondkernels.kernels.finite.blocks import diagonal_of_factors, gram_of_factors
 from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, JacobianGradient, LayerGradient
 from beyondkernels.networks import Network
 
 Outputs = Literal["traced", "full"]
-MEMORY = 2**31
-"""Bytes that a kernel may take, its result included, unless told otherwise."""
 
 
 def tangent_gram(
@@ -97,7 +95,7 @@ def module_tangent_gram(
     """
     x1, x2 = _batches(x1, x2, dtype)
     names = _parameter_names(module, parameters)
-    everything = {name: _cast(value, dtype) for name, value in [*module.named_parameters(), *module.named_buffers()]}
+    everything = _cast(dict([*module.named_parameters(), *module.named_buffers()]), dtype)
 
     def function(params: Tensors, point: torch.Tensor) -> torch.Tensor:
         return torch.func.functional_call(module, everything | params, (point[None],)).reshape(-1)
@@ -106,6 +104,7 @@ def module_tangent_gram(
     modes = {part: part.training for part in module.modules()}
     module.eval()
     try:
+        _require_applicable(module, everything, x1)
         return gram_of_factors(gradient, x1, x2, outputs, memory)
     finally:
         for part, training in modes.items():
@@ -115,7 +114,10 @@ def module_tangent_gram(
 def conjugate_features(
     network: Network, params: Tensors, buffers: Tensors, x: torch.Tensor, *, dtype: torch.dtype = torch.float64
 ) -> torch.Tensor:
-    """What enters a network's last layer, shape (n, features): its random features, scaled as the layer scales them.
+    """What enters a network's last layer, shape (n, features): its random features.
+
+    Networks with a parameterisation scale them so that their Gram matrix is the covariance of the output over draws of
+    the last layer, in either kind; other networks and modules give them as they are.
 
     Arguments:
         network: the network.
@@ -126,10 +128,8 @@ def conjugate_features(
     """
     x, _ = _batches(x, None, dtype)
     network, params, buffers = network.expansion_point(params, buffers)
-    params = {name: _cast(value, dtype) for name, value in params.items()}
-    buffers = {name: _cast(value, dtype) for name, value in buffers.items()}
     with torch.no_grad():
-        return network.features(params, buffers, x)
+        return network.features(_cast(params, dtype), _cast(buffers, dtype), x)
 
 
 def conjugate_gram(
@@ -144,7 +144,8 @@ def conjugate_gram(
 ) -> torch.Tensor:
     r"""The conjugate kernel :math:`\langle h(x), h(x')\rangle` of what enters a network's last layer.
 
-    It is the tangent kernel of a readout that is trained alone, (n1, n2); arguments as in :func:`tangent_gram`.
+    With the ``ntk`` parameterisation it is the tangent kernel of a readout that is trained alone. Features are those of
+    :func:`conjugate_features`, the shape is (n1, n2), and arguments are as in :func:`tangent_gram`.
     """
     x1, x2 = _batches(x1, x2, dtype)
     return gram_of_factors(_Readout(network, params, buffers, dtype), x1, x2, "traced", memory)
@@ -168,11 +169,10 @@ class FiniteTangent(Kernel):
     seed: int = 0
     group: str = "all"
     out_dim: int = 1
-    memory: int = MEMORY
+    memory: int = field(default=MEMORY, metadata={"identity": False})
 
     def __post_init__(self) -> None:
-        require_positive("out_dim", self.out_dim)
-        require_positive("memory", self.memory)
+        _require_sound(self.network, self.out_dim, self.memory)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The rectangular block."""
@@ -184,9 +184,9 @@ class FiniteTangent(Kernel):
 
     def full(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:
         """The kernel of every pair of outputs, shape (n1, n2, out_dim, out_dim)."""
-        return self._gram(x1, x2, "full")
+        return self._gram(points("x1", x1), None if x2 is None else points("x2", x2), "full")
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The mean over outputs of the squared norms of the gradients."""
         params, buffers = _drawn(self.network, self.seed, x.shape[1], self.out_dim)
         network, params, buffers = self.network.expansion_point(params, buffers)
@@ -216,14 +216,14 @@ class FiniteConjugate(Kernel):
     network: Network
     seed: int = 0
     out_dim: int = 1
-    memory: int = MEMORY
+    memory: int = field(default=MEMORY, metadata={"identity": False})
 
     def __post_init__(self) -> None:
-        require_positive("out_dim", self.out_dim)
-        require_positive("memory", self.memory)
+        _require_sound(self.network, self.out_dim, self.memory)
 
     def features(self, x: torch.Tensor) -> torch.Tensor:
         """The features themselves, shape (n, features)."""
+        x = points("x", x)
         return conjugate_features(self.network, *_drawn(self.network, self.seed, x.shape[1], self.out_dim), x)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
@@ -238,7 +238,7 @@ class FiniteConjugate(Kernel):
             self.network, *_drawn(self.network, self.seed, x.shape[1], self.out_dim), x, memory=self.memory
         )
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The squared norms of the features."""
         params, buffers = _drawn(self.network, self.seed, x.shape[1], self.out_dim)
         return diagonal_of_factors(_Readout(self.network, params, buffers, torch.float64), x, self.memory)
@@ -248,17 +248,16 @@ class _Readout(Gradient):
     """The gradient of a readout that is trained alone: its inputs."""
 
     def __init__(self, network: Network, params: Tensors, buffers: Tensors, dtype: torch.dtype):
-        self._network, self._params, self._buffers, self.dtype = network, params, buffers, dtype
+        self._network, params, buffers = network.expansion_point(params, buffers)
+        self._params, self._buffers, self.dtype = _cast(params, dtype), _cast(buffers, dtype), dtype
 
     def at(self, x: torch.Tensor) -> Factors:
-        h = conjugate_features(self._network, self._params, self._buffers, x, dtype=self.dtype)
+        with torch.no_grad():
+            h = self._network.features(self._params, self._buffers, x)
         return [[Factor(h, h.new_ones(len(h), 1, 1))]]
 
     def fixed_bytes(self) -> int:
-        return sum(value.numel() for value in self._params.values()) * torch.finfo(self.dtype).bits // 8
-
-    def point_bytes(self, factors: Factors) -> int:
-        return 4 * factors[0][0].inputs.shape[1] * torch.finfo(self.dtype).bits // 8
+        return sum(value.numel() * value.element_size() for value in self._params.values())
 
 
 def _gradient(
@@ -269,8 +268,7 @@ def _gradient(
         layers = LayerGradient(network, params, buffers, names, dtype)
         if layers.holds(x):
             return layers
-    everything = {name: _cast(value, dtype) for name, value in params.items()}
-    constant = {name: _cast(value, dtype) for name, value in buffers.items()}
+    everything, constant = _cast(params, dtype), _cast(buffers, dtype)
 
     def function(chosen: Tensors, point: torch.Tensor) -> torch.Tensor:
         return network.apply(everything | chosen, constant, point[None])[0][0]
@@ -278,39 +276,68 @@ def _gradient(
     return JacobianGradient(function, {name: everything[name] for name in names}, dtype)
 
 
+def _require_sound(network: Network, out_dim: int, memory: int) -> None:
+    require(
+        isinstance(network, Network),
+        f"network must be a Network, got a {type(network).__name__}; module_tangent_gram takes modules",
+    )
+    require(isinstance(out_dim, int) and out_dim > 0, f"out_dim must be a positive whole number, got {out_dim!r}")
+    require_positive("memory", memory)
+
+
 def _drawn(network: Network, seed: int, in_dim: int, out_dim: int) -> tuple[Tensors, Tensors]:
     return network.init(in_dim, out_dim, Stream(seed).child("network"))
 
 
 def _batches(x1: torch.Tensor, x2: torch.Tensor | None, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor | None]:
+    x1 = torch.as_tensor(x1)
     require(x1.ndim >= 2, f"x1 must have shape (n, in_dim), got {tuple(x1.shape)}")
     require_finite("x1", x1)
     if x2 is None:
-        return x1.to(dtype), None
+        return _as(x1, dtype), None
+    x2 = torch.as_tensor(x2)
     require(
         x2.shape[1:] == x1.shape[1:],
         f"x1 and x2 must have points of one dimension, got {_size(x1)} and {_size(x2)}",
     )
     require_finite("x2", x2)
-    return x1.to(dtype), x2.to(dtype)
+    return _as(x1, dtype), _as(x2, dtype)
+
+
+def _require_applicable(module: torch.nn.Module, tensors: Tensors, x: torch.Tensor) -> None:
+    try:
+        with torch.no_grad():
+            torch.func.functional_call(module, tensors, (x[:1],))
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"{type(module).__name__} cannot be applied to points of shape {_size(x)}: {error}") from error
 
 
 def _size(x: torch.Tensor) -> str:
     return "×".join(str(size) for size in x.shape[1:])
 
 
-def _cast(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    return value.detach().to(dtype) if value.is_floating_point() else value.detach()
+def _cast(tensors: Tensors, dtype: torch.dtype) -> Tensors:
+    """Without history, and floating-point numbers in one precision."""
+    return {name: _as(value.detach(), dtype) for name, value in tensors.items()}
+
+
+def _as(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return value.to(dtype) if value.is_floating_point() else value
 
 
 def _parameter_names(module: torch.nn.Module, wanted: Iterable[str] | None) -> list[str]:
     known = [name for name, _ in module.named_parameters()]
     if wanted is None:
-        return [name for name, value in module.named_parameters() if value.requires_grad]
+        free = [name for name, value in module.named_parameters() if value.requires_grad]
+        require(
+            len(free) > 0, f"{type(module).__name__} has no parameter that requires a gradient; name some of {known}"
+        )
+        return free
     chosen: list[str] = []
     for name in [wanted] if isinstance(wanted, str) else wanted:
         found = [one for one in known if one == name or one.startswith(name + ".")]
         if not found:
             unknown("parameter", name, known)
         chosen += [one for one in found if one not in chosen]
+    require(len(chosen) > 0, f"parameters must name at least one of {known}, got none")
     return chosen

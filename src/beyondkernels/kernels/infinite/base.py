@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from beyondkernels.activations import Activation, activation
-from beyondkernels.core import require
+from beyondkernels.core import InputError, require
 from beyondkernels.kernels.base import Kernel, points
-from beyondkernels.kernels.infinite.pairs import TRUST, Ball, Batch, Entries, Pairs, Selves, Tile, TileOfBalls
+from beyondkernels.kernels.infinite.pairs import (
+    TRUST,
+    Ball,
+    Batch,
+    Entries,
+    Pairs,
+    Selves,
+    SelvesOfBalls,
+    Tile,
+    TileOfBalls,
+)
 from beyondkernels.networks import Parameterisation
-from beyondkernels.networks.parameterisation import Layer
+from beyondkernels.networks.parameterisation import Layer, require_parameterisation
 
 TILE = 240
 """Points on a side of what goes through all layers at once: a few such tiles of float64 stay in the cache.
@@ -23,7 +33,9 @@ TILE = 240
 No power of two, at which the columns of a tile would share few places in the cache.
 """
 
-Name = TypeVar("Name", int, str)
+
+GROUPS = ("all", "hidden", "last")
+"""Names of groups of layers in every network."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +74,21 @@ class Scales:
 class InfiniteWidth(Kernel):
     """The kernel of an infinitely wide network; its entries follow from ⟨x, x′⟩, ‖x‖ and ‖x′‖.
 
-    The variance of a point goes through ``Activation.moments``, apart from all others, so that the diagonal is exact;
-    the rest goes through the dual maps, in closed form or by quadrature.
+    The variance of a point goes through ``Activation.moments``, apart from all others, so that the diagonal is as
+    exact as these; the rest goes through the dual maps, in closed form or by quadrature.
     """
 
     rotation_invariant: ClassVar[bool] = True
+    remedy: ClassVar[str] = "smaller inputs or a smaller weight_variance"
+    """What keeps values from overflowing."""
+
     activation: Activation | str
     parameterisation: Parameterisation
     tolerance: float
 
     def __post_init__(self) -> None:
         require(0 < self.tolerance < 1, f"tolerance must lie between 0 and 1, got {self.tolerance}")
+        require_parameterisation("parameterisation", self.parameterisation)
         object.__setattr__(self, "activation", activation(self.activation))
 
     @abstractmethod
@@ -82,14 +98,14 @@ class InfiniteWidth(Kernel):
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """Tile by tile, each through all layers."""
         gram = _empty(len(x1), len(x2))
-        for rows, columns, tile in self._tiles(self._tile, x1, x2):
+        for rows, columns, tile in self._tiles(x1, x2):
             gram[rows, columns] = tile
         return gram
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
         """The tiles on and above the diagonal, mirrored."""
         gram = _empty(len(x), len(x))
-        for rows, columns, tile in self._tiles(self._tile, x):
+        for rows, columns, tile in self._tiles(x):
             if rows == columns:
                 gram[rows, rows] = tile.add_(tile.T.clone()).mul_(0.5)
             else:
@@ -98,16 +114,19 @@ class InfiniteWidth(Kernel):
         gram.diagonal().copy_(self.diagonal(x))
         return gram
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The recursion for each point with itself."""
-        return self._recursion((x * x).sum(1), x.shape[1], Selves(activation(self.activation)))
+        values, _ = self._selves(x)
+        self._require_finite(values)
+        return values
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
-        """A bound on the absolute error of the entries of ``kernel(x1, x2)``, to first order.
+        """A bound on the absolute error of the entries of ``kernel(x1, x2)``, to first order; infinite if not known.
 
-        Rounding and the errors stated by the quadrature go through the layers entry by entry: an error δ of a
-        covariance c counts as what the dual maps change between c − δ, c and c + δ. With closed forms only rounding is
-        left, which shows where two points are almost, but not quite, the same.
+        Rounding and the errors stated by the quadrature, of moments and of dual maps, go through the layers entry by
+        entry: an error δ of a covariance c counts as what the dual maps change between c − δ, c and c + δ, and errors
+        of variances likewise. With closed forms only rounding is left, which shows where two points are almost, but
+        not quite, the same.
 
         Arguments:
             x1: points, shape (n1, in_dim).
@@ -118,37 +137,47 @@ class InfiniteWidth(Kernel):
         dims = x1.shape[1], (x1 if x2 is None else x2).shape[1]
         require(dims[0] == dims[1], f"x1 and x2 must have points of one dimension, got {dims[0]} and {dims[1]}")
         worst = 0.0
-        for rows, columns, radius in self._tiles(self._radius, x1, x2):
+        (diagonal, one), (_, two) = self._balls(x1), self._balls(x1 if x2 is None else x2)
+        for rows, columns in _places(len(x1), None if x2 is None else len(x2)):
+            ball = self._tile_of_balls(one.rows(rows), two.rows(columns))
             if x2 is None and rows == columns:
-                radius.diagonal().copy_(TRUST * self.diagonal(x1[rows]).abs())
-            worst = max(worst, float(radius.max()))
+                ball.middle.diagonal().copy_(diagonal.middle[rows])
+                ball.radius.diagonal().copy_(diagonal.radius[rows])
+            self._require_finite(ball.middle)
+            worst = max(worst, float(ball.radius.nan_to_num(torch.inf, torch.inf).max()))
         return worst
 
-    def _batch(self, x: torch.Tensor) -> Batch:
-        selves = Selves(activation(self.activation))
-        self._recursion((x * x).sum(1), x.shape[1], selves)
-        return Batch(x, selves.variances, selves.means)
+    def _selves(self, x: torch.Tensor) -> tuple[torch.Tensor, Batch[torch.Tensor]]:
+        selves = Selves(activation(self.activation), self._require_finite)
+        diagonal = self._recursion((x * x).sum(1), x.shape[1], selves)
+        return diagonal, Batch(x, selves.variances, selves.means)
 
-    def _tiles(
-        self, values: Callable[[Batch, Batch], torch.Tensor], x1: torch.Tensor, x2: torch.Tensor | None = None
-    ) -> Iterator[tuple[slice, slice, torch.Tensor]]:
+    def _balls(self, x: torch.Tensor) -> tuple[Ball, Batch[Ball]]:
+        selves = SelvesOfBalls(activation(self.activation), self._require_finite)
+        squares = (x * x).sum(1)
+        diagonal = self._recursion(Ball(squares, TRUST * squares), x.shape[1], selves)
+        return diagonal, Batch(x, selves.variances, selves.means)
+
+    def _tiles(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> Iterator[tuple[slice, slice, torch.Tensor]]:
         """Rows, columns and values of the tiles; with x1 alone, of those on and above the diagonal."""
-        one = self._batch(x1)
-        two = one if x2 is None else self._batch(x2)
-        for rows in _slices(len(x1)):
-            part = one.rows(rows)
-            for columns in _slices(len(two.x)):
-                if x2 is not None or columns.start >= rows.start:
-                    yield rows, columns, values(part, two.rows(columns))
+        _, one = self._selves(x1)
+        _, two = (None, one) if x2 is None else self._selves(x2)
+        for rows, columns in _places(len(x1), None if x2 is None else len(x2)):
+            part, other = one.rows(rows), two.rows(columns)
+            tile = Tile(activation(self.activation), self.tolerance, part, other)
+            values = self._recursion(part.x @ other.x.T, x1.shape[1], tile)
+            self._require_finite(values)
+            yield rows, columns, values
 
-    def _tile(self, one: Batch, two: Batch) -> torch.Tensor:
-        tile = Tile(activation(self.activation), self.tolerance, one, two)
-        return self._recursion(one.x @ two.x.T, one.x.shape[1], tile)
-
-    def _radius(self, one: Batch, two: Batch) -> torch.Tensor:
-        tile = TileOfBalls(Tile(activation(self.activation), self.tolerance, one, two))
+    def _tile_of_balls(self, one: Batch[Ball], two: Batch[Ball]) -> Ball:
+        tile = TileOfBalls(activation(self.activation), self.tolerance, one, two)
         inner = Ball(one.x @ two.x.T, TRUST * torch.outer(one.x.norm(dim=1), two.x.norm(dim=1)))
-        return self._recursion(inner, one.x.shape[1], tile).radius
+        return self._recursion(inner, one.x.shape[1], tile)
+
+    def _require_finite(self, values: torch.Tensor) -> None:
+        # a sum costs one pass; only where finite numbers overflow in it does each have to be looked at
+        if not values.sum().isfinite() and not values.isfinite().all():
+            raise InputError(f"values of the {self} overflow float64; {self.remedy} would do")
 
 
 def require_width(parameterisation: Parameterisation, width: int | None) -> None:
@@ -161,20 +190,28 @@ def require_width(parameterisation: Parameterisation, width: int | None) -> None
     )
 
 
-def trained_layers(trained: str | tuple[Name, ...], names: tuple[Name, ...]) -> tuple[Name, ...]:
-    """The trained layers among those of these names, from the first to the last.
+def trained_layers(group: str | Sequence[int | str], names: tuple[str, ...]) -> tuple[int, ...]:
+    """The numbers, from 1 on, of the layers in a group, from the first to the last.
 
-    >>> trained_layers("hidden", ("W", "U", "A"))
-    ('W', 'U')
+    Arguments:
+        group: ``all``, ``hidden`` (all but the last), ``last``, the name of a layer, or a tuple of names or numbers.
+        names: what the layers are called.
+
+    >>> trained_layers("hidden", ("W", "U", "A")), trained_layers(("A", 1), ("W", "U", "A"))
+    ((1, 2), (1, 3))
     """
-    groups = {"all": names, "hidden": names[:-1], "last": names[-1:]}
-    known = f"all, hidden, last, or a tuple of {', '.join(map(str, names))}"
-    if isinstance(trained, str):
-        require(trained in groups, f"trained must be {known}, got {trained!r}")
-        trained = groups[trained]
-    sound = isinstance(trained, tuple | list) and len(trained) > 0 and all(name in names for name in trained)
-    require(sound, f"trained must be {known}, got {trained!r}")
-    return tuple(name for name in names if name in trained)
+    numbers = tuple(range(1, len(names) + 1))
+    named = {"all": numbers, "hidden": numbers[:-1], "last": numbers[-1:]}
+    if isinstance(group, str):
+        chosen = named.get(group, (group,))
+    else:
+        chosen = tuple(group) if isinstance(group, Sequence) else ()
+    require(
+        len(chosen) > 0 and all(layer in numbers or layer in names for layer in chosen),
+        f"group must be all, hidden, last, {', '.join(names)}, or a tuple of layers by name or by number "
+        f"from 1 to {len(names)}, got {group!r}",
+    )
+    return tuple(number for number, name in zip(numbers, names, strict=True) if number in chosen or name in chosen)
 
 
 def affine_(h: Entries, factor: float, term: float) -> Entries:
@@ -193,3 +230,11 @@ def _empty(rows: int, columns: int) -> torch.Tensor:
 
 def _slices(n: int) -> list[slice]:
     return [slice(start, min(start + TILE, n)) for start in range(0, n, TILE)]
+
+
+def _places(n1: int, n2: int | None) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of the tiles; without n2, of those on and above the diagonal of a square."""
+    for rows in _slices(n1):
+        for columns in _slices(n1 if n2 is None else n2):
+            if n2 is not None or columns.start >= rows.start:
+                yield rows, columns

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
 from beyondkernels.activations import Activation
 from beyondkernels.core import InputError, require
-from beyondkernels.kernels.infinite.base import InfiniteWidth, Scales, affine_, require_width, trained_layers
+from beyondkernels.kernels.infinite.base import GROUPS, InfiniteWidth, Scales, affine_, require_width, trained_layers
 from beyondkernels.kernels.infinite.pairs import Entries, Pairs
-from beyondkernels.kernels.infinite.resnet import LETTERS, InfiniteResNetConjugate, InfiniteResNetTangent
+from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
 from beyondkernels.networks import FullyConnected, Network, Parameterisation, ThreeLayerResNet
 
 
@@ -45,6 +45,7 @@ class InfiniteConjugate(InfiniteWidth):
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
     tolerance: float = 1e-10
+    remedy: ClassVar[str] = "smaller inputs, a smaller weight_variance or a smaller depth"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,7 +82,8 @@ class InfiniteTangent(InfiniteWidth):
         depth: L, the number of weight matrices.
         activation: σ, an activation or its name.
         parameterisation: v and :math:`v_b` of each layer, p, and where these scales stand.
-        trained: ``all``, ``hidden`` (all but the last), ``last``, or numbers of layers from 1 to L.
+        group: what is trained: ``all``, ``hidden`` (all but the last), ``last``, a layer by the name it has in
+            ``FullyConnected`` (``layer1``, …, ``output``), or a tuple of such names or of numbers from 1 to L.
         width: the neurons of a hidden layer, which only the ``standard`` parameterisation needs.
         tolerance: what quadrature aims at, for an activation without a closed form.
 
@@ -93,7 +95,7 @@ class InfiniteTangent(InfiniteWidth):
             [0.3183, 2.0000]], dtype=torch.float64)
     >>> print(kernel)
     infinite-width tangent kernel, depth 2, ReLU(), ntk parameterisation: hidden weights 2/p, no hidden biases,
-    readout weights 1/p, no readout bias, input fan-in 1, trained: all
+    readout weights 1/p, no readout bias, input fan-in 1, group: all
 
     Reference: Jacot, Gabriel & Hongler (2018), Neural tangent kernel, Thm 1.
     """
@@ -101,24 +103,25 @@ class InfiniteTangent(InfiniteWidth):
     depth: int
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
-    trained: str | tuple[int, ...] = "all"
+    group: str | tuple[int | str, ...] = "all"
     width: int | None = None
     tolerance: float = 1e-10
+    remedy: ClassVar[str] = "smaller inputs, a smaller weight_variance or a smaller depth"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _require_depth(self.depth)
         require_width(self.parameterisation, self.width)
         layers = self._trained()
-        if not isinstance(self.trained, str):
-            object.__setattr__(self, "trained", layers)  # one spelling for one kernel
+        if self.group not in GROUPS:
+            object.__setattr__(self, "group", layers)  # one spelling for one kernel
 
     def __str__(self) -> str:
         width = "" if self.width is None else f", width {self.width}"
-        trained = self.trained if isinstance(self.trained, str) else f"layers {', '.join(map(str, self.trained))}"
+        group = self.group if isinstance(self.group, str) else f"layers {', '.join(map(str, self.group))}"
         return (
             f"infinite-width tangent kernel, depth {self.depth}{width}, {self.activation!r}, {self.parameterisation}, "
-            f"trained: {trained}"
+            f"group: {group}"
         )
 
     def _recursion(self, inner: Entries, in_dim: int, pairs: Pairs[Entries]) -> Entries:
@@ -138,7 +141,7 @@ class InfiniteTangent(InfiniteWidth):
 
     def _trained(self) -> tuple[int, ...]:
         """The numbers of the trained layers."""
-        return trained_layers(self.trained, tuple(range(1, self.depth + 1)))
+        return trained_layers(self.group, (*(f"layer{number}" for number in range(1, self.depth)), "output"))
 
 
 def infinite_conjugate(network: Network) -> InfiniteConjugate | InfiniteResNetConjugate:
@@ -158,27 +161,24 @@ def infinite_conjugate(network: Network) -> InfiniteConjugate | InfiniteResNetCo
 
 
 def infinite_tangent(
-    network: Network, trained: str | tuple[int, ...] | tuple[str, ...] = "all"
+    network: Network, group: str | tuple[int | str, ...] = "all"
 ) -> InfiniteTangent | InfiniteResNetTangent:
     """The tangent kernel of a network as its width goes to infinity, at the network's width where that matters.
 
     Arguments:
         network: a ``FullyConnected`` network, or a ``ThreeLayerResNet`` of the full form.
-        trained: ``all`` or one of the network's groups; or what the kernel itself accepts.
+        group: what is trained: ``all``, one of the network's groups, or a tuple of layers.
 
-    >>> infinite_tangent(FullyConnected(width=100, depth=2), trained="layer1").trained
+    >>> infinite_tangent(FullyConnected(width=100, depth=2), group="layer1").group
     (1,)
     """
     width = None
     if isinstance(network, FullyConnected | ThreeLayerResNet) and network.parameterisation.kind == "standard":
         width = network.width
     if isinstance(network, FullyConnected):
-        names = [*(f"layer{number}" for number in range(1, network.depth)), "output"]
-        numbers: Any = (names.index(trained) + 1,) if trained in names else trained
-        return InfiniteTangent(network.depth, network.activation, network.parameterisation, numbers, width)
+        return InfiniteTangent(network.depth, network.activation, network.parameterisation, group, width)
     if isinstance(network, ThreeLayerResNet) and network.form == "full":
-        letters: Any = (trained,) if trained in LETTERS else trained
-        return InfiniteResNetTangent(network.activation, network.parameterisation, letters, width)
+        return InfiniteResNetTangent(network.activation, network.parameterisation, group, width)
     raise _refusal(network)
 
 

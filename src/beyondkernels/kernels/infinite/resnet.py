@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from beyondkernels.activations import Activation
 from beyondkernels.core import require
-from beyondkernels.kernels.infinite.base import InfiniteWidth, Scales, require_width, trained_layers
+from beyondkernels.kernels.infinite.base import GROUPS, InfiniteWidth, Scales, require_width, trained_layers
 from beyondkernels.kernels.infinite.pairs import Entries, Pairs
 from beyondkernels.networks import Parameterisation
 
@@ -71,12 +71,13 @@ class InfiniteResNetTangent(InfiniteWidth):
     Arguments:
         activation: σ, an activation or its name.
         parameterisation: scales of weights and biases, and where they stand; the readout A has no bias.
-        trained: ``all``, ``hidden`` (W and U), ``last`` (A), or letters out of W, U, A.
+        group: what is trained: ``all``, ``hidden`` (W and U), ``last`` (A), one of W, U, A, or a tuple of these letters
+            or of their numbers 1, 2, 3.
         width: the neurons of a hidden layer, which only the ``standard`` parameterisation needs.
         tolerance: what quadrature aims at, for an activation without a closed form.
 
     >>> import torch
-    >>> kernel = InfiniteResNetTangent(parameterisation=Parameterisation(input_fan_in=1), trained=("U",))
+    >>> kernel = InfiniteResNetTangent(parameterisation=Parameterisation(input_fan_in=1), group="U")
     >>> kernel(torch.eye(2)).diagonal()
     tensor([1., 1.], dtype=torch.float64)
 
@@ -85,7 +86,7 @@ class InfiniteResNetTangent(InfiniteWidth):
 
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
-    trained: str | tuple[str, ...] = "all"
+    group: str | tuple[int | str, ...] = "all"
     width: int | None = None
     tolerance: float = 1e-10
 
@@ -94,15 +95,15 @@ class InfiniteResNetTangent(InfiniteWidth):
         _require_no_bias(self.parameterisation)
         require_width(self.parameterisation, self.width)
         letters = self._trained()
-        if not isinstance(self.trained, str):
-            object.__setattr__(self, "trained", letters)  # one spelling for one kernel
+        if self.group not in GROUPS:
+            object.__setattr__(self, "group", letters)  # one spelling for one kernel
 
     def __str__(self) -> str:
         width = "" if self.width is None else f", width {self.width}"
-        trained = self.trained if isinstance(self.trained, str) else ", ".join(self.trained)
+        group = self.group if isinstance(self.group, str) else ", ".join(map(str, self.group))
         return (
             f"infinite-width tangent kernel, three-layer ResNet{width}, {self.activation!r}, "
-            f"{self.parameterisation}, trained: {trained}"
+            f"{self.parameterisation}, group: {group}"
         )
 
     def _recursion(self, inner: Entries, in_dim: int, pairs: Pairs[Entries]) -> Entries:
@@ -124,7 +125,7 @@ class InfiniteResNetTangent(InfiniteWidth):
 
     def _trained(self) -> tuple[str, ...]:
         """The letters of the trained matrices."""
-        return trained_layers(self.trained, LETTERS)
+        return tuple(LETTERS[number - 1] for number in trained_layers(self.group, LETTERS))
 
 
 def _added(theta: Entries | None, part: Entries) -> Entries:

@@ -11,7 +11,7 @@ import torch
 from beyondkernels.core import require, require_between
 from beyondkernels.kernels.checks import require_finite
 from beyondkernels.kernels.solvers.ridge import outputs
-from beyondkernels.kernels.solvers.spectrum import Spectrum, spectrum
+from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE, Spectrum, spectrum
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class LinearisedTraining:
 
 
 def linearised_training(
-    gram: torch.Tensor, y: torch.Tensor, start: torch.Tensor | None = None, *, tolerance: float = 1e-10
+    gram: torch.Tensor, y: torch.Tensor, start: torch.Tensor | None = None, *, tolerance: float = PSD_TOLERANCE
 ) -> LinearisedTraining:
     r"""Train the linear model behind a tangent kernel, in closed form, from one eigendecomposition.
 

@@ -8,9 +8,9 @@ import torch
 
 from beyondkernels.core import Stream, require
 from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.solvers.definiteness import INDEFINITE, require_above_rounding, trace_rounding
 
 _CUTOFF = 1e-11  # what a block of pivots adds below this, relative to the largest diagonal entry, is rounding
-_INDEFINITE = 1e-8  # eigenvalues this far below zero, on that scale, are not
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def nystrom_factor(kernel: Kernel, x: torch.Tensor, centres: int, stream: Stream
         G.addmm_(F[:, :rank], F[S, :rank].T, alpha=-1)
         s, U = torch.linalg.eigh((G[S] + G[S].T) / 2)
         require(
-            s[0].item() >= -_INDEFINITE * size,
+            s[0].item() >= -INDEFINITE * size,
             f"kernel is indefinite: {len(S)} of the points have a Gram matrix with the eigenvalue {s[0].item():.3g} "
             "after what other points explain",
         )
@@ -106,8 +106,10 @@ class Preconditioner:
         A = torch.empty(rank, rank, dtype=torch.float64)
         for j in range(0, rank, 256):  # the lower half is what the Cholesky decomposition reads
             torch.mm(factor[:, j:].T, factor[:, j : j + 256], out=A[j:, j : j + 256])
+        rounding = trace_rounding(A.trace().item())
         A.diagonal().add_(ridge)
-        self._L = torch.linalg.cholesky(A)
+        self._L, failed = torch.linalg.cholesky_ex(A)
+        require_above_rounding(ridge, rounding, not failed.item())
 
     def __call__(self, r: torch.Tensor) -> torch.Tensor:
         """Applied to each column."""

@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.core import require, unknown
 from beyondkernels.kernels.checks import require_finite
-from beyondkernels.kernels.solvers.spectrum import Spectrum, spectrum
+from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE, Spectrum, spectrum
 
 RELATIVE_RIDGES = tuple(10 ** (2 - 12 * i / 29) for i in range(30))
 """100, …, 1e-10: the ridges tried when none are given, relative to the mean of the Gram matrix's diagonal."""
@@ -137,7 +137,7 @@ def ridge_path(
     y: torch.Tensor,
     ridges: Sequence[float] | torch.Tensor | None = None,
     *,
-    tolerance: float = 1e-10,
+    tolerance: float = PSD_TOLERANCE,
 ) -> RidgePath:
     r"""Fit kernel ridge regression at every ridge of a grid, by one eigendecomposition of the Gram matrix.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import scipy.linalg
 import torch
 
 from beyondkernels.core import require, require_between
 from beyondkernels.kernels.checks import require_finite
+
+PSD_TOLERANCE = 1e-10
+"""The negative eigenvalue that counts as rounding, relative to the largest one in size."""
 
 _LARGEST_WORKSPACE = 32_000  # divide and conquer asks for 2n² numbers, counted in 32 bits
 _ROWS = 512
@@ -40,7 +42,7 @@ class Spectrum:
         return len(self.values) * torch.finfo(torch.float64).eps * self.largest
 
 
-def spectrum(gram: torch.Tensor, *, tolerance: float = 1e-10) -> Spectrum:
+def spectrum(gram: torch.Tensor, *, tolerance: float = PSD_TOLERANCE) -> Spectrum:
     r"""Decompose a Gram matrix, or say why it is none.
 
     Divide and conquer (LAPACK's ``syevd`` as SciPy has it): on one thread at n = 2000 the fastest of the drivers at
@@ -59,33 +61,52 @@ def spectrum(gram: torch.Tensor, *, tolerance: float = 1e-10) -> Spectrum:
     beyondkernels.core.errors.InputError: gram is indefinite: its smallest eigenvalue is −1 (index 0, 1 of 2 below
     zero), 0.333 of the largest 3 in size; a kernel's must not lie below −1e-10 of it
     """
-    gram = torch.as_tensor(gram)
-    require(
-        gram.ndim == 2 and gram.shape[0] == gram.shape[1],
-        f"gram must be square, of shape (n, n), got {tuple(gram.shape)}",
-    )
+    gram = symmetric("gram", gram, tolerance)
     require(len(gram) > 0, "gram must hold at least one point, got none")
-    require_between("tolerance", tolerance, 0, 1, "[)")
-    require_finite("gram", gram)
-    gram = gram.detach().to(torch.float64)
-    _require_symmetric(gram, tolerance)
     # the transpose of a copy is in LAPACK's order and may be overwritten
     matrix = gram.numpy().copy().T
     driver = "evd" if len(gram) <= _LARGEST_WORKSPACE else "evr"
     s, V = scipy.linalg.eigh(matrix, driver=driver, overwrite_a=True, check_finite=False)
-    size = float(np.abs(s).max())
-    if s[0] < -tolerance * size:
-        below = int((s < -tolerance * size).sum())
-        require(
-            False,
-            f"gram is indefinite: its smallest eigenvalue is −{-s[0]:.3g} (index 0, {below} of {len(s)} below zero), "
-            f"{-s[0] / size:.3g} of the largest {size:.3g} in size; a kernel's must not lie below −{tolerance:g} of it",
-        )
-    clipped = int((s < 0).sum())
-    return Spectrum(torch.from_numpy(np.maximum(s, 0.0)), torch.from_numpy(V), clipped)
+    values = torch.from_numpy(s)
+    require_not_negative("gram", values, tolerance)
+    return Spectrum(values.clamp(min=0), torch.from_numpy(V), int((values < 0).sum()))
 
 
-def _require_symmetric(gram: torch.Tensor, tolerance: float) -> None:
+def symmetric(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE) -> torch.Tensor:
+    """A square matrix as float64, asked to be finite and symmetric up to the tolerance times its largest entry."""
+    gram = torch.as_tensor(gram)
+    require(
+        gram.ndim == 2 and gram.shape[0] == gram.shape[1],
+        f"{name} must be square, of shape (n, n), got {tuple(gram.shape)}",
+    )
+    require_between("tolerance", tolerance, 0, 1, "[)")
+    require_finite(name, gram)
+    gram = gram.detach().to(torch.float64)
+    _require_symmetric(name, gram, tolerance)
+    return gram
+
+
+def require_not_negative(name: str, eigenvalues: torch.Tensor, tolerance: float = PSD_TOLERANCE) -> None:
+    """Ask that no eigenvalue lies below −tolerance times the largest in size.
+
+    Arguments:
+        name: whose they are.
+        eigenvalues: smallest first, shape (n,).
+        tolerance: what counts as rounding.
+    """
+    if len(eigenvalues) == 0:
+        return
+    smallest, size = eigenvalues[0].item(), eigenvalues.abs().max().item()
+    below = int((eigenvalues < -tolerance * size).sum())
+    require(
+        below == 0,
+        f"{name} is indefinite: its smallest eigenvalue is −{-smallest:.3g} (index 0, {below} of {len(eigenvalues)} "
+        f"below zero), {-smallest / size if size else 0:.3g} of the largest {size:.3g} in size; a kernel's must not "
+        f"lie below −{tolerance:.3g} of it",
+    )
+
+
+def _require_symmetric(name: str, gram: torch.Tensor, tolerance: float) -> None:
     size, worst, where = 0.0, 0.0, (0, 0)
     for i in range(0, len(gram), _ROWS):  # a band at a time: no second matrix
         rows = gram[i : i + _ROWS]
@@ -96,6 +117,6 @@ def _require_symmetric(gram: torch.Tensor, tolerance: float) -> None:
     row, column = where
     require(
         worst <= tolerance * size,
-        f"gram must be symmetric, got entries that differ by {worst:.3g} at ({row}, {column}) and ({column}, {row}), "
+        f"{name} must be symmetric, got entries that differ by {worst:.3g} at ({row}, {column}) and ({column}, {row}), "
         f"{worst / size if size else 0:.3g} of the largest entry",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.activations import Activation, Polynomial, Tanh
+from beyondkernels.activations import Activation, Erf, Polynomial, Sine, Tanh
 from beyondkernels.core import require
 
 _NEAR = 1e-3  # below it a difference of nearly equal numbers would be divided by z: the Taylor series does not cancel
@@ -208,12 +208,19 @@ def split(function: Activation) -> tuple[Activation, Activation]:
 
     Reference: Allen-Zhu & Li (resnet), proof of Lemma A.2.
     """
+    if _without_even_terms(function):
+        return function, Polynomial((0.0,))
     if not isinstance(function, Polynomial):
         return ZeroAndOdd(function), EvenShifted(function)
     c = function.coefficients
     plus = [a if i == 0 or i % 2 else 0.0 for i, a in enumerate(c)]
     minus = [0.0, *(0.0 if i % 2 else a for i, a in enumerate(c) if i >= 2)]  # c₂ now stands at z
     return Polynomial(_trimmed(plus)), Polynomial(_trimmed(minus))
+
+
+def _without_even_terms(function: Activation) -> bool:
+    inner = function.function if isinstance(function, Rescaled) else function
+    return isinstance(inner, Sine | Tanh | Erf | Sigmoid)
 
 
 def _trimmed(coefficients: list[float]) -> tuple[float, ...]:

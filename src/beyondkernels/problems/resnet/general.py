@@ -60,10 +60,9 @@ class GeneralForm(GeneralMap):
     r"""A Concept 1 map as one of general complexity with twice as many terms; equal to it at all unit vectors.
 
     .. math:: F'_r(x) = \sum_i a^*_{r,i} \Bigl(
-        \phi^+_{r,i}\Bigl(\frac{\langle (\hat w, 0), (x, 1) \rangle}{\|(x, 1)\|}\Bigr) \langle (0, 1), (x, 1) \rangle
-        + \tfrac{1}{\sqrt 2}\,
-        \phi^-_{r,i}\Bigl(\frac{\langle (\hat w, 0), (x, 1) \rangle}{\|(x, 1)\|}\Bigr) \langle (\hat w, 0), (x, 1) \rangle
-        \Bigr)
+        \phi^+_{r,i}(u)\, \langle (0, 1), (x, 1) \rangle
+        + \tfrac{1}{\sqrt 2}\, \phi^-_{r,i}(u)\, \langle (\hat w, 0), (x, 1) \rangle \Bigr), \qquad
+        u = \frac{\langle (\hat w, 0), (x, 1) \rangle}{\|(x, 1)\|}
 
     where :math:`\hat w = \sqrt 2\, w^*_{r,i}` has length one and :math:`\phi = \phi^+ + z\phi^-` (:func:`split`).
 
@@ -159,9 +158,7 @@ class DrawnGeneralMap(GeneralMap):
 
 def require_concept1(name: str, given: SmoothMap) -> None:
     """Complain unless a map has the form and the norms of Concept 1."""
-    require(
-        isinstance(given, TwoLayerMap), f"{name} must be a two-layer map for Concept 1, got {type(given).__name__}"
-    )
+    require(isinstance(given, TwoLayerMap), f"{name} must be a two-layer map for Concept 1, got {type(given).__name__}")
     assert isinstance(given, TwoLayerMap)
     lengths = given.directions.norm(dim=2)
     worst = float(lengths.flatten()[(lengths - LENGTH).abs().argmax()])
@@ -184,9 +181,7 @@ def require_concept2(name: str, given: SmoothMap) -> None:
     for which in (given.first, given.second):
         lengths = which.norm(dim=2)
         worst = float(lengths.flatten()[(lengths - 1).abs().argmax()])
-        require(
-            abs(worst - 1) <= _ROUNDING, f"{name} must have directions of length 1 for Concept 2, got {worst:.6g}"
-        )
+        require(abs(worst - 1) <= _ROUNDING, f"{name} must have directions of length 1 for Concept 2, got {worst:.6g}")
     require_bounded(name, given)
     for f in given.distinct:
         require_odd(name, f)

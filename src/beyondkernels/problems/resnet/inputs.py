@@ -18,7 +18,7 @@ class Inputs(Component, ABC):
     @property
     @abstractmethod
     def in_dim(self) -> int:
-        """d."""
+        """The dimension d."""
 
     @property
     @abstractmethod
@@ -27,7 +27,7 @@ class Inputs(Component, ABC):
 
     @abstractmethod
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """n points (n, d), float64."""
+        """Draw n points (n, d), float64."""
 
     def points(self, most: int) -> torch.Tensor | None:
         """Every point once (float64), if all are equally likely and there are at most that many."""
@@ -56,7 +56,7 @@ class Cube(Inputs):
 
     @property
     def in_dim(self) -> int:
-        """d."""
+        """The dimension d."""
         return self.dim
 
     @property
@@ -65,7 +65,7 @@ class Cube(Inputs):
         return 1.0 if self.side is None else self.side * math.sqrt(self.dim)
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """n corners."""
+        """Draw n corners."""
         return signs(n, self.dim, stream) * self._side
 
     def points(self, most: int) -> torch.Tensor | None:
@@ -92,7 +92,7 @@ class Sphere(Inputs):
 
     @property
     def in_dim(self) -> int:
-        """d."""
+        """The dimension d."""
         return self.dim
 
     @property
@@ -101,7 +101,7 @@ class Sphere(Inputs):
         return 1.0
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """n unit vectors."""
+        """Draw n unit vectors."""
         x = stream.normal(n, self.dim, dtype=torch.float64)
         return x / x.norm(dim=1, keepdim=True)
 
@@ -123,7 +123,7 @@ class Gaussian(Inputs):
 
     @property
     def in_dim(self) -> int:
-        """d."""
+        """The dimension d."""
         return self.dim
 
     @property
@@ -131,7 +131,7 @@ class Gaussian(Inputs):
         """It varies."""
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """n points."""
+        """Draw n points."""
         return stream.normal(n, self.dim, dtype=torch.float64) / math.sqrt(self.dim)
 
 
@@ -211,13 +211,11 @@ class CubeWithBackground(Inputs):
 
     def __post_init__(self) -> None:
         require_positive("dim", self.dim)
-        require(
-            0 <= self.uniform <= self.dim, f"uniform must lie between 0 and dim = {self.dim}, got {self.uniform}"
-        )
+        require(0 <= self.uniform <= self.dim, f"uniform must lie between 0 and dim = {self.dim}, got {self.uniform}")
 
     @property
     def in_dim(self) -> int:
-        """d."""
+        """The dimension d."""
         return self.dim
 
     @property
@@ -226,7 +224,7 @@ class CubeWithBackground(Inputs):
         return 1.0
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """n corners."""
+        """Draw n corners."""
         first = signs(n, self.uniform, stream.child("uniform"))
         rest = self.background.draw(n, self.dim - self.uniform, stream.child("background"))
         return torch.cat([first, rest], 1) / math.sqrt(self.dim)

@@ -42,12 +42,12 @@ class SmoothMap(Component, ABC):
 
     @property
     def out_dim(self) -> int:
-        """k."""
+        """The number of outputs k."""
         return self.coefficients.shape[0]
 
     @property
     def terms(self) -> int:
-        """p."""
+        """The number of terms p of each output."""
         return self.coefficients.shape[1]
 
     @property
@@ -95,12 +95,12 @@ class TwoLayerMap(SmoothMap):
         z = (x.double() @ self.directions.view(k * p, d).T).view(-1, k, p)
         return torch.einsum("nkp,kp->nk", self.apply_functions(z), self.coefficients)
 
-    def scaled(self, factor: float) -> GivenMap:
-        """The map times a number, which goes into the functions: directions and a* stay."""
+    def scaled(self, factor: float, inside: float = 1.0) -> GivenMap:
+        """The map x ↦ factor · F(inside · x); both numbers go into the functions, directions and a* stay."""
         return GivenMap(
             nested(self.directions),
             nested(self.coefficients),
-            tuple(tuple(rescaled(f, outside=factor) for f in row) for row in self.functions),
+            tuple(tuple(rescaled(f, inside, factor) for f in row) for row in self.functions),
         )
 
 
@@ -216,7 +216,7 @@ class CircleMap(TwoLayerMap):
 
     >>> x = Stream(0).normal(5, 8)
     >>> CircleMap(dim=8, outputs=4)(x).norm(dim=1)
-    tensor([1.0000, 1.0000, 1.0000, 1.0000, 1.0000], dtype=torch.float64)
+    tensor([1., 1., 1., 1., 1.], dtype=torch.float64)
     """
 
     dim: int
@@ -227,9 +227,7 @@ class CircleMap(TwoLayerMap):
     def __post_init__(self) -> None:
         require_positive("dim", self.dim)
         require_positive("frequency", self.frequency)
-        require(
-            self.outputs > 0 and self.outputs % 2 == 0, f"outputs must be even and positive, got {self.outputs}"
-        )
+        require(self.outputs > 0 and self.outputs % 2 == 0, f"outputs must be even and positive, got {self.outputs}")
 
     @property
     def directions(self) -> torch.Tensor:
@@ -251,7 +249,7 @@ class CircleMap(TwoLayerMap):
 
 
 def absorbed(source: TwoLayerMap) -> GivenMap:
-    r"""The same map with :math:`\|w^*\| = 1/\sqrt 2` and :math:`|a^*| \le 1`: what exceeds them goes into the functions.
+    r"""The same map with :math:`\|w^*\| = 1/\sqrt 2` and :math:`|a^*| \le 1`: the rest goes into the functions.
 
     .. math:: a\,\phi(\langle w, x \rangle) = \frac{a}{A}\,\phi'(\langle w / (\sqrt 2 \|w\|), x \rangle), \qquad
               \phi'(z) = A\,\phi(\sqrt 2 \|w\| z), \quad A = \max(1, |a|)
@@ -259,7 +257,7 @@ def absorbed(source: TwoLayerMap) -> GivenMap:
     >>> from beyondkernels.activations import identity
     >>> linear = GivenMap([[[3.0, 4.0]]], [[2.0]], identity)
     >>> absorbed(linear).functions
-    ((Polynomial(coefficients=(0.0, 14.142135623730951)),),)
+    ((Polynomial(coefficients=(0.0, 14.1421356237...)),),)
 
     Reference: Allen-Zhu & Li (resnet), footnote 10.
     """

@@ -13,7 +13,12 @@ import torch
 from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.recursive.machine import RecursiveFeatureMachine, RecursiveFit, fit_recursive, mean_error
+from beyondkernels.kernels.feature_machines.machine import (
+    FeatureMachineFit,
+    RecursiveFeatureMachine,
+    fit_feature_machine,
+    mean_error,
+)
 
 torch.set_num_threads(1)
 
@@ -31,9 +36,9 @@ def product(n: int, seed: int, d: int = 20) -> tuple[torch.Tensor, torch.Tensor]
     return x, x[:, 0] * x[:, 1]
 
 
-def fitted(n: int, seed: int, **arguments: Any) -> tuple[RecursiveFit, float]:
+def fitted(n: int, seed: int, **arguments: Any) -> tuple[FeatureMachineFit, float]:
     """The fit to the product, and its error on 2000 new points (the constant's is 1)."""
-    fit = fit_recursive(*product(n, seed), **arguments)
+    fit = fit_feature_machine(*product(n, seed), **arguments)
     x, y = product(2000, seed + 1000)
     return fit, mean_error(fit.predict(x), y[:, None])
 
@@ -81,7 +86,7 @@ def test_rounds_by_loops(kernel, diagonal, k):
     x, y = Stream(0).normal(14, 3, dtype=F64), Stream(1).normal(14, k, dtype=F64)
     exact = by_loops(x.numpy(), y.numpy(), kernel, 4.0, 0.1, 4, diagonal)
     for rounds in (1, 2, 4):
-        fit = fit_recursive(x, y, kernel=kernel, bandwidth=4.0, ridge=0.1, diagonal=diagonal, rounds=rounds)
+        fit = fit_feature_machine(x, y, kernel=kernel, bandwidth=4.0, ridge=0.1, diagonal=diagonal, rounds=rounds)
         assert [this.loo_error for this in fit.record] == pytest.approx([e[2] for e in exact[:rounds]], rel=1e-9)
         assert [this.train_error for this in fit.record] == pytest.approx([e[3] for e in exact[:rounds]], rel=1e-9)
         assert [this.ridge for this in fit.record] == [0.1] * rounds
@@ -99,7 +104,7 @@ def test_rounds_by_loops(kernel, diagonal, k):
 def test_one_round_is_kernel_ridge_regression(kernel):
     """With its bandwidth from the mean squared distance between two points, here by all pairs."""
     x, y = product(40, 0, d=5)
-    fit = fit_recursive(x, y, kernel=kernel, rounds=1, ridge=0.03)
+    fit = fit_feature_machine(x, y, kernel=kernel, rounds=1, ridge=0.03)
     mean = float(torch.stack([(x[i] - x[j]).square().sum() for i in range(40) for j in range(40) if i != j]).mean())
     radial = Laplace(mean**0.5) if kernel == "laplace" else Gaussian(mean)
     assert fit.kernel.kernel.bandwidth == pytest.approx(radial.bandwidth, rel=1e-12)
@@ -133,8 +138,8 @@ def test_under_noise_the_round_is_better_chosen_by_held_out_points(kernel, seed)
     """Labels of noise alone: leave-one-out errors fall round by round, for a predictor that only gets worse."""
     x, y = Stream(seed).child("x").normal(400, 20, dtype=F64), Stream(seed).child("e").normal(400, dtype=F64)
     new = Stream(seed).child("t").normal(1000, 20, dtype=F64)
-    by_loo = fit_recursive(x, y, kernel=kernel)
-    by_validation = fit_recursive(x, y, kernel=kernel, validation=0.25, stream=Stream(seed))
+    by_loo = fit_feature_machine(x, y, kernel=kernel)
+    by_validation = fit_feature_machine(x, y, kernel=kernel, validation=0.25, stream=Stream(seed))
     assert by_loo.best > 1
     assert by_loo.record[by_loo.best - 1].loo_error < 0.98 * by_loo.record[0].loo_error
     size = by_loo.predict(new).square().mean().item()
@@ -149,11 +154,14 @@ def test_rotations_go_along(kernel):
     Q = torch.linalg.qr(Stream(3).normal(6, 6, dtype=F64)).Q
     new = Stream(4).normal(9, 6, dtype=F64)
     arguments: Any = {"kernel": kernel, "ridge": 1e-3, "rounds": 4}
-    fit, turned = fit_recursive(x, y, **arguments), fit_recursive(x @ Q.T, y, **arguments)
+    fit, turned = fit_feature_machine(x, y, **arguments), fit_feature_machine(x @ Q.T, y, **arguments)
     assert fit.best == turned.best > 1
     assert torch.allclose(turned.metric, Q @ fit.metric @ Q.T, rtol=0, atol=1e-9)
     assert torch.allclose(turned.predict(new @ Q.T), fit.predict(new), rtol=0, atol=1e-9)
-    fit, turned = fit_recursive(x, y, diagonal=True, **arguments), fit_recursive(x @ Q.T, y, diagonal=True, **arguments)
+    fit, turned = (
+        fit_feature_machine(x, y, diagonal=True, **arguments),
+        fit_feature_machine(x @ Q.T, y, diagonal=True, **arguments),
+    )
     assert not torch.allclose(turned.predict(new @ Q.T), fit.predict(new), rtol=0, atol=1e-3)
 
 
@@ -162,8 +170,8 @@ def test_units_do_not_matter(kernel):
     """Points moved and stretched, labels stretched: with the bandwidth from the points, the same fit."""
     x, y = product(60, 0, d=6)
     new = Stream(4).normal(9, 6, dtype=F64)
-    fit = fit_recursive(x, y, kernel=kernel, ridge=1e-3)
-    other = fit_recursive(100 * x + 7, 1e-3 * y, kernel=kernel, ridge=1e-3)
+    fit = fit_feature_machine(x, y, kernel=kernel, ridge=1e-3)
+    other = fit_feature_machine(100 * x + 7, 1e-3 * y, kernel=kernel, ridge=1e-3)
     assert torch.allclose(other.metric, fit.metric, rtol=0, atol=1e-8)
     assert torch.allclose(1e3 * other.predict(100 * new + 7), fit.predict(new), rtol=0, atol=1e-8)
 
@@ -174,28 +182,28 @@ def test_the_size_of_blocks_changes_nothing(kernel, diagonal):
     x, y = product(50, 0, d=5)
     new = Stream(4).normal(70, 5, dtype=F64)
     arguments: Any = {"kernel": kernel, "ridge": 1e-2, "rounds": 4, "diagonal": diagonal}
-    whole = fit_recursive(x, y, **arguments)
+    whole = fit_feature_machine(x, y, **arguments)
     least = 8 * 6 * 50**2
-    parts = fit_recursive(x, y, memory=least, **arguments)
+    parts = fit_feature_machine(x, y, memory=least, **arguments)
     assert torch.allclose(parts.metric, whole.metric, rtol=0, atol=1e-10)
     assert torch.allclose(parts.predict(new, memory=10_000), whole.predict(new), rtol=0, atol=1e-10)
     with pytest.raises(InputError, match=r"^memory must be at least 120,000 bytes for an exact fit to 50 points, got"):
-        fit_recursive(x, y, memory=least - 1, **arguments)
+        fit_feature_machine(x, y, memory=least - 1, **arguments)
 
 
 def test_the_ridge_of_a_round_is_the_best_of_its_path():
     x, y = product(60, 0, d=6)
     y = x[:, 0] + Stream(9).normal(60, dtype=F64)
-    free = fit_recursive(x, y, rounds=1).record[0]
+    free = fit_feature_machine(x, y, rounds=1).record[0]
     for ridge in (free.ridge / 10, free.ridge * 10):
-        assert fit_recursive(x, y, rounds=1, ridge=ridge).record[0].loo_error > free.loo_error
+        assert fit_feature_machine(x, y, rounds=1, ridge=ridge).record[0].loo_error > free.loo_error
     assert 1e-3 < free.ridge < 100
 
 
 def test_held_out_points_choose_the_round_and_nothing_else():
     x, y = product(80, 0, d=6)
-    plain = fit_recursive(x, y, ridge=1e-3)
-    fit = fit_recursive(x, y, ridge=1e-3, validation=0.25, stream=Stream(5))
+    plain = fit_feature_machine(x, y, ridge=1e-3)
+    fit = fit_feature_machine(x, y, ridge=1e-3, validation=0.25, stream=Stream(5))
     for one, other in zip(plain.record, fit.record, strict=True):
         assert (one.ridge, one.train_error, one.loo_error) == (other.ridge, other.train_error, other.loo_error)
         assert one.validation_error is None
@@ -203,7 +211,7 @@ def test_held_out_points_choose_the_round_and_nothing_else():
     held_out, kept = order[:20], order[20:]
     errors = []
     for rounds in range(1, 6):
-        part = fit_recursive(x[kept], y[kept], ridge=1e-3, rounds=rounds, bandwidth=plain.kernel.kernel.bandwidth)
+        part = fit_feature_machine(x[kept], y[kept], ridge=1e-3, rounds=rounds, bandwidth=plain.kernel.kernel.bandwidth)
         if part.best == rounds:  # what a fit hands out is its best round
             errors.append((rounds, mean_error(part.predict(x[held_out]), y[held_out, None])))
     assert len(errors) > 2
@@ -215,7 +223,7 @@ def test_held_out_points_choose_the_round_and_nothing_else():
 
 def test_a_fit_keeps_its_points():
     x, y = product(30, 0, d=3)
-    fit, new = fit_recursive(x, y), Stream(4).normal(5, 3, dtype=F64)
+    fit, new = fit_feature_machine(x, y), Stream(4).normal(5, 3, dtype=F64)
     before = fit.predict(new)
     x.zero_()
     assert torch.equal(fit.predict(new), before)
@@ -225,15 +233,15 @@ def test_progress_goes_up_to_one():
     x, y = product(30, 0, d=3)
     for validation, steps in ((None, 5), (0.2, 10)):
         seen: list[float] = []
-        fit_recursive(x, y, validation=validation, progress=seen.append)
+        fit_feature_machine(x, y, validation=validation, progress=seen.append)
         assert seen == pytest.approx([(i + 1) / steps for i in range(steps)])
 
 
 def test_repeated_points():
     """Each point twice with the same label: (2K + λ)α′ = y is one regression at half the ridge, round by round."""
     x, y = product(41, 0, d=4)
-    twice = fit_recursive(torch.cat([x, x]), torch.cat([y, y]), ridge=1e-2, bandwidth=3.0)
-    once = fit_recursive(x, y, ridge=5e-3, bandwidth=3.0)
+    twice = fit_feature_machine(torch.cat([x, x]), torch.cat([y, y]), ridge=1e-2, bandwidth=3.0)
+    once = fit_feature_machine(x, y, ridge=5e-3, bandwidth=3.0)
     for one, other in zip(once.record, twice.record, strict=True):
         assert other.train_error == pytest.approx(one.train_error, rel=1e-8)
         assert other.loo_error < 0.1 * one.loo_error  # the point that is left out is still there
@@ -253,7 +261,7 @@ def test_repeated_points():
 )
 def test_bad_settings(change, sentence):
     with pytest.raises(InputError, match=sentence):
-        fit_recursive(*product(10, 0), **change)
+        fit_feature_machine(*product(10, 0), **change)
     with pytest.raises(InputError, match=sentence):
         RecursiveFeatureMachine(**change)
 
@@ -263,29 +271,29 @@ def test_bad_samples():
     with pytest.raises(
         InputError, match=r"^x must hold at least 2 points to leave one of them out, got n_samples = 1$"
     ):
-        fit_recursive(x[:1], y[:1])
+        fit_feature_machine(x[:1], y[:1])
     with pytest.raises(InputError, match=r"^y must vary to have a gradient, got one value at all 10 points$"):
-        fit_recursive(x, torch.full((10, 2), 3.0))
+        fit_feature_machine(x, torch.full((10, 2), 3.0))
     with pytest.raises(InputError, match=r"^y must have shape \(10,\) or \(10, k\), .*, got \(9,\)$"):
-        fit_recursive(x, y[:9])
+        fit_feature_machine(x, y[:9])
     with pytest.raises(InputError, match=r"^x must be finite, got 1 infinite or NaN entries$"):
-        fit_recursive(torch.where(x == x[0, 0], math.nan, x), y)
+        fit_feature_machine(torch.where(x == x[0, 0], math.nan, x), y)
     with pytest.raises(InputError, match=r"^y must be finite, got 1 infinite or NaN entries$"):
-        fit_recursive(x, torch.where(y == y[0], math.inf, y))
+        fit_feature_machine(x, torch.where(y == y[0], math.inf, y))
     with pytest.raises(InputError, match=r"^x must have shape \(n, in_dim\), got \(10,\)$"):
-        fit_recursive(x[:, 0], y)
+        fit_feature_machine(x[:, 0], y)
     with pytest.raises(InputError, match=r"^bandwidth must be given where points do not differ, got None and 10 equal"):
-        fit_recursive(torch.ones(10, 3), y)
+        fit_feature_machine(torch.ones(10, 3), y)
     with pytest.raises(
         InputError, match=r"^the predictor of round 1 has no gradient at any training point.* above 1e-05"
     ):
-        fit_recursive(x, y, kernel="gaussian", bandwidth=1e-5)
+        fit_feature_machine(x, y, kernel="gaussian", bandwidth=1e-5)
     with pytest.raises(InputError, match=r"^the predictor of round 1 has no gradient .* points that differ, would do$"):
-        fit_recursive(torch.ones(10, 3), y, bandwidth=1.0, ridge=1.0)
+        fit_feature_machine(torch.ones(10, 3), y, bandwidth=1.0, ridge=1.0)
     with pytest.raises(InputError, match=r"^validation must hold out a point and keep two, got 0\.01 of 10$"):
-        fit_recursive(x, y, validation=0.01)
+        fit_feature_machine(x, y, validation=0.01)
     with pytest.raises(InputError, match=r"^x1 must have points of dimension 3, got 4$"):
-        fit_recursive(x, y).predict(torch.ones(2, 4))
+        fit_feature_machine(x, y).predict(torch.ones(2, 4))
 
 
 @dataclass(frozen=True)
@@ -320,7 +328,7 @@ def case(problem: Product, n: int = 150) -> Case:
 def test_learner(diagonal, columns):
     here = case(Product(columns=columns))
     outcome = RecursiveFeatureMachine("gaussian", rounds=4, diagonal=diagonal).fit(here, quiet)
-    fit = fit_recursive(here.train.x, here.train.y, kernel="gaussian", rounds=4, diagonal=diagonal)
+    fit = fit_feature_machine(here.train.x, here.train.y, kernel="gaussian", rounds=4, diagonal=diagonal)
     s = outcome.scalars
     assert outcome.status == "finished"
     assert set(s) == {"train_error", "test_error", "loo_error", "ridge", "round", "bandwidth"}
@@ -340,7 +348,7 @@ def test_learner(diagonal, columns):
 def test_learner_counts_signs():
     here = case(Product(signs=True))
     outcome = RecursiveFeatureMachine(validation=0.2).fit(here, quiet)
-    fit = fit_recursive(here.train.x, here.train.y, validation=0.2, stream=Stream(0).child("validation"))
+    fit = fit_feature_machine(here.train.x, here.train.y, validation=0.2, stream=Stream(0).child("validation"))
     hits = sum(float(out) * float(y) > 0 for out, y in zip(fit.predict(here.test.x), here.test.y, strict=True))
     assert outcome.scalars["test_accuracy"] == pytest.approx(hits / 300)
     assert outcome.scalars["test_accuracy"] > 0.85

@@ -9,11 +9,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels.estimators.recursive import (
+from beyondkernels.kernels.estimators.feature_machines import (
     RecursiveFeatureMachineClassifier,
     RecursiveFeatureMachineRegressor,
 )
-from beyondkernels.kernels.recursive.machine import fit_recursive
+from beyondkernels.kernels.feature_machines.machine import fit_feature_machine
 
 torch.set_num_threads(1)
 
@@ -39,7 +39,7 @@ def test_regressor_is_the_function_around_the_mean(outputs):
     x, y = data()
     y = 50 + (y if not outputs else y[:, None] * np.arange(1, outputs + 1))
     machine = RecursiveFeatureMachineRegressor("gaussian", rounds=3, validation=0.25, random_state=7).fit(x, y)
-    fit = fit_recursive(
+    fit = fit_feature_machine(
         torch.from_numpy(x),
         torch.from_numpy(y - y.mean(0)),
         kernel="gaussian",

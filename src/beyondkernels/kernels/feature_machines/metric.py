@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.core import require
 from beyondkernels.kernels.base import points
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import MEMORY, require_finite
 from beyondkernels.kernels.classical.distances import squared_distances
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
@@ -105,13 +105,13 @@ class MetricKernel:
         return (r / -h).exp_().div_(r.mul_(-h))
 
 
-def gradients(
+def kernel_gradients(
     kernel: MetricKernel,
     centres: torch.Tensor,
     coefficients: torch.Tensor,
     x: torch.Tensor,
     *,
-    memory: int = 2**31,
+    memory: int = MEMORY,
 ) -> torch.Tensor:
     r"""The gradient of a kernel expansion in its input, shape (n, outputs, in_dim).
 
@@ -130,7 +130,7 @@ def gradients(
         memory: bytes that may be taken beside arguments and result.
 
     >>> kernel = MetricKernel(Gaussian(1.0), torch.ones(1))
-    >>> gradients(kernel, torch.zeros(1, 1), torch.ones(1, 1), torch.tensor([[0.5]])).item()  # −2z exp(−z²)
+    >>> kernel_gradients(kernel, torch.zeros(1, 1), torch.ones(1, 1), torch.tensor([[0.5]])).item()  # −2z exp(−z²)
     -0.7788...
     """
     coefficients = outputs("coefficients", coefficients, len(centres))
@@ -147,14 +147,14 @@ def gradient_outer_product(
     coefficients: torch.Tensor,
     x: torch.Tensor,
     *,
-    memory: int = 2**31,
+    memory: int = MEMORY,
 ) -> torch.Tensor:
     r"""The average gradient outer product of a kernel expansion, summed over outputs; of the shape of the metric.
 
     .. math:: \frac1n \sum_{i=1}^n \sum_o \nabla f_o(x_i)\, \nabla f_o(x_i)^\top
 
-    Its diagonal alone where the kernel's metric is a diagonal. Arguments are those of :func:`gradients`, whose result
-    it never holds: blocks of points go by and leave their sum.
+    Its diagonal alone where the kernel's metric is a diagonal. Arguments are those of :func:`kernel_gradients`, whose
+    result it never holds: blocks of points go by and leave their sum.
     """
     R = kernel.root
     C = torch.zeros_like(R)

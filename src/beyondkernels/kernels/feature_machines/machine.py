@@ -24,9 +24,10 @@ from beyondkernels.core import (
     unknown,
 )
 from beyondkernels.kernels.base import points
+from beyondkernels.kernels.checks import MEMORY
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.recursive.metric import MetricKernel, gradient_outer_product, rows_within
+from beyondkernels.kernels.feature_machines.metric import MetricKernel, gradient_outer_product, rows_within
 from beyondkernels.kernels.solvers.ridge import outputs, ridge_path
 
 _SOLVER_MATRICES = 6
@@ -34,7 +35,7 @@ _SOLVER_MATRICES = 6
 
 
 @dataclass(frozen=True)
-class Round:
+class FeatureMachineRound:
     """One ridge regression under one metric.
 
     Errors are means over points of squared differences summed over outputs.
@@ -53,7 +54,7 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class RecursiveFit:
+class FeatureMachineFit:
     r"""The predictor of the best round, :math:`f(x) = \sum_j \alpha_j K_M(x, x_j)`.
 
     Arguments:
@@ -67,7 +68,7 @@ class RecursiveFit:
     kernel: MetricKernel
     centres: torch.Tensor
     coefficients: torch.Tensor
-    record: tuple[Round, ...]
+    record: tuple[FeatureMachineRound, ...]
     best: int
 
     @property
@@ -75,7 +76,7 @@ class RecursiveFit:
         """M of the best round, shape (in_dim, in_dim) or its diagonal, shape (in_dim,), with trace in_dim."""
         return self.kernel.metric
 
-    def predict(self, x: torch.Tensor, *, memory: int = 2**31) -> torch.Tensor:
+    def predict(self, x: torch.Tensor, *, memory: int = MEMORY) -> torch.Tensor:
         """f(x), shape (n, outputs).
 
         Arguments:
@@ -88,7 +89,7 @@ class RecursiveFit:
         return torch.cat(blocks)
 
 
-def fit_recursive(
+def fit_feature_machine(
     x: torch.Tensor,
     y: torch.Tensor,
     *,
@@ -99,9 +100,9 @@ def fit_recursive(
     diagonal: bool = False,
     validation: float | None = None,
     stream: Stream | None = None,
-    memory: int = 2**31,
+    memory: int = MEMORY,
     progress: Progress = lambda _: None,
-) -> RecursiveFit:
+) -> FeatureMachineFit:
     r"""Ridge regression and the average gradient outer product of its predictor in turns.
 
     .. math::
@@ -134,7 +135,7 @@ def fit_recursive(
         progress: told how much of the work is done.
 
     >>> x = Stream(0).normal(200, 10, dtype=torch.float64)
-    >>> fit = fit_recursive(x, x[:, 0] * x[:, 1], kernel="gaussian")
+    >>> fit = fit_feature_machine(x, x[:, 0] * x[:, 1], kernel="gaussian")
     >>> bool(fit.metric.diagonal()[:2].sum() > 0.99 * fit.metric.trace())
     True
     >>> bool(fit.record[-1].loo_error < 0.1 * fit.record[0].loo_error)
@@ -175,7 +176,7 @@ def fit_recursive(
 class RecursiveFeatureMachine(Learner):
     """A recursive feature machine as a learner: a kernel that learns features, beside networks and fixed kernels.
 
-    Arguments are those of :func:`fit_recursive`, with ``memory`` no part of the identity.
+    Arguments are those of :func:`fit_feature_machine`, with ``memory`` no part of the identity.
 
     >>> RecursiveFeatureMachine("gaussian", rounds=3).diagonal
     False
@@ -187,7 +188,7 @@ class RecursiveFeatureMachine(Learner):
     ridge: float | None = None
     diagonal: bool = False
     validation: float | None = None
-    memory: int = field(default=2**31, metadata={"identity": False})
+    memory: int = field(default=MEMORY, metadata={"identity": False})
 
     def __post_init__(self) -> None:
         _radial_kernel(self.kernel, 1.0 if self.bandwidth is None else self.bandwidth)
@@ -204,7 +205,7 @@ class RecursiveFeatureMachine(Learner):
         ``round`` is the one that won, counted from 1; accuracies are there when labels are ±1. The arrays ``round_*``
         hold the record round by round, ``metric`` is M of the round that won.
         """
-        fit = fit_recursive(
+        fit = fit_feature_machine(
             case.train.x,
             case.train.y,
             kernel=self.kernel,
@@ -248,7 +249,7 @@ def _rounds(
     ridge: float | None,
     diagonal: bool,
     memory: int,
-) -> Iterator[RecursiveFit]:
+) -> Iterator[FeatureMachineFit]:
     """One fit after the other, each with its own record alone."""
     d = x.shape[1]
     M = torch.ones(d, dtype=torch.float64) if diagonal else torch.eye(d, dtype=torch.float64)
@@ -257,9 +258,10 @@ def _rounds(
         path = ridge_path(kernel(x), y, None if ridge is None else [ridge])
         i = int(path.loo_errors.sum(1).argmin())
         alpha = path.coefficients(path.ridges[i].item())
-        this = Round(path.ridges[i].item(), path.training_errors[i].sum().item(), path.loo_errors[i].sum().item())
+        errors = path.training_errors[i].sum().item(), path.loo_errors[i].sum().item()
+        this = FeatureMachineRound(path.ridges[i].item(), *errors)
         del path  # its eigenvectors are as large as the blocks that follow
-        yield RecursiveFit(kernel, x, alpha, (this,), t)
+        yield FeatureMachineFit(kernel, x, alpha, (this,), t)
         if t < rounds:
             M = gradient_outer_product(kernel, x, alpha, x, memory=memory)
             trace = (M if diagonal else M.diagonal()).sum().item()
@@ -271,7 +273,7 @@ def _rounds(
             M *= d / trace
 
 
-def _score(this: Round) -> float:
+def _score(this: FeatureMachineRound) -> float:
     return this.loo_error if this.validation_error is None else this.validation_error
 
 

@@ -10,7 +10,7 @@ import torch
 from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.recursive.metric import MetricKernel, gradient_outer_product, gradients
+from beyondkernels.kernels.feature_machines.metric import MetricKernel, gradient_outer_product, kernel_gradients
 
 torch.set_num_threads(1)
 
@@ -83,7 +83,7 @@ def test_gradients_by_autograd(radial, kind):
     """Between the centres and at the centres themselves."""
     kernel, centres, alpha = setting(radial, kind)
     x = torch.cat([Stream(3).normal(5, 4, dtype=F64), centres[:4]])
-    found = gradients(kernel, centres, alpha, x)
+    found = kernel_gradients(kernel, centres, alpha, x)
     assert found.shape == (9, 2, 4)
     assert torch.allclose(found, literal_gradient(kernel, centres, alpha, x), rtol=0, atol=1e-12)
     assert found.abs().max() > 0.1
@@ -93,7 +93,7 @@ def test_gradients_by_autograd(radial, kind):
 def test_gradients_by_finite_differences(radial):
     kernel, centres, alpha = setting(radial, "full")
     x, h = Stream(3).normal(5, 4, dtype=F64), 1e-5
-    found = gradients(kernel, centres, alpha, x)
+    found = kernel_gradients(kernel, centres, alpha, x)
     for j in range(4):
         step = h * torch.eye(4, dtype=F64)[j]
         slope = (kernel(x + step, centres) - kernel(x - step, centres)) @ alpha / (2 * h)
@@ -105,8 +105,8 @@ def test_gradients_of_points_far_from_the_origin(radial):
     """Only differences count; the points themselves are rounded at 1e6 to 1e-10."""
     kernel, centres, alpha = setting(radial, "full")
     x = Stream(3).normal(5, 4, dtype=F64)
-    far = gradients(kernel, centres + 1e6, alpha, x + 1e6)
-    assert torch.allclose(far, gradients(kernel, centres, alpha, x), rtol=0, atol=1e-8)
+    far = kernel_gradients(kernel, centres + 1e6, alpha, x + 1e6)
+    assert torch.allclose(far, kernel_gradients(kernel, centres, alpha, x), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["diagonal", "full"])
@@ -115,7 +115,7 @@ def test_a_laplace_kernel_leaves_out_what_coincides(kind):
     kernel, centres, _ = setting(KERNELS["laplace"], kind, m=40)
     alpha = Stream(2).normal(44, 1, dtype=F64)
     both = torch.cat([centres, centres[:3], centres[3:4] + 1e-13])
-    found = gradients(kernel, both, alpha, centres)
+    found = kernel_gradients(kernel, both, alpha, centres)
     expected = literal_gradient(kernel, both, alpha, centres)
     hair = 43  # the centre a hair from point 3: no direction to speak of, so its term is left out like point 3's own
     one = torch.zeros_like(alpha)
@@ -151,11 +151,11 @@ def test_outer_product_by_loops(radial, kind, d, k):
 def test_the_size_of_blocks_changes_nothing(radial, kind):
     kernel, centres, alpha = setting(radial, kind, m=50)
     whole = gradient_outer_product(kernel, centres, alpha, centres)
-    each = gradients(kernel, centres, alpha, centres)
+    each = kernel_gradients(kernel, centres, alpha, centres)
     for memory in (13_000, 20_000, 100_000):
         parts = gradient_outer_product(kernel, centres, alpha, centres, memory=memory)
         assert torch.allclose(parts, whole, rtol=1e-10, atol=0)
-        again = gradients(kernel, centres, alpha, centres, memory=memory)
+        again = kernel_gradients(kernel, centres, alpha, centres, memory=memory)
         assert torch.allclose(again, each, rtol=1e-10, atol=1e-13)
 
 
@@ -166,11 +166,11 @@ def test_sentences():
     with pytest.raises(InputError, match=r"^x2 must have points of dimension 4, got 5$"):
         kernel(centres, torch.ones(2, 5))
     with pytest.raises(InputError, match=r"^x must have points of dimension 4, got 3$"):
-        gradients(kernel, centres, alpha, torch.ones(2, 3))
+        kernel_gradients(kernel, centres, alpha, torch.ones(2, 3))
     with pytest.raises(InputError, match=r"^x1 must be finite, got 4 infinite or NaN entries$"):
         kernel(torch.full((1, 4), math.nan))
     with pytest.raises(InputError, match=r"^coefficients must have shape \(9,\) or \(9, k\), .*, got \(8, 2\)$"):
-        gradients(kernel, centres, alpha[:8], centres)
+        kernel_gradients(kernel, centres, alpha[:8], centres)
     with pytest.raises(InputError, match=r"^metric must have shape \(d, d\) or \(d,\), got \(2, 3\)$"):
         MetricKernel(Gaussian(1.0), torch.ones(2, 3))
     with pytest.raises(InputError, match=r"^metric must be finite, got 1 infinite or NaN entries$"):

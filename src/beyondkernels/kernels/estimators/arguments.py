@@ -1,0 +1,43 @@
+"""What the estimators make of their arguments: points, whole numbers, seeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+
+from beyondkernels.core import require
+
+
+def as_tensor(x: np.ndarray) -> torch.Tensor:
+    """Points as float64, in memory of their own: what a caller does to an array later must not change the fit."""
+    return torch.from_numpy(np.array(x, dtype=np.float64, order="C"))
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A parameter that must be a positive whole number."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    require(whole and int(value) > 0, f"{name} must be a positive whole number, got {value!r}")
+    return int(value)
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed that a ``random_state`` stands for.
+
+    A whole number is the seed itself, and None is 0: nothing here runs on a seed that cannot be told afterwards. A
+    ``numpy.random.RandomState`` gives its next number, so that it gives another one to the next fit.
+
+    >>> seed_of(None), seed_of(7)
+    (0, 7)
+    """
+    if random_state is None:
+        return 0
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return int(random_state)
+    require(
+        isinstance(random_state, np.random.RandomState),
+        f"random_state must be a whole number, None or a numpy.random.RandomState, got {random_state!r}",
+    )
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -1,0 +1,76 @@
+"""What the estimators with the kernel of a network share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from beyondkernels.core import require
+from beyondkernels.kernels.checks import MEMORY
+from beyondkernels.kernels.estimators.arguments import whole_number
+from beyondkernels.kernels.estimators.base import KernelMachine
+from beyondkernels.networks import FullyConnected, Network, Parameterisation
+
+DEFAULT_NETWORK = FullyConnected(width=512, depth=3)
+"""The network of an estimator that is given none."""
+
+
+class NetworkKernelMachine(KernelMachine):
+    """An estimator with the kernel of a network."""
+
+    network: Any  # what scikit-learn sets is checked when it is used
+    infinite_width: Any
+
+    def __init__(
+        self,
+        network: Network | None = None,
+        *,
+        infinite_width: bool = False,
+        ridges: float | Sequence[float] | None = None,
+        memory: int = MEMORY,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.network = network
+        self.infinite_width = infinite_width
+        self.ridges = ridges
+        self.memory = memory
+        self.random_state = random_state
+
+    def _stands_for(self) -> dict[str, Network]:
+        return {"network": DEFAULT_NETWORK}
+
+    def _network(self) -> Network:
+        network = DEFAULT_NETWORK if self.network is None else self.network
+        require(isinstance(network, Network), f"network must be a Network or None, got {network!r}")
+        return network
+
+    def _infinite(self) -> bool:
+        infinite = self.infinite_width
+        require(isinstance(infinite, bool | np.bool_), f"infinite_width must be True or False, got {infinite!r}")
+        return bool(infinite)
+
+    def _memory(self) -> int:
+        return whole_number("memory", self.memory)
+
+    def _kernel_in_words(self, name: str) -> str:
+        """The kernel that these parameters mean, with its network's parameterisation."""
+        network = DEFAULT_NETWORK if self.network is None else self.network
+        width = "infinite" if self.infinite_width else "finite"
+        return f"{name} kernel at {width} width of {network_in_words(network)}"
+
+
+def network_in_words(network: Network) -> str:
+    """A network and its parameterisation.
+
+    >>> print(network_in_words(FullyConnected(width=8, depth=2)))
+    FullyConnected(width=8, depth=2, activation=ReLU()), ntk parameterisation: hidden weights 2/p, no hidden biases,
+    readout weights 1/p, no readout bias
+    """
+    scales = getattr(network, "parameterisation", None)
+    if not (isinstance(scales, Parameterisation) and dataclasses.is_dataclass(network)):
+        return repr(network)
+    names = [field.name for field in dataclasses.fields(network) if field.repr and field.name != "parameterisation"]
+    return f"{type(network).__name__}({', '.join(f'{name}={getattr(network, name)!r}' for name in names)}), {scales}"

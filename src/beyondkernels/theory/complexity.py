@@ -1,0 +1,348 @@
+"""The complexity of smooth functions, and of targets made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from beyondkernels.activations import Activation
+from beyondkernels.core import InputError, require, require_between, require_positive
+from beyondkernels.problems.resnet.composite import CompositeProblem
+from beyondkernels.problems.resnet.maps import SmoothMap, TwoLayerMap
+from beyondkernels.theory.concept_sizes import ConceptSizes
+from beyondkernels.theory.taylor import Array, TaylorSeries, taylor_series
+
+STAR = 1e4
+"""The paper's example of the "sufficiently large constant" C*."""
+
+_TOLERANCE = 1e-12
+_MOST = 2**21
+_NOTHING = math.log(1e-300)  # a sum of zeros whose rest cannot reach this is called zero
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """A sum of positive terms, possibly beyond what a float holds.
+
+    Arguments:
+        log: its natural logarithm; ∞ if it is infinite, −∞ if it is zero.
+        error: a bound on its relative error: the terms left out, and rounding.
+        degree: the last order that was summed.
+
+    >>> print(Complexity(log=math.log(30.0), error=1e-12, degree=2), Complexity(1e4, 1e-10, 5))
+    30 exp(10000)
+    """
+
+    log: float
+    error: float
+    degree: int
+
+    @property
+    def finite(self) -> bool:
+        """Whether the sum converges."""
+        return self.log < math.inf
+
+    @property
+    def value(self) -> float:
+        """As a float: ∞ also where a finite sum is too large for one."""
+        return math.exp(self.log) if self.log < 709.7 else math.inf
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        if not self.finite:
+            return "infinite"
+        return f"{self.value:.6g}" if self.log < 709.7 else f"exp({self.log:.6g})"
+
+
+def sample_complexity(function: Activation | TaylorSeries, radius: float = 1.0, *, star: float = STAR) -> Complexity:
+    r"""The measure that sets sample sizes.
+
+    .. math:: \mathfrak C_s(\phi, R) = C^* \sum_{i=0}^\infty (i + 1) R^i |c_i|
+
+    Arguments:
+        function: φ, or its Taylor series.
+        radius: R; :math:`\mathfrak C_s(\phi, R) = \mathfrak C_s(z \mapsto \phi(Rz), 1)`.
+        star: C*.
+
+    >>> from beyondkernels.activations import Polynomial
+    >>> print(sample_complexity(Polynomial((1.0, -2.0, 0.0, 0.5)), star=1.0))  # 1 + 2·2 + 4·0.5
+    7
+
+    Reference: Allen-Zhu & Li (resnet), §4.
+    """
+    _check(radius, star)
+    log_star = math.log(star)
+    return _total(_at(function, radius), [_Weight(lambda n: log_star + np.log(n + 1) + n * _log(radius), radius)])
+
+
+def width_complexity(
+    function: Activation | TaylorSeries, epsilon: float, radius: float = 1.0, *, star: float = STAR
+) -> Complexity:
+    r"""The measure that sets widths.
+
+    .. math:: \mathfrak C_\varepsilon(\phi, R) = \sum_{i=0}^\infty \Bigl( (C^* R)^i +
+              \Bigl(\frac{\sqrt{\log(1/\varepsilon)}}{\sqrt i} C^* R\Bigr)^i \Bigr) |c_i|
+
+    The second term counts one at i = 0, its limit: :math:`c_0` counts twice.
+
+    Arguments:
+        function: φ, or its Taylor series.
+        epsilon: ε, below one.
+        radius: R.
+        star: C*.
+
+    >>> from beyondkernels.activations import Polynomial, Tanh
+    >>> print(width_complexity(Polynomial((3.0, 1.0)), math.exp(-4), star=5.0))  # 3·2 + 5 + 2·5
+    21
+    >>> print(width_complexity(Tanh(), 0.1))  # its series converges within π/2 only
+    infinite
+
+    Reference: Allen-Zhu & Li (resnet), §4.
+    """
+    _check(radius, star)
+    require_between("epsilon", epsilon, 0, 1, "()")
+    log_b = 0.5 * math.log(math.log(1 / epsilon))
+    scale = star * radius
+    return _total(
+        _at(function, radius),
+        [
+            _Weight(lambda n: n * _log(scale), scale),
+            _Weight(lambda n: n * (log_b + _log(scale) - 0.5 * np.log(np.maximum(n, 1))), 0.0),
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class _Weight:
+    """What multiplies |c_i|: its logarithm, concave from i = 1 on, and the limit of its ratio from i to i + 1."""
+
+    log: Callable[[Array], Array]
+    ratio: float
+
+
+def _total(series: TaylorSeries, weights: list[_Weight]) -> Complexity:
+    """The sum over orders and weights, with enough orders that a geometric series bounds the rest."""
+    limit = _limit(series, weights)
+    if limit is not None:
+        return limit
+    start, stop, total, size = 0, 64, -math.inf, 0.0
+    while True:
+        stop = stop if series.degree is None else min(stop, series.degree + 1)
+        n = np.arange(start, stop, dtype=np.float64)
+        c = series.logs(start, stop)
+        for weight in weights:
+            w = weight.log(n)
+            total = float(np.logaddexp.reduce(np.append(c + w, total)))
+            known = np.isfinite(c)
+            size = max(size, float((np.abs(c[known]) + np.abs(w[known])).max(initial=0.0)))
+        rounding = 8 * _EPS * (1 + size)
+        if series.degree is not None and stop > series.degree:
+            return Complexity(total, rounding, series.degree)
+        rest = _rest(series, weights, stop)
+        if rest - total <= math.log(_TOLERANCE):
+            return Complexity(total, rounding + math.exp(rest - total), stop - 1)
+        if total == -math.inf and rest < _NOTHING:
+            return Complexity(total, 0.0, stop - 1)
+        start, stop = stop, 2 * stop
+        if stop > _MOST:
+            raise InputError(f"star is too large for this series: more than {_MOST} terms count; a smaller one will do")
+
+
+def _rest(series: TaylorSeries, weights: list[_Weight], start: int) -> float:
+    """The logarithm of a bound on all terms from an order on; ratios of successive bounds never grow."""
+    assert series.envelope is not None
+    n = np.array([start, start + 1], dtype=np.float64)
+    bounds = []
+    for weight in weights:
+        first, second = series.envelope.log(n) + weight.log(n)
+        if second >= first:
+            return math.inf
+        bounds.append(first - math.log(-math.expm1(second - first)))
+    return float(np.logaddexp.reduce(bounds))
+
+
+def _limit(series: TaylorSeries, weights: list[_Weight]) -> Complexity | None:
+    """Infinity where the sum diverges, nothing where it converges; an error where that is not known."""
+    envelope = series.envelope
+    if series.degree is not None or envelope is None or envelope.order > 0:
+        return None
+    ratio = max(weight.ratio for weight in weights) * envelope.rate
+    if ratio < 1:
+        return None
+    if envelope.sharp and ratio > 1:
+        return Complexity(math.inf, 0.0, 0)
+    raise InputError(
+        f"envelope must decide whether the sum converges, but its terms grow by {ratio:.4g} an order at most; "
+        "truncated(degree) or a sharp envelope would do"
+    )
+
+
+def _at(function: Activation | TaylorSeries, radius: float) -> TaylorSeries:
+    series = taylor_series(function)
+    return series.truncated(0) if radius == 0 else series
+
+
+def _check(radius: float, star: float) -> None:
+    require(0 <= radius < math.inf, f"radius must be a finite number of at least 0, got {radius}")
+    require_positive("star", star)
+
+
+def _log(number: float) -> float:
+    return math.log(number) if number > 0 else 0.0  # zero stands for radius 0, where only order 0 is left
+
+
+@dataclass(frozen=True)
+class MapComplexity:
+    r"""What the theorems know of a map F: p, :math:`\mathfrak C_s(F)`, :math:`\mathfrak C_\varepsilon(F)`.
+
+    Arguments:
+        outputs: k.
+        terms: p.
+        sample: :math:`\mathfrak C_s(F) = \max_{r,i} \mathfrak C_s(F_{r,i})`.
+        width: :math:`\mathfrak C_\varepsilon(F) = \max_{r,i} \mathfrak C_\varepsilon(F_{r,i})`.
+    """
+
+    outputs: int
+    terms: int
+    sample: Complexity
+    width: Complexity
+
+    @property
+    def bound(self) -> float:
+        r""":math:`\sqrt k\,p\,\mathfrak C_s`, which bounds ‖F(x)‖ and the Lipschitz constant of F at unit vectors.
+
+        Reference: Allen-Zhu & Li (resnet), §5 and Fact A.3.
+        """
+        return math.sqrt(self.outputs) * self.terms * self.sample.value
+
+
+@dataclass(frozen=True)
+class ConceptComplexity:
+    r"""What Theorem 1 knows of a target.
+
+    Arguments:
+        base: of F.
+        composite: of G.
+        alpha: α.
+        base_bound: :math:`B_F`.
+        lipschitz: an upper bound on :math:`L_G` in the ball of radius :math:`B_F`; None where :math:`B_F` is unknown,
+            and in Concept 2, where Fact A.3 has to do.
+        optimal_risk: OPT.
+    """
+
+    base: MapComplexity
+    composite: MapComplexity
+    alpha: float
+    base_bound: float | None
+    lipschitz: float | None
+    optimal_risk: float = 0.0
+
+    @property
+    def sizes(self) -> ConceptSizes:
+        """The plain numbers Theorem 1 asks for."""
+        bound = self.base_bound
+        if bound is None:
+            raise InputError("base_bound must be known for Theorem 1, but ‖F(x)‖ has no bound that is known here")
+        return ConceptSizes(
+            outputs=self.base.outputs,
+            alpha=self.alpha,
+            base_terms=self.base.terms,
+            composite_terms=self.composite.terms,
+            base_complexity=self.base.sample.value,
+            composite_complexity=self.composite.sample.value,
+            base_width_complexity=self.base.width.value,
+            composite_width_complexity=self.composite.width.value,
+            base_norm=bound,
+            lipschitz=self.lipschitz,
+            best_risk=self.optimal_risk,
+        )
+
+
+def map_complexity(source: SmoothMap, epsilon: float = 0.1, *, star: float = STAR) -> MapComplexity:
+    """The complexity of a map: the largest among its functions.
+
+    >>> from beyondkernels.problems.resnet import HardInstance
+    >>> F = HardInstance(dim=50, outputs=4, alpha=0.1).concept().base
+    >>> print(map_complexity(F, star=1.0).sample)  # 2·√(2d/k)
+    10
+
+    Reference: Allen-Zhu & Li (resnet), §5.
+    """
+    samples = [sample_complexity(f, star=star) for f in source.distinct]
+    widths = [width_complexity(f, epsilon, star=star) for f in source.distinct]
+    return MapComplexity(
+        source.out_dim, source.terms, max(samples, key=lambda c: c.log), max(widths, key=lambda c: c.log)
+    )
+
+
+def concept_complexity(
+    problem: CompositeProblem, epsilon: float | None = None, *, star: float = STAR
+) -> ConceptComplexity:
+    """The complexities of F and G of a target, written in Concept 1's or 2's form.
+
+    Arguments:
+        problem: a composite problem.
+        epsilon: ε of the width measure; α where it is not given, as Theorem 1 has it.
+        star: C*.
+
+    >>> from beyondkernels.problems.resnet import CompositeParity
+    >>> found = concept_complexity(CompositeParity(), star=1.0)
+    >>> found.base.terms, found.composite.terms, print(found.base.sample)
+    23.2379
+    (2, 16, None)
+
+    Reference: Allen-Zhu & Li (resnet), §5 and Theorem 1.
+    """
+    target = problem.concept()
+    eps = target.alpha if epsilon is None else epsilon
+    G, bound = target.composite, target.base_bound
+    return ConceptComplexity(
+        map_complexity(target.base, eps, star=star),
+        map_complexity(G, eps, star=star),
+        target.alpha,
+        bound,
+        lipschitz_bound(G, bound) if bound is not None and isinstance(G, TwoLayerMap) else None,
+        target.optimal_risk,
+    )
+
+
+def lipschitz_bound(source: TwoLayerMap, radius: float = 1.0) -> float:
+    r"""An upper bound on the Lipschitz constant of a two-layer map in a ball, without C*.
+
+    .. math:: L \le \Bigl\| \Bigl( \sum_i |a_{r,i}|\,\|w_{r,i}\| \sum_n n |c_n| (\|w_{r,i}\| R)^{n-1} \Bigr)_r \Bigr\|_2
+
+    Arguments:
+        source: the map.
+        radius: R.
+    """
+    require_positive("radius", radius)
+    a, lengths = source.coefficients.abs(), source.directions.norm(dim=2)
+    total = 0.0
+    found: dict[tuple[Activation, float], float] = {}
+    for r, row in enumerate(source.functions):
+        output = 0.0
+        for i, f in enumerate(row):
+            length = round(float(lengths[r, i]), 15)
+            if (f, length) not in found:
+                found[f, length] = _slope(f, length * radius)
+            output += float(a[r, i]) * length * found[f, length]
+        total += output**2
+    return math.sqrt(total)
+
+
+def _slope(function: Activation, radius: float) -> float:
+    r""":math:`\sum_n n |c_n| R^{n-1}`."""
+    if radius == 0:
+        return float(abs(function.taylor(1)[1]))
+
+    def log_weight(n: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(n) + (n - 1) * math.log(radius)
+
+    return _total(taylor_series(function), [_Weight(log_weight, radius)]).value

@@ -1,0 +1,156 @@
+"""Lemma C.1's terms neuron by neuron, with diagonal matrices written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import resnet_cases as cases
+from beyondkernels.core import InputError, Outcome, Stream, build, describe
+from beyondkernels.measure import Coupling, ResNetWeights, coupling_bounds, coupling_terms
+from beyondkernels.measure.resnet_weights import course
+from beyondkernels.networks import theorem_network
+
+torch.set_num_threads(1)
+INITIAL, NOW = cases.weights(0.0), cases.weights(0.4)
+X = Stream(5).normal(cases.N, cases.D, dtype=torch.float64)
+
+
+def diagonal(rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """diag{1_{⟨row, z⟩ ≥ 0}}."""
+    return np.diag([1.0 if sum(r * v for r, v in zip(row, z, strict=True)) >= 0 else 0.0 for row in rows])
+
+
+def literal(initial: ResNetWeights, now: ResNetWeights, x: np.ndarray) -> dict[str, Any]:
+    """Lemma C.1's left sides for one point, with W = now − initial in the proof's sense."""
+    A, W0, V0 = now.A.numpy(), initial.W.numpy(), initial.V.numpy()
+    W, V = now.W.numpy() - W0, now.V.numpy() - V0
+    x1 = np.append(x, 1.0)
+    D_W0, D_W = diagonal(W0, x1), diagonal(W0 + W, x1)
+    out1 = A @ D_W @ (W0 + W) @ x1
+    z = np.append(out1, 1.0)
+    D_V0, D_V = diagonal(V0, z), diagonal(V0 + V, z)
+    size = np.linalg.norm
+    return {
+        "first_flips": np.count_nonzero(D_W0 - D_W),
+        "first_vanishing": size(A @ D_W @ W @ x1 - A @ D_W @ (W0 + W) @ x1),
+        "first_output": size(out1),
+        "second_flips": np.count_nonzero(D_V0 - D_V),
+        "second_vanishing": size(A @ D_V @ V @ z - A @ D_V @ (V0 + V) @ z),
+        "second_matrix": size(A @ D_V @ V0, 2),
+        "second_output": size(A @ D_V @ (V0 + V) @ z),
+    }
+
+
+@pytest.mark.parametrize("now", [NOW, cases.weights(0.05), cases.weights(0.4, same_readout=False)])
+def test_terms_against_matrices(now):
+    found = coupling_terms(INITIAL, now, X)
+    for i, x in enumerate(X.numpy()):
+        for name, value in literal(INITIAL, now, x).items():
+            assert float(getattr(found, name)[i]) == pytest.approx(value, rel=1e-10), name
+    assert int(found.first_flips.sum()) > 0
+    assert int(found.second_flips.sum()) > 0
+
+
+def test_at_the_start_nothing_has_changed():
+    found = coupling_terms(INITIAL, INITIAL, X)
+    assert not found.first_flips.any()
+    assert not found.second_flips.any()
+    assert torch.allclose(found.first_vanishing, found.first_output)
+    assert torch.allclose(found.second_vanishing, found.second_output)
+
+
+def test_weights_are_the_network():
+    params = cases.parameters(0.3)
+    out, _ = theorem_network(cases.M, 0.8, 1.1).apply(params, {}, X)
+    weights = ResNetWeights.of(params)
+    _, out1 = weights.first(X)
+    torch.testing.assert_close(out1 + weights.second(out1)[1], out, rtol=1e-12, atol=1e-13)
+    bare = {name: value for name, value in params.items() if not name.endswith("bias")}
+    assert not ResNetWeights.of(bare).W[:, -1].any()
+    assert (weights.width, weights.outputs) == (cases.M, cases.K)
+
+
+def test_a_gate_is_open_at_zero():
+    zero = ResNetWeights(torch.zeros(2, 2).double(), torch.zeros(2, 2).double(), torch.ones(1, 2).double())
+    assert zero.first(torch.ones(1, 1))[0].tolist() == [[1, 1]]
+
+
+def test_bounds_as_the_lemma_prints_them():
+    m, k, sw, sv, tw, tv, out = 1000, 4, 0.05, 3.0, 2.0, 0.1, torch.tensor([0.0, 1.5]).double()
+    found = coupling_bounds(m, k, (sw, sv), (tw, tv), out)
+    left = tw * (tw / sw) ** (1 / 3) / m ** (1 / 6) + k**0.5 * sw
+    matrix = tv * (tv / sv) ** (1 / 3) + (k / m) ** 0.5 * sv
+    expected = {
+        "first_flips": [(tw / sw) ** (2 / 3) * m ** (2 / 3)] * 2,
+        "first_vanishing": [left] * 2,
+        "first_output": [tw + left] * 2,
+        "second_flips": [(tv / sv) ** (2 / 3) * m] * 2,
+        "second_vanishing": [matrix * 1.0, matrix * 2.5],
+        "second_matrix": [matrix] * 2,
+        "second_output": [matrix + tv, 2.5 * (matrix + tv)],
+    }
+    for name, values in expected.items():
+        assert getattr(found, name).tolist() == pytest.approx(values, rel=1e-12), name
+
+
+def test_wide_networks_couple():
+    """Flips are a vanishing fraction at a fixed distance from the start, and obey (a) and (d) with constant 2."""
+    fractions = []
+    for m in (200, 3200):
+        params, _ = theorem_network(m, 0.3, 2.0).init(cases.D, cases.K, Stream(1))
+        initial = ResNetWeights.of(params)
+        step_w, step_v = (Stream(2).child(n).normal(*w.shape).double() for n, w in (("W", initial.W), ("V", initial.V)))
+        step_w /= torch.linalg.matrix_norm(step_w, ord=2)  # spectral norm τ_w = 1, τ_v = 0.2
+        step_v *= 0.2 / torch.linalg.matrix_norm(step_v, ord=2)
+        now = ResNetWeights(initial.W + step_w, initial.V + step_v, initial.A)
+        found = coupling_terms(initial, now, X / X.norm(dim=1, keepdim=True))
+        bounds = coupling_bounds(m, cases.K, (0.3, 2.0), (1.0, 0.2), found.first_output)
+        assert (found.first_flips <= 2 * bounds.first_flips).all()
+        assert (found.second_flips <= 2 * bounds.second_flips).all()
+        fractions.append(float(found.first_flips.double().mean()) / m)
+    assert fractions[1] < 0.5 * fractions[0]
+
+
+def test_measurement_along_a_run():
+    problem, run = cases.TwoSignals(), cases.outcome((0, 0.0), (3, 0.1), (10, 0.4))
+    scalars, arrays = Coupling(points=20, seed=4).measure(run, problem)
+    x = problem.sample(20, Stream(4).child("coupling")).x
+    now = cases.weights(0.4)
+    each = [literal(INITIAL, now, row) for row in x.numpy()]
+    for name in each[0]:
+        unit = cases.M if name.endswith("flips") else 1
+        assert scalars[f"{name}/10"] == pytest.approx(np.mean([one[name] for one in each]) / unit, rel=1e-10), name
+    assert arrays["second_flips/10"] == pytest.approx([one["second_flips"] / cases.M for one in each])
+    assert scalars["first_flips/0"] == scalars["first_flips_bound/0"] == scalars["first_radius/0"] == 0
+    assert 0 < scalars["first_radius/3"] < scalars["first_radius/10"]
+    assert scalars["first_radius/10"] == pytest.approx(np.linalg.norm((now.W - INITIAL.W).numpy(), 2))
+    assert scalars["second_radius/10"] == pytest.approx(np.linalg.norm((now.V - INITIAL.V).numpy(), 2))
+    sigma = float(np.std(INITIAL.W.numpy())), float(np.std(INITIAL.V.numpy())) * cases.M**0.5
+    radii = scalars["first_radius/10"], scalars["second_radius/10"]
+    outputs = torch.tensor([one["first_output"] for one in each])
+    bounds = coupling_bounds(cases.M, cases.K, sigma, radii, outputs)
+    assert scalars["second_output_bound/10"] == pytest.approx(float(bounds.second_output.mean()))
+    assert scalars["second_flips_bound/10"] == pytest.approx(float(bounds.second_flips.mean()) / cases.M)
+    assert all(type(value) is float for value in scalars.values())
+    assert build(describe(Coupling(7))) == Coupling(7)
+
+
+def test_sentences():
+    kept = cases.outcome((0, 0.0), (3, 0.1))
+    late = Outcome(arrays={name: value for name, value in kept.arrays.items() if not name.startswith("snapshot/0/")})
+    odd = Outcome(arrays={name: value for name, value in kept.arrays.items() if name != "snapshot/3/A.weight"})
+    for run in (late, odd):
+        with pytest.raises(InputError, match=r"^the run must have kept W, V and A with their biases at the same steps"):
+            course(run)
+    with pytest.raises(InputError, match=r"^the run kept no snapshot of W\.weight"):
+        course(Outcome())
+    with pytest.raises(InputError, match=r"^points must be positive, got 0$"):
+        Coupling(points=0)
+    with pytest.raises(InputError, match=r"^stds must be positive, got 0$"):
+        coupling_bounds(3, 2, (0, 1), (1, 1), torch.ones(1))
+    with pytest.raises(InputError, match=r"^params must hold W\.weight, V\.weight and A\.weight, got a$"):
+        ResNetWeights.of({"a": X})
