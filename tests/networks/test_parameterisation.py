@@ -155,3 +155,15 @@ def test_description_and_back():
 def test_sentences(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         Parameterisation(**arguments)
+
+
+@pytest.mark.parametrize("word", ["ntk", "standard"])
+def test_a_kind_is_no_parameterisation(word):
+    sentence = rf"^parameterisation must be a Parameterisation, such as .*\(kind='{word}'\), got '{word}'$"
+    for make in (FullyConnected, ThreeLayerResNet):
+        with pytest.raises(InputError, match=sentence):
+            make(8, parameterisation=word)
+    with pytest.raises(InputError, match=r"^second must be a Parameterisation, such as .* got 'ntk'$"):
+        ThreeLayerResNet(8, "bottleneck", parameterisation=Parameterisation("standard"), second="ntk")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match=r"^parameterisation must be a Parameterisation, .* got None$"):
+        FullyConnected(8, parameterisation=None)  # pyright: ignore[reportArgumentType]

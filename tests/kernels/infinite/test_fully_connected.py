@@ -30,6 +30,8 @@ SCALES = {
 }
 WIDTH = 50
 NOT_A_DEPTH: Any = 2.5
+NOT_A_GROUP: Any = 2
+A_WORD: Any = "standard"
 ONE = torch.ones(1, 1, dtype=F64)
 
 
@@ -266,6 +268,10 @@ def test_networks_name_their_kernels():
     assert infinite_tangent(network) == InfiniteTangent(3, "erf", scales, width=WIDTH)
     assert infinite_tangent(network, (2, 1)) == InfiniteTangent(3, "erf", scales, (1, 2), WIDTH)
     assert infinite_tangent(network, "output") == InfiniteTangent(3, "erf", scales, (3,), WIDTH)
+    assert infinite_tangent(network, group=("output", "layer1")) == InfiniteTangent(3, "erf", scales, (1, 3), WIDTH)
+    assert infinite_tangent(network, group="hidden").group == "hidden"
+    for group in network.groups():
+        assert infinite_tangent(network, group=group) == InfiniteTangent(3, "erf", scales, group, WIDTH)
     assert infinite_tangent(FullyConnected(WIDTH, 2)) == InfiniteTangent(2)
 
 
@@ -282,11 +288,19 @@ def linear_module(in_dim, out_dim):
         (lambda: InfiniteTangent(2, width=0), "width must be a positive whole number or None, got 0"),
         (
             lambda: InfiniteTangent(2, group="first"),
-            "trained must be all, hidden, last, or a tuple of 1, 2, got 'f",
+            "group must be all, hidden, last, layer1, output, or a tuple of layers by .* from 1 to 2, got 'first'",
         ),
-        (lambda: InfiniteTangent(2, group=(3,)), r"tuple of 1, 2, got \(3,\)"),
-        (lambda: InfiniteTangent(2, group=()), r"tuple of 1, 2, got \(\)"),
-        (lambda: InfiniteTangent(1, group="hidden"), "trained must be"),
+        (lambda: InfiniteTangent(2, group=(3,)), r"from 1 to 2, got \(3,\)"),
+        (lambda: InfiniteTangent(2, group=("layer2",)), r"from 1 to 2, got \('layer2',\)"),
+        (lambda: InfiniteTangent(2, group=()), r"from 1 to 2, got \(\)"),
+        (lambda: InfiniteTangent(2, group=NOT_A_GROUP), "from 1 to 2, got 2"),
+        (lambda: InfiniteTangent(1, group="hidden"), "group must be all, hidden, last, output, .* got 'hidden'"),
+        (lambda: infinite_tangent(FullyConnected(8), group="layer3"), "layer1, layer2, output, or .* got 'layer3'"),
+        (
+            lambda: InfiniteTangent(2, parameterisation=A_WORD),
+            r"parameterisation must be a Parameterisation, such as Parameterisation\(kind='standard'\), got 'standard'",
+        ),
+        (lambda: InfiniteConjugate(2, parameterisation=A_WORD), "parameterisation must be a Parameterisation, such as"),
         (lambda: InfiniteTangent(2, tolerance=0.0), "tolerance must lie between 0 and 1, got 0.0"),
         (lambda: InfiniteTangent(2, "rellu"), "unknown activation 'rellu', did you mean relu"),
         (lambda: InfiniteTangent(2)(torch.ones(2, 3), torch.ones(2, 4)), "one dimension, got 3 and 4"),

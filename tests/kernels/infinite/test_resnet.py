@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -29,6 +30,7 @@ MEANS = {
     "truncated_relu": lambda q: gaussian_mean(truncated_relu, [0.0, 1.0], 0.0, math.sqrt(q)),
 }
 WIDTH = 50
+A_WORD: Any = "ntk"
 
 
 def points(n=4, in_dim=3):
@@ -126,12 +128,13 @@ def test_networks_name_their_kernels_and_kernels_say_what_they_are():
     assert infinite_conjugate(network) == InfiniteResNetConjugate("erf", scales)
     assert infinite_tangent(network, "hidden") == InfiniteResNetTangent("erf", scales, "hidden", WIDTH)
     assert infinite_tangent(ThreeLayerResNet(WIDTH), "U") == InfiniteResNetTangent(group=("U",))
+    assert InfiniteResNetTangent(group=(1, "U")) == InfiniteResNetTangent(group=("U", "W"))
     tangent = InfiniteResNetTangent("erf", scales, ("U", "W"), WIDTH)
     assert build(describe(tangent)) == tangent
     for text in (str(tangent), repr(tangent)):
         assert "standard" in text
         assert "50" in text
-    assert str(tangent).endswith("trained: W, U")
+    assert str(tangent).endswith("group: W, U")
     assert "ntk parameterisation" in str(InfiniteResNetConjugate())
 
 
@@ -142,8 +145,13 @@ def test_networks_name_their_kernels_and_kernels_say_what_they_are():
             lambda: InfiniteResNetTangent(parameterisation=SCALES["standard"]),
             "width must be given: .* grows with the",
         ),
-        (lambda: InfiniteResNetTangent(group=("V",)), r"tuple of W, U, A, got \('V',\)"),
-        (lambda: InfiniteResNetTangent(group="first"), "trained must be all, hidden, last, or a tuple of W, U, A"),
+        (lambda: InfiniteResNetTangent(group=("V",)), r"by name or by number from 1 to 3, got \('V',\)"),
+        (
+            lambda: InfiniteResNetTangent(group="first"),
+            "group must be all, hidden, last, W, U, A, or a tuple of layers",
+        ),
+        (lambda: InfiniteResNetTangent(parameterisation=A_WORD), "must be a Parameterisation, such as .* got 'ntk'"),
+        (lambda: InfiniteResNetConjugate(parameterisation=A_WORD), "must be a Parameterisation, such as .* got 'ntk'"),
         (lambda: InfiniteResNetConjugate(parameterisation=Parameterisation(readout_bias_variance=1.0)), "has no bias"),
     ],
 )
