@@ -49,7 +49,7 @@ def gram_of_factors(
     columns = x1 if x2 is None else x2
     if not len(x1) or not len(columns):
         raise InputError(f"there must be points on both sides, got {len(x1)} and {len(columns)}")
-    plan = _plan(gradient, x1, len(x1), len(columns), outputs, memory)
+    plan = _plan(gradient, x1, None if x2 is None else len(x2), outputs, memory)
     k = plan.outputs if outputs == "full" else 1
     gram = torch.zeros(len(x1), k, len(columns), k, dtype=gradient.dtype)
     for right in _ranges(0, len(columns), plan.points):
@@ -67,7 +67,7 @@ def gram_of_factors(
 
 def diagonal_of_factors(gradient: Gradient, x: torch.Tensor, memory: int) -> torch.Tensor:
     """The mean over outputs of the squared norms of the gradients, shape (n,)."""
-    plan = _plan(gradient, x, len(x), 1, "traced", memory)
+    plan = _plan(gradient, x, 1, "traced", memory)
     parts = []
     for block in _ranges(0, len(x), plan.points):
         total = torch.zeros(len(x[block]), dtype=gradient.dtype)
@@ -89,8 +89,13 @@ class _Plan:
 
 
 def _plan(
-    gradient: Gradient, x: torch.Tensor, n1: int, n2: int, outputs: Literal["traced", "full"], memory: int
+    gradient: Gradient,
+    x: torch.Tensor,
+    others: int | None,
+    outputs: Literal["traced", "full"],
+    memory: int,
 ) -> _Plan:
+    n1, n2 = len(x), len(x) if others is None else others
     k = gradient.at(x[:1])[0][0].changes.shape[1]
     size = torch.finfo(gradient.dtype).bits // 8
     channels = k if outputs == "full" else 1
@@ -101,15 +106,17 @@ def _plan(
     fixed = gradient.fixed_bytes() + max(first - point, 0) + _SMALL
     mirrored = min(max(_MIRRORED, channels), n1 * channels)
 
-    def needed(points: int) -> int:
+    def needed(points: int, sides: int = 2) -> int:
         tile = 3 * min(points * channels, max(_TILE, channels)) * points * channels * size
-        return result + fixed + max(2 * points * point + tile, 4 * mirrored**2 * size)
+        return result + fixed + max(sides * points * point + tile, 4 * mirrored**2 * size)
 
     if needed(1) > memory:
         raise InputError(
             f"memory must be at least {needed(1):,} bytes for blocks of one point "
             f"({result:,} of them for the result, {fixed:,} for the parameters), got {memory:,}"
         )
+    if others is None and needed(n1, sides=1) <= memory:
+        return _Plan(n1, k)  # one block, which meets none but itself
     low, high = 1, max(n1, n2)
     while low < high:
         middle = (low + high + 1) // 2
