@@ -12,7 +12,7 @@ import beyondkernels as bk
 from beyondkernels.experiments import CATALOGUE
 from beyondkernels.runs import LocalExecutor, Store
 
-KINDS = ("features/table1", "features/table1-strong")
+KINDS = ("features/table1", "features/table1-strong", "resnet/fig2a")
 """One experiment for each kind of work; the others differ from it in numbers only."""
 
 

@@ -1,0 +1,1 @@
+"""Allen-Zhu & Li: what ResNets learn efficiently, going beyond kernels."""
