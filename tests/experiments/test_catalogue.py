@@ -93,11 +93,11 @@ def test_experiments_of_a_users_file(user: Any, tmp_path: Path) -> None:
         f"{USER}": "user.py defines experiments by name; say user.py:Plain",
         f"{USER}:Unfinished": "user.py:Unfinished is not complete: .*abstract",
         f"{tmp_path}/none.py:Plain": "no file",
-        f"{tmp_path}/empty.py:Plain": "empty.py defines no experiment",
+        f"{tmp_path}/nothing.py:Plain": "nothing.py defines no experiment",
         f"{tmp_path}/broken.py:Plain": "broken.py cannot be imported: SyntaxError",
         f"{tmp_path}/wordless.py:Wordless": "wordless.py:Wordless is not complete: it has no id",
     }.items():
-        (tmp_path / "empty.py").write_text("")
+        (tmp_path / "nothing.py").write_text("")
         (tmp_path / "broken.py").write_text("def")
         (tmp_path / "wordless.py").write_text(
             "from beyondkernels.experiments import Experiment\n"

@@ -107,9 +107,9 @@ def summary(rows: Rows) -> Rows:
 def claims(rows: Rows, trained: Sequence[Method], bound: float, speaks: bool) -> list[Claim]:
     """The ResNet is below the bound at some width, every other method at none.
 
-    Each claim takes the choice and the width that are least favourable to it: the ResNet's setting and width are those
-    with the least validation error in the search; the others' settings are chosen on test points, and their width is
-    the one with the least mean over the reported seeds.
+    The ResNet's setting and width are those with the least validation error in the search, so no reported number chose
+    them. The others are favoured: their settings are chosen on test points, and their width is the one with the least
+    mean over the reported seeds, or one that is clearly below where there is such.
 
     Arguments:
         rows: the rows.
@@ -131,17 +131,25 @@ def claims(rows: Rows, trained: Sequence[Method], bound: float, speaks: bool) ->
         )
     ]
     for method in others:
-        values = _values(rows, method, "test", _best_width(rows, method))
         if method.kernel:
+            values = _values(rows, method, "test", _best_width(rows, method))
             made.append(_above(method, values, bound, f"{method.name}, is above {limit} at every width", speaks))
         else:
-            text = f"{method.name} is clearly below {limit} at no width"
-            made.append(not_clearly_below(_above(method, values, bound, text, speaks)))
+            made.append(_never_clearly_below(rows, method, bound, speaks))
     for method in KERNELS:
         values = _values(rows, method, "test", _best_width(rows, method))
         text = f"{method.name}, solved with the ridge that suits the test points best, is above {limit} at every width"
         made.append(_above(method, values, bound, text, speaks))
     return made
+
+
+def _never_clearly_below(rows: Rows, method: Method, bound: float, speaks: bool) -> Claim:
+    text = f"{method.name} is clearly below {bound:.4g} at no width"
+    best = _best_width(rows, method)
+    widths = [best, *(width for width in _widths(rows, method) if width != best)]
+    each = [not_clearly_below(_above(method, _values(rows, method, "test", m), bound, text, speaks)) for m in widths]
+    # a width with a small spread can be clearly below where that of the least mean is not
+    return next((claim for claim in each if claim.holds is False), each[0])
 
 
 def not_clearly_below(claim: Claim) -> Claim:
@@ -179,8 +187,11 @@ def _width_of_search(rows: Rows, method: Method) -> int | None:
 
 
 def _best_width(rows: Rows, method: Method) -> int | None:
-    widths = dict.fromkeys(row["width"] for row in rows if row["method"] == method.name)
-    return min(widths, key=lambda width: _mean(_values(rows, method, "test", width)), default=None)
+    return min(_widths(rows, method), key=lambda width: _mean(_values(rows, method, "test", width)), default=None)
+
+
+def _widths(rows: Rows, method: Method) -> list[int | None]:
+    return list(dict.fromkeys(row["width"] for row in rows if row["method"] == method.name))
 
 
 def _mean(values: Sequence[float | None]) -> float:
