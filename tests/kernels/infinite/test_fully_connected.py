@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from beyondkernels.activations import activation
+from beyondkernels.activations import Polynomial, Sine, SmoothedReLU, activation
 from beyondkernels.core import InputError, Stream, build, describe
 from beyondkernels.kernels.infinite.base import TILE
 from beyondkernels.kernels.infinite.fully_connected import (
@@ -125,8 +125,22 @@ def test_the_mean_over_networks_tends_to_the_kernel(name, kind, bias):
 
 
 @pytest.mark.parametrize("kind", ["ntk", "standard"])
-def test_two_layers_have_the_kernel_as_their_mean_at_every_width(kind):
-    network = FullyConnected(1000, 2, "quadratic", Parameterisation(kind, weight_variance=1.0, bias_variance=0.5))
+@pytest.mark.parametrize(
+    "sigma",
+    [
+        "quadratic",
+        "identity",
+        "gelu",
+        "sine",
+        "cosine",
+        Polynomial((0.2, -0.5, 0.1, 0.05)),
+        Sine(frequency=1.7, amplitude=0.8),
+        SmoothedReLU(0.4),
+    ],
+    ids=str,
+)
+def test_two_layers_have_the_kernel_as_their_mean_at_every_width(sigma, kind):
+    network = FullyConnected(1000, 2, sigma, Parameterisation(kind, weight_variance=1.0, bias_variance=0.5))
     x, draws = points(), 50
     layers = layer_grams(network, x, draws)
     for group, gram in (*layers.items(), ("all", layers["layer1"] + layers["output"])):
