@@ -59,6 +59,7 @@ def test_the_mean_decides(values, bound, width):
         (at_least("a", "", [79.96], 80, unit="%"), False, "79.96 % is below 80.00 %, by 0.04 points"),
         (at_least("a", "", [80.0], 80, unit="%"), True, "80.0 % is at least 80.0 %, by 0.0 points"),
         (at_most("a", "", [0.03], 1.35), True, "0.03 is at most 1.35, by 1.32"),
+        (at_least("a", "", [15.93], 1.35), True, "15.93 is at least 1.35, by 14.58"),
         (at_most("a", "", [2e-5], 1e-5), False, "2.0 × 10⁻⁵ is above 1.0 × 10⁻⁵, by 1.0 × 10⁻⁵"),
         (between("a", "", [44.0], 45, 60, unit="%"), False, "44.0 % lies 1.0 points below [45.0 %, 60.0 %]"),
         (between("a", "", [61.5], 45, 60, unit="%"), False, "61.5 % lies 1.5 points above [45.0 %, 60.0 %]"),

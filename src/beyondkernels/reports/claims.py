@@ -229,12 +229,12 @@ def _decided(claim: Claim, holds: bool, reason: str, bounds: tuple[float, ...]) 
     )
 
 
-def _digits(margin: float, *values: float, unit: str) -> int | None:
-    """Enough decimals to tell the numbers apart: 79.96 against 80.00, not 80.0 against 80.0."""
-    largest = max(map(abs, values))
+def _digits(margin: float, mean: float, *bounds: float, unit: str) -> int | None:
+    """Enough decimals to tell the numbers apart and to keep a bound whole: 79.96 against 80.00, 15.90 against 1.35."""
+    largest = max(map(abs, (mean, *bounds)))
     if unit != "%" and (0 < largest < 1e-3 or largest >= 1e7):
         return None
-    usual = default_decimals(largest, unit)
+    usual = max(default_decimals(number, unit) for number in (largest, *bounds))
     return usual if margin == 0 else min(max(usual, -math.floor(math.log10(abs(margin)))), 9)
 
 
