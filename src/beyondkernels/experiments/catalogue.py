@@ -14,8 +14,8 @@ from beyondkernels.experiments.base import Experiment
 CATALOGUE = {
     "features/table1": "beyondkernels.experiments.features.table1:Table1",
     "features/table1-strong": "beyondkernels.experiments.features.table1_strong:Table1Strong",
-    "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
-    "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",
+    "resnet/fig2a": "beyondkernels.experiments.resnet.fig2.experiment:Fig2a",
+    "resnet/fig2b": "beyondkernels.experiments.resnet.fig2.experiment:Fig2b",
 }
 """Where each experiment is declared."""
 

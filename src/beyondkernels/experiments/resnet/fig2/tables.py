@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.experiments.base import Rows
-from beyondkernels.experiments.resnet.methods import KERNELS, Method
+from beyondkernels.experiments.resnet.fig2.methods import KERNELS, Method
 from beyondkernels.reports import Claim, Column, at_least, at_most
 
 if TYPE_CHECKING:

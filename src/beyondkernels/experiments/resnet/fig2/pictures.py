@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from beyondkernels.experiments.base import Rows
-from beyondkernels.experiments.resnet.methods import KERNELS, Method
+from beyondkernels.experiments.resnet.fig2.methods import KERNELS, Method
 from beyondkernels.reports import Curves, Figure, Level, Line
 
 

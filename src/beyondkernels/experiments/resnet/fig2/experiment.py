@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 
 from beyondkernels.core import Reference, require, require_between, require_positive
 from beyondkernels.experiments.base import Experiment, Finished, Label, Rows
-from beyondkernels.experiments.resnet import pictures, tables
-from beyondkernels.experiments.resnet.methods import (
+from beyondkernels.experiments.resnet.fig2 import pictures, tables
+from beyondkernels.experiments.resnet.fig2.methods import (
     KERNELS,
     Method,
     Regime,

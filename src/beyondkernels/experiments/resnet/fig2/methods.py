@@ -10,7 +10,7 @@ from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
-    from beyondkernels.experiments.resnet.fig2 import Fig2Settings
+    from beyondkernels.experiments.resnet.fig2.experiment import Fig2Settings
     from beyondkernels.experiments.resnet.search import Point
     from beyondkernels.kernels import Kernel
     from beyondkernels.networks import FullyConnected, ThreeLayerResNet

@@ -12,8 +12,8 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.experiments.published import published
-from beyondkernels.experiments.resnet.fig2 import Fig2a, Fig2b, Fig2Settings
-from beyondkernels.experiments.resnet.methods import (
+from beyondkernels.experiments.resnet.fig2.experiment import Fig2a, Fig2b, Fig2Settings
+from beyondkernels.experiments.resnet.fig2.methods import (
     KERNELS,
     kernel_spec,
     points_of,
@@ -314,7 +314,7 @@ def test_infinite_width_does_not_depend_on_the_width_it_is_asked_at(
     x = problem_of(settings).sample(20, Stream(5)).x
     grams = []
     for width in (50, 1000):
-        monkeypatch.setattr("beyondkernels.experiments.resnet.methods._ANY_WIDTH", width)
+        monkeypatch.setattr("beyondkernels.experiments.resnet.fig2.methods._ANY_WIDTH", width)
         kernel: Any = kernel_spec(method, settings, None, 0).learner
         gram = kernel.kernel(x)
         grams.append(gram / gram.trace())  # the best ridge goes with the scale
