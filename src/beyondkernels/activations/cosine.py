@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.activations.base import Activation, Moments
-from beyondkernels.activations.sine import exponentials, faded, wave_series
-from beyondkernels.core import require_positive
+from beyondkernels.activations.base import Moments
+from beyondkernels.activations.waves import Wave
 
 
 @dataclass(frozen=True)
-class Cosine(Activation):
+class Cosine(Wave):
     r"""A cosine wave.
 
     .. math:: \sigma(z) = A \cos(\omega z), \qquad \sigma'(z) = -A \omega \sin(\omega z)
@@ -32,14 +31,6 @@ class Cosine(Activation):
     0.5676...
     """
 
-    frequency: float = 1.0
-    amplitude: float = 1.0
-    closed_form = True
-
-    def __post_init__(self) -> None:
-        require_positive("frequency", self.frequency)
-        require_positive("amplitude", self.amplitude)
-
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """σ(z)."""
         return self.amplitude * torch.cos(self.frequency * z)
@@ -48,15 +39,11 @@ class Cosine(Activation):
         """σ′(z)."""
         return -self.amplitude * self.frequency * torch.sin(self.frequency * z)
 
-    def smoothed(self, std: float) -> Cosine:
-        r"""The same wave with amplitude :math:`A e^{-\omega^2 s^2/2}`."""
-        return Cosine(self.frequency, faded(self.amplitude, self.frequency, std))
-
     def dual(
         self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Sums and differences of exponentials."""
-        total, difference = exponentials(self.frequency, q1, q2, c)
+        total, difference = self.exponentials(q1, q2, c)
         value = total.mul_(self.amplitude**2 / 2)
         return value, difference.mul_((self.amplitude * self.frequency) ** 2 / 2) if slope else None
 
@@ -68,4 +55,4 @@ class Cosine(Activation):
 
     def taylor(self, degree: int) -> torch.Tensor:
         r""":math:`a_k = A (-1)^{k/2} \omega^k / k!` for even k."""
-        return wave_series(self.amplitude, self.frequency, degree, first=0)
+        return self.every_second(0, degree)

@@ -12,13 +12,23 @@ import torch
 from beyondkernels.core import Component, Stream, require, require_between, require_positive
 
 
+@dataclass(frozen=True)
 class Inputs(Component, ABC):
-    """A distribution of inputs."""
+    """A distribution of inputs.
+
+    Arguments:
+        dim: d.
+    """
+
+    dim: int
+
+    def __post_init__(self) -> None:
+        require_positive("dim", self.dim)
 
     @property
-    @abstractmethod
     def in_dim(self) -> int:
         """The dimension d."""
+        return self.dim
 
     @property
     @abstractmethod
@@ -46,18 +56,12 @@ class Cube(Inputs):
     (torch.Size([16, 4]), 1.0)
     """
 
-    dim: int
     side: float | None = None
 
     def __post_init__(self) -> None:
-        require_positive("dim", self.dim)
+        super().__post_init__()
         if self.side is not None:
             require_positive("side", self.side)
-
-    @property
-    def in_dim(self) -> int:
-        """The dimension d."""
-        return self.dim
 
     @property
     def length(self) -> float:
@@ -85,16 +89,6 @@ class Sphere(Inputs):
         dim: d.
     """
 
-    dim: int
-
-    def __post_init__(self) -> None:
-        require_positive("dim", self.dim)
-
-    @property
-    def in_dim(self) -> int:
-        """The dimension d."""
-        return self.dim
-
     @property
     def length(self) -> float:
         """One."""
@@ -115,16 +109,6 @@ class Gaussian(Inputs):
 
     Reference: Allen-Zhu & Li (resnet), §2.1.
     """
-
-    dim: int
-
-    def __post_init__(self) -> None:
-        require_positive("dim", self.dim)
-
-    @property
-    def in_dim(self) -> int:
-        """The dimension d."""
-        return self.dim
 
     @property
     def length(self) -> None:
@@ -205,18 +189,12 @@ class CubeWithBackground(Inputs):
     Reference: Allen-Zhu & Li (resnet), §7.
     """
 
-    dim: int
     uniform: int
     background: Background = field(default_factory=Biased)
 
     def __post_init__(self) -> None:
-        require_positive("dim", self.dim)
+        super().__post_init__()
         require(0 <= self.uniform <= self.dim, f"uniform must lie between 0 and dim = {self.dim}, got {self.uniform}")
-
-    @property
-    def in_dim(self) -> int:
-        """The dimension d."""
-        return self.dim
 
     @property
     def length(self) -> float:

@@ -1,0 +1,53 @@
+"""What the sine and the cosine have in common."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+
+from beyondkernels.activations.base import Activation, require_degree
+from beyondkernels.core import require_positive
+
+
+@dataclass(frozen=True)
+class Wave(Activation):
+    """A wave of one frequency.
+
+    Arguments:
+        frequency: ω.
+        amplitude: A.
+    """
+
+    frequency: float = 1.0
+    amplitude: float = 1.0
+    closed_form = True
+
+    def __post_init__(self) -> None:
+        require_positive("frequency", self.frequency)
+        require_positive("amplitude", self.amplitude)
+
+    def smoothed(self, std: float) -> Self:
+        r"""The same wave with amplitude :math:`A e^{-\omega^2 s^2/2}`."""
+        require_positive("std", std)
+        return type(self)(self.frequency, self.amplitude * math.exp(-((self.frequency * std) ** 2) / 2))
+
+    def exponentials(self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        r"""The sum and the difference of :math:`e_- , e_+`, which keeps its digits where both are almost one.
+
+        .. math:: e_\pm = e^{-\omega^2 (q_1 + q_2 \pm 2c)/2}
+        """
+        omega = self.frequency
+        near = (q1 + q2).mul_(-0.5 * omega**2).add(c.abs(), alpha=omega**2).exp_()
+        apart = torch.expm1(c.abs().mul_(-2 * omega**2))  # e₊ over e₋ less one, for positive c
+        return near.mul(apart + 2), near.mul_(apart.neg_()).mul_(c.sign())
+
+    def every_second(self, first: int, degree: int) -> torch.Tensor:
+        """Taylor coefficients that are zero but for every second one, with alternating signs."""
+        require_degree(degree)
+        a = torch.zeros(degree + 1, dtype=torch.float64)
+        for k in range(first, degree + 1, 2):
+            a[k] = self.amplitude * (-1) ** (k // 2) * self.frequency**k / math.factorial(k)
+        return a
