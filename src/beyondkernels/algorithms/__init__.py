@@ -3,6 +3,7 @@
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult, Transition
 from beyondkernels.algorithms.feature_learning import FeatureLearning
 from beyondkernels.algorithms.gradient import loss_and_gradient
+from beyondkernels.algorithms.layerwise import Layerwise
 from beyondkernels.algorithms.losses import Hinge, Loss, Squared
 from beyondkernels.algorithms.one_pass import OnePass
 from beyondkernels.algorithms.sgd import GradientDescent
@@ -13,6 +14,7 @@ __all__ = [
     "FeatureLearning",
     "GradientDescent",
     "Hinge",
+    "Layerwise",
     "Loss",
     "OnePass",
     "Squared",

@@ -61,6 +61,10 @@ class GradientDescent(Algorithm):
         """A single stage."""
         return (Stage("descent", self.steps, self.batch),)
 
+    def descent(self, stage: Stage) -> GradientDescent:
+        """The rule at work in a stage, with the group it trains: itself."""
+        return self
+
     def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
         """The velocity, zero at first."""
         return {name: torch.zeros_like(value) for name, value in params.items()}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +31,30 @@ def test_compiled_once_into_a_private_directory(cache):
     library.library.cache_clear()
     assert available() is None
     assert [path.stat().st_mtime_ns for path in cache.iterdir()] == [made]
+
+
+def test_a_changed_header_is_compiled_anew(cache, tmp_path, monkeypatch):
+    """Every source and header counts, by its name and its text."""
+    sources, compiler = tmp_path / "sources", tmp_path / "compiler"
+    compiler.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho "$@" > "$2"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    shutil.copytree(library.SOURCES, sources, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    monkeypatch.setattr(library, "SOURCES", sources)
+    built = [library._built()]
+    for name in sorted(path.name for path in sources.iterdir()):
+        (sources / name).write_text((sources / name).read_text() + "// another line\n")
+        built.append(library._built())
+    assert len(built) == len(set(built)) == 7
+    assert all(f"{name}.cpp" in built[0].read_text() for name in ("descent", "one_pass"))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or shutil.which("g++") is None, reason="flags of g++ on x86-64")
+def test_no_warning_and_no_instruction_set_by_name(cache, monkeypatch):
+    monkeypatch.setenv("CXX", "g++")
+    strict = ("-O0", "-march=x86-64", "-Wall", "-Wextra", "-Wpedantic", "-Wno-psabi", "-Werror")
+    monkeypatch.setattr(library, "FLAGS", (*library.FLAGS, *strict))
+    assert available() is None
 
 
 def test_no_compiler(cache, monkeypatch):

@@ -164,6 +164,16 @@ def test_a_loss_that_starts_infinite_ends_at_step_one():
     assert member.step == 1
 
 
+@pytest.mark.parametrize("name", ["two layers", "resnet", "bottleneck"])
+def test_a_point_that_is_no_number_ends_the_run_at_once(name):
+    """Dead neurons must not swallow it."""
+    data = sample()
+    data.x[:] = math.nan
+    member = trained(NETWORKS[name], replace(RULE, steps=5), data=data)
+    assert member.diverged
+    assert member.step == 1
+
+
 def test_the_backend_is_a_part_of_the_identity():
     learners = [TrainedNetwork(NETWORKS["resnet"], RULE, backend=backend) for backend in ("eager", "compiled")]
     assert digest(learners[0]) != digest(learners[1])
@@ -176,12 +186,16 @@ SETTINGS = ProcessSettings(initial=Symmetric(), first=STEP, second=STEP, later=S
 @pytest.mark.parametrize(
     ("network", "algorithm", "sentence"),
     [
-        (TwoLayer(4), RULE, "it trains FullyConnected and ThreeLayerResNet, not TwoLayer"),
-        (Linearised(NETWORKS["resnet"]), RULE, "not Linearised"),
+        (TwoLayer(4), RULE, "it trains FullyConnected and ThreeLayerResNet, and either of them Linearised, not TwoLay"),
+        (Linearised(TwoLayer(4)), RULE, "not TwoLayer"),
         (FullyConnected(4, activation="tanh", parameterisation=PLAIN), RULE, r"it knows the ReLU only, not Tanh\(\)"),
         (FullyConnected(4), RULE, "it knows the standard parameterisation only, not ntk"),
         (NETWORKS["resnet"], replace(RULE, objective=Hinge()), "it knows the squared loss only, not Hinge"),
-        (NETWORKS["resnet"], FeatureLearning(SETTINGS), "it trains by GradientDescent, not FeatureLearning"),
+        (
+            NETWORKS["resnet"],
+            FeatureLearning(SETTINGS),
+            "GradientDescent, Layerwise and OnePass, not FeatureL",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_before_any_work(network, algorithm, sentence):

@@ -1,4 +1,4 @@
-"""The compiled step: built once on the user's machine, kept in a private directory, loaded by ctypes."""
+"""The compiled steps: built once on the user's machine, kept in a private directory, loaded by ctypes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from beyondkernels.core import InputError
 
-SOURCE = Path(__file__).with_name("step.cpp")
+SOURCES = Path(__file__).parent
 FLAGS = (
     "-std=c++17",
     "-O2",  # and what of -O3 matters here, in half the time
@@ -31,14 +31,16 @@ _COMPILERS = ("g++", "clang++", "c++")
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The step, compiled now if this source was never compiled for this processor before.
+    """The steps, compiled now if these sources were never compiled for this processor before.
 
     Flags leave the arithmetic as it stands: no reordering of sums, no flushing of tiny numbers anywhere in the process.
     """
     built = ctypes.CDLL(str(_built()))
     pointer, whole, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
-    built.bk_train.argtypes = [*[pointer] * 7, whole, real, *[pointer] * 4]
-    built.bk_train.restype = whole
+    built.bk_descend.argtypes = [*[pointer] * 8, whole, whole, whole, *[pointer] * 4]
+    built.bk_descend.restype = whole
+    built.bk_one_pass.argtypes = [*[pointer] * 12, whole, real, real, whole, whole, pointer]
+    built.bk_one_pass.restype = whole
     built.bk_lanes.restype = ctypes.c_int32
     return built
 
@@ -63,8 +65,9 @@ def cache_directory() -> Path:
 
 def _built() -> Path:
     compiler = _compiler()
-    source = SOURCE.read_bytes()
-    identity = [source, " ".join(FLAGS).encode(), _processor().encode(), Path(compiler).name.encode()]
+    headers, sources = (sorted(SOURCES.glob(pattern)) for pattern in ("*.h", "*.cpp"))
+    texts = [part for path in (*headers, *sources) for part in (path.name.encode(), path.read_bytes())]
+    identity = [*texts, " ".join(FLAGS).encode(), _processor().encode(), Path(compiler).name.encode()]
     name = hashlib.sha256(b"\0".join(identity)).hexdigest()[:24]
     target = cache_directory() / f"step-{name}.so"
     if target.exists():
@@ -74,7 +77,7 @@ def _built() -> Path:
         # built under another name and renamed: two processes may do this at once, and one may be killed
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             unfinished = Path(folder) / "step.so"
-            command = [compiler, *FLAGS, "-o", str(unfinished), str(SOURCE)]
+            command = [compiler, *FLAGS, "-o", str(unfinished), *map(str, sources)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=300)
             if done.returncode != 0:
                 raise InputError(

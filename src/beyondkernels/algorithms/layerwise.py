@@ -1,0 +1,135 @@
+"""Training layer by layer, to compare with training all layers together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+import torch
+
+from beyondkernels.activations import activation
+from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult, Transition
+from beyondkernels.algorithms.losses import Loss
+from beyondkernels.algorithms.sgd import GradientDescent
+from beyondkernels.core import InputError, Stream, Tensors, require
+from beyondkernels.networks import Network, ThreeLayerResNet
+
+_START = "start."
+_FIRST, _SECOND = "first layer", "second layer"
+
+
+@dataclass(frozen=True)
+class Layerwise(Algorithm):
+    r"""Trains the first hidden layer of a three-layer ResNet, then the second on what the first has become.
+
+    .. math:: \text{first:}\quad  & \min_{W, A}\; L(\mathrm{out}_1), \qquad \mathrm{out}_1(x) = A\sigma(Wx + b_1) \\
+              \text{second:}\quad & \min_{V}\; L\bigl(\mathrm{out}_1 + A\sigma(V \mathrm{out}_1 + b_2)\bigr)
+              \qquad W, A \text{ fixed}
+
+    While the first layer trains, the second one is zero and adds nothing; then it starts from its own random draw. What
+    the first layer gets wrong (by about α, since it fits :math:`F + \alpha G(F)` on its own) it can no longer correct:
+    errors that training all layers together would take back. In the full form U stands for V.
+
+    Arguments:
+        first: the rule of the first stage. Its group ``all`` trains W and A, ``hidden`` W alone.
+        second: the rule of the second stage, its steps counted from the stage's start. Of either group it trains the
+            second layer alone.
+
+    >>> from beyondkernels.algorithms import Squared
+    >>> rule = GradientDescent(steps=4, learning_rate=0.1, objective=Squared())
+    >>> layerwise = Layerwise(rule, replace(rule, steps=2))
+    >>> [(stage.name, stage.steps, layerwise.descent(stage).group) for stage in layerwise.stages()]
+    [('first layer', 4, 'W+A'), ('second layer', 2, 'hidden-W')]
+
+    Reference: Allen-Zhu & Li (resnet), §2.1 and §3, which argue that this must do worse.
+    """
+
+    first: GradientDescent
+    second: GradientDescent
+
+    def __post_init__(self) -> None:
+        for name, rule in (("first", self.first), ("second", self.second)):
+            require(
+                isinstance(rule, GradientDescent), f"{name} must be a GradientDescent rule, got {type(rule).__name__}"
+            )
+            require(rule.group in ("all", "hidden"), f"{name}.group must be 'all' or 'hidden', got {rule.group!r}")
+        require(
+            self.first.objective == self.second.objective,
+            f"first and second must have one objective, got {self.first.objective} and {self.second.objective}",
+        )
+
+    @property
+    def loss(self) -> Loss:
+        """The objective of both stages."""
+        return self.first.objective
+
+    def stages(self) -> tuple[Stage, ...]:
+        """One for each hidden layer."""
+        return tuple(
+            Stage(name, rule.steps, rule.batch) for name, rule in ((_FIRST, self.first), (_SECOND, self.second))
+        )
+
+    def descent(self, stage: Stage) -> GradientDescent:
+        """The rule at work in a stage, with the group it trains."""
+        if stage.name == _SECOND:
+            return replace(self.second, group="hidden-W")
+        return replace(self.first, group="W+A" if self.first.group == "all" else "W")
+
+    def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+        """The network's own start, the second layer's part of it put aside and zero in its place."""
+        if not isinstance(network, ThreeLayerResNet):
+            raise InputError(f"layerwise training is for a ThreeLayerResNet, got a {type(network).__name__}")
+        sigma = activation(network.activation)
+        require(
+            float(sigma.value(torch.zeros((), device="cpu"))) == 0,
+            f"activation must be zero at zero, so that a second layer of zeros adds nothing, got {sigma}",
+        )
+        params, buffers = super().initialise(network, in_dim, out_dim, stream)
+        second = network.trained("hidden-W", params)
+        # transition sees parameters and optimiser alone, and the latter begins anew with a stage
+        aside = {_START + name: params[name] for name in second}
+        return params | {name: torch.zeros_like(params[name]) for name in second} | aside, buffers
+
+    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
+        """The velocity, zero at first."""
+        own = {name: value for name, value in params.items() if not name.startswith(_START)}
+        return self.descent(stage).optimiser(stage, own)
+
+    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
+        """η, µ and λ of the stage's rule, whose steps are counted from the stage's start."""
+        return self.descent(stage).hyper(stage, step - self._before(stage))
+
+    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
+        """The same for many steps."""
+        before = self._before(stage)
+        return self.descent(stage).hyper_of(stage, range(steps.start - before, steps.stop - before))
+
+    def program(self, stage: Stage) -> Hashable:
+        """What the step does besides its numbers."""
+        return type(self), self.descent(stage).program(stage)
+
+    def step(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """One update by the stage's rule."""
+        return self.descent(stage).step(stage, network, params, buffers, optimiser, batch, noise, hyper)
+
+    def transition(self, stage: int, steps_in_stage: int, params: Tensors, optimiser: Tensors) -> Transition:
+        """After the first stage the second layer gets its start."""
+        after = super().transition(stage, steps_in_stage, params, optimiser)
+        if after.stage == stage:
+            return after
+        kept = {name: value for name, value in params.items() if not name.startswith(_START)}
+        put = {name: params[_START + name] for name in kept if _START + name in params}
+        return after._replace(params=kept | put)
+
+    def _before(self, stage: Stage) -> int:
+        return self.first.steps if stage.name == _SECOND else 0

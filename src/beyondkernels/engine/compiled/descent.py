@@ -1,0 +1,67 @@
+"""Gradient descent on the compiled backend: of networks, and of their linearisations."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from beyondkernels.algorithms import GradientDescent, Layerwise
+from beyondkernels.core import require
+from beyondkernels.engine.compiled.layout import Layout
+from beyondkernels.engine.compiled.library import library
+from beyondkernels.engine.member import Member
+from beyondkernels.networks import FullyConnected, Linearised, ThreeLayerResNet
+
+_KEPT_NUMBERS = 2**25
+"""What a linearised network makes of its training points is kept up to so many numbers."""
+_KEPT_EPOCHS = 100
+"""And if each point is used so often: it is made anew after every stop of a run, of which there may be some dozens."""
+
+
+def advance(member: Member, steps: int) -> None:
+    """Take steps; mark the member as diverged at the first loss that is not finite."""
+    algorithm, network = member.algorithm, member.network
+    inner = network.network if isinstance(network, Linearised) else network
+    assert isinstance(algorithm, GradientDescent | Layerwise)
+    assert isinstance(inner, FullyConnected | ThreeLayerResNet)
+    step = library()
+    layout = Layout(inner, member.params, int(step.bk_lanes()))
+    x, y = (_plain(part) for part in (member.sample.x, member.sample.y))
+    y = y.reshape(len(x), -1)
+    require(y.shape[1] == layout.out_dim, f"labels must have {layout.out_dim} outputs, got {y.shape[1]}")
+    rows = member.rows(0, steps)
+    order = np.arange(len(x))[None] if rows is None else np.ascontiguousarray(rows.numpy())
+    batch = order.shape[1]
+    trained = network.trained(algorithm.descent(member.stage).group, member.params)
+    rates = np.array([float(name in trained) for pair in layout.names for name in pair], dtype=np.float32)
+    value, velocity = layout.pack(member.params), layout.pack(member.optimiser)
+    at = layout.pack(member.buffers, "at.") if isinstance(network, Linearised) else None
+    hyper = algorithm.hyper_of(member.stage, range(member.step + 1, member.step + steps + 1))
+    columns = [np.array(hyper[name], dtype=np.float32) for name in ("rate", "momentum", "decay")]
+    shape = np.array([layout.kind, layout.hidden, layout.width, x.shape[1], layout.out_dim, batch], np.int32)
+    losses = np.empty(steps, dtype=np.float32)
+    taken = step.bk_descend(
+        *(_pointer(a) for a in (shape, at, value, velocity, rates, x, y, order)),
+        len(order),
+        steps,
+        len(x) if _is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0,
+        *(_pointer(a) for a in (*columns, losses)),
+    )
+    member.params = layout.unpack(value, member.params)
+    member.optimiser = layout.unpack(velocity, member.optimiser)
+    if taken < steps:
+        member.diverged = True
+    member.count(min(taken + 1, steps))
+
+
+def _is_kept(uses: int, points: int, numbers: int) -> bool:
+    """A question to the whole stage, whatever part of it is taken at a time: the last bits may depend on it."""
+    return uses >= _KEPT_EPOCHS * points and points * numbers <= _KEPT_NUMBERS
+
+
+def _plain(tensor: torch.Tensor) -> np.ndarray:
+    return np.ascontiguousarray(tensor.numpy(), dtype=np.float32)
+
+
+def _pointer(array: np.ndarray | None) -> int | None:
+    return None if array is None else array.ctypes.data

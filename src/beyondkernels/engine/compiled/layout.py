@@ -1,0 +1,77 @@
+"""How a network's parameters lie in the memory of the compiled steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from beyondkernels.core import Tensors
+from beyondkernels.networks import FullyConnected, ThreeLayerResNet
+
+_KINDS = {"fully connected": 0, "full": 1, "bottleneck": 2}
+
+
+class Layout:
+    """One array of all tensors, layer by layer, weights before biases, padded with zeros.
+
+    Arguments:
+        network: what they belong to.
+        params: tensors of the right shapes.
+        lanes: how many numbers a vector holds.
+    """
+
+    def __init__(self, network: FullyConnected | ThreeLayerResNet, params: Tensors, lanes: int) -> None:
+        if isinstance(network, FullyConnected):
+            layers = [*(f"layer{i}" for i in range(1, network.depth)), "output"]
+            self.kind = _KINDS["fully connected"]
+        else:
+            layers = ["W", "U" if network.form == "full" else "V", "A"]
+            self.kind = _KINDS[network.form]
+        self.hidden = len(layers) - 1
+        self.names = [(f"{layer}.weight", f"{layer}.bias") for layer in layers]
+        self.out_dim = params[self.names[-1][0]].shape[0]
+        self.width, self._out = (-(-size // lanes) * lanes for size in (network.width, self.out_dim))
+        in_dim = params[self.names[0][0]].shape[1]
+        middle = self.out_dim if self.kind == _KINDS["bottleneck"] else self.width
+        # the readout lies as it is, the others transposed; a hidden layer that is an input is padded there too
+        inputs = [in_dim, *[middle] * (self.hidden - 1), self.out_dim]
+        self._shapes = [(rows, self.width) for rows in inputs]
+
+    @property
+    def per_point(self) -> int:
+        """How many numbers a point leaves behind in the layers and outputs."""
+        return self.hidden * self.width + 2 * self._out
+
+    def pack(self, state: Tensors, prefix: str = "") -> np.ndarray:
+        """The array; a bias that is not there is zero.
+
+        Arguments:
+            state: tensors by name.
+            prefix: what their names begin with there.
+        """
+        parts = []
+        for i, ((weight, bias), shape) in enumerate(zip(self.names, self._shapes, strict=True)):
+            matrix = np.zeros(shape, dtype=np.float32)
+            given = state[prefix + weight].numpy()
+            given = given if i == self.hidden else given.T
+            matrix[: given.shape[0], : given.shape[1]] = given
+            row = np.zeros(self._out if i == self.hidden else self.width, dtype=np.float32)
+            if prefix + bias in state:
+                row[: state[prefix + bias].shape[0]] = state[prefix + bias].numpy()
+            parts += [matrix.ravel(), row]
+        return np.concatenate(parts)
+
+    def unpack(self, packed: np.ndarray, like: Tensors) -> Tensors:
+        """The tensors of an array, and whatever else there was."""
+        state, at = dict(like), 0
+        for i, ((weight, bias), shape) in enumerate(zip(self.names, self._shapes, strict=True)):
+            matrix = packed[at : at + shape[0] * shape[1]].reshape(shape)
+            at += matrix.size
+            rows = self._out if i == self.hidden else self.width
+            matrix = matrix if i == self.hidden else matrix.T
+            n, p = like[weight].shape
+            state[weight] = torch.from_numpy(matrix[:n, :p].copy())
+            if bias in like:
+                state[bias] = torch.from_numpy(packed[at : at + like[bias].shape[0]].copy())
+            at += rows
+        return state

@@ -1,0 +1,223 @@
+// Small ReLU networks: the passes of a batch, forward and back to the gradient of the squared error, and the step.
+//
+// Hidden layers and outputs are padded to a multiple of the vector length with neurons whose weights are zero and stay
+// zero. A layer lies in memory as (inputs + 1, neurons): a row for each input, the biases last. The readout lies as
+// (outputs, neurons), its biases behind. Transposed copies serve the products that run over neurons.
+
+#ifndef BEYONDKERNELS_NETWORK_H
+#define BEYONDKERNELS_NETWORK_H
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "products.h"
+
+typedef std::vector<float> Floats;
+
+enum Kind { FULLY_CONNECTED = 0, RESNET_FULL = 1, RESNET_BOTTLENECK = 2 };
+
+// One tensor of the network: where it is evaluated, what moves (the same, or its distance from there), and how.
+struct Weights {
+  const float *at;
+  float *value, *velocity;
+  Floats gradient;
+  int64_t count;  // without biases
+  int64_t biases;
+  float rate, bias_rate;  // multiples of the learning rate; zero where nothing is trained
+
+  bool trained() const { return rate != 0 || bias_rate != 0; }
+
+  void update(float learning_rate, float momentum, float decay) {
+    if (rate != 0) descend(0, count, learning_rate * rate, momentum, decay);
+    if (bias_rate != 0) descend(count, count + biases, learning_rate * bias_rate, momentum, decay);
+  }
+
+ private:
+  void descend(int64_t from, int64_t to, float eta, float momentum, float decay) {
+    const float *g = gradient.data();
+    for (int64_t i = from; i < to; i++) {
+      const float v = momentum * velocity[i] + g[i] + decay * value[i];
+      velocity[i] = v;
+      value[i] -= eta * v;
+    }
+  }
+};
+
+class Network {
+ public:
+  // `at` and `value` may be one and the same.
+  Network(const int32_t *shape, const float *at, float *value, float *velocity, const float *rates)
+      : kind(shape[0]), hidden(shape[1]), m(shape[2]), d(shape[3]), k(shape[4]), b(shape[5]), kp(padded(k)),
+        wide((int64_t)b * m), narrow((int64_t)b * kp), h(hidden, Floats(wide)), x((int64_t)b * d), out(narrow),
+        out1(narrow), error(narrow), sum(kind == RESNET_FULL ? wide : 0), zeros(m), readout_t((int64_t)m * kp),
+        change(wide), below(wide), error1(narrow), inner_t(hidden) {
+    for (int l = 0; l <= hidden; l++) {
+      const bool last = l == hidden;
+      const int64_t count = last ? (int64_t)k * m : (int64_t)inputs(l) * m, biases = last ? kp : m;
+      layers.push_back({at, value, velocity, Floats(count + biases), count, biases, rates[2 * l], rates[2 * l + 1]});
+      at += count + biases;
+      value += count + biases;
+      velocity += count + biases;
+      if (l > 0 && !last) inner_t[l].resize((int64_t)m * (kind == RESNET_BOTTLENECK ? kp : m));
+    }
+  }
+  virtual ~Network() = default;
+
+  // One step of gradient descent; returns the loss before it, a mean over the batch of |out - y|^2.
+  float step(const float *points, const float *labels, const int64_t *rows, float rate, float momentum, float decay) {
+    for (int i = 0; i < b; i++) std::memcpy(x.data() + (int64_t)i * d, points + rows[i] * d, sizeof(float) * d);
+    evaluate(rows);
+    float loss = 0;
+    for (int i = 0; i < b; i++)
+      for (int c = 0; c < k; c++) {
+        const float e = out[(int64_t)i * kp + c] - labels[rows[i] * k + c];
+        loss += e * e;
+        error[(int64_t)i * kp + c] = 2.0f / b * e;
+      }
+    if (!std::isfinite(loss)) return loss / b;
+    backward();
+    for (auto &layer : layers) layer.update(rate, momentum, decay);
+    return loss / b;
+  }
+
+ protected:
+  int kind, hidden, m, d, k, b, kp;
+  int64_t wide, narrow;
+  std::vector<Weights> layers;
+  std::vector<Floats> h;
+  Floats x, out, out1, error, sum, zeros, readout_t;
+
+  int inputs(int l) const { return l == 0 ? d : kind == RESNET_BOTTLENECK ? k : m; }
+
+  Left rows_of(const Floats &matrix, int stride) const { return {matrix.data(), stride, 1}; }
+  Left columns_of(const Floats &matrix, int stride) const { return {matrix.data(), 1, stride}; }
+
+  // From x, which holds these rows of the points, to out.
+  virtual void evaluate(const int64_t *) {
+    transpose_weights();
+    forward();
+  }
+
+  // Has to be called when weights have moved.
+  void transpose_weights() {
+    transpose(readout_t.data(), kp, layers[hidden].at, k, m);
+    const int stride = kind == RESNET_BOTTLENECK ? kp : m;
+    for (int l = 1; l < hidden; l++)
+      if (passes_below(l)) transpose(inner_t[l].data(), stride, layers[l].at, inputs(l), m);
+  }
+
+  // From x to out.
+  void forward() {
+    activate(0, rows_of(x, d));
+    if (kind == FULLY_CONNECTED) {
+      for (int l = 1; l < hidden; l++) activate(l, rows_of(h[l - 1], m));
+      read_out(out, h[hidden - 1]);
+    } else if (kind == RESNET_FULL) {
+      activate(1, rows_of(h[0], m));
+      for (int64_t i = 0; i < wide; i++) sum[i] = h[0][i] + h[1][i];
+      read_out(out, sum);
+    } else {
+      read_out(out1, h[0]);
+      activate(1, rows_of(out1, kp));
+      read_out(out, h[1]);
+      for (int64_t i = 0; i < narrow; i++) out[i] += out1[i];
+    }
+  }
+
+  // From the error, a derivative in out, to the gradients.
+  void backward() {
+    if (kind == FULLY_CONNECTED) {
+      readout_gradient(error, h[hidden - 1], false);
+      if (!trained_up_to(hidden - 1)) return;
+      through_readout(change, error);
+      for (int l = hidden - 1;; l--) {
+        where_active(change.data(), h[l].data(), wide);
+        gradient(l, l ? columns_of(h[l - 1], m) : columns_of(x, d), change);
+        if (l == 0 || !passes_below(l)) return;
+        product<ROW>(below.data(), rows_of(change, m), inner_t[l].data(), b, m, m, zeros.data());
+        change.swap(below);
+      }
+    }
+    if (kind == RESNET_FULL) {
+      readout_gradient(error, sum, false);
+      if (!trained_up_to(1)) return;
+      through_readout(change, error);
+      std::memcpy(below.data(), change.data(), sizeof(float) * wide);
+      where_active(change.data(), h[1].data(), wide);
+      gradient(1, columns_of(h[0], m), change);
+      if (!passes_below(1)) return;
+      product<ADD>(below.data(), rows_of(change, m), inner_t[1].data(), b, m, m, nullptr);
+    } else {
+      readout_gradient(error, h[1], false);
+      through_readout(change, error);
+      where_active(change.data(), h[1].data(), wide);
+      gradient(1, columns_of(out1, kp), change);
+      if (!passes_below(1)) return;
+      std::memcpy(error1.data(), error.data(), sizeof(float) * narrow);
+      product<ADD>(error1.data(), rows_of(change, m), inner_t[1].data(), b, m, kp, nullptr);
+      readout_gradient(error1, h[0], true);
+      if (!trained_up_to(0)) return;
+      through_readout(below, error1);
+    }
+    where_active(below.data(), h[0].data(), wide);
+    gradient(0, columns_of(x, d), below);
+  }
+
+ private:
+  Floats change, below, error1;
+  std::vector<Floats> inner_t;
+
+  void activate(int l, Left input) {
+    const float *W = layers[l].at;
+    product<ROW>(h[l].data(), input, W, b, inputs(l), m, W + layers[l].count);
+    relu(h[l].data(), wide);
+  }
+
+  void read_out(Floats &to, const Floats &from) {
+    product<ROW>(to.data(), rows_of(from, m), readout_t.data(), b, m, kp, layers[hidden].at + layers[hidden].count);
+  }
+
+  // The gradient of a layer from its input and the change in its output.
+  void gradient(int l, Left input_t, const Floats &change) {
+    if (!layers[l].trained()) return;
+    float *G = layers[l].gradient.data();
+    product<ROW>(G, input_t, change.data(), inputs(l), b, m, zeros.data());
+    add_up(G + layers[l].count, change.data(), m);
+  }
+
+  void add_up(float *to, const float *from, int n) {
+    std::memset(to, 0, sizeof(float) * n);
+    for (int i = 0; i < b; i++)
+      for (int j = 0; j < n; j++) to[j] += from[(int64_t)i * n + j];
+  }
+
+  void readout_gradient(const Floats &error, const Floats &h, bool add) {
+    Weights &A = layers[hidden];
+    if (!A.trained()) return;
+    float *G = A.gradient.data();
+    if (add) {
+      product<ADD>(G, columns_of(error, kp), h.data(), k, b, m, nullptr);
+    } else {
+      product<ROW>(G, columns_of(error, kp), h.data(), k, b, m, zeros.data());
+      add_up(G + A.count, error.data(), kp);
+    }
+  }
+
+  void through_readout(Floats &to, const Floats &error) {
+    product<ROW>(to.data(), rows_of(error, kp), layers[hidden].at, b, k, m, zeros.data());
+  }
+
+  bool trained_up_to(int l) const {
+    for (int i = 0; i <= l; i++)
+      if (layers[i].trained()) return true;
+    return false;
+  }
+
+  // Whether the error has to pass through this layer: in the bottleneck form the readout stands below it too.
+  bool passes_below(int l) const {
+    return trained_up_to(l - 1) || (kind == RESNET_BOTTLENECK && layers[hidden].trained());
+  }
+};
+
+#endif

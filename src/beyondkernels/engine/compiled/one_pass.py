@@ -1,0 +1,65 @@
+"""Algorithm 1 on the compiled backend."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+
+from beyondkernels.algorithms import OnePass
+from beyondkernels.core import Tensors, require
+from beyondkernels.engine.compiled.library import library
+from beyondkernels.engine.member import Member
+
+_MOVING = ("W.weight", "W.bias", "V.weight", "V.bias")
+
+
+def advance(member: Member, steps: int) -> None:
+    """Take steps; mark the member as diverged at the first loss that is not finite.
+
+    What it costs beside the steps does not grow with the sample: runs may be stopped thousands of times.
+    """
+    rule, readout = member.algorithm, member.params["A.weight"]
+    assert isinstance(rule, OnePass)
+    assert member.stage.order == "once"
+    k, m = readout.shape
+    points = slice(member.steps_in_stage, member.steps_in_stage + steps)
+    x, y = (_plain(part[points]) for part in (member.sample.x, member.sample.y))
+    y = y.reshape(steps, -1)
+    require(y.shape[1] == k, f"labels must have {k} outputs, got {y.shape[1]}")
+    moved, means = _copies(member.params), _copies(member.optimiser)
+    seen = torch.stack([member.optimiser[name] for name in ("seen", "seen_late")])
+    taken_late = member.step - (rule.steps - rule.tail_steps)  # steps of the tail so far; negative before it
+    shape = torch.tensor([m, x.shape[1], k], dtype=torch.int32)
+    readout = _plain(readout)
+    taken = library().bk_one_pass(
+        shape.data_ptr(),
+        *_pointers(moved),
+        readout.data_ptr(),
+        *_pointers(means),
+        x.data_ptr(),
+        y.data_ptr(),
+        steps,
+        rule.first_rate,
+        rule.second_rate,
+        max(0, -taken_late),
+        max(0, taken_late),
+        seen.data_ptr(),
+    )
+    member.params = member.params | moved
+    member.optimiser = member.optimiser | means | {"seen": seen[0].clone(), "seen_late": seen[1].clone()}
+    if taken < steps:
+        member.diverged = True
+    member.count(min(taken + 1, steps))
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to(torch.float32).contiguous()
+
+
+def _copies(state: Tensors) -> Tensors:
+    return {name: _plain(state[name]).clone() for name in _MOVING if name in state}
+
+
+def _pointers(state: Tensors) -> list[ctypes.c_void_p]:
+    return [ctypes.c_void_p(state[name].data_ptr() if name in state else None) for name in _MOVING]

@@ -1,0 +1,89 @@
+"""Layerwise training compiled: both stages against the eager backend, cut into pieces, alone and in company."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from beyondkernels.algorithms import GradientDescent, Hinge, Layerwise, Squared
+from beyondkernels.core import Case, InputError, Stream
+from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
+from beyondkernels.problems import CompositeParity
+
+torch.set_num_threads(1)
+PROBLEM = CompositeParity(8, 4, 0.3)
+SAMPLE = PROBLEM.sample(40, Stream(0))
+FIRST = GradientDescent(14, 0.01, 10, 0.9, 0.02, "all", Squared(), drops=(5,))
+RULE = Layerwise(FIRST, replace(FIRST, steps=9, learning_rate=0.02, batch=8, momentum=0.5, weight_decay=0.1))
+HIDDEN = Layerwise(replace(RULE.first, group="hidden"), replace(RULE.second, group="hidden"))
+
+
+def network_of(form: Any) -> ThreeLayerResNet:
+    return ThreeLayerResNet(12, form, parameterisation=popular_initialisation(12))
+
+
+def trained(form: str, rule: Layerwise, backend: Any = "compiled", stops=(), until=None) -> Member:
+    member = Member(network_of(form), rule, SAMPLE, Stream(2), backend)
+    member.start(8, 4)
+    with torch.no_grad():
+        train([member], [frozenset(stops)], lambda _: None, until)
+    return member
+
+
+def gap(one, other) -> float:
+    assert one.keys() == other.keys()
+    return max(float((one[name] - value).abs().max() / (value.abs().max() + 1e-30)) for name, value in other.items())
+
+
+@pytest.mark.parametrize("until", [1, 13, 14, 15, None])
+@pytest.mark.parametrize("rule", [RULE, HIDDEN], ids=["all", "hidden"])
+@pytest.mark.parametrize("form", ["full", "bottleneck"])
+def test_both_stages_follow_the_eager_backend(form, rule, until):
+    compiled, eager = (trained(form, rule, backend, until=until) for backend in ("compiled", "eager"))
+    assert compiled.step == eager.step
+    assert compiled.stage_index == eager.stage_index
+    assert gap(compiled.params, eager.params) <= 3e-6
+    assert gap(compiled.optimiser, eager.optimiser) <= 2e-5
+
+
+@pytest.mark.parametrize("form", ["full", "bottleneck"])
+def test_each_stage_moves_its_own_layers(form):
+    before, first, second = (trained(form, RULE, until=until).params for until in (0, 14, None))
+    letter = "U" if form == "full" else "V"
+    for name in ("W.weight", "W.bias", "A.weight"):
+        assert not torch.equal(first[name], before[name])
+        assert torch.equal(second[name], first[name])
+    for name in (f"{letter}.weight", f"{letter}.bias"):
+        assert not before[name].any()  # zero while the first layer trains
+        assert torch.equal(first[name], before[f"start.{name}"])
+        assert not torch.equal(second[name], first[name])
+
+
+@pytest.mark.parametrize("form", ["full", "bottleneck"])
+def test_stopping_to_look_changes_no_bit(form):
+    through, halted = trained(form, RULE), trained(form, RULE, stops=(1, 5, 13, 14, 15, 22))
+    assert gap(through.params, halted.params) == 0
+    assert gap(through.optimiser, halted.optimiser) == 0
+
+
+def test_alone_and_in_company():
+    learners = [
+        TrainedNetwork(network_of("bottleneck"), replace(RULE, first=replace(FIRST, learning_rate=rate)), (3, 20),
+                       backend="compiled")
+        for rate in (0.003, 1e12, 0.01)
+    ]  # fmt: skip
+    cases = [Case(PROBLEM, SAMPLE, PROBLEM.sample(10, Stream(9)), Stream(seed)) for seed in range(3)]
+    together = TrainedNetwork.fit_together(learners, cases, lambda _: None)
+    assert [outcome.status for outcome in together] == ["finished", "diverged", "finished"]
+    for learner, case, outcome in zip(learners, cases, together, strict=True):
+        assert learner.fit(case, lambda _: None).scalars == outcome.scalars
+
+
+def test_another_loss_is_refused():
+    hinge = replace(FIRST, objective=Hinge())
+    with pytest.raises(InputError, match="it knows the squared loss only, not Hinge"):
+        TrainedNetwork(network_of("full"), Layerwise(hinge, hinge), backend="compiled")

@@ -1,0 +1,70 @@
+"""Layerwise training through the engine: stages, records, and the same numbers alone and in company."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from beyondkernels.algorithms import GradientDescent, Layerwise, Squared
+from beyondkernels.core import Case, Stream
+from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
+from beyondkernels.problems import CompositeParity
+
+torch.set_num_threads(1)
+PROBLEM = CompositeParity(8, 4, 0.3)
+SAMPLE = PROBLEM.sample(40, Stream(0))
+FIRST = GradientDescent(8, 0.05, 10, 0.9, 0.01, "all", Squared())
+RULE = Layerwise(FIRST, replace(FIRST, steps=6))
+
+
+def network_of(form):
+    return ThreeLayerResNet(12, form, parameterisation=popular_initialisation(12))
+
+
+def member(network, rule, seed=2):
+    started = Member(network, rule, SAMPLE, Stream(seed))
+    started.start(8, 4)
+    return started
+
+
+@pytest.mark.parametrize("form", ["full", "bottleneck"])
+def test_stages_in_the_engine(form):
+    network = network_of(form)
+    drawn = network.init(8, 4, Stream(2).child("initial"))[0]
+    second = [name for name in drawn if name[0] not in "WA"]
+    one, seen = member(network, RULE), {}
+    train([one], [frozenset(range(14))], lambda m: seen.__setitem__(m.step, dict(m.params)))
+    assert one.step == 14
+    assert not one.active
+    assert one.params.keys() == drawn.keys()
+    assert all(not seen[t][name].any() for t in range(1, 8) for name in second)
+    assert all(torch.equal(seen[8][name], drawn[name]) for name in second)
+    assert all(torch.equal(seen[8][name], one.params[name]) for name in drawn.keys() - {*second})
+    assert all(not torch.equal(drawn[name], one.params[name]) for name in drawn)
+
+
+def test_alone_and_in_company():
+    network = network_of("bottleneck")
+    rules = [Layerwise(replace(FIRST, learning_rate=rate), RULE.second) for rate in (0.01, 0.05, 0.1)]
+    together = [member(network, rule, seed) for seed, rule in enumerate(rules)]
+    train(together, [frozenset({3})] * 3, lambda _: None)
+    for seed, rule in enumerate(rules):
+        alone = member(network, rule, seed)
+        train([alone], [frozenset()], lambda _: None)
+        assert all(torch.equal(value, together[seed].params[name]) for name, value in alone.params.items())
+
+
+def test_a_run_records_both_stages():
+    learner = TrainedNetwork(
+        network_of("bottleneck"), RULE, record_at=(8, 14), snapshot_at=(7, 8, 14), snapshot_names=("V.weight",)
+    )
+    outcome = learner.fit(Case(PROBLEM, SAMPLE, PROBLEM.sample(50, Stream(1)), Stream(5)), lambda *_: None)
+    assert outcome.status == "finished"
+    assert outcome.series["step"].tolist() == [8, 14]
+    assert outcome.scalars["steps"] == 14
+    assert outcome.series["train_loss"][-1] == pytest.approx(outcome.scalars["train_loss"])
+    assert not outcome.arrays["snapshot/7/V.weight"].any()
+    assert outcome.arrays["snapshot/14/V.weight"].any()
