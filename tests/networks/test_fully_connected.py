@@ -9,6 +9,7 @@ import torch
 
 from beyondkernels.activations import ReLU
 from beyondkernels.core import InputError, Stream, digest
+from beyondkernels.kernels import FiniteTangent, infinite_conjugate, infinite_tangent
 from beyondkernels.networks import FullyConnected, Parameterisation
 
 F64 = torch.float64
@@ -108,9 +109,78 @@ def test_names_and_what_they_stand_for_are_one_network():
     assert digest(spelled) != digest(FullyConnected(3, parameterisation=Parameterisation("standard")))
 
 
+@pytest.mark.parametrize(("kind", "size"), [("ntk", 1.0), ("standard", math.sqrt(0.6 / 8))])
+def test_signs_are_half_of_each_in_every_output(kind, size):
+    scales = Parameterisation(kind, readout_variance=0.6, readout_bias_variance=0.2)
+    network = FullyConnected(8, depth=3, parameterisation=scales, readout="signs")
+    params, buffers = network.init(4, 50, Stream(3))
+    plain, _ = FullyConnected(8, depth=3, parameterisation=scales).init(4, 50, Stream(3))
+    assert buffers == {}
+    assert {name for name in params if not torch.equal(params[name], plain[name])} == {"output.weight"}
+    rows = params["output.weight"].tolist()
+    for row in rows:
+        assert [abs(weight) for weight in row] == pytest.approx([size] * 8, rel=1e-6)
+        assert sum(weight > 0 for weight in row) == 4
+    # the arrangement differs between outputs: 70 are equally likely
+    assert len({tuple(weight > 0 for weight in row) for row in rows}) > 20
+    x = Stream(5).normal(3, 4)
+    out, _ = network.apply(params, buffers, x)
+    expected = by_loops(params, x[0].tolist(), 3, lambda z: max(z, 0.0), scales)
+    assert out[0].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_every_arrangement_of_signs_is_as_likely():
+    network = FullyConnected(4, depth=2, readout="signs")
+    params, _ = network.init(2, 6000, Stream(1))
+    counts = torch.unique(params["output.weight"] > 0, dim=0, return_counts=True)[1]
+    assert len(counts) == 6
+    # a count is binomial, 6000 draws with probability 1/6: 5 standard deviations
+    assert (counts - 1000).abs().max() < 5 * math.sqrt(6000 / 6 * 5 / 6)
+
+
+def test_balanced_signs_take_the_mean_of_the_neurons_out():
+    """The covariance of outputs at the start: E[σσ′] with normal weights, Cov(σ, σ′) with balanced signs."""
+    x = torch.tensor([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
+    scales, m, n = Parameterisation("standard", 1.0, input_fan_in=1), 100, 20_000
+    u = Stream(8).normal(400_000, 3) @ x.T
+    h = torch.relu(u).double()
+    raw = float((h[:, 0] * h[:, 1]).mean())
+    normal = FullyConnected(m, depth=2, parameterisation=scales)
+    signs = FullyConnected(m, depth=2, parameterisation=scales, readout="signs")
+    for network, expected in ((normal, raw), (signs, raw - float(h[:, 0].mean() * h[:, 1].mean()))):
+        params, _ = network.init(3, n, Stream(7))
+        W = Stream(9).normal(n, m, 3)  # fresh hidden weights for every output, so that outputs are independent
+        out = (torch.relu(torch.einsum("njd,id->nij", W, x)) * params["output.weight"][:, None]).sum(-1).double()
+        products = out[:, 0] * out[:, 1]
+        error = float(products.std()) / math.sqrt(n)
+        assert abs(float(products.mean()) - expected) < 5 * error
+    assert raw - expected > 20 * error  # the two are far apart
+
+
+def test_the_tangent_kernel_does_not_mind_the_signs():
+    x = torch.tensor([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
+    scales = Parameterisation(input_fan_in=1)
+    limit = infinite_tangent(FullyConnected(6, depth=3, parameterisation=scales))(x)
+    for readout in ("normal", "signs"):
+        network = FullyConnected(300, depth=3, parameterisation=scales, readout=readout)
+        assert infinite_tangent(network) == infinite_tangent(FullyConnected(300, depth=3, parameterisation=scales))
+        found = torch.stack([FiniteTangent(network, seed)(x) for seed in range(20)])
+        error = found.std(0) / math.sqrt(20)
+        assert ((found.mean(0) - limit).abs() < 5 * error).all()
+        assert error.max() < 0.05 * limit.max()
+
+
+def test_the_conjugate_kernel_of_balanced_signs_is_refused():
+    sentence = r"^network must have a normal readout .* got readout='signs'"
+    with pytest.raises(InputError, match=sentence):
+        infinite_conjugate(FullyConnected(6, depth=2, readout="signs"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        ({"readout": "sign"}, r"^readout must be 'normal' or 'signs', got 'sign'$"),
+        ({"readout": "signs"}, r"^width must be even for a readout of half of each sign, got 3$"),
         ({"width": 0}, r"^width must be a whole number of at least 1, got 0$"),
         ({"width": 2.0}, r"^width must be a whole number of at least 1, got 2\.0$"),
         ({"depth": 1}, r"^depth must be a whole number of at least 2, got 1$"),

@@ -32,3 +32,29 @@ def test_what_must_vanish(measured, holds):
     hypothesis = Hypothesis("nothing is there", measured, 0, at_least=False)
     assert hypothesis.holds is holds
     assert str(hypothesis) == f"{'holds' if holds else 'fails'}: nothing is there ({measured:.4g})"
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-13, 1.0, 1e13, 1e300])
+@pytest.mark.parametrize("at_least", [True, False])
+def test_rounding_is_relative_to_the_bound(scale, at_least):
+    worse = -1 if at_least else 1
+    for part, holds in [(0.0, True), (1e-13, True), (1e-11, False), (0.5, False)]:
+        hypothesis = Hypothesis("tiny or huge", scale * (1 + worse * part), scale, at_least)
+        assert hypothesis.holds is holds
+        assert Hypothesis("the other side", -hypothesis.measured, -scale, not at_least).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("measured", "bound", "at_least", "holds"),
+    [
+        (5, math.inf, True, False),
+        (5, math.inf, False, True),
+        (math.inf, math.inf, True, True),
+        (math.inf, 5, False, False),
+        (math.nan, 5, True, False),
+        (5, math.nan, False, False),
+        (0.0, 1e-14, True, False),
+    ],
+)
+def test_what_is_no_number_to_compare_with(measured, bound, at_least, holds):
+    assert Hypothesis("strange", measured, bound, at_least).holds is holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Literal
@@ -43,15 +44,20 @@ class Network(Component, ABC):
         """The names of the parameters in a group.
 
         Arguments:
-            group: ``all`` or one of ``groups()``.
+            group: ``all``, one of ``groups()``, or several of these put together, such as ``W+A`` or ``hidden-W``.
             params: the network's parameters.
         """
-        if group == "all":
-            return tuple(params)
-        groups = self.groups()
-        if group not in groups:
-            unknown("parameter group", group, ["all", *groups])
-        return groups[group]
+        groups = {**self.groups(), "all": tuple(params)}
+        if group in groups:
+            return groups[group]
+        names: tuple[str, ...] = ()
+        for sign, part in re.findall(r"([+-]|^)([^+-]*)", group):
+            if part not in groups:
+                unknown("parameter group", part, groups)
+            rest = tuple(name for name in names if name not in groups[part])
+            names = rest if sign == "-" else (*rest, *groups[part])
+        require(len(names) > 0, f"group must leave some parameters, got {group!r}")
+        return names
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the last layer, (n, features): with everything before it frozen, predictions are linear in this.

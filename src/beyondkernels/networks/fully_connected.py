@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 
@@ -26,18 +27,29 @@ class FullyConnected(Network):
         depth: L, the number of weight matrices: a "three-layer network" has depth 3 and two hidden layers.
         activation: σ, an activation or its name.
         parameterisation: scales of weights and biases.
+        readout: how the readout's weights start: ``normal``, or ``signs`` of one size, the standard deviation of the
+            others, exactly half of each sign in every output.
+
+    Signs that balance take the mean over the neurons out of the output: where the others start with covariance
+    E[σ(u)σ(u′)], these start with Cov(σ(u), σ(u′)). Tangent kernels are the same for both.
 
     >>> params, _ = FullyConnected(width=4, depth=3).init(in_dim=5, out_dim=2, stream=Stream(0))
     >>> {name: tuple(value.shape) for name, value in params.items()}
     {'layer1.weight': (4, 5), 'layer2.weight': (4, 4), 'output.weight': (2, 4)}
 
-    Reference: Allen-Zhu & Li (resnet), §8.1, the networks "2layer" and "3layer".
+    >>> standard = Parameterisation("standard")
+    >>> params, _ = FullyConnected(4, 2, parameterisation=standard, readout="signs").init(5, 1, Stream(0))
+    >>> params["output.weight"].sort().values
+    tensor([[-0.5000, -0.5000,  0.5000,  0.5000]])
+
+    Reference: Allen-Zhu & Li (resnet), §8.1, the networks "2layer" and "3layer"; §8.2 for the signs.
     """
 
     width: int
     depth: int = 3
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
+    readout: Literal["normal", "signs"] = "normal"
 
     def __post_init__(self) -> None:
         for name, least in (("width", 1), ("depth", 2)):
@@ -47,6 +59,9 @@ class FullyConnected(Network):
                 f"{name} must be a whole number of at least {least}, got {value!r}",
             )
         require_parameterisation("parameterisation", self.parameterisation)
+        require(self.readout in ("normal", "signs"), f"readout must be 'normal' or 'signs', got {self.readout!r}")
+        if self.readout == "signs":
+            require(self.width % 2 == 0, f"width must be even for a readout of half of each sign, got {self.width}")
         object.__setattr__(self, "activation", activation(self.activation))
 
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
@@ -55,6 +70,10 @@ class FullyConnected(Network):
         sizes = [in_dim, *[self.width] * (self.depth - 1), out_dim]
         for name, layer, columns, rows in zip(self._names(), self._layers(in_dim), sizes[:-1], sizes[1:], strict=True):
             params |= layer.draw(name, rows, columns, stream)
+        if self.readout == "signs":
+            last = self._layers(in_dim)[-1]
+            std = 1.0 if last.kind == "ntk" else last.weight_variance**0.5
+            params["output.weight"] = std * _balanced_signs(params["output.weight"])
         return params, {}
 
     def apply(
@@ -70,7 +89,7 @@ class FullyConnected(Network):
         return layer.apply(name, params, h), buffers
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
-        """What enters the readout, scaled so that inner products are covariances of the output."""
+        """What enters the readout, scaled so that inner products are covariances of the output over normal readouts."""
         return self._layers(x.shape[-1])[-1].features(super().features(params, buffers, x))
 
     @property
@@ -96,3 +115,9 @@ class FullyConnected(Network):
         scales = self.parameterisation
         middle = [scales.layer(self.width)] * (self.depth - 2)
         return [scales.layer(in_dim, of_inputs=True), *middle, scales.layer(self.width, readout=True)]
+
+
+def _balanced_signs(drawn: torch.Tensor) -> torch.Tensor:
+    """The larger half of each row as 1, the other as −1: every arrangement is equally likely."""
+    half = drawn.shape[1] // 2
+    return torch.full_like(drawn, -1.0).scatter_(1, drawn.argsort(1, descending=True)[:, :half], 1.0)

@@ -29,9 +29,10 @@ class Hypothesis:
 
     @property
     def holds(self) -> bool:
-        """Whether it holds, up to the rounding of exact moments."""
-        ahead = self.measured - self.bound if self.at_least else self.bound - self.measured
-        return ahead >= -_ROUNDING
+        """Whether it holds, up to the rounding of exact moments: relative to the bound, absolute where that is zero."""
+        ahead = self.measured >= self.bound if self.at_least else self.measured <= self.bound
+        least = 0.0 if self.bound else _ROUNDING
+        return ahead or math.isclose(self.measured, self.bound, rel_tol=_ROUNDING, abs_tol=least)
 
     @property
     def factor(self) -> float:

@@ -25,11 +25,12 @@ X = Stream(0).child("x").normal(12, 3, dtype=torch.float64).numpy()
 STANDARD = FullyConnected(8, 2, parameterisation=Parameterisation("standard", bias_variance=0.5))
 NTK = "ntk parameterisation: hidden weights 2/p, no hidden biases, readout weights 1/p, no readout bias"
 BIASED = "standard parameterisation: hidden weights 2/p, hidden biases 0.5, readout weights 1/p, no readout bias"
-SMALL = "FullyConnected(width=8, depth=2, activation=ReLU())"
+SMALL = "FullyConnected(width=8, depth=2, activation=ReLU(), readout='normal')"
+LARGE = "FullyConnected(width=512, depth=3, activation=ReLU(), readout='normal')"
 PRINTED = [
     (
         TangentKernelRegressor(),
-        f"tangent kernel at finite width of FullyConnected(width=512, depth=3, activation=ReLU()), {NTK}, group: all",
+        f"tangent kernel at finite width of {LARGE}, {NTK}, group: all",
     ),
     (
         TangentKernelClassifier(STANDARD, infinite_width=True, group="last"),
@@ -37,12 +38,12 @@ PRINTED = [
     ),
     (
         ConjugateKernelRegressor(infinite_width=True),
-        f"conjugate kernel at infinite width of FullyConnected(width=512, depth=3, activation=ReLU()), {NTK}",
+        f"conjugate kernel at infinite width of {LARGE}, {NTK}",
     ),
     (ConjugateKernelClassifier(TwoLayer(4)), f"conjugate kernel at finite width of {TwoLayer(4)!r}"),
     (
         RandomFeaturesClassifier(features=FullyConnected(8)),
-        f"conjugate features of FullyConnected(width=8, depth=3, activation=ReLU()), {NTK}",
+        f"conjugate features of {SMALL.replace('depth=2', 'depth=3')}, {NTK}",
     ),
     (
         RandomFeaturesRegressor(),

@@ -43,7 +43,7 @@ def test_fields_of_components_are_parameters():
         FullyConnected(width=7, depth=2, activation=SmoothedTruncatedReLU(0.5))
     ).get_params()
     own = {"network", "infinite_width", "group", "ridges", "memory", "random_state"}
-    fields = {"width", "depth", "activation", "activation__std", "parameterisation"}
+    fields = {"width", "depth", "activation", "activation__std", "parameterisation", "readout"}
     scales = {f"parameterisation__{name}" for name in Parameterisation.__dataclass_fields__}
     assert set(params) == own | {f"network__{name}" for name in fields | scales}
     assert params["network__width"] == 7

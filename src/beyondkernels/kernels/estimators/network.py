@@ -66,8 +66,8 @@ def network_in_words(network: Network) -> str:
     """A network and its parameterisation.
 
     >>> print(network_in_words(FullyConnected(width=8, depth=2)))
-    FullyConnected(width=8, depth=2, activation=ReLU()), ntk parameterisation: hidden weights 2/p, no hidden biases,
-    readout weights 1/p, no readout bias
+    FullyConnected(width=8, depth=2, activation=ReLU(), readout='normal'), ntk parameterisation: hidden weights 2/p,
+    no hidden biases, readout weights 1/p, no readout bias
     """
     scales = getattr(network, "parameterisation", None)
     if not (isinstance(scales, Parameterisation) and dataclasses.is_dataclass(network)):

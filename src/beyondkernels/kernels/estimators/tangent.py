@@ -79,8 +79,8 @@ class TangentKernelRegressor(RidgeRegressor, _Tangent):
     128
     >>> print(TangentKernelRegressor())  # repr is scikit-learn's and leaves out defaults; print says what they mean
     TangentKernelRegressor()
-    tangent kernel at finite width of FullyConnected(width=512, depth=3, activation=ReLU()), ntk parameterisation:
-    hidden weights 2/p, no hidden biases, readout weights 1/p, no readout bias, group: all
+    tangent kernel at finite width of FullyConnected(width=512, depth=3, activation=ReLU(), readout='normal'),
+    ntk parameterisation: hidden weights 2/p, no hidden biases, readout weights 1/p, no readout bias, group: all
 
     Reference: Jacot, Gabriel & Hongler (2018), Neural tangent kernel; Allen-Zhu & Li (resnet), §3.1 (6).
     """

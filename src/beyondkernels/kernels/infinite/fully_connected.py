@@ -154,6 +154,11 @@ def infinite_conjugate(network: Network) -> InfiniteConjugate | InfiniteResNetCo
     True
     """
     if isinstance(network, FullyConnected):
+        require(
+            network.readout == "normal",
+            "network must have a normal readout (one of balanced signs starts with another covariance, without the "
+            f"neurons' means), got readout={network.readout!r}",
+        )
         return InfiniteConjugate(network.depth, network.activation, network.parameterisation)
     if isinstance(network, ThreeLayerResNet) and network.form == "full":
         return InfiniteResNetConjugate(network.activation, network.parameterisation)

@@ -1,0 +1,126 @@
+"""The pictures of Figure 4."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from beyondkernels.experiments.base import Rows
+from beyondkernels.experiments.resnet.fig4.construction import least, targets
+from beyondkernels.experiments.resnet.fig4.tables import distinct, trained
+from beyondkernels.reports import Curves, Figure, Level, Line
+from beyondkernels.reports.figures.scatter import Marks, Scatter
+
+if TYPE_CHECKING:
+    from beyondkernels.experiments.resnet.fig4.experiment import Fig4Settings
+
+_LABELS = {"train_error": "training error", "test_error": "test error"}
+
+
+def norm_and_error(settings: Fig4Settings, rows: Rows, error: Literal["train_error", "test_error"]) -> list[Figure]:
+    """Figure 4: every run of SGD as a mark, and the weights that exist.
+
+    Arguments:
+        settings: the settings.
+        rows: the experiment's rows.
+        error: which error is on the vertical axis.
+    """
+    runs = [row for row in distinct(trained(rows)) if row["norm"] is not None]
+    if not runs:
+        return []
+    marks = [
+        _marks(f"SGD, {epochs} epochs", mine, error)
+        for epochs in settings.epochs
+        if (mine := [row for row in runs if row["epochs"] == epochs])
+    ]
+    marks.append(_marks("W* by descent on all points", [row for row in rows if row["part"] == "W*"], error, True))
+    risks, norms = zip(*targets(), strict=True)
+    marks.append(Marks("the paper's W*", norms, risks, hollow=True))
+    curve = [(i / 100) ** 2 for i in range(93)]  # down to a norm of one
+    name = _LABELS[error]
+    also = "; a training error may lie below it" if error == "train_error" else ": no weights lie left of it"
+    return [
+        Scatter(
+            name=f"norm-{error.partition('_')[0]}",
+            title=f"Norm and {name}",
+            caption=(
+                "A mark for each run that did not diverge: those of the search, and the chosen settings with fresh "
+                f"seeds from both starts. The line is a bound on the risk{also}. What W* does on six inputs it does on "
+                "any number."
+            ),
+            alt=(
+                f"Most runs of SGD lie right of and above the weights that exist; those that train long with a large "
+                f"rate come near them in {name}"
+            ),
+            marks=marks,
+            lines=[Line("the least norm with that risk", [least(risk) for risk in curve], curve)],
+            x_label="‖W‖_F/√d",
+            y_label=name,
+            x_scale="log",
+        )
+    ]
+
+
+def error_over_width(settings: Fig4Settings, rows: Rows, bound: float) -> list[Figure]:
+    """Test error over width for each schedule: the search's best, and fresh seeds by validation.
+
+    Arguments:
+        settings: the settings.
+        rows: the experiment's rows.
+        bound: the best test error of the paper's search.
+    """
+    if len(settings.widths) < 2 or not rows:
+        return []
+    lines = []
+    for epochs in settings.epochs:
+        chosen = _by_seed(settings, [row for row in rows if row["epochs"] == epochs and _is_chosen(row)])
+        if chosen:
+            lines.append(Line(f"{epochs} epochs, fresh seeds", settings.widths, chosen))
+        found = [
+            min(
+                (
+                    row["test_error"]
+                    for row in rows
+                    if (row["part"], row["epochs"], row["width"]) == ("search", epochs, width)
+                    and row["test_error"] is not None
+                ),
+                default=math.nan,
+            )
+            for width in settings.widths
+        ]
+        lines.append(Line(f"{epochs} epochs, search", settings.widths, found))
+    return [
+        Curves(
+            name="width",
+            title="Test error over width",
+            caption=(
+                "The least error that the search met, and the error of the setting chosen on validation points with "
+                "fresh seeds: mean, shaded from the lowest to the highest, the line broken where a run diverged."
+            ),
+            alt="Test error over width for each number of epochs, in the search and with fresh seeds",
+            lines=lines,
+            x_label="width m",
+            y_label="test error",
+            x_scale="log",
+            levels=[Level("predicting zero", 1.0), Level(f"the paper's best ({bound:g})", bound)],
+        )
+    ]
+
+
+def _marks(label: str, rows: Rows, error: str, hollow: bool = False) -> Marks:
+    there = [row for row in rows if row["norm"] is not None]
+    return Marks(label, [row["norm"] for row in there], [row[error] for row in there], hollow)
+
+
+def _is_chosen(row: dict[str, object]) -> bool:
+    return (row["part"], row["choice"]) == ("chosen", "validation")
+
+
+def _by_seed(settings: Fig4Settings, rows: Rows) -> list[list[float]]:
+    """The errors of each seed over the widths; what is missing or diverged is not a number."""
+    mine = {(row["seed"], row["width"]): row["test_error"] for row in rows}
+    seeds = dict.fromkeys(seed for seed, _ in mine)
+    return [
+        [math.nan if (value := mine.get((seed, width))) is None else value for width in settings.widths]
+        for seed in seeds
+    ]

@@ -1,0 +1,52 @@
+"""How large the weights of a run are, where the weights themselves are too large to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from beyondkernels.core import Case, Learner, Outcome, Progress, require
+from beyondkernels.engine import TrainedNetwork
+
+_SNAPSHOT, _NORM = "snapshot/", "norm/"
+
+
+@dataclass(frozen=True)
+class NormedNetwork(TrainedNetwork):
+    r"""Trains a network as ``TrainedNetwork`` does, and keeps of its snapshots only how large they are.
+
+    .. math:: \|W\|_F = \Big(\sum_{ij} W_{ij}^2\Big)^{1/2}
+
+    stands in the outcome as the scalar ``norm/<step>/<name>`` in place of the array ``snapshot/<step>/<name>``. A run
+    that diverged before a step has no norm there.
+
+    >>> import beyondkernels as bk
+    >>> rule = bk.algorithms.GradientDescent(10, 0.1, objective=bk.algorithms.Squared())
+    >>> network = bk.networks.FullyConnected(4, 2)
+    >>> learner = NormedNetwork(network, rule, snapshot_at=(0, 10), snapshot_names=("layer1.weight",))
+    >>> sorted(bk.fit(learner, bk.problems.Monomial(6), n=20, test=20).outcome.scalars)
+    ['norm/0/layer1.weight', 'norm/10/layer1.weight', 'steps', 'test_loss', 'train_loss']
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        some = len(self.snapshot_at) > 0 and len(self.snapshot_names) > 0
+        require(some, "snapshot_at and snapshot_names must say which norms are wanted, got none")
+
+    @classmethod
+    def fit_together(cls, learners: Sequence[Learner], cases: Sequence[Case], progress: Progress) -> list[Outcome]:
+        """Train many; each snapshot is measured and let go."""
+        return [_measured(outcome) for outcome in super().fit_together(learners, cases, progress)]
+
+
+def _measured(outcome: Outcome) -> Outcome:
+    snapshots = {name: array for name, array in outcome.arrays.items() if name.startswith(_SNAPSHOT)}
+    # in float64: a float32 sum of millions of squares loses digits
+    norms = {
+        name.replace(_SNAPSHOT, _NORM, 1): float(np.linalg.norm(array.astype(np.float64).ravel()))
+        for name, array in snapshots.items()
+    }
+    others = {name: array for name, array in outcome.arrays.items() if name not in snapshots}
+    return replace(outcome, scalars={**outcome.scalars, **norms}, arrays=others)
