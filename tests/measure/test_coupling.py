@@ -11,7 +11,7 @@ import torch
 import resnet_cases as cases
 from beyondkernels.core import InputError, Outcome, Stream, build, describe
 from beyondkernels.measure import Coupling, ResNetWeights, coupling_bounds, coupling_terms
-from beyondkernels.measure.resnet_weights import course
+from beyondkernels.measure.resnet_weights import blocks, course, radii, scales
 from beyondkernels.networks import theorem_network
 
 torch.set_num_threads(1)
@@ -115,6 +115,29 @@ def test_wide_networks_couple():
     assert fractions[1] < 0.5 * fractions[0]
 
 
+@pytest.mark.parametrize(("sigma", "tau"), [(8.0, 0.4), (30.0, 0.4), (30.0, 3.0)])
+def test_the_matrix_of_the_second_layer_keeps_to_the_radius_alone(sigma, tau):
+    """(f) as printed would fall with σ_v; here the change is τ/π across z, whatever m and σ_v, and none along z."""
+    m = 160_000
+    initial = ResNetWeights.of(theorem_network(m, 0.1, sigma).init(cases.D, cases.K, Stream(1))[0])
+    x = X[:1] / X[:1].norm()
+    z = torch.cat([initial.first(x)[1][0], torch.ones(1).double()])
+    z = z / z.norm()
+    u = torch.eye(cases.K + 1)[0].double()
+    u = u - (u @ z) * z
+    u = u / u.norm()
+    change = tau * (initial.A[0] * torch.sign(initial.V @ u))[:, None] * z
+    assert float(torch.linalg.matrix_norm(change, ord=2)) == pytest.approx(tau, rel=0.02)
+    now = ResNetWeights(initial.W, initial.V + change, initial.A)
+    out1 = now.first(x)[1]
+    moved = (now.A * (now.second(out1)[0] - initial.second(out1)[0])) @ initial.V
+    # a sum over the neurons that changed, a share of τ/σ: its error is σ/√m times the root of that share
+    error = 5 * sigma / m**0.5 * (tau / sigma) ** 0.5
+    assert float((moved @ u)[0]) == pytest.approx(tau / np.pi, abs=error)
+    assert float((moved @ z).norm()) < tau / 30
+    assert float(coupling_terms(initial, now, x).second_matrix) > tau / 4
+
+
 def test_measurement_along_a_run():
     problem, run = cases.TwoSignals(), cases.outcome((0, 0.0), (3, 0.1), (10, 0.4))
     scalars, arrays = Coupling(points=20, seed=4).measure(run, problem)
@@ -124,6 +147,7 @@ def test_measurement_along_a_run():
     for name in each[0]:
         unit = cases.M if name.endswith("flips") else 1
         assert scalars[f"{name}/10"] == pytest.approx(np.mean([one[name] for one in each]) / unit, rel=1e-10), name
+        assert scalars[f"{name}_max/10"] == pytest.approx(max(one[name] for one in each) / unit, rel=1e-10), name
     assert arrays["second_flips/10"] == pytest.approx([one["second_flips"] / cases.M for one in each])
     assert scalars["first_flips/0"] == scalars["first_flips_bound/0"] == scalars["first_radius/0"] == 0
     assert 0 < scalars["first_radius/3"] < scalars["first_radius/10"]
@@ -135,19 +159,49 @@ def test_measurement_along_a_run():
     bounds = coupling_bounds(cases.M, cases.K, sigma, radii, outputs)
     assert scalars["second_output_bound/10"] == pytest.approx(float(bounds.second_output.mean()))
     assert scalars["second_flips_bound/10"] == pytest.approx(float(bounds.second_flips.mean()) / cases.M)
+    for name in each[0]:
+        ratio = max(one[name] / right for one, right in zip(each, getattr(bounds, name).tolist(), strict=True))
+        assert scalars[f"{name}_ratio/10"] == pytest.approx(ratio, rel=1e-10), name
+    assert scalars["first_flips_ratio/0"] == 0
     assert all(type(value) is float for value in scalars.values())
     assert build(describe(Coupling(7))) == Coupling(7)
+
+
+def test_blocks_of_points_change_nothing(monkeypatch):
+    problem, run = cases.TwoSignals(), cases.outcome((0, 0.0), (10, 0.4))
+    whole, arrays = Coupling(points=20, seed=4).measure(run, problem)
+    monkeypatch.setattr("beyondkernels.measure.resnet_weights._BLOCK", 3 * cases.M)
+    assert [len(part) for part in blocks(X, cases.M)] == [3, 3, 1]
+    parts, more = Coupling(points=20, seed=4).measure(run, problem)
+    assert parts == pytest.approx(whole, rel=1e-12)
+    assert all((more[name] == arrays[name]).all() for name in arrays)
+
+
+def test_scales_and_radii_of_a_wide_start():
+    initial = ResNetWeights.of(theorem_network(4000, 0.3, 2.0).init(cases.D, cases.K, Stream(1))[0])
+    w, v = scales(initial)
+    # the relative error of a standard deviation of n normal numbers is 1/√(2n)
+    assert w == pytest.approx(0.3, rel=5 / (2 * 4000 * (cases.D + 1)) ** 0.5)
+    assert v == pytest.approx(2.0, rel=5 / (2 * 4000 * (cases.K + 1)) ** 0.5)
+    moved = ResNetWeights(initial.W + 0.5, initial.V, initial.A)
+    assert radii(initial, moved) == pytest.approx((0.5 * (4000 * (cases.D + 1)) ** 0.5, 0.0))
 
 
 def test_sentences():
     kept = cases.outcome((0, 0.0), (3, 0.1))
     late = Outcome(arrays={name: value for name, value in kept.arrays.items() if not name.startswith("snapshot/0/")})
     odd = Outcome(arrays={name: value for name, value in kept.arrays.items() if name != "snapshot/3/A.weight"})
-    for run in (late, odd):
+    deaf = Outcome(arrays={name: value for name, value in kept.arrays.items() if name != "snapshot/3/V.bias"})
+    for run in (late, odd, deaf):
         with pytest.raises(InputError, match=r"^the run must have kept W, V and A with their biases at the same steps"):
             course(run)
     with pytest.raises(InputError, match=r"^the run kept no snapshot of W\.weight"):
         course(Outcome())
+    half = Outcome(arrays={name: value for name, value in kept.arrays.items() if not name.endswith("V.bias")})
+    with pytest.raises(InputError, match=r"^the run kept no snapshot of V\.bias"):
+        course(half)
+    bare = Outcome(arrays={name: value for name, value in kept.arrays.items() if not name.endswith("bias")})
+    assert not course(bare)[3].V[:, -1].any()
     with pytest.raises(InputError, match=r"^points must be positive, got 0$"):
         Coupling(points=0)
     with pytest.raises(InputError, match=r"^stds must be positive, got 0$"):

@@ -9,7 +9,9 @@ import torch
 import resnet_cases as cases
 from beyondkernels.core import InputError, Stream, build, describe
 from beyondkernels.measure import Regret, ResNetWeights, Witness, along, existence_errors, regret_terms
-from beyondkernels.measure.regret import signals
+from beyondkernels.measure.existence import gate_bounds
+from beyondkernels.measure.regret import error_bound, signals
+from beyondkernels.measure.resnet_weights import radii, scales
 
 torch.set_num_threads(1)
 PROBLEM = cases.TwoSignals(noise=0.2)
@@ -67,6 +69,8 @@ def literal(x, target, y):
         "first_now": sum((A @ D @ Ws @ x1 - F) ** 2),
         "second_start": sum((A @ open_at(V0, z) @ Vs @ z - G) ** 2),
         "second_now": sum((A @ D2 @ Vs @ z - G) ** 2),
+        "first_gates": sum((A @ (open_at(W0, x1) - D) @ Ws @ x1) ** 2),
+        "second_gates": sum((A @ (open_at(V0, z) - D2) @ Vs @ z) ** 2),
         "first_rest": sum((A @ D @ (Ws - W) @ x1 - (F - out1)) ** 2),
     }
 
@@ -80,6 +84,44 @@ def test_regret_is_the_gradient_along_the_way_to_the_witness():
         assert V.grad is not None
         xi = (W.grad * (W - STAR.W)).sum() + (V.grad * (V - STAR.V)).sum()
         assert float(found.regret[i]) == pytest.approx(float(xi.detach()), rel=1e-10)
+        assert float(found.first_gradient[i]) == pytest.approx(float((W.grad**2).sum()), rel=1e-10)
+        assert float(found.second_gradient[i]) == pytest.approx(float((V.grad**2).sum()), rel=1e-10)
+
+
+def test_the_sum_of_regrets_is_what_the_distance_to_the_witness_falls_by():
+    """App. C.4's telescope, step by step: Σ Ξ_t = ♥ + the fall of ‖W − W*‖²/2η_w + ‖V − V*‖²/2η_v."""
+    eta_w, eta_v, now, total, heart = 0.05, 0.02, INITIAL, 0.0, 0.0
+
+    def distance(at: ResNetWeights) -> float:
+        first, second = (at.W - INITIAL.W - STAR.W), (at.V - INITIAL.V - STAR.V)
+        return float(first.square().sum()) / (2 * eta_w) + float(second.square().sum()) / (2 * eta_v)
+
+    for x, y in zip(SAMPLE.x, SAMPLE.y, strict=True):
+        terms = regret_terms(INITIAL, now, STAR, x[None], y[None], y[None])
+        total += float(terms.regret)
+        heart += eta_w / 2 * float(terms.first_gradient) + eta_v / 2 * float(terms.second_gradient)
+        W, V = ((part - start).requires_grad_() for part, start in ((now.W, INITIAL.W), (now.V, INITIAL.V)))
+        objective(W, V, NOW.A, x, y).backward()
+        assert W.grad is not None
+        assert V.grad is not None
+        now = ResNetWeights(now.W - eta_w * W.grad, now.V - eta_v * V.grad, now.A)
+    assert total == pytest.approx(heart + distance(INITIAL) - distance(now), rel=1e-9)
+
+
+def test_right_sides_as_printed():
+    m, (sw, sv), (tw, tv), out = 1000, (0.05, 3.0), (2.0, 0.1), torch.tensor([0.0, 1.5]).double()
+    W, V = float(STAR.W.norm()), float(STAR.V.norm())
+    found = gate_bounds(m, (sw, sv), (tw, tv), STAR, out)
+    # √(s/m)·‖W*‖ with Lemma C.1's s, squared
+    first = W * ((tw / sw) ** (2 / 3) * m ** (2 / 3) / m) ** 0.5
+    second = V * ((tv / sv) ** (2 / 3) * m / m) ** 0.5
+    assert found["first_gates"].tolist() == pytest.approx([first**2] * 2)
+    assert found["second_gates"].tolist() == pytest.approx([second**2, (second * (1.5**2 + 1) ** 0.5) ** 2])
+    a, tau, L, B, small, risk = 0.3, 0.7, 2.0, 1.5, 0.1, 0.4
+    rest = small**2 + tau**2 * (1 + B) + a * tau * L * (B + 1)
+    assert error_bound(risk, a, tau, L, B, small) == pytest.approx((tau + a * L) ** 2 * risk + rest**2)
+    with pytest.raises(InputError, match=r"^stds must be positive, got 0$"):
+        gate_bounds(3, (0, 1), (1, 1), STAR, out)
 
 
 def test_terms_against_matrices():
@@ -89,7 +131,7 @@ def test_terms_against_matrices():
     found = vars(terms) | existence_errors(INITIAL, NOW, STAR, SAMPLE.x, base, composite)
     for i in range(cases.N):
         expected = literal(SAMPLE.x[i].numpy(), H[i].numpy(), SAMPLE.y[i].numpy())
-        assert found.keys() - {"regret"} == expected.keys()
+        assert found.keys() - {"regret", "first_gradient", "second_gradient"} == expected.keys()
         for name, value in expected.items():
             assert float(found[name][i]) == pytest.approx(value, rel=1e-9), name
     assert (terms.regret >= terms.lower).all()
@@ -136,12 +178,28 @@ def test_measurement_along_a_run():
     terms = regret_terms(INITIAL, NOW, star, sample.x, sample.y, H)
     for name, value in vars(terms).items():
         assert scalars[f"{name}/5"] == pytest.approx(float(value.mean())), name
+        assert scalars[f"{name}_max/5"] == pytest.approx(float(value.max())), name
+    errors = existence_errors(INITIAL, NOW, star, sample.x, base, composite)
+    size = NOW.first(sample.x)[1].norm(dim=1)
+    bounds = gate_bounds(cases.M, scales(INITIAL), radii(INITIAL, NOW), star, size)
+    for name, bound in bounds.items():
+        assert float(errors[name].max()) > 0
+        assert scalars[f"{name}_ratio/5"] == pytest.approx(float((errors[name] / bound).max())), name
+        assert scalars[f"{name}_ratio/0"] == 0
+    assert scalars["regret_se/5"] == pytest.approx(float(np.std(terms.regret.numpy())) / 15**0.5)
     assert scalars["risk/0"] != scalars["risk/5"]
     assert scalars["first_distance/0"] == pytest.approx(scalars["first_witness"])
     assert scalars["second_distance/5"] == pytest.approx(float((NOW.V - INITIAL.V - star.V).norm()))
     assert "second_now/5" in scalars
     assert all(type(value) is float for value in scalars.values())
     assert build(describe(measurement)) == measurement
+
+
+def test_blocks_of_points_change_nothing(monkeypatch):
+    run, measurement = cases.outcome((0, 0.0), (5, 0.3)), Regret(points=15, witness_points=6, ridge=1e-4)
+    whole, _ = measurement.measure(run, PROBLEM)
+    monkeypatch.setattr("beyondkernels.measure.resnet_weights._BLOCK", 4 * cases.M)
+    assert measurement.measure(run, PROBLEM)[0] == pytest.approx(whole, rel=1e-10)
 
 
 def test_a_scaled_base_signal_is_part_of_the_target():

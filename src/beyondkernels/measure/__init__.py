@@ -4,6 +4,7 @@ from beyondkernels.measure.alignment import Alignment, cosines
 from beyondkernels.measure.base import Measurement
 from beyondkernels.measure.coupling import Coupling, CouplingTerms, coupling_bounds, coupling_terms
 from beyondkernels.measure.directions import Directions, classical_scaling, cosine_distances
+from beyondkernels.measure.learnt import LearntSignals
 from beyondkernels.measure.regret import Regret, RegretTerms, Witness, along, existence_errors, regret_terms
 from beyondkernels.measure.resnet_weights import ResNetWeights
 
@@ -12,6 +13,7 @@ __all__ = [
     "Coupling",
     "CouplingTerms",
     "Directions",
+    "LearntSignals",
     "Measurement",
     "Regret",
     "RegretTerms",

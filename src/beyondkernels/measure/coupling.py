@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from beyondkernels.core import Outcome, Problem, Stream, require_positive
 from beyondkernels.measure.base import Measurement
-from beyondkernels.measure.resnet_weights import ResNetWeights, course, with_one
+from beyondkernels.measure.resnet_weights import ResNetWeights, blocks, course, radii, scales, with_one
 
 
 @dataclass(frozen=True)
@@ -114,10 +116,12 @@ def coupling_bounds(
 class Coupling(Measurement):
     r"""Lemma C.1 along a run of a bottleneck ``ThreeLayerResNet``: sign changes, vanishing terms, and their bounds.
 
-    Scalars, for each snapshot: ``<term>/<step>``, means over points, with flips as fractions of the width;
-    ``<term>_bound/<step>``, Lemma C.1's right sides with constants 1, with the initial standard deviations and the
-    present spectral norms as σ and τ; ``first_radius/<step>`` and ``second_radius/<step>``, these norms. Arrays
-    ``first_flips/<step>``, ``second_flips/<step>``: the fraction for each point.
+    Scalars, for each snapshot: ``<term>/<step>`` and ``<term>_max/<step>``, mean and largest over points, with flips as
+    fractions of the width; ``<term>_bound/<step>``, the mean of Lemma C.1's right side with constants 1, with the
+    initial standard deviations and the present spectral norms as σ and τ; ``<term>_ratio/<step>``, the largest over
+    points of left side over right side, which is the constant that the lemma would need here (zero where both are);
+    ``first_radius/<step>`` and ``second_radius/<step>``, the norms. Arrays ``first_flips/<step>``,
+    ``second_flips/<step>``: the fraction for each point.
 
     Arguments:
         points: how many fresh points.
@@ -125,6 +129,8 @@ class Coupling(Measurement):
 
     Reference: Allen-Zhu & Li (resnet), Lemma C.1.
     """
+
+    revision: ClassVar[int] = 2
 
     points: int = 200
     seed: int = 0
@@ -137,17 +143,24 @@ class Coupling(Measurement):
         x = problem.sample(self.points, Stream(self.seed).child("coupling")).x
         weights = course(outcome)
         initial, scalars, arrays = weights[0], {}, {}
-        m, k = initial.width, initial.outputs
-        stds = float(initial.W.std(correction=0)), float(initial.V.std(correction=0)) * m**0.5
+        m, k, stds = initial.width, initial.outputs, scales(initial)
         for step, now in weights.items():
-            radii = tuple(float(torch.linalg.matrix_norm(d, ord=2)) for d in (now.W - initial.W, now.V - initial.V))
-            found = coupling_terms(initial, now, x)
-            bounds = coupling_bounds(m, k, stds, (radii[0], radii[1]), found.first_output)
+            taus = radii(initial, now)
+            found = _joined([coupling_terms(initial, now, part) for part in blocks(x, m)])
+            bounds = coupling_bounds(m, k, stds, taus, found.first_output)
             for term in (field.name for field in fields(CouplingTerms)):
+                left, right = getattr(found, term).double(), getattr(bounds, term)
                 unit = m if term.endswith("flips") else 1
-                scalars[f"{term}/{step}"] = float(getattr(found, term).double().mean()) / unit
-                scalars[f"{term}_bound/{step}"] = float(getattr(bounds, term).mean()) / unit
-            scalars |= {f"first_radius/{step}": radii[0], f"second_radius/{step}": radii[1]}
+                scalars[f"{term}/{step}"] = float(left.mean()) / unit
+                scalars[f"{term}_max/{step}"] = float(left.max()) / unit
+                scalars[f"{term}_bound/{step}"] = float(right.mean()) / unit
+                scalars[f"{term}_ratio/{step}"] = float(torch.where(left == 0, 0.0, left / right).max())
+            scalars |= {f"first_radius/{step}": taus[0], f"second_radius/{step}": taus[1]}
             for term in ("first_flips", "second_flips"):
                 arrays[f"{term}/{step}"] = getattr(found, term).double().numpy() / m
         return scalars, arrays
+
+
+def _joined(parts: Sequence[CouplingTerms]) -> CouplingTerms:
+    names = (field.name for field in fields(CouplingTerms))
+    return CouplingTerms(**{name: torch.cat([getattr(part, name) for part in parts]) for name in names})

@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from beyondkernels.core import InputError, Outcome, Problem, Stream, require, require_positive
 from beyondkernels.measure.base import Measurement
-from beyondkernels.measure.resnet_weights import ResNetWeights, course, with_one
-from beyondkernels.theory import least_witness
-
-Map = Callable[[torch.Tensor], torch.Tensor]
-
-
-@dataclass(frozen=True)
-class Witness:
-    r"""Weights, counted from the start, with which the layers write F and αG: :math:`W^\star, V^\star`.
-
-    Arguments:
-        W: (m, d + 1).
-        V: (m, k + 1).
-    """
-
-    W: torch.Tensor
-    V: torch.Tensor
-
-    @classmethod
-    def of(cls, initial: ResNetWeights, x: torch.Tensor, base: Map, composite: Map, ridge: float = 1e-6) -> Witness:
-        """The pair of least norm on a sample.
-
-        Arguments:
-            initial: the weights at the start.
-            x: points, (n, d).
-            base: F.
-            composite: αG.
-            ridge: see :func:`beyondkernels.theory.least_witness`.
-        """
-        F = base(x)
-        return cls(
-            least_witness(initial.A, initial.W, x, F, ridge),
-            least_witness(initial.A, initial.V, F, composite(F), ridge),
-        )
+from beyondkernels.measure.existence import Map, Witness, existence_errors, gate_bounds
+from beyondkernels.measure.resnet_weights import ResNetWeights, blocks, course, radii, scales, with_one
 
 
 def along(now: ResNetWeights, first: torch.Tensor, second: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -61,13 +30,14 @@ def along(now: ResNetWeights, first: torch.Tensor, second: torch.Tensor, x: torc
 
     Reference: Allen-Zhu & Li (resnet), Fact C.4.
     """
-    first_part, second_part = _parts(now, first, second, x)
-    return _carried(now, first_part, x) + first_part + second_part
+    at = _Passed.through(now, x)
+    change = at.first(first)
+    return at.carried(change) + change + at.second(second)
 
 
 @dataclass(frozen=True)
 class RegretTerms:
-    r"""Ξ and the terms of Claim C.6, an entry for every point.
+    r"""Ξ, the terms of Claim C.6 and the gradients of Claim C.5, an entry for every point.
 
     Arguments:
         regret: :math:`\Xi = \langle \nabla \mathrm{Obj}, (W - W^\star, V - V^\star) \rangle`.
@@ -78,6 +48,8 @@ class RegretTerms:
         club: :math:`\|♣\|^2`, what the first layer's error becomes in the second.
         spade: :math:`\|♠ - H(x)\|^2`, how well the witness still writes the target through the present gates.
         diamond: :math:`\|♦ - \mathrm{out}(x)\|^2`, what the start still adds to the output.
+        first_gradient: :math:`\|\nabla_W \mathrm{Obj}\|_F^2`.
+        second_gradient: :math:`\|\nabla_V \mathrm{Obj}\|_F^2`.
     """
 
     regret: torch.Tensor
@@ -87,6 +59,8 @@ class RegretTerms:
     club: torch.Tensor
     spade: torch.Tensor
     diamond: torch.Tensor
+    first_gradient: torch.Tensor
+    second_gradient: torch.Tensor
 
 
 def regret_terms(
@@ -107,66 +81,58 @@ def regret_terms(
         y: labels, (n, k).
         target: H(x), (n, k).
 
-    Reference: Allen-Zhu & Li (resnet), §6.1, Claim C.6 and App. C.4.
+    Reference: Allen-Zhu & Li (resnet), §6.1, Claims C.5 and C.6, and App. C.4.
     """
     W, V, H, y = now.W - initial.W, now.V - initial.V, target.double(), y.double().reshape(target.shape)
-    _, out1 = now.first(x)
-    out = out1 + now.second(out1)[1]
-    first_star, second_star = _parts(now, witness.W, witness.V, x)
-    first_moved, second_moved = _parts(now, W, V, x)
-    club = _carried(now, first_star - first_moved, x)
+    at = _Passed.through(now, x)
+    first_star, second_star = at.first(witness.W), at.second(witness.V)
+    first_moved, second_moved = at.first(W), at.second(V)
+    club = at.carried(first_star - first_moved)
     spade, diamond = first_star + second_star, first_moved + second_moved
-    rest = along(now, witness.W - W, witness.V - V, x)
-    error = rest - (H - out)
+    rest, missing = club + spade - diamond, y - at.out
+    error = rest - (H - at.out)
+    at_second = (missing @ now.A) * at.D2
+    at_first = ((missing + at_second @ now.V[:, :-1]) @ now.A) * at.D
 
     def squared(v: torch.Tensor) -> torch.Tensor:
         return v.square().sum(1)
 
     return RegretTerms(
-        regret=((y - out) * rest).sum(1),
-        lower=squared(H - out) / 2 - 2 * squared(error) - 2 * squared(H - y),
-        risk=squared(H - out),
+        regret=(missing * rest).sum(1),
+        lower=squared(H - at.out) / 2 - 2 * squared(error) - 2 * squared(H - y),
+        risk=squared(H - at.out),
         error=squared(error),
         club=squared(club),
         spade=squared(spade - H),
-        diamond=squared(diamond - out),
+        diamond=squared(diamond - at.out),
+        first_gradient=squared(at_first) * squared(at.x1),
+        second_gradient=squared(at_second) * squared(at.z),
     )
 
 
-def existence_errors(
-    initial: ResNetWeights, now: ResNetWeights, witness: Witness, x: torch.Tensor, base: Map, composite: Map
-) -> dict[str, torch.Tensor]:
-    r"""How well a witness writes F and αG through the first gates and through the present ones.
+def error_bound(
+    risk: float, alpha: float, second_radius: float, lipschitz: float, base_norm: float = 1.0, accuracy: float = 0.0
+) -> float:
+    r"""The right side of Claim C.6, every O(·) read as 1.
 
-    ``first_start`` :math:`\|A D_{W^{(0)}} W^\star(x,1) - F(x)\|^2` (C.2a), ``first_now`` the same with
-    :math:`D_W` (C.3a), ``second_start``
-    :math:`\|A D_{V^{(0)},W} V^\star(\mathrm{out}_1, 1) - \alpha G(\mathrm{out}_1)\|^2` (C.2b), ``second_now`` the same
-    with :math:`D_{V,W}` (C.3b), ``first_rest``
-    :math:`\|A D_W (W^\star - W)(x,1) - (F(x) - \mathrm{out}_1(x))\|^2` (C.3c), each for every point.
+    .. math:: E\|\mathrm{Err}\|^2 \le (\tau_v + \alpha L_G)^2\, E\|H - \mathrm{out}\|^2
+              + \bigl(\tilde\alpha^2 + \tau_v^2 (1 + B_F) + \alpha \tau_v L_G (B_F + 1)\bigr)^2
 
     Arguments:
-        initial: the weights at the start.
-        now: the present ones, with the same A.
-        witness: :math:`W^\star, V^\star`.
-        x: points.
-        base: F.
-        composite: αG.
+        risk: :math:`E\|H(x) - \mathrm{out}(x)\|^2`.
+        alpha: α.
+        second_radius: :math:`\tau_v`, which bounds ‖V‖ and, ten times over, the witness V*.
+        lipschitz: :math:`L_G`.
+        base_norm: :math:`B_F`.
+        accuracy: :math:`\tilde\alpha = \alpha/(k p_F \mathfrak C_s(F) + k p_G \mathfrak C_s(G))`, Lemma C.2's.
 
-    Reference: Allen-Zhu & Li (resnet), Lemmas C.2 and C.3.
+    >>> error_bound(risk=0.5, alpha=0.1, second_radius=0.2, lipschitz=3.0)  # 0.5²·0.5 + (0.08 + 0.12)²
+    0.165...
+
+    Reference: Allen-Zhu & Li (resnet), Claim C.6.
     """
-    A, F = now.A, base(x).double()
-    D, out1 = now.first(x)
-    x1, z = with_one(x), with_one(out1)
-    star, star2, G = x1 @ witness.W.T, z @ witness.V.T, composite(out1).double()
-    moved = x1 @ (now.W - initial.W).T
-    found = {
-        "first_start": (initial.first(x)[0] * star) @ A.T - F,
-        "first_now": (D * star) @ A.T - F,
-        "second_start": (initial.second(out1)[0] * star2) @ A.T - G,
-        "second_now": (now.second(out1)[0] * star2) @ A.T - G,
-        "first_rest": (D * (star - moved)) @ A.T - (F - out1),
-    }
-    return {name: value.square().sum(1) for name, value in found.items()}
+    tau, L, B = second_radius, lipschitz, base_norm
+    return (tau + alpha * L) ** 2 * risk + (accuracy**2 + tau**2 * (1 + B) + alpha * tau * L * (B + 1)) ** 2
 
 
 @dataclass(frozen=True)
@@ -175,10 +141,12 @@ class Regret(Measurement):
 
     The problem must know its signals, as a ``CompositeProblem`` does: ``base_signal``, ``composite_signal``, ``alpha``
     and ``beta``; F is read as βF, so that H = F + αG(F) as in the theorem. The witness is fitted on its own points;
-    everything else is a mean over others. Scalars, for each snapshot, ``<term>/<step>`` for the terms of
-    :class:`RegretTerms` and of :func:`existence_errors`, ``first_distance/<step>`` :math:`\|W - W^\star\|_F` and
-    ``second_distance/<step>``; once, ``first_witness`` and ``second_witness``, the witness's Frobenius norms, which
-    Lemma C.2 wants below τ/10.
+    everything else is measured at others. Scalars, for each snapshot: ``<term>/<step>`` and ``<term>_max/<step>``,
+    mean and largest over points, for the terms of :class:`RegretTerms` and of :func:`existence_errors`;
+    ``regret_se/<step>``, the standard error of the mean Ξ; ``first_gates_ratio/<step>`` and
+    ``second_gates_ratio/<step>``, the largest over points of these terms over :func:`gate_bounds` (zero where both
+    are); ``first_distance/<step>`` :math:`\|W - W^\star\|_F` and ``second_distance/<step>``; once, ``first_witness``
+    and ``second_witness``, the witness's Frobenius norms, which Lemma C.2 wants below τ/10.
 
     Arguments:
         points: how many fresh points.
@@ -188,6 +156,8 @@ class Regret(Measurement):
 
     Reference: Allen-Zhu & Li (resnet), Claim C.6.
     """
+
+    revision: ClassVar[int] = 2
 
     points: int = 200
     witness_points: int = 100
@@ -203,20 +173,23 @@ class Regret(Measurement):
         base, composite = signals(problem)
         weights, stream = course(outcome), Stream(self.seed).child("regret")
         sample = problem.sample(self.points, stream.child("points"))
-        initial, x = weights[0], sample.x
+        initial = weights[0]
         witness = Witness.of(
             initial, problem.sample(self.witness_points, stream.child("witness")).x, base, composite, self.ridge
         )
-        F = base(x)
-        H = F + composite(F)
         scalars = {"first_witness": float(witness.W.norm()), "second_witness": float(witness.V.norm())}
         for step, now in weights.items():
             if not torch.equal(now.A, initial.A):
                 raise InputError("Ξ is for runs that leave A where it starts, got a run that trained A")
-            terms = regret_terms(initial, now, witness, x, sample.y, H)
-            values = {field.name: getattr(terms, field.name) for field in fields(RegretTerms)}
-            values |= existence_errors(initial, now, witness, x, base, composite)
-            scalars |= {f"{name}/{step}": float(value.mean()) for name, value in values.items()}
+            stds, taus, found = scales(initial), radii(initial, now), []
+            for x, y in zip(blocks(sample.x, now.width), blocks(sample.y, now.width), strict=True):
+                F = base(x)
+                terms = vars(regret_terms(initial, now, witness, x, y, F + composite(F)))
+                terms |= existence_errors(initial, now, witness, x, base, composite)
+                size = now.first(x)[1].norm(dim=1)
+                bounds = gate_bounds(now.width, stds, taus, witness, size)
+                found.append(terms | {f"{name}_ratio": _over(terms[name], bound) for name, bound in bounds.items()})
+            scalars |= {f"{name}/{step}": value for name, value in _summary(found).items()}
             scalars[f"first_distance/{step}"] = float((now.W - initial.W - witness.W).norm())
             scalars[f"second_distance/{step}"] = float((now.V - initial.V - witness.V).norm())
         return scalars, {}
@@ -232,16 +205,49 @@ def signals(problem: Problem) -> tuple[Map, Map]:
     return lambda x: beta * base(x.double()), lambda h: alpha * composite(h.double() / beta)
 
 
-def _parts(
-    now: ResNetWeights, first: torch.Tensor, second: torch.Tensor, x: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """A D_W W′(x, 1) and A D_{V,W} V′(out₁, 1)."""
-    D, out1 = now.first(x)
-    D2, _ = now.second(out1)
-    return (D * (with_one(x) @ first.T)) @ now.A.T, (D2 * (with_one(out1) @ second.T)) @ now.A.T
+@dataclass(frozen=True)
+class _Passed:
+    """Points that have passed the network: gates, inputs of both layers, and the output."""
+
+    now: ResNetWeights
+    x1: torch.Tensor
+    D: torch.Tensor
+    z: torch.Tensor
+    D2: torch.Tensor
+    out: torch.Tensor
+
+    @classmethod
+    def through(cls, now: ResNetWeights, x: torch.Tensor) -> _Passed:
+        D, out1 = now.first(x)
+        D2, added = now.second(out1)
+        return cls(now, with_one(x), D, with_one(out1), D2, out1 + added)
+
+    def first(self, change: torch.Tensor) -> torch.Tensor:
+        """A D_W W′(x, 1)."""
+        return (self.D * (self.x1 @ change.T)) @ self.now.A.T
+
+    def second(self, change: torch.Tensor) -> torch.Tensor:
+        """A D_{V,W} V′(out₁, 1)."""
+        return (self.D2 * (self.z @ change.T)) @ self.now.A.T
+
+    def carried(self, change: torch.Tensor) -> torch.Tensor:
+        """A D_{V,W} V (change, 0): what a change of out₁ becomes in the second layer."""
+        return (self.D2 * (change @ self.now.V[:, :-1].T)) @ self.now.A.T
 
 
-def _carried(now: ResNetWeights, change: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """A D_{V,W} V (change, 0): what a change of out₁ becomes in the second layer."""
-    D2, _ = now.second(now.first(x)[1])
-    return (D2 * (change @ now.V[:, :-1].T)) @ now.A.T
+def _over(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    return torch.where(left == 0, 0.0, left / right)
+
+
+def _summary(parts: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, float]:
+    """Mean and largest over the points of all blocks; of ratios the largest alone, of Ξ its mean's standard error."""
+    summary = {}
+    for name in parts[0]:
+        values = torch.cat([part[name] for part in parts])
+        if name.endswith("_ratio"):
+            summary[name] = float(values.max())
+        else:
+            summary |= {name: float(values.mean()), f"{name}_max": float(values.max())}
+        if name == "regret":
+            summary["regret_se"] = float(values.std(correction=0)) / len(values) ** 0.5
+    return summary

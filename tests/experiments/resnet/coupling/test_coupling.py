@@ -1,0 +1,282 @@
+"""The experiment on coupling: exponents, bounds and sums a second way, claims that can fail, a small run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import gamma, jv
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.experiments.resnet.coupling import tables
+from beyondkernels.experiments.resnet.coupling.cases import (
+    LIPSCHITZ,
+    CouplingSettings,
+    accuracy_of,
+    problem_of,
+    sizes_of,
+    spec_of,
+)
+from beyondkernels.experiments.resnet.coupling.experiment import Coupling
+from beyondkernels.measure.existence import Witness, gate_bounds
+from beyondkernels.reports import render_svg
+from beyondkernels.runs import StoredRun
+from beyondkernels.runs.perform import perform
+
+torch.set_num_threads(1)
+
+EXPERIMENT = Coupling()
+SMALL = replace(
+    EXPERIMENT.settings("smoke"),
+    widths=(12, 48),
+    fit_from=12,
+    steps=40,
+    snapshots=(0, 3, 10),
+    points=9,
+    witness_points=6,
+    test_samples=20,
+    backend="eager",
+)
+
+
+@pytest.fixture(scope="module")
+def finished() -> dict[Any, StoredRun]:
+    plan = EXPERIMENT.plan(SMALL, (0, 1), {})
+    return {
+        label: StoredRun("0" * 32, {}, outcome, {})
+        for label, outcome in zip(plan, perform(list(plan.values())), strict=True)
+    }
+
+
+def made_rows(powers: dict[str, float] | None = None, more: dict[str, float] | None = None) -> list[dict[str, Any]]:
+    """Rows whose terms are powers of m, a little different from seed to seed; by default exactly as promised."""
+    settings = EXPERIMENT.settings("laptop")
+    exponents = settings.exponents | (powers or {})
+    good = {"first_flips_ratio": 0.3, "second_flips_ratio": 0.3, "error_ratio": 0.4, "error_size": 0.4}
+    good |= {"second_matrix_order": 0.6, "regret_ratio": 0.5, "test_error": 1e-3}
+    return [
+        {"width": m, "seed": seed, "status": "finished"}
+        | {name: 0.2 * (1 + seed) * m ** (power - 1e-9) for name, power in exponents.items()}
+        | good
+        | (more or {})
+        for m in settings.widths
+        for seed in range(3)
+    ]
+
+
+def verdicts(rows: list[dict[str, Any]], scale: str = "laptop") -> dict[str, Any]:
+    return {claim.id: claim for claim in EXPERIMENT.claims(EXPERIMENT.settings("laptop"), rows, scale)}
+
+
+def test_exponents_are_those_of_the_right_sides() -> None:
+    """By the slope of the right sides themselves between two very wide networks with the same radii."""
+    settings = CouplingSettings()
+    assert settings.exponents["first_flips"] == pytest.approx(-1 / 8)
+    assert settings.exponents["second_flips"] == pytest.approx(-1 / 8)
+    for name in ("first_vanishing", "second_vanishing", "second_matrix", "first_gates", "second_gates"):
+        assert settings.exponents[name] == pytest.approx(-1 / 16), name
+    others = (replace(settings, first_power=-0.02), replace(settings, first_power=-0.4, second_power=0.25))
+    taus, out1 = (2.0, 0.3), torch.ones(1).double()
+    star = Witness(torch.ones(1, 1).double(), torch.ones(1, 1).double())
+    for one in (settings, *others):
+        found = []
+        for m in (10**17, 10**18):  # so wide that the slower term of every sum is nearly alone
+            sides = {n: float(v) for n, v in vars(bk.measure.coupling_bounds(m, 2, one.stds(m), taus, out1)).items()}
+            sides |= {n: float(v) ** 0.5 for n, v in gate_bounds(m, one.stds(m), taus, star, out1).items()}
+            found.append({n: v / m if n.endswith("flips") else v for n, v in sides.items()})
+        for name, power in one.exponents.items():
+            assert math.log10(found[1][name] / found[0][name]) == pytest.approx(power, abs=2e-3), name
+
+
+@pytest.mark.parametrize(("dim", "frequency"), [(5, 2.0), (2, 1.0), (9, 5.0), (3, 5.0)])
+def test_the_target_and_its_floor(dim: int, frequency: float) -> None:
+    settings = replace(SMALL, dim=dim, frequency=frequency, alpha=0.2)
+    problem = problem_of(settings)
+    risk = problem.base_risk(40_000, Stream(1))
+    assert settings.base_only_risk == pytest.approx(risk.value, abs=5 * risk.error)
+    s, half = 4 * frequency / math.sqrt(2), dim / 2
+    mean = float(gamma(half) * (2 / s) ** (half - 1) * jv(half - 1, s))  # the same as a Bessel function
+    assert settings.base_only_risk == pytest.approx(0.2**2 * (1 - mean) / 2, rel=1e-9)
+    h = problem.base_signal(problem.sample(50, Stream(2)).x)
+    assert h.norm(dim=1).tolist() == pytest.approx([1.0] * 50)
+    assert float(problem.composite_signal(h).norm(dim=1).max()) <= 1 + 1e-12
+
+
+def test_the_lipschitz_constant_is_the_least() -> None:
+    G = problem_of(SMALL).composite_signal
+    angle = Stream(3).uniform(500, dtype=torch.float64) * 2 * math.pi
+    h = torch.stack([angle.sin(), angle.cos()], 1)
+    near = h * (1 - 1e-4 * Stream(4).uniform(500, 1, dtype=torch.float64)) + 0
+    other = torch.stack([(angle + 1e-4).sin(), (angle + 1e-4).cos()], 1)
+    for pair in (near, other, h.flip(0), 0.3 * h.roll(1, 0)):
+        quotient = (G(h) - G(pair)).norm(dim=1) / (h - pair).norm(dim=1)
+        assert float(quotient.max()) <= LIPSCHITZ + 1e-9
+    steepest = (G(h) - G(other)).norm(dim=1) / (h - other).norm(dim=1)
+    assert float(steepest.max()) > 0.99 * LIPSCHITZ
+
+
+def test_accuracy_of_lemma_c2() -> None:
+    sizes = sizes_of(SMALL)
+    k, p_F, p_G = sizes.outputs, sizes.base_terms, sizes.composite_terms
+    terms = p_F * sizes.base_complexity + p_G * sizes.composite_complexity
+    assert accuracy_of(sizes) == pytest.approx(SMALL.alpha / (k * terms))
+
+
+def test_specs() -> None:
+    for scale in ("smoke", "laptop", "paper"):
+        settings = EXPERIMENT.settings(scale)
+        plan = EXPERIMENT.plan(settings, range(settings.seeds), {})
+        assert len(plan) == settings.seeds * len(settings.widths)
+        spec: Any = plan[settings.widths[1], 1]
+        m = settings.widths[1]
+        stds = bk.networks.initial_stds(spec.learner.network, settings.dim, 2)
+        assert stds == pytest.approx((m ** (-5 / 16), m ** (3 / 16)))
+        rule = spec.learner.algorithm
+        assert (rule.steps, rule.first_rate, rule.second_rate) == (settings.steps, 0.05, 0.005)
+        assert (spec.samples, spec.seed) == (settings.steps, 1)
+        assert spec.learner.snapshot_at == settings.times
+        assert settings.times[0] == 0
+        assert settings.times[-1] == settings.steps
+    assert replace(SMALL, snapshots=(0, 10, 40, 50)).times == (0, 10, 40)
+
+
+def test_a_small_run(finished: dict[Any, StoredRun]) -> None:
+    rows = EXPERIMENT.rows(SMALL, finished)
+    assert [(row["width"], row["seed"]) for row in rows] == [(12, 0), (12, 1), (48, 0), (48, 1)]
+    outcome, row = finished[48, 1].outcome, rows[-1]
+    s = outcome.scalars
+    spec = spec_of(SMALL, 48, 1)
+    for measurement in spec.measurements:
+        again, _ = measurement.measure(outcome, spec.problem)  # type: ignore[attr-defined]
+        assert {name: s[name] for name in again} == again
+    assert row["first_flips"] == s["first_flips/40"]
+    assert row["second_matrix_order"] == pytest.approx(s["second_matrix_max/40"] / s["second_radius/40"])
+    assert row["second_gates"] == pytest.approx(s["second_gates/40"] ** 0.5)
+    assert row["first_gates_ratio"] == pytest.approx(s["first_gates_ratio/40"] ** 0.5)
+    a, L, small, ratios = SMALL.alpha, LIPSCHITZ, accuracy_of(sizes_of(SMALL)), {}
+    for t in (0, 3, 10, 40):
+        tau = max(s[f"second_radius/{t}"], s["second_witness"])
+        right = (tau + a * L) ** 2 * s[f"risk/{t}"] + (small**2 + 2 * tau**2 + 2 * a * tau * L) ** 2
+        ratios[t] = s[f"error/{t}"] / right
+    assert row["error_ratio"] == pytest.approx(max(ratios.values()))
+    assert row["error_step"] == max(ratios, key=lambda t: ratios[t])
+    sizes = [s[f"error_max/{t}"] ** 0.5 / max(s[f"first_radius/{t}"], s["first_witness"]) for t in ratios]
+    assert row["error_size"] == pytest.approx(max(sizes))
+    squares = [(0.05 * s[f"first_gradient/{t}"] + 0.005 * s[f"second_gradient/{t}"]) / 2 for t in ratios]
+    shares = [square / s[f"risk/{t}"] for square, t in zip(squares, ratios, strict=True)]
+    assert row["gradient_share"] == pytest.approx(max(shares))
+    assert all(claim.holds is None for claim in EXPERIMENT.claims(SMALL, rows, "smoke"))
+
+
+def test_table_and_pictures(finished: dict[Any, StoredRun]) -> None:
+    rows = EXPERIMENT.rows(SMALL, finished)
+    columns, lines = EXPERIMENT.table(SMALL, rows)
+    assert [line["width"] for line in lines] == [12, 48]
+    assert lines[1]["first_flips"] == pytest.approx(np.mean([row["first_flips"] for row in rows[2:]]))
+    assert lines[1]["first_flips_sd"] == pytest.approx(np.std([row["first_flips"] for row in rows[2:]], ddof=1))
+    assert all(column.cell(lines[0]) for column in columns)
+    figures = EXPERIMENT.figures(SMALL, finished)
+    assert [figure.name for figure in figures] == ["flips", "vanishing", "regret", "error"]
+    for figure in figures:
+        ET.fromstring(render_svg(figure))
+    assert EXPERIMENT.figures(SMALL, {}) == []
+    levels, theorem = EXPERIMENT.remarks(SMALL)
+    assert f"{SMALL.base_only_risk:.4g}" in levels
+    assert "misses by a factor" in theorem
+
+
+def test_diverged_runs_are_results(finished: dict[Any, StoredRun]) -> None:
+    broken: dict[Any, StoredRun] = finished | {
+        (48, 1): StoredRun("0" * 32, {}, Outcome("diverged", {"steps": 7.0}), {})
+    }
+    rows = EXPERIMENT.rows(SMALL, broken)
+    assert tables.slopes(rows, "first_flips")[1] is None
+    assert tables.worst(rows, "error_size")[1] is None
+    assert len(EXPERIMENT.figures(SMALL, broken)) == 4
+    columns, lines = EXPERIMENT.table(SMALL, [row for row in rows if row["width"] == 48 and row["seed"] == 1])
+    assert lines[0]["outside"] == "all runs diverged"
+    assert columns[1].cell(lines[0])
+    claims = EXPERIMENT.claims(SMALL, rows, "laptop")
+    assert {claim.id: claim.reason for claim in claims}["first-flips"] == "1 of 2 runs gave no value"
+
+
+def test_the_sum_of_regrets_step_by_step() -> None:
+    """Trapezoids are the integral of the straight lines between snapshots, here by a fine sum."""
+    settings = replace(SMALL, first_rate=0.5, second_rate=0.25)
+    regret, risk = {0: 1.0, 3: 0.5, 10: 0.2, 40: -0.01}, {0: 1.2, 3: 0.7, 10: 0.3, 40: 0.02}
+    scalars = {f"regret/{t}": v for t, v in regret.items()} | {f"risk/{t}": v for t, v in risk.items()}
+    scalars |= {"first_witness": 1.5, "second_witness": 0.3}
+    ratios = []
+    for end in (3, 10, 40):
+        t = (np.arange(end * 1000) + 0.5) / 1000
+        left = np.interp(t, list(regret), list(regret.values())).mean()
+        drift = 0.1 * np.interp(t, list(risk), list(risk.values())).mean()
+        ratios.append(left / (1.5**2 / (2 * 0.5 * end) + 0.3**2 / (2 * 0.25 * end) + drift))
+    assert tables.regret_ratio(settings, scalars) == pytest.approx(max(ratios), rel=1e-6)
+
+
+def test_claims_hold_as_promised_and_can_fail() -> None:
+    good = verdicts(made_rows())
+    assert all(claim.holds for claim in good.values()), [claim for claim in good.values() if not claim.holds]
+    assert len(good) == 14
+    assert {claim.verdict for claim in verdicts(made_rows(), "smoke").values()} == {"silent"}
+    for term, (name, _) in tables.PROMISES.items():
+        slower = EXPERIMENT.settings("laptop").exponents[term] + 0.02
+        failing = [key for key, claim in verdicts(made_rows({term: slower})).items() if not claim.holds]
+        assert failing == [name]
+        assert verdicts(made_rows({term: slower}))[name].measured == pytest.approx(slower, abs=1e-6)
+    named = {"first_flips_ratio": "first-constant", "second_flips_ratio": "second-constant", "error_ratio": "error"}
+    named |= {"error_size": "error-size", "regret_ratio": "regret", "second_matrix_order": "second-matrix-order"}
+    for term, name in named.items():
+        assert [key for key, claim in verdicts(made_rows(more={term: 1.1})).items() if not claim.holds] == [name]
+    floor = EXPERIMENT.settings("laptop").base_only_risk
+    assert not verdicts(made_rows(more={"test_error": 1.01 * floor}))["learns"].holds
+
+
+def test_slopes_are_fitted_over_wide_networks() -> None:
+    rows = made_rows()
+    for row in rows:
+        if row["width"] < 1000:
+            row["first_flips"], row["second_matrix_order"], row["test_error"] = 1e-9, 5.0, 1.0
+    found = verdicts(rows)
+    assert found["first-flips"].measured == pytest.approx(-1 / 8)
+    assert found["second-matrix-order"].holds
+    assert not found["learns"].holds
+
+
+def test_claim_c6_is_claimed_at_the_largest_width_alone() -> None:
+    rows = made_rows()
+    for row in rows:
+        row["error_ratio"] = 0.5 if row["width"] == EXPERIMENT.settings("laptop").widths[-1] else 7.0
+    assert verdicts(rows)["error"].measured == pytest.approx(0.5)
+
+
+def test_ranges_of_lemma_c1() -> None:
+    line = {"width": 10_000, "first_std": 0.1, "second_std": 4.0, "first_radius": 1.5, "second_radius": 0.5}
+    assert tables.outside(line) == ""
+    assert tables.outside(line | {"first_radius": 0.5}) == "‖W‖ ÷2.0"
+    assert tables.outside(line | {"second_radius": 8.0}) == "‖V‖ ×2.0"
+    assert tables.outside(line | {"second_radius": 0.0}) == "‖V‖ is zero"
+
+
+def test_sentences() -> None:
+    for changes, sentence in (
+        ({"dim": 1}, r"^dim must be at least 2, got 1$"),
+        ({"frequency": 6.0}, r"^frequency must "),
+        ({"alpha": 0.0}, r"^alpha must be positive, got 0\.0$"),
+        ({"first_power": 0.1}, r"^first_power must "),
+        ({"second_power": 0.4}, r"^second_power must "),
+        ({"widths": (100, 100)}, r"^widths must hold increasing numbers, each once, got \(100, 100\)$"),
+        ({"widths": ()}, r"^widths must hold increasing numbers"),
+        ({"widths": (1, 2)}, r"^widths must be at least 2, got 1$"),
+        ({"fit_from": 48}, r"^fit_from must leave at least two widths to fit over, got 48$"),
+        ({"snapshots": (5, 10)}, r"^snapshots must begin with 0, the start, got 5$"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            replace(SMALL, **changes)
