@@ -10,7 +10,7 @@ from beyondkernels.experiments import CATALOGUE
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-NETWORK, KERNELS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+NETWORK, KERNELS, SWEEP = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 def printed_by(code: str) -> str:
@@ -38,6 +38,13 @@ def test_the_kernels_fail_where_the_one_that_learns_features_does_not():
     assert max(test.values()) < 75
     assert "ntk parameterisation: hidden weights 2/p" in printed
     assert "'network__width': " in printed
+
+
+def test_the_sweep_finds_a_network_that_learns_more_than_the_base():
+    printed = printed_by(SWEEP)
+    error = float(re.search(r"'test_loss': ([\d.]+)", printed).group(1))  # pyright: ignore[reportOptionalMemberAccess]
+    assert error < 0.7
+    assert "F alone leaves 1.35" in printed
 
 
 def test_every_experiment_is_in_the_table():

@@ -4,8 +4,18 @@ from beyondkernels.measure.alignment import Alignment, cosines
 from beyondkernels.measure.base import Measurement
 from beyondkernels.measure.coupling import Coupling, CouplingTerms, coupling_bounds, coupling_terms
 from beyondkernels.measure.directions import Directions, classical_scaling, cosine_distances
+from beyondkernels.measure.existence import gate_bounds
 from beyondkernels.measure.learnt import LearntSignals
-from beyondkernels.measure.regret import Regret, RegretTerms, Witness, along, existence_errors, regret_terms
+from beyondkernels.measure.norms import NormedNetwork
+from beyondkernels.measure.regret import (
+    Regret,
+    RegretTerms,
+    Witness,
+    along,
+    error_bound,
+    existence_errors,
+    regret_terms,
+)
 from beyondkernels.measure.resnet_weights import ResNetWeights
 
 __all__ = [
@@ -15,6 +25,7 @@ __all__ = [
     "Directions",
     "LearntSignals",
     "Measurement",
+    "NormedNetwork",
     "Regret",
     "RegretTerms",
     "ResNetWeights",
@@ -25,6 +36,8 @@ __all__ = [
     "cosines",
     "coupling_bounds",
     "coupling_terms",
+    "error_bound",
     "existence_errors",
+    "gate_bounds",
     "regret_terms",
 ]

@@ -12,6 +12,7 @@ from beyondkernels.theory.complexity import (
 )
 from beyondkernels.theory.concept_sizes import ConceptSizes
 from beyondkernels.theory.hypotheses import Hypothesis
+from beyondkernels.theory.minimal_norm import least_norm, minimal_network, parity_norm
 from beyondkernels.theory.process import ProcessSettings, StepSettings
 from beyondkernels.theory.table1 import Table1
 from beyondkernels.theory.taylor import Envelope, TaylorSeries, taylor_series
@@ -33,9 +34,12 @@ __all__ = [
     "Theorem1Constants",
     "Theorem1Settings",
     "concept_complexity",
+    "least_norm",
     "least_witness",
     "lipschitz_bound",
     "map_complexity",
+    "minimal_network",
+    "parity_norm",
     "sample_complexity",
     "taylor_series",
     "theorem1",

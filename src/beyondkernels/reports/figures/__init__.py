@@ -6,6 +6,7 @@ from beyondkernels.reports.figures.directions import Directions, Panel
 from beyondkernels.reports.figures.dots import Dot, Dots, Quantity
 from beyondkernels.reports.figures.histogram import Distribution, Histogram
 from beyondkernels.reports.figures.render import render_png, render_svg
+from beyondkernels.reports.figures.scatter import Marks, Scatter
 
 __all__ = [
     "Curves",
@@ -17,8 +18,10 @@ __all__ = [
     "Histogram",
     "Level",
     "Line",
+    "Marks",
     "Panel",
     "Quantity",
+    "Scatter",
     "render_png",
     "render_svg",
 ]

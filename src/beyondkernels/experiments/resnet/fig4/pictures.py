@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from beyondkernels.experiments.base import Rows
 from beyondkernels.experiments.resnet.fig4.construction import least, targets
 from beyondkernels.experiments.resnet.fig4.tables import distinct, trained
-from beyondkernels.reports import Curves, Figure, Level, Line
-from beyondkernels.reports.figures.scatter import Marks, Scatter
+from beyondkernels.reports import Curves, Figure, Level, Line, Marks, Scatter
 
 if TYPE_CHECKING:
     from beyondkernels.experiments.resnet.fig4.experiment import Fig4Settings
