@@ -41,7 +41,7 @@ class Layerwise(Algorithm):
     >>> [(stage.name, stage.steps, layerwise.descent(stage).group) for stage in layerwise.stages()]
     [('first layer', 4, 'W+A'), ('second layer', 2, 'hidden-W')]
 
-    Reference: Allen-Zhu & Li (resnet), §2.1 and §3, which argue that this must do worse.
+    Reference: Allen-Zhu & Li (resnet), §2.1, which argues that this must do worse than training together.
     """
 
     first: GradientDescent

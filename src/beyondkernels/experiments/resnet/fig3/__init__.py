@@ -1,0 +1,1 @@
+"""Figure 3: the three-layer ResNet over the size of the base signal."""
