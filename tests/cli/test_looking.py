@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import beyondkernels
+from beyondkernels.core import Saved
 from beyondkernels.experiments import CATALOGUE, SCALES, run
 from beyondkernels.runs import SerialExecutor, Store
 
@@ -173,7 +175,7 @@ def test_store(bk: Any, user: Path, store: Path) -> None:
     assert bk("store", "verify", *at).stdout == "4 runs, 0 damaged\n"
     size = bk("store", "size", *at).stdout.splitlines()
     assert size[0] == "runs        4 (4 finished)"
-    assert [line.split()[0] for line in size] == ["runs", "disk", "work", "requests", "quarantine"]
+    assert [line.split()[0] for line in size] == ["runs", "disk", "work", "requests", "quarantine", "checkpoints"]
     (store / "index.sqlite").unlink(missing_ok=True)
     assert bk("store", "rebuild", *at).stdout == "4 runs in the index\n"
     assert (store / "index.sqlite").exists()
@@ -194,6 +196,27 @@ def test_store(bk: Any, user: Path, store: Path) -> None:
     assert again.exit_code == 0
     assert bk("store", "verify", *at).stdout == "4 runs, 0 damaged\n"
     assert "1 damaged runs put aside" in bk("store", "size", *at).stdout
+
+
+def test_store_knows_checkpoints(bk: Any, store: Path) -> None:
+    at, opened = ("--store", store), Store.open(store)
+    for key in ("0" * 32, "1" * 32, opened.keys()[0]):
+        opened.checkpoints.write(key, Saved({}, {"w": np.zeros(2**17)}), {}, 1.0)
+    assert bk("store", "verify", *at).stdout == "4 runs, 3 checkpoints, 0 damaged\n"
+    lines = bk("store", "size", *at).stdout.splitlines()
+    assert lines[-1] == "checkpoints 3 of runs that are not over, 3.0 MiB"
+    file = store / "checkpoints" / f"{'1' * 32}.state"
+    file.write_bytes(file.read_bytes()[:-1])
+    answer = bk("store", "verify", *at)
+    assert answer.exit_code == 3
+    assert answer.stdout.splitlines()[0] == f"checkpoints/{'1' * 32}: {'1' * 32}.state does not have its checksum"
+    assert bk("store", "prune", *at).stdout == "2 checkpoints removed, 1 left\n"
+    assert bk("store", "verify", *at).stdout == "4 runs, 1 checkpoints, 0 damaged\n"
+    bad = bk("store", "prune", "--days", "soon", *at)
+    assert bad.exit_code == 2
+    assert "--days" in bad.stderr
+    assert bk("store", "prune", "--days", -1, *at).exit_code == 2
+    assert bk("store", "prune", "--days", 0, *at).stdout == "1 checkpoints removed, 0 left\n"
 
 
 def test_doctor(bk: Any, store: Path, tmp_path: Path) -> None:

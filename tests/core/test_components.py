@@ -254,3 +254,14 @@ def test_a_function_of_a_users_file_is_known_by_what_the_file_says(tmp_path):
     assert build(first)(1, 2) == 3
     file.write_text("def make(i, o):\n    return i * o\n", encoding="utf-8")
     assert describe(load_file(file).make) != first
+
+
+def test_remarks_travel_where_they_are_asked_for():
+    tree = Tree(Leaf(remark="a"), (Leaf(size=3, remark="b"),), anything={"inside": Leaf(remark="c")})
+    assert "remark" not in canonical_json(tree)
+    said = json.loads(json.dumps(describe(tree, remarks=True)))
+    back = build(said)
+    assert (back.leaf.remark, back.leaves[0].remark, back.anything["inside"].remark) == ("a", "b", "c")
+    assert digest(back) == digest(tree)
+    unsayable = Leaf(remark={1, 2})  # pyright: ignore[reportArgumentType]
+    assert describe(unsayable, remarks=True) == describe(unsayable)

@@ -56,7 +56,9 @@ def test_learners_and_cases_must_pair_up():
 def test_defaults():
     assert Slope(2).ensemble_key() == Slope(2.0).ensemble_key() == digest(Slope(2))
     assert Slope(2).ensemble_key() != Slope(3).ensemble_key()
-    assert Slope().members_at_once(10**6, 10) == 1
+    assert Slope().members_at_once(10**6, 10) == Slope().members_at_once(10**6, 10, 3) == 1
+    Slope().check(Line(), 1, 0)  # nothing stands in the way
+    assert case(1.0).checkpoint is None
     outcome, other = Outcome(), Outcome()
     outcome.scalars["a"] = 1.0
     assert outcome.status == "finished"

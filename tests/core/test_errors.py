@@ -4,7 +4,15 @@ import math
 
 import pytest
 
-from beyondkernels.core import InputError, StoreError, require, require_between, require_positive, unknown
+from beyondkernels.core import (
+    InputError,
+    StoreError,
+    require,
+    require_between,
+    require_positive,
+    require_whole,
+    unknown,
+)
 
 
 def test_require():
@@ -61,3 +69,26 @@ def test_unknown_lists_all_when_nothing_is_near():
 def test_unknown_speaks_of_what_is_no_name_at_all(value):
     with pytest.raises(InputError, match=r"^unknown activation .*, known: truncated_relu$"):
         unknown("activation", value, ["truncated_relu"])
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "sentence"),
+    [
+        (0, 1, "n must be positive, got 0"),
+        (-1, 0, "n must be at least 0, got -1"),
+        (2.0, 1, "n must be a whole number, got 2.0"),
+        (True, 1, "n must be a whole number, got True"),
+        ("3", None, "n must be a whole number, got '3'"),
+        (None, None, "n must be a whole number, got None"),
+    ],
+)
+def test_whole_refuses(value, least, sentence):
+    with pytest.raises(InputError) as caught:
+        require_whole("n", value, least)
+    assert str(caught.value) == sentence
+
+
+def test_whole_accepts():
+    require_whole("n", 1)
+    require_whole("n", 0, 0)
+    require_whole("n", -(10**30), None)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.core import InputError
+from beyondkernels.core import InputError, build, describe
 from beyondkernels.engine import TrainedNetwork, fit
 from beyondkernels.networks import FullyConnected, Parameterisation, TwoLayer
 from beyondkernels.problems import DictionaryParity
-from beyondkernels.runs import Store, fit_many, grid, one_two_five
+from beyondkernels.runs import RunSpec, Store, fit_many, grid, one_two_five
+from beyondkernels.runs.checkpoints import Checkpoints
 
 PROBLEM = DictionaryParity(dim=8, patterns=6, relevant=3)
 NETWORK = FullyConnected(width=8, depth=2, parameterisation=Parameterisation("standard"))
@@ -70,26 +72,152 @@ def test_one_two_five():
     assert all(math.isclose(math.log10(x) % 1, 0, abs_tol=1e-9) for x in one_two_five(1e-9, 1e9)[::3])
 
 
+MEMORY = r"width=1000000000 needs \d+ GiB, memory allows 8 GiB: width \d+ would fit"
+POINTS = r"grid must be a list of points, as bk.grid\(learning_rate=\[0.1, 0.2\]\) makes it, got"
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
         (lambda: grid(learning_rate=[0.1, 0.2, 0.1]), "learning_rate must take each value once, got 0.1 twice"),
+        (lambda: grid(learning_rate=[1, 1.0]), "learning_rate must take each value once, got 1.0 twice"),
         (lambda: grid(learning_rate=[0.1, 0.0]), "learning_rate must be positive, got 0.0"),
+        (lambda: grid(learning_rate=[math.nan]), "learning_rate must be finite, got nan"),
+        (lambda: grid(weight_decay=[math.inf]), "weight_decay must be finite, got inf"),
+        (lambda: grid(learning_rate=["0.1"]), "learning_rate must be a number, got '0.1'"),
+        (lambda: grid(learning_rate=[True]), "learning_rate must be a number, got True"),
+        (lambda: grid(learning_rate=0.1), r"learning_rate must be several values, such as \[0.1\], got 0.1"),  # pyright: ignore
+        (lambda: grid(group="all"), r"group must be several values, such as \['all'\], got 'all'"),
         (lambda: grid(width=[-5]), "width must be positive, got -5"),
+        (lambda: grid(n=[0]), "n must be positive, got 0"),
         (lambda: grid(seed=[]), "seed must take at least one value, got none"),
         (lambda: one_two_five(0, 1), "low and high must be positive and in order, got 0 and 1"),
+        (lambda: one_two_five("a", 1), "low must be a number, got 'a'"),  # pyright: ignore
         (lambda: sweep([]), "grid must hold at least one point, got none"),
+        (lambda: sweep({"seed": [0]}), POINTS),
+        (lambda: sweep(None), POINTS),
+        (lambda: sweep([1, 2]), POINTS),
+        (lambda: sweep([{"seed": 0}, {"seed": 0}]), "grid must hold each point once, got {'seed': 0} twice"),
+        (
+            lambda: sweep([{"seed": 0}, {"learning_rate": 0.1}]),
+            "grid must hold each point once, got {'learning_rate': 0.1} and {'seed': 0}, which are one run",
+        ),
+        (lambda: sweep([{"learning_rate": -0.1}]), "learning_rate must be positive, got -0.1"),
+        (lambda: sweep([{"learning_rate": math.nan}]), "learning_rate must be finite, got nan"),
+        (lambda: sweep([{"learning_rate": "0.1"}]), "learning_rate must be a number, got '0.1'"),
+        (lambda: sweep([{"weight_decay": -0.1}]), "weight_decay must not be negative, got -0.1"),
+        (lambda: sweep([{"weight_decay": "a"}]), "weight_decay must be a number, got 'a'"),
+        (lambda: sweep([{"momentum": True}]), "momentum must be a number, got True"),
+        (lambda: sweep([{"width": 0}]), "width must be positive, got 0"),
+        (lambda: sweep([{"width": 2.5}]), "width must be a whole number, got 2.5"),
+        (lambda: sweep([{"depth": True}]), "depth must be a whole number, got True"),
+        (lambda: sweep([{"batch": 2.5}]), "batch must be a whole number, got 2.5"),
+        (lambda: sweep([{"batch": 61}]), "batch must not exceed the 60 points of the sample, got 61"),
+        (lambda: sweep([{"n": 9}]), "batch must not exceed the 9 points of the sample, got 10"),
+        (lambda: sweep([{"n": 2.5}]), "n must be a whole number, got 2.5"),
+        (lambda: sweep([{"seed": 1.5}]), "seed must be a whole number, got 1.5"),
+        (lambda: sweep([{"seed": True}]), "seed must be a whole number, got True"),
+        (lambda: sweep([{"problem__dim": 2.5}]), "problem__dim must be a whole number, got 2.5"),
+        (lambda: sweep([{"problem__dims": 3}]), "unknown setting 'problem__dims', did you mean problem__dim"),
+        (lambda: sweep([{"problem": PROBLEM}]), "unknown setting 'problem', did you mean problem__dim"),
         (lambda: sweep(grid(learning_rat=[0.1])), "unknown setting 'learning_rat', did you mean learning_rate"),
         (
             lambda: sweep(grid(parameterisation__weight=[1.0])),
-            "unknown setting 'weight', known: parameterisation",
+            "unknown setting 'parameterisation__weight', did you mean parameterisation__weight_variance",
         ),
-        (lambda: sweep(grid(learning_rate=[-1.0], seed=[0])), "learning_rate must be positive, got -1.0"),
+        (
+            lambda: sweep(grid(parameterization__weight_variance=[1.0])),
+            "unknown setting 'parameterization__weight_variance', did you mean parameterisation__weight_variance",
+        ),
+        (lambda: sweep(grid(width__x=[1.0])), "unknown setting 'width__x', did you mean width"),
+        (lambda: sweep(grid(seed=[0]), record_at=(13,)), r"record_at must lie in \[0, 12\], the steps .*, got 13"),
+        (lambda: sweep(grid(seed=[0]), snapshot_at=(-1,)), r"snapshot_at must lie in \[0, 12\], the steps .*, got -1"),
+        (lambda: sweep(grid(seed=[0]), record_at="12"), "record_at must hold whole numbers of steps, got '12'"),
+        (lambda: sweep(grid(seed=[0]), recordat=(1,)), "unknown argument 'recordat', did you mean record_at"),
+        (lambda: sweep(grid(seed=[0]), backend="fast"), "backend must be 'eager' or 'compiled', got 'fast'"),
+        (lambda: sweep(grid(seed=[0]), workers=0), "workers must be a positive whole number, got 0"),
+        (lambda: sweep(grid(seed=[0]), memory=0), "memory must be positive, got 0"),
+        (lambda: sweep(grid(width=[8, 10**9])), MEMORY),
     ],
 )
 def test_bad_grids(call, sentence):
     with pytest.raises(InputError, match=sentence):
         call()
+
+
+def test_sizes_of_samples_are_whole():
+    for n, sentence in ((0, "n must be positive, got 0"), (2.5, "n must be a whole number, got 2.5")):
+        with pytest.raises(InputError, match=sentence):
+            fit_many(NETWORK, PROBLEM, n, algorithm=RULE, grid=grid(seed=[0]))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="test must be at least 0, got -1"):
+        fit_many(NETWORK, PROBLEM, 60, algorithm=RULE, grid=grid(seed=[0]), test=-1)
+
+
+def test_all_points_are_looked_at_before_the_first_is_trained(tmp_path, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise AssertionError("trained")
+
+    monkeypatch.setattr(TrainedNetwork, "fit_together", refuse)
+    for bad in ({"width": 10**9}, {"batch": 1000}, {"learning_rate": -1.0}, {"weight": 2}):
+        with pytest.raises(InputError):
+            sweep([{"seed": 0}, bad], store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_memory_is_the_callers_to_give(workers):
+    points = [{"width": 8}]
+    with pytest.raises(InputError, match=r"width=8 needs .* KiB, memory allows"):
+        sweep(points, memory=2000, workers=workers)
+    assert sweep(points, memory=2**34, workers=workers).rows == sweep(points).rows
+
+
+def test_a_worker_knows_how_much_memory_it_may_use(monkeypatch):
+    """What a worker is sent says it, though it is no part of the run's key."""
+    learner = TrainedNetwork(NETWORK, RULE, memory=12345)
+    spec = RunSpec(PROBLEM, learner, 60, 30, 0)
+    assert "memory" not in describe(spec)["fields"]["learner"]["fields"]
+    sent = describe(spec, remarks=True)
+    assert build(sent).learner.memory == 12345
+    assert build(sent).key == spec.key == RunSpec(PROBLEM, TrainedNetwork(NETWORK, RULE), 60, 30, 0).key
+
+
+def test_training_sets_of_other_sizes_and_problems():
+    points = grid(n=[30, 60], problem__relevant=[2, 3], seed=[5])
+    rows = sweep(points).rows
+    for point, row in zip(points, rows, strict=True):
+        problem = DictionaryParity(dim=8, patterns=6, relevant=point["problem__relevant"])
+        alone = fit(TrainedNetwork(NETWORK, RULE), problem, n=point["n"], seed=5, test=30)
+        assert row == point | {"status": "finished"} | alone.outcome.scalars
+
+
+def test_numbers_of_other_libraries_are_the_same_numbers(tmp_path):
+    ours = sweep(grid(width=[4], learning_rate=[0.1, 0.2], seed=range(2)), store=tmp_path / "store")
+    rates = np.array([0.1, 0.2])
+    theirs = sweep(grid(width=np.array([4]), learning_rate=rates, seed=np.arange(2)), store=tmp_path / "store")
+    assert ours.rows == theirs.rows
+    assert Store.open(tmp_path / "store").size().runs == 4
+    assert type(grid(seed=np.arange(2))[1]["seed"]) is int
+
+
+def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("beyondkernels.runs.sweep.SAVE_EVERY", 0.0)
+    points, store = grid(learning_rate=[0.01, 0.1], seed=range(2)), tmp_path / "store"
+    write, saved = Checkpoints.write, []
+
+    def ended(*arguments):
+        write(*arguments)
+        saved.append(arguments[1])
+        if len(saved) == 30:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "write", ended)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(points, store=store)
+    assert Store.open(store).size().checkpoints == len(set(saved)) == 4
+    assert sweep(points, store=store).rows == sweep(points).rows
+    assert Store.open(store).size().checkpoints == 0
 
 
 def test_the_front_door():

@@ -21,7 +21,7 @@ COMMAND = [sys.executable, "-P", "-m", "beyondkernels.runs.worker"]
 
 @pytest.fixture
 def start(store):
-    message = {"path": sys.path, "load": [str(TOYS)], "store": str(store.path), "provenance": {}}
+    message = {"path": sys.path, "load": [str(TOYS)], "store": str(store.path), "provenance": {}, "save_every": 60.0}
     return json.dumps(message).encode() + b"\n"
 
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from beyondkernels.core import Case, Component, Learner, Outcome, Problem, Progress, Sample
+from beyondkernels.core import Case, Component, Learner, Outcome, Problem, Progress, Sample, Saved
 
 
 class _Pretend(types.ModuleType):
@@ -80,7 +80,7 @@ class Mean(Learner):
     def ensemble_key(self) -> str:
         return "mean"
 
-    def members_at_once(self, samples: int, in_dim: int) -> int:
+    def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
         return self.at_once
 
 
@@ -117,6 +117,30 @@ class Killing(Mean):
             Path(f"{self.marker}-{os.getpid()}").touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().fit(case, progress)
+
+
+@dataclass(frozen=True)
+class Saving(Mean):
+    """Counts slowly and saves how far it is; may stumble or die once in the middle, or hate to begin at 3."""
+
+    count: int = 10
+    marker: str = ""
+
+    def fit(self, case: Case, progress: Progress) -> Outcome:
+        saved = case.checkpoint.load() if case.checkpoint is not None else None
+        began = 0 if saved is None else saved.facts["step"]
+        if self.label == "hates 3" and began == 3:
+            raise ValueError("three")
+        for step in range(began, self.count):
+            if self.label in ("stumbles", "dies") and step == 5 and not Path(self.marker).exists():
+                Path(self.marker).touch()
+                if self.label == "dies":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                raise RuntimeError(f"at {step}")
+            time.sleep(0.02)
+            if case.checkpoint is not None and case.checkpoint.due():
+                case.checkpoint.save(Saved({"step": step + 1}, {"noise": np.arange(self.numbers)}))
+        return Outcome("finished", {"began": float(began), "steps": float(self.count)})
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,23 @@
-"""``bk bench engine``: a grid of small networks against a plain loop over them."""
+"""``bk bench engine``: a grid of small networks against a plain loop over them.
+
+Where the time goes, at m = 200 in the bottleneck form, in microseconds of one core (AMD EPYC, 2.6 GHz) for one step of
+one member. The products alone would take 41 at the rate of a large matrix product (about 95 GFLOP/s); the plain loop
+takes 480, most of it to call operations that are over before the next is called.
+
+============================  =====  ========
+..                            eager  compiled
+============================  =====  ========
+products                         56  46 in all: one pass through a member's numbers while they are in the cache
+update of parameters             14
+activations and slopes            6
+biases, loss and sums             6
+batches and their orders          4         5
+the rest: cache, Python          14         5
+============================  =====  ========
+
+The eager backend's products are slower than that rate because they are small and filled up with zeros (15 to 16, 30 to
+32, 200 to 208), without which a member's bits would depend on its company.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +27,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
 import torch
 
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.bench.jax_peer import installed, jax_grid
-from beyondkernels.bench.timing import alternating, one_core
+from beyondkernels.bench.jax_peer import BATCH, MEMBERS, D, K, N, Peer, installed
+from beyondkernels.bench.timing import children_time, in_turns, one_core, pinned, processor_seconds
 from beyondkernels.core import Sample, Stream
-from beyondkernels.engine import Member, train
+from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 
-D, K, N, BATCH, MEMBERS = 30, 15, 500, 50, 48
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 _STREAM = Stream(0).child("bench")
 
@@ -35,11 +52,13 @@ class Row:
         width: m.
         members: how many networks are trained.
         backend: ``eager`` or ``compiled``.
-        ratio_plain: the plain loop's time by ours, compiling included.
-        ratio_jax: the time of a jitted vmap and scan by ours; None where JAX is not installed.
+        ratio_plain: the plain loop's time by ours, with what we need to compile or to record a step.
+        ratio_jax: the time of JAX by ours: jitted, scanned over steps, vmapped over members or one after the other,
+            whichever is fastest, and without the time it needs to compile; None where JAX is not installed.
         sgemm_fraction: the steps' multiplications and additions a second, by those of a large matrix product.
         two_workers: the time of one worker process by that of two; None where it was not measured.
         seconds: ours, for all members and epochs.
+        jax_compile_seconds: what JAX needs to compile, once.
     """
 
     network: str
@@ -51,6 +70,7 @@ class Row:
     sgemm_fraction: float
     two_workers: float | None
     seconds: float
+    jax_compile_seconds: float | None
 
     def as_json(self) -> dict[str, Any]:
         """The row as plain data."""
@@ -61,15 +81,22 @@ def rows(epochs: int = 800, widths: tuple[int, ...] = (20, 200, 1000)) -> Iterat
     """The rows one after the other.
 
     Arguments:
-        epochs: of the whole grid; the plain loop and the eager backend are timed on a part and scaled up.
+        epochs: of the whole grid, of which a part is timed.
         widths: m.
     """
-    with one_core():
-        speed = sgemm_rate()
-        for width in widths:
-            for form in ("bottleneck", "full"):
-                for backend in ("compiled", "eager"):
-                    yield measure(form, width, backend, epochs, speed)
+    for width in widths:
+        for form in ("bottleneck", "full"):
+            with one_core(), pinned():
+                speed = sgemm_rate()
+                peer = Peer(form, width, _peer_steps(width)) if installed() else None
+                try:
+                    found = [measure(form, width, backend, epochs, speed, peer) for backend in ("compiled", "eager")]
+                finally:
+                    if peer is not None:
+                        peer.close()
+            for row in found:
+                both = row.backend == "compiled" and form == "bottleneck"
+                yield replace(row, two_workers=two_workers(width, epochs) if both else None)
 
 
 def measure(
@@ -78,32 +105,51 @@ def measure(
     backend: Literal["compiled", "eager"],
     epochs: int,
     speed: float,
+    peer: Peer | None = None,
 ) -> Row:
-    """One comparison: seconds a step and member of both, on as many steps as take a second or two."""
+    """One comparison: processor seconds a step and member of all, in turns, the best of each.
+
+    Members train in ensembles of the size that runs have, one of which is timed. It takes fewer steps than the whole
+    grid would, and bears the cost of its start in full; the compiler, which is needed once, is counted for its share.
+    """
     network = ThreeLayerResNet(width, form, parameterisation=popular_initialisation(width))
-    steps = epochs * (N // BATCH)
-    fast = backend == "compiled"
-    # what is too long to be timed whole is timed in part: fewer steps, and fewer members where more gain nothing
-    part = min(steps, (steps if width < 100 else 1000) if fast else (400 if width < 500 else 40))
-    chunk = min(MEMBERS, MEMBERS if width < 100 else max(1, (1600 if fast else 6400) // width))
-    plain_part = min(steps, 400 if width < 500 else 100)
-    start = compile_seconds() if fast else 0.0
-    ours, plain = alternating(engine(network, backend, part, chunk), plain_loop(network, plain_part), repeats=3)
-    each = ours / (part * chunk) + start / (steps * MEMBERS)
-    rate = flops(network) / each
-    jax = jax_seconds(network, plain_part)
-    workers = two_workers(width, steps) if backend == "compiled" and form == "bottleneck" else None
+    whole = epochs * (N // BATCH)
+    steps = min(whole, 2000 if form == "bottleneck" or width < 100 else 500 if width < 500 else 200)
+    members = min(MEMBERS, ensemble_size(network, backend, whole))
+    if backend == "compiled":  # its members train one after the other: the time of a few is that of all
+        members = min(members, max(1, 1600 // width))
+    plain_steps = _peer_steps(width)
+    ours, plain = engine(network, backend, steps, members, whole // 50), plain_loop(network, plain_steps)
+    others = [peer.seconds] if peer is not None else []
+    times = in_turns(
+        lambda: processor_seconds(ours) / (steps * members),
+        lambda: processor_seconds(plain) / plain_steps,
+        *others,
+        repeats=3,
+    )
+    start = compile_seconds() if backend == "compiled" else 0.0
+    each = times[0] + start / (whole * MEMBERS)
     return Row(
         form,
         width,
         MEMBERS,
         backend,
-        plain / plain_part / each,
-        None if jax is None else jax / each,
-        rate / speed,
-        workers,
-        each * steps * MEMBERS,
+        times[1] / each,
+        None if peer is None else times[2] / each,
+        flops(network) / each / speed,
+        None,
+        each * whole * MEMBERS,
+        None if peer is None else peer.compile_seconds,
     )
+
+
+def ensemble_size(network: ThreeLayerResNet, backend: Literal["compiled", "eager"], steps: int) -> int:
+    """How many members a run of many trains at once."""
+    return TrainedNetwork(network, _rule(steps, 0), backend=backend).members_at_once(N, D, K)
+
+
+def _peer_steps(width: int) -> int:
+    return 400 if width < 500 else 100
 
 
 def sample() -> Sample:
@@ -113,9 +159,9 @@ def sample() -> Sample:
 
 
 def engine(
-    network: ThreeLayerResNet, backend: Literal["compiled", "eager"], steps: int, members: int
+    network: ThreeLayerResNet, backend: Literal["compiled", "eager"], steps: int, members: int, stop_every: int
 ) -> Callable[[], None]:
-    """Members of the grid, ready to be started and trained."""
+    """Members of the grid, ready to be started and trained, with stops to look at them as runs have."""
     data = sample()
 
     def run() -> None:
@@ -125,7 +171,7 @@ def engine(
         for member in grid:
             member.start(D, K)
         with torch.no_grad():
-            train(grid, [frozenset(range(0, steps, max(1, steps // 50)))] * members, lambda _: None)
+            train(grid, [frozenset(range(0, steps, max(1, stop_every)))] * members, lambda _: None)
 
     return run
 
@@ -176,34 +222,37 @@ def flops(network: ThreeLayerResNet) -> float:
 def sgemm_rate() -> float:
     """Multiplications and additions a second of a large single-precision product on one core."""
     a = torch.ones(1024, 1024)
-    seconds, _ = alternating(lambda: a @ a, lambda: None, repeats=10)
-    return 2 * 1024**3 / seconds
+    return 2 * 1024**3 / in_turns(lambda: processor_seconds(lambda: a @ a), repeats=20)[0]
 
 
 def compile_seconds() -> float:
     """How long the compiled step takes to build in an empty cache."""
     code = "from beyondkernels.engine.compiled import available; assert available() is None"
     with tempfile.TemporaryDirectory() as folder:
-        times = []
-        for _ in range(2):  # the second finds it built: the difference is the compiler
-            start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", code], env=os.environ | {"BK_CACHE": folder}, check=True)
-            times.append(time.perf_counter() - start)
+        environment = os.environ | {"BK_CACHE": folder}
+        times = [  # the second finds it built: the difference is the compiler
+            processor_seconds(
+                lambda: subprocess.run([sys.executable, "-c", code], env=environment, check=True), children_time
+            )
+            for _ in range(2)
+        ]
     return max(times[0] - times[1], 0.0)
 
 
-def two_workers(width: int, steps: int) -> float | None:
+def two_workers(width: int, epochs: int) -> float | None:
     """The time of one process training half of the members after the other half, by that of two side by side."""
     if (os.cpu_count() or 1) < 2:
         return None
+    steps = epochs * (N // BATCH)
+    members = MEMBERS // 2 if width < 100 else 4 if width < 500 else 2
     code = (
         "import torch; torch.set_num_threads(1); from beyondkernels.bench import engine as e;"
         f"run = e.engine(e.ThreeLayerResNet({width}, 'bottleneck', parameterisation=e.popular_initialisation({width})),"
-        f"'compiled', {steps}, {max(2, MEMBERS // 2 if width < 100 else 4 if width < 500 else 2)}); run();"
+        f"'compiled', {steps}, {members}, {steps // 50}); run();"
         "print('ready', flush=True); input(); run()"
     )
 
-    def seconds(processes: int, rounds: int) -> float:
+    def together(processes: int, rounds: int) -> float:
         best = float("inf")
         for _ in range(rounds):
             workers = [
@@ -223,21 +272,7 @@ def two_workers(width: int, steps: int) -> float | None:
             best = min(best, time.perf_counter() - start)
         return best
 
-    return 2 * seconds(1, 2) / seconds(2, 2)
-
-
-def jax_seconds(network: ThreeLayerResNet, steps: int) -> float | None:
-    """Seconds a step and member of the grid in JAX, without compiling; None where JAX is not installed."""
-    if not installed():
-        return None
-    data, members = sample(), max(2, min(MEMBERS, 6400 // network.width))
-    orders = [_STREAM.child("jax", str(i)).permutations(N, range(-(-steps // (N // BATCH)))) for i in range(members)]
-    rows = torch.stack(orders).reshape(members, -1, BATCH)[:, :steps].numpy()
-    rates = np.array([_rule(steps, i).learning_rate for i in range(members)])
-    run = jax_grid(network.form, network.width, data.x.numpy(), data.y.numpy(), rows, rates)
-    run()
-    seconds, _ = alternating(run, lambda: None, repeats=2)
-    return seconds / (steps * members)
+    return 2 * together(1, 2) / together(2, 2)
 
 
 def _rule(steps: int, i: int) -> GradientDescent:

@@ -1,13 +1,29 @@
-"""The same grid in JAX, jitted, vmapped over members and scanned over steps: a peer to be measured against."""
+"""The same grid in JAX, jitted and scanned over steps: a peer to be measured against, in a process of its own.
+
+``python -m beyondkernels.bench.jax_peer FORM WIDTH STEPS`` builds the ways JAX could go, keeps the fastest, says which
+(a line of JSON), and from then on runs it once for every line it is sent, answering with the processor seconds it took,
+those of all threads together.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from beyondkernels.bench.timing import processor_seconds
+
+D, K, N, BATCH, MEMBERS = 30, 15, 500, 50, 48
+_ONE_THREAD = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
 
 
 def installed() -> bool:
@@ -15,24 +31,67 @@ def installed() -> bool:
     return importlib.util.find_spec("jax") is not None
 
 
-def jax_grid(
-    form: str, width: int, x: np.ndarray, y: np.ndarray, orders: np.ndarray, rates: np.ndarray
-) -> Callable[[], Any]:
-    """All members of a grid as one program, ready to run; the first call compiles.
+@dataclass(frozen=True)
+class Way:
+    """How members are trained in JAX: some of them vmapped, or one after the other."""
+
+    vmapped: bool
+    members: int
+
+    def __str__(self) -> str:
+        return f"vmap over {self.members}" if self.vmapped else "one after the other"
+
+
+def ways(width: int) -> tuple[Way, ...]:
+    """What is worth trying: all members at once, as many as our own ensembles have, and one after the other."""
+    some = max(2, min(MEMBERS // 3, 2000 // width))
+    return Way(True, MEMBERS if width < 500 else 8), Way(True, some), Way(False, 4)
+
+
+class Peer:
+    """JAX in a process of its own, on the cores (one, if the bench is pinned) that this process may use.
 
     Arguments:
         form: ``full`` or ``bottleneck``.
         width: m.
-        x: points, shape (n, d).
-        y: labels, shape (n, k).
-        orders: which points each step of each member looks at, shape (members, steps, batch).
-        rates: learning rates, shape (members,).
+        steps: how many a run takes.
     """
+
+    def __init__(self, form: str, width: int, steps: int) -> None:
+        command = [sys.executable, "-m", "beyondkernels.bench.jax_peer", form, str(width), str(steps)]
+        self._process = subprocess.Popen(
+            command, env=os.environ | _ONE_THREAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        said = json.loads(self._line())
+        self.way, self.compile_seconds = said["way"], said["compile_seconds"]
+        self._each = steps * said["members"]
+
+    def seconds(self) -> float:
+        """Seconds a step and member of one run."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return float(self._line()) / self._each
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the JAX process ended with {self._process.wait()}")
+        return line
+
+
+def grid(form: str, width: int, steps: int, way: Way) -> tuple[Callable[[], Any], float]:
+    """Members of the grid as one compiled program, ready to run, and how long compiling it took."""
     jax: Any = importlib.import_module("jax")
     jnp: Any = importlib.import_module("jax.numpy")
-    (_, d), k, m = x.shape, y.shape[1], width
-    inner = k if form == "bottleneck" else m
-    points, labels = jnp.asarray(x), jnp.asarray(y)
+    generator = np.random.default_rng(0)
+    points = jnp.asarray((generator.random((N, D)) < 0.5).astype(np.float32) * 2 - 1)
+    labels = jnp.asarray(generator.normal(size=(N, K)).astype(np.float32))
 
     def loss(params: Any, rows: Any) -> Any:
         h = jax.nn.relu(points[rows] @ params["W"] + params["b"])
@@ -52,12 +111,37 @@ def jax_grid(
 
         return jax.lax.scan(step, (params, jax.tree.map(jnp.zeros_like, params)), order)
 
-    shapes = {"W": (d, m), "b": (m,), "U": (inner, m), "c": (m,), "A": (m, k)}
-    generator = np.random.default_rng(0)
-    start = {
-        name: jnp.asarray(generator.normal(0, m**-0.5, (len(rates), *shape)).astype(np.float32))
-        for name, shape in shapes.items()
-    }
-    program = jax.jit(jax.vmap(member))
-    arguments = start, jnp.asarray(orders), jnp.asarray(rates.astype(np.float32))
-    return lambda: jax.block_until_ready(program(*arguments))
+    members, inner = way.members, K if form == "bottleneck" else width
+    shapes = {"W": (D, width), "b": (width,), "U": (inner, width), "c": (width,), "A": (width, K)}
+    epochs = -(-steps // (N // BATCH))
+    orders = [np.concatenate([generator.permutation(N) for _ in range(epochs)]) for _ in range(members)]
+    arguments = (
+        {
+            name: jnp.asarray(generator.normal(0, width**-0.5, (members, *shape)).astype(np.float32))
+            for name, shape in shapes.items()
+        },
+        jnp.asarray(np.stack(orders).reshape(members, -1, BATCH)[:, :steps]),
+        jnp.asarray(np.geomspace(1e-4, 5e-3, members).astype(np.float32)),
+    )
+    one_by_one = jax.jit(lambda *state: jax.lax.map(lambda each: member(*each), state))
+    start = time.process_time()
+    program = (jax.jit(jax.vmap(member)) if way.vmapped else one_by_one).lower(*arguments).compile()
+    seconds = time.process_time() - start
+    return lambda: jax.block_until_ready(program(*arguments)), seconds
+
+
+def main(form: str, width: int, steps: int) -> None:
+    """Keep the fastest way, then run it when asked."""
+    tried = []
+    for way in ways(width):
+        run, compiling = grid(form, width, steps, way)
+        run()  # the first run also sets memory up
+        tried.append((min(processor_seconds(run) for _ in range(2)) / way.members, way, run, compiling))
+    _, way, run, compiling = min(tried, key=lambda each: each[0])
+    print(json.dumps({"way": str(way), "members": way.members, "compile_seconds": compiling}), flush=True)
+    for _ in sys.stdin:
+        print(processor_seconds(run), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

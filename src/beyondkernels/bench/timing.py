@@ -28,6 +28,34 @@ def one_core() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@contextlib.contextmanager
+def pinned() -> Iterator[None]:
+    """This process and those it starts inside the block stay on one core, where the system can be asked for that.
+
+    Libraries that make threads of their own, whatever they are told, have no second core to run them on.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def in_turns(*timed: Callable[[], float], repeats: int) -> list[float]:
+    """The best of each, taken in turns so that a busy moment of the machine hits all.
+
+    Arguments:
+        timed: functions that return how long something took.
+        repeats: how many turns.
+    """
+    turns = [[one() for one in timed] for _ in range(repeats)]
+    return [min(times) for times in zip(*turns, strict=True)]
+
+
 def alternating(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int) -> tuple[float, float]:
     """The best time of each, taken in turns so that a busy moment of the machine hits both.
 
@@ -36,8 +64,8 @@ def alternating(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int
         theirs: the other.
         repeats: how many turns.
     """
-    times = [(_seconds(ours), _seconds(theirs)) for _ in range(repeats)]
-    return min(mine for mine, _ in times), min(other for _, other in times)
+    mine, other = in_turns(lambda: _seconds(ours), lambda: _seconds(theirs), repeats=repeats)
+    return mine, other
 
 
 def memory_ratio(theirs: str, ours: str) -> float | None:
@@ -65,6 +93,22 @@ def peak_bytes(function: str) -> int | None:
     command = [sys.executable, "-m", "beyondkernels.bench.peak", function]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return int(answer.stdout)
+
+
+def processor_seconds(function: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    """How long a function keeps the processor busy, all threads of this process added up.
+
+    On one core this is the time on the clock, less what the machine was doing for others.
+    """
+    start = clock()
+    function()
+    return clock() - start
+
+
+def children_time() -> float:
+    """How long processes that this one has started, and that have ended, kept the processor busy."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _seconds(function: Callable[[], Any]) -> float:

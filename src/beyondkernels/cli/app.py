@@ -149,7 +149,7 @@ def _doctor(store: StoreOption = None) -> int:
 @store_app.command("verify")
 @guarded
 def _verify(store: StoreOption = None) -> int:
-    """Read every run and check it against its checksums."""
+    """Read every run and checkpoint and check it against its checksums."""
     from beyondkernels.cli.stores import open_store
 
     opened = open_store(store)
@@ -157,7 +157,8 @@ def _verify(store: StoreOption = None) -> int:
     for finding in findings:
         print(f"{finding.key}: {finding.what}")
     advice = "; the next bk run puts them aside and does them again" if findings else ""
-    print(f"{len(opened.keys())} runs, {len(findings)} damaged{advice}")
+    waiting = len(opened.checkpoints.keys())
+    print(f"{len(opened.keys())} runs{f', {waiting} checkpoints' if waiting else ''}, {len(findings)} damaged{advice}")
     return MISSING if findings else 0
 
 
@@ -168,6 +169,25 @@ def _rebuild(store: StoreOption = None) -> None:
     from beyondkernels.cli.stores import open_store
 
     print(f"{open_store(store, writing=True).rebuild()} runs in the index")
+
+
+@store_app.command("prune")
+@guarded
+def _prune(
+    days: Annotated[str | None, typer.Option(metavar="N", help="Days after which one counts as old [30].")] = None,
+    store: StoreOption = None,
+) -> None:
+    """Remove checkpoints nobody will use: damaged, of stored runs, or old.
+
+    A checkpoint is the state of a run that was ended in the middle, with which the next bk run goes on.
+    """
+    from beyondkernels.cli.options import whole
+    from beyondkernels.cli.stores import open_store
+
+    age = whole("--days", days)
+    opened = open_store(store, writing=True)
+    removed = opened.prune() if age is None else opened.prune(age)
+    print(f"{removed} checkpoints removed, {len(opened.checkpoints.keys())} left")
 
 
 @store_app.command("size")
@@ -183,3 +203,4 @@ def _size(store: StoreOption = None) -> None:
     print(f"work        {size.seconds / 60:.1f} core-minutes")
     print(f"requests    {size.requests}")
     print(f"quarantine  {size.quarantined} damaged runs put aside")
+    print(f"checkpoints {size.checkpoints} of runs that are not over, {size.checkpoint_bytes / 2**20:.1f} MiB")

@@ -3,7 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.components import Component, build, canonical_json, describe, digest, load_file
-from beyondkernels.core.contracts import Case, Learner, Outcome, Problem, Progress, Sample, Tensors
+from beyondkernels.core.contracts import (
+    Case,
+    Checkpoint,
+    Learner,
+    Outcome,
+    Problem,
+    Progress,
+    Sample,
+    Saved,
+    Tensors,
+)
 from beyondkernels.core.errors import (
     DivergedError,
     InputError,
@@ -12,6 +22,7 @@ from beyondkernels.core.errors import (
     require,
     require_between,
     require_positive,
+    require_whole,
     unknown,
 )
 from beyondkernels.core.references import PAPERS, Paper, Reference
@@ -23,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PAPERS",
     "Case",
+    "Checkpoint",
     "Component",
     "DivergedError",
     "InputError",
@@ -33,6 +45,7 @@ __all__ = [
     "Progress",
     "Reference",
     "Sample",
+    "Saved",
     "StoreError",
     "Stream",
     "Tensors",
@@ -46,6 +59,7 @@ __all__ = [
     "require",
     "require_between",
     "require_positive",
+    "require_whole",
     "seeded_globally",
     "unknown",
 ]

@@ -41,7 +41,7 @@ def class_path(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def describe(value: Any, where: str = "configuration") -> Any:
+def describe(value: Any, where: str = "configuration", *, remarks: bool = False) -> Any:
     """Plain JSON data that says everything about a value.
 
     Numbers in float fields become floats, tuples become lists, components become
@@ -50,6 +50,7 @@ def describe(value: Any, where: str = "configuration") -> Any:
     Arguments:
         value: a component, or anything a component's field may hold.
         where: named in the error when the value has no stable identity.
+        remarks: whether fields that are no part of the identity are said too, as far as plain data can say them.
     """
     if isinstance(value, Component):
         cls = type(value)
@@ -60,21 +61,28 @@ def describe(value: Any, where: str = "configuration") -> Any:
         hints = _hints(cls)
         fields = {}
         for field in dataclasses.fields(typing.cast(Any, value)):
-            if not field.metadata.get("identity", True):
+            is_remark = not field.metadata.get("identity", True)
+            if is_remark and not remarks:
                 continue
             content = getattr(value, field.name)
             if hints[field.name] in (float, float | None) and type(content) is int:
                 content = float(content)
-            fields[field.name] = describe(content, f"{cls.__name__}.{field.name}")
+            try:
+                fields[field.name] = describe(content, f"{cls.__name__}.{field.name}", remarks=remarks)
+            except UncacheableError:
+                if not is_remark:
+                    raise
         return {"class": class_path(cls), "revision": cls.revision, "fields": fields}
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, tuple | list):
-        return [describe(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [describe(item, f"{where}[{i}]", remarks=remarks) for i, item in enumerate(value)]
     if isinstance(value, Mapping):
-        return {"mapping": {str(key): describe(item, f"{where}[{key!r}]") for key, item in value.items()}}
+        return {
+            "mapping": {str(key): describe(item, f"{where}[{key!r}]", remarks=remarks) for key, item in value.items()}
+        }
     if callable(value):
         path = _function_path(value, where)
         # a function has no revision to raise, so one from a user's file is known by what the file says

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from beyondkernels.core.components import Component, digest
 
@@ -70,13 +70,48 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """The state of a run that is not over.
+
+    Arguments:
+        facts: plain JSON data.
+        arrays: everything else.
+    """
+
+    facts: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+class Checkpoint(ABC):
+    """Where the state of one run is kept while it lasts, so that a run that was ended can go on.
+
+    A learner that takes long looks for a state at its start and saves one when it is due; one that does neither begins
+    anew. A run that went on must give bitwise the numbers of a run that was left alone: a stopwatch decides when a
+    state is saved, never what comes out.
+    """
+
+    @abstractmethod
+    def load(self) -> Saved | None:
+        """The state saved last, or None to begin anew."""
+
+    @abstractmethod
+    def due(self) -> bool:
+        """Whether enough work was done since the state was saved last."""
+
+    @abstractmethod
+    def save(self, state: Saved) -> None:
+        """Keep a state in place of the one before. Whatever goes wrong, the run goes on: this is a convenience."""
+
+
+@dataclass(frozen=True)
 class Case:
-    """One problem with its train and test sample and the run's stream: what a learner is given."""
+    """What a learner is given: one problem with its train and test sample, the run's stream, and where to save."""
 
     problem: Problem
     train: Sample
     test: Sample
     stream: Stream
+    checkpoint: Checkpoint | None = None
 
 
 class Learner(Component, ABC):
@@ -99,6 +134,12 @@ class Learner(Component, ABC):
         """Learners of one class with equal keys, on samples of equal sizes, may go to one ``fit_together``."""
         return digest(self)
 
-    def members_at_once(self, samples: int, in_dim: int) -> int:
+    def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
         """How many cases of this size one ``fit_together`` should be given: more than one only where it is faster."""
         return 1
+
+    def check(self, problem: Problem, samples: int, test_samples: int) -> None:
+        """Say what stands in the way of learning from so many points of a problem, before anything is drawn.
+
+        Raises an :class:`InputError`: sizes that do not go together, or more memory than is allowed.
+        """

@@ -40,6 +40,20 @@ def require_positive(name: str, value: float) -> None:
     require(value > 0, f"{name} must be positive, got {value}")
 
 
+def require_whole(name: str, value: object, least: int | None = 1) -> None:
+    """Ask for a whole number that is large enough, or for any.
+
+    >>> require_whole("n", 2.5)
+    Traceback (most recent call last):
+        ...
+    beyondkernels.core.errors.InputError: n must be a whole number, got 2.5
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError(f"{name} must be a whole number, got {value!r}")
+    if least is not None and value < least:
+        raise InputError(f"{name} must be {'positive' if least == 1 else f'at least {least}'}, got {value}")
+
+
 def require_between(name: str, value: float, low: float, high: float, brackets: str = "[]") -> None:
     """Ask that a number lies in an interval; ``brackets`` says which ends belong to it.
 

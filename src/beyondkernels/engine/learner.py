@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
 import torch
 
 from beyondkernels.algorithms import Algorithm
-from beyondkernels.core import Case, Learner, Outcome, Progress, Sample, digest, require, require_positive, unknown
+from beyondkernels.core import (
+    Case,
+    InputError,
+    Learner,
+    Outcome,
+    Problem,
+    Progress,
+    Sample,
+    Tensors,
+    digest,
+    require,
+    require_positive,
+    unknown,
+)
 from beyondkernels.engine import compiled
-from beyondkernels.engine.member import Backend, Member
+from beyondkernels.engine.budget import EVALUATION_BLOCK, Sizes, initial_shapes, members_within, require_memory
+from beyondkernels.engine.member import Backend, Member, require_points
+from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.engine.train import train
 from beyondkernels.networks import Network
 
-_EVALUATION_BLOCK = 2000
 _ENSEMBLE_NUMBERS = 200_000  # activations and inputs of one step of all members together: what stays in the cache
 _COMPILED_MEMBERS = 16  # each trains alone: company only spares the sample from being drawn again
+_TICK = 1e11  # operations of one member between two looks at it: seconds, after which its state can be saved
+_LEAST_TICKS, _MOST_TICKS = 50, 1000
 
 
 @dataclass(frozen=True)
@@ -33,6 +50,7 @@ class TrainedNetwork(Learner):
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
         snapshot_names: which parameters.
         backend: ``eager``, or ``compiled`` for the networks and rules that have steps written by hand.
+        memory: bytes that may be taken beside the samples; a network that needs more is refused before it is drawn.
     """
 
     network: Network
@@ -42,13 +60,25 @@ class TrainedNetwork(Learner):
     snapshot_at: tuple[int, ...] = ()
     snapshot_names: tuple[str, ...] = ()
     backend: Backend = "eager"
+    memory: int = field(default=2**33, metadata={"identity": False})
 
     def __post_init__(self) -> None:
+        require(isinstance(self.network, Network), f"network must be a Network, got {self.network!r}")
+        require(isinstance(self.algorithm, Algorithm), f"algorithm must be an Algorithm, got {self.algorithm!r}")
         require_positive("record_points", self.record_points)
+        require_positive("memory", self.memory)
+        self._require_steps()
         require(self.backend in ("eager", "compiled"), f"backend must be 'eager' or 'compiled', got {self.backend!r}")
         if self.backend == "compiled":
             why = compiled.refusal(self.network, self.algorithm)
             require(why is None, f"backend must be 'eager' here; the compiled one does not fit: {why}")
+
+    def check(self, problem: Problem, samples: int, test_samples: int) -> None:
+        """Say what does not fit: batches into the sample, names to the network, the network into the memory."""
+        require_points(self.algorithm, samples)
+        if self.snapshot_names:
+            self.require_names(initial_shapes(self.network, self.algorithm, problem.in_dim, problem.out_dim)[0])
+        require_memory(self, Sizes(samples, test_samples, problem.in_dim, problem.out_dim))
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Train on one case."""
@@ -74,14 +104,32 @@ class TrainedNetwork(Learner):
         """Equal for learners that may train as one ensemble: the network decides, the engine groups the rest."""
         return digest(self.network)
 
-    def members_at_once(self, samples: int, in_dim: int) -> int:
-        """As many as fit the cache: large networks gain nothing from company."""
+    def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
+        """As many as fit the cache, since large networks gain nothing from company, and the memory."""
         if self.network.batching == "sequential":
             return 1
-        if self.backend == "compiled":
-            return _COMPILED_MEMBERS
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())
-        return max(1, min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.footprint + in_dim))))
+        at_once = min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.footprint + in_dim)))
+        wanted = _COMPILED_MEMBERS if self.backend == "compiled" else max(1, at_once)
+        return members_within(self, Sizes(samples, samples, in_dim, out_dim), wanted)
+
+    def _require_steps(self) -> None:
+        last = sum(stage.steps for stage in self.algorithm.stages())
+        for name in ("record_at", "snapshot_at"):
+            given = getattr(self, name)
+            try:
+                steps = tuple(operator.index(step) for step in given)
+            except TypeError:
+                raise InputError(f"{name} must hold whole numbers of steps, got {given!r}") from None
+            object.__setattr__(self, name, steps)  # a list and a range of the same steps are one identity
+            wrong = [step for step in steps if not 0 <= step <= last]
+            require(not wrong, f"{name} must lie in [0, {last}], the steps of the training, got {(*wrong, '')[0]}")
+
+    def require_names(self, params: Tensors) -> None:
+        """Ask that all parameters of which snapshots are taken are there."""
+        for name in self.snapshot_names:
+            if name not in params:
+                unknown("parameter in snapshot_names", name, params)
 
 
 class _Recorder:
@@ -91,25 +139,44 @@ class _Recorder:
         self.learner, self.case = learner, case
         self.member = Member(learner.network, learner.algorithm, case.train, case.stream, learner.backend)
         self.member.start(case.problem.in_dim, case.problem.out_dim)
-        lost = [name for name in learner.snapshot_names if name not in self.member.params]
-        if lost:
-            unknown("parameter in snapshot_names", lost[0], self.member.params)
+        learner.require_names(self.member.params)
         self.series: dict[str, list[float]] = {}
         self.arrays: dict[str, np.ndarray] = {}
         self.stages = learner.algorithm.stages()
         self.last = sum(stage.steps for stage in self.stages)
-        self._snapshot()
+        if not self._resumed():
+            self._snapshot()
 
     def stops(self) -> frozenset[int]:
-        """The steps at which there is something to record, and some more for the progress display."""
-        ticks = range(0, self.last, max(1, self.last // 50))
+        """The steps at which there is something to record, and some more to show progress and to save."""
+        points = max(stage.batch or len(self.case.train) for stage in self.stages)
+        numbers = sum(value.numel() for value in self.member.params.values())
+        between = min(self.last // _LEAST_TICKS, int(_TICK / (6 * points * max(1, numbers))))
+        ticks = range(0, self.last, max(1, between, self.last // _MOST_TICKS))
         return frozenset([*self.learner.record_at, *self.learner.snapshot_at, *ticks])
 
     def look(self) -> None:
-        """Record what this step asks for."""
+        """Record what this step asks for, and save the state where that is due."""
         self._snapshot()
         if self.member.step in self.learner.record_at:
             self._append(self.member.step, self._report(self.learner.record_points))
+        checkpoint = self.case.checkpoint
+        if checkpoint is not None and checkpoint.due():
+            series = {f"series/{name}": np.array(values) for name, values in self.series.items()}
+            arrays = {f"arrays/{name}": array for name, array in self.arrays.items()}
+            checkpoint.save(saved_state(self.member, series | arrays))
+
+    def _resumed(self) -> bool:
+        """Go on from the state saved last, if there is one."""
+        saved = self.case.checkpoint.load() if self.case.checkpoint is not None else None
+        record = None if saved is None else restore(self.member, saved)
+        for full_name, array in (record or {}).items():
+            kind, _, name = full_name.partition("/")
+            if kind == "series":
+                self.series[name] = array.tolist()
+            else:
+                self.arrays[name] = array
+        return record is not None
 
     def outcome(self) -> Outcome:
         """The end, on all points of both samples."""
@@ -156,6 +223,6 @@ class _Recorder:
 def predict(member: Member, x: torch.Tensor) -> torch.Tensor:
     """A member's predictions, block by block, each member on its own so that company changes nothing."""
     blocks = [
-        member.network.apply(member.params, member.buffers, rows, train=False)[0] for rows in x.split(_EVALUATION_BLOCK)
+        member.network.apply(member.params, member.buffers, rows, train=False)[0] for rows in x.split(EVALUATION_BLOCK)
     ]
     return torch.cat(blocks)

@@ -47,17 +47,7 @@ class Member:
         """Draw the initial parameters."""
         params, buffers = self.algorithm.initialise(self.network, in_dim, out_dim, self.stream.child("initial"))
         self.params, self.buffers = params, buffers
-        for stage in self.algorithm.stages():
-            require(
-                stage.batch is None or stage.batch <= len(self.sample),
-                f"batch must not exceed the {len(self.sample)} points of the sample, got {stage.batch}",
-            )
-            needed = stage.steps * (stage.batch or len(self.sample))
-            require(
-                stage.order != "once" or needed <= len(self.sample),
-                f"a stage that uses each point once needs {needed} points for its {stage.steps} steps, "
-                f"got a sample of {len(self.sample)}",
-            )
+        require_points(self.algorithm, len(self.sample))
         self.optimiser = self.algorithm.optimiser(self.stage, params)
 
     @property
@@ -137,6 +127,21 @@ class Member:
             self.stage_index, self.steps_in_stage, self.stage_entered = after.stage, 0, self.step
             if after.stage is not None:
                 self.optimiser = self.algorithm.optimiser(self.stage, after.params)
+
+
+def require_points(algorithm: Algorithm, samples: int) -> None:
+    """Ask for as many points as the stages of an algorithm need."""
+    for stage in algorithm.stages():
+        require(
+            stage.batch is None or stage.batch <= samples,
+            f"batch must not exceed the {samples} points of the sample, got {stage.batch}",
+        )
+        needed = stage.steps * (stage.batch or samples)
+        require(
+            stage.order != "once" or needed <= samples,
+            f"a stage that uses each point once needs {needed} points for its {stage.steps} steps, "
+            f"got a sample of {samples}",
+        )
 
 
 def _identity(network: Network) -> Hashable:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from beyondkernels.algorithms import Algorithm
-from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Stream, require, require_positive
+from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Stream, require, require_whole
 from beyondkernels.engine.learner import TrainedNetwork
 from beyondkernels.kernels import Kernel, KernelRidge
 from beyondkernels.networks import Network
@@ -80,8 +80,8 @@ def fit(
     >>> run.status, run.steps
     ('finished', 20.0)
     """
-    require_positive("n", n)
-    require_positive("test", test)
+    require_whole("n", n)
+    require_whole("test", test)
     if isinstance(learner, Kernel):
         learner = KernelRidge(learner)
     if isinstance(learner, Network):
@@ -95,6 +95,7 @@ def fit(
         require(
             not given, f"{type(learner).__name__} knows how to learn; {', '.join(given)} can be given with a network"
         )
+    learner.check(problem, n, test)
     stream = Stream(seed)
     case = Case(
         problem,

@@ -101,6 +101,9 @@ from beyondkernels.kernels.tangent import (
     tangent_feature_map,
     tangent_feature_operator,
 )
+from beyondkernels.kernels.two_step import (
+    TwoStepRidge,
+)
 
 if TYPE_CHECKING:
     from beyondkernels.kernels.estimators import (
@@ -190,6 +193,7 @@ __all__ = [
     "TangentFeatures",
     "TangentKernelClassifier",
     "TangentKernelRegressor",
+    "TwoStepRidge",
     "check_kernel",
     "choose_ridge",
     "conjugate_features",

@@ -25,7 +25,8 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
         groups.setdefault((class_path(type(spec.learner)), spec.learner.ensemble_key(), *sizes), []).append(spec)
     result = []
     for group in groups.values():
-        at_once = group[0].learner.members_at_once(group[0].samples, group[0].problem.in_dim)
+        first = group[0]
+        at_once = first.learner.members_at_once(first.samples, first.problem.in_dim, first.problem.out_dim)
         size = max(1, min(at_once, -(-len(group) // workers)))
         result += [group[start : start + size] for start in range(0, len(group), size)]
     return sorted(result, key=lambda chunk: -chunk[0].samples * len(chunk))

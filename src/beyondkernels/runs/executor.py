@@ -19,6 +19,7 @@ from beyondkernels.runs.chunks import chunks
 from beyondkernels.runs.events import Event
 from beyondkernels.runs.pool import Task, WorkerProcess
 from beyondkernels.runs.provenance import provenance
+from beyondkernels.runs.saving import SAVE_EVERY, require_save_every
 from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.store import Store
 from beyondkernels.runs.working import work
@@ -40,13 +41,19 @@ class SerialExecutor:
 
     Arguments:
         command: the command line that asked for the runs, kept with them.
+        save_every: seconds of work after which a run saves its state, so that it can go on; None saves nothing.
     """
 
     command: str | None = None
+    save_every: float | None = SAVE_EVERY
+
+    def __post_init__(self) -> None:
+        require_save_every(self.save_every)
 
     def execute(self, specs: Sequence[RunSpec], store: Store) -> Generator[Event]:
-        """Perform the runs and tell how it goes."""
+        """Perform the runs and tell how it goes; bad specifications are refused at once."""
         _require_storable(specs)
+        _require_possible(specs)
         return self._events(chunks(specs, 1), store)
 
     def _events(self, tasks: list[list[RunSpec]], store: Store) -> Generator[Event]:
@@ -54,8 +61,8 @@ class SerialExecutor:
         for chunk in tasks:
             yield Event("progress", chunk=tuple(spec.key for spec in chunk))
             events: list[Event] = []
-            work(chunk, store, made_with, events.append)
-            yield from (event for event in events if event.kind == "run")  # progress that is over says nothing
+            work(chunk, store, made_with, events.append, self.save_every)
+            yield from (event for event in events if event.kind != "progress")  # progress that is over says nothing
 
 
 @dataclass(frozen=True)
@@ -70,13 +77,16 @@ class LocalExecutor:
         workers: how many processes; by default as many as this process may use processors.
         load: Python files that define components, loaded by each worker with ``core.load_file``.
         command: the command line that asked for the runs, kept with them.
+        save_every: seconds of work after which a run saves its state, so that it can go on; None saves nothing.
     """
 
     workers: int | None = None
     load: Sequence[str | Path] = ()
     command: str | None = None
+    save_every: float | None = SAVE_EVERY
 
     def __post_init__(self) -> None:
+        require_save_every(self.save_every)
         whole = self.workers is None or (isinstance(self.workers, int) and self.workers > 0)
         require(whole, f"workers must be a positive whole number, got {self.workers!r}")
         object.__setattr__(self, "load", tuple(str(Path(file).resolve()) for file in self.load))
@@ -85,8 +95,10 @@ class LocalExecutor:
         """Perform the runs and tell how it goes; bad specifications are refused at once."""
         _require_storable(specs)
         _require_importable(specs)
+        _require_possible(specs)
         workers = self.workers or _processors()
-        tasks = [Task({spec.key: describe(spec) for spec in chunk}) for chunk in chunks(specs, workers)]
+        # remarks are no part of a run's identity, but a worker has to know them: how much memory it may use
+        tasks = [Task({spec.key: describe(spec, remarks=True) for spec in chunk}) for chunk in chunks(specs, workers)]
         return _Local(self, workers, store, deque(tasks)).events()
 
 
@@ -109,6 +121,7 @@ class _Local:
             "load": list(self.executor.load),
             "store": str(self.store.path.resolve()),
             "provenance": provenance(self.executor.command),
+            "save_every": self.executor.save_every,
         }
         try:
             while True:
@@ -203,6 +216,11 @@ class _Local:
 def _require_storable(specs: Sequence[RunSpec]) -> None:
     for spec in specs:
         _ = spec.key  # an UncacheableError says what has no stable identity
+
+
+def _require_possible(specs: Sequence[RunSpec]) -> None:
+    for spec in specs:
+        spec.learner.check(spec.problem, spec.samples, spec.test_samples)
 
 
 def _require_importable(specs: Sequence[RunSpec]) -> None:

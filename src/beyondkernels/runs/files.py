@@ -39,13 +39,14 @@ def is_alive(name: str) -> bool:
     return True
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a new file and sync it."""
+def write_file(path: Path, content: bytes | tuple[bytes, ...]) -> None:
+    """Write a new file and sync it; content in parts need not be put together in memory."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        for part in (content,) if isinstance(content, bytes) else content:
+            rest = memoryview(part)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -63,12 +64,12 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: Path, content: bytes, temporary: Path) -> None:
+def replace_file(path: Path, content: bytes | tuple[bytes, ...], temporary: Path) -> None:
     """Put content at a path in one step: a reader sees the old file or the new one, never half of it.
 
     Arguments:
         path: the file to make or replace.
-        content: all of it.
+        content: all of it, or its parts.
         temporary: a new name on the same file system.
     """
     try:

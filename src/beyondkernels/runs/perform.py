@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from beyondkernels.core.components import canonical_json
-from beyondkernels.core.contracts import Case, Outcome, Progress, Sample
+from beyondkernels.core.contracts import Case, Checkpoint, Outcome, Progress, Sample
 from beyondkernels.core.errors import require
 from beyondkernels.runs.spec import RunSpec
 
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from beyondkernels.measure import Measurement
 
 
-def perform(specs: Sequence[RunSpec], progress: Progress = lambda _: None) -> list[Outcome]:
+def perform(
+    specs: Sequence[RunSpec],
+    progress: Progress = lambda _: None,
+    checkpoints: Sequence[Checkpoint] | None = None,
+) -> list[Outcome]:
     """The outcomes of runs whose learners are of one class, learnt together.
 
     The train sample comes from the stream ``Stream(seed).child("train")``, the test sample from ``child("test")``, and
@@ -24,15 +28,19 @@ def perform(specs: Sequence[RunSpec], progress: Progress = lambda _: None) -> li
     Arguments:
         specs: the runs.
         progress: told the fraction of the work that is done.
+        checkpoints: where each run keeps its state while it lasts.
     """
     if not specs:
         return []
     kind = type(specs[0].learner)
+    for spec in specs:
+        spec.learner.check(spec.problem, spec.samples, spec.test_samples)
     require(
         all(type(spec.learner) is kind for spec in specs),
         f"runs performed together need learners of one class, got {_classes(specs)}",
     )
-    outcomes = kind.fit_together([spec.learner for spec in specs], _cases(specs), progress)
+    cases = _cases(specs, checkpoints or [None] * len(specs))
+    outcomes = kind.fit_together([spec.learner for spec in specs], cases, progress)
     require(len(outcomes) == len(specs), f"{kind.__name__} gave {len(outcomes)} outcomes for {len(specs)} runs")
     for spec, outcome in zip(specs, outcomes, strict=True):
         require(
@@ -44,7 +52,7 @@ def perform(specs: Sequence[RunSpec], progress: Progress = lambda _: None) -> li
     return outcomes
 
 
-def _cases(specs: Sequence[RunSpec]) -> list[Case]:
+def _cases(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint | None]) -> list[Case]:
     from beyondkernels.core.streams import Stream
 
     drawn: dict[tuple[str, int, int, str], Sample] = {}
@@ -61,8 +69,9 @@ def _cases(specs: Sequence[RunSpec]) -> list[Case]:
             train=draw(spec, spec.samples, "train"),
             test=draw(spec, spec.test_samples, "test"),
             stream=Stream(spec.seed).child("learner"),
+            checkpoint=checkpoint,
         )
-        for spec in specs
+        for spec, checkpoint in zip(specs, checkpoints, strict=True)
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from beyondkernels.core.components import Component, digest
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import require
+from beyondkernels.core.errors import require, require_whole
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class RunSpec(Component):
         require(parts, f"measurements must be a tuple of measurements, got {self.measurements!r}")
         for name, least in (("samples", 1), ("test_samples", 0), ("seed", None)):
             value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            require(whole, f"{name} must be a whole number, got {value!r}")  # 1000.0 would be another key than 1000
+            require_whole(name, value, None)  # 1000.0 would be another key than 1000
             require(least is None or value >= least, f"{name} must be at least {least}, got {value}")
 
     @functools.cached_property

@@ -1,7 +1,8 @@
 """The store: a directory of runs that survives crashes, full disks and other processes.
 
 A store holds ``store.json`` (its format), ``runs/<two digits>/<key>/`` (the runs, which are the truth), ``requests/``
-(what was asked of it), ``quarantine/`` (damaged runs), ``tmp/`` (runs being written) and ``index.sqlite`` (a cache).
+(what was asked of it), ``checkpoints/`` (states of runs that are not over), ``quarantine/`` (damaged runs), ``tmp/``
+(what is being written) and ``index.sqlite`` (a cache).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from beyondkernels.core.contracts import Outcome
 from beyondkernels.core.errors import StoreError, require
 from beyondkernels.runs import index, requests, rundir
+from beyondkernels.runs.checkpoints import Checkpoints
 from beyondkernels.runs.errors import DamagedError, MissingRunError
 from beyondkernels.runs.files import is_alive, lock, store_errors, sync_directory, unique_name
 from beyondkernels.runs.index import Entry
@@ -29,7 +31,7 @@ _STALE_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong in a store: which run or request, and what."""
+    """Something wrong in a store: which run, request or checkpoint, and what."""
 
     key: str
     what: str
@@ -37,7 +39,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class StoreSize:
-    """How much a store holds: runs, their bytes, their seconds of work, how they ended, and what was put aside."""
+    """How much a store holds: runs, their bytes, their seconds of work, how they ended, and what is beside them."""
 
     runs: int
     bytes: int
@@ -45,6 +47,8 @@ class StoreSize:
     statuses: Mapping[str, int]
     requests: int
     quarantined: int
+    checkpoints: int
+    checkpoint_bytes: int
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,8 @@ class Store:
             statuses=statuses,
             requests=len(self.requests()),
             quarantined=sum(1 for _ in _entries_of(self.path / "quarantine")),
+            checkpoints=len(self.checkpoints.keys()),
+            checkpoint_bytes=self.checkpoints.bytes(),
         )
 
     def rebuild(self) -> int:
@@ -158,7 +164,24 @@ class Store:
                         if directory.exists():  # else somebody put it aside while we looked
                             findings.append(Finding(key, str(error)))
             findings += [Finding(*damage) for damage in requests.damaged(self.path / "requests")]
+            findings += [Finding(*damage) for damage in self.checkpoints.damaged()]
         return findings
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """The states of runs that are not over."""
+        return Checkpoints(self.path / "checkpoints", self.path / "tmp")
+
+    def prune(self, days: float = 30.0) -> int:
+        """Remove checkpoints nobody will use: damaged ones, those of stored runs, and old ones; gives their number.
+
+        Arguments:
+            days: a checkpoint that was not written for so long counts as abandoned.
+        """
+        self._require_writable()
+        require(days >= 0, f"days must not be negative, got {days}")
+        with store_errors(self.path, "write to"):
+            return self.checkpoints.prune(lambda key: is_key(key) and self.has(key), 86400.0 * days)
 
     def write_request(self, experiment_id: str, request: dict[str, Any]) -> None:
         """Keep what was asked of an experiment, in place of an earlier request at the same ``request["scale"]``."""

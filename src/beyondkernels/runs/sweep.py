@@ -6,14 +6,16 @@ import dataclasses
 import itertools
 import math
 import tempfile
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from beyondkernels.core.contracts import Problem
-from beyondkernels.core.errors import InputError, require, unknown
+from beyondkernels.core.errors import InputError, require, require_positive, require_whole, unknown
 from beyondkernels.runs.executor import LocalExecutor, SerialExecutor
+from beyondkernels.runs.saving import SAVE_EVERY
 from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.store import Store
 
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 Point = Mapping[str, Any]
 """One point of a grid: the value of every setting that varies."""
 
-_POSITIVE = ("learning_rate", "width", "steps", "batch")
-_OWN = ("seed",)
+_POSITIVE = ("learning_rate", "first_rate", "width", "pairs", "steps", "batch", "n")
+_OWN = ("n", "seed")
+_PROBLEM = "problem"
+_JOINT = "__"
 
 
 def one_two_five(low: float, high: float) -> list[float]:
@@ -34,6 +38,8 @@ def one_two_five(low: float, high: float) -> list[float]:
     >>> one_two_five(1e-2, 1)
     [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0]
     """
+    for name, value in (("low", low), ("high", high)):
+        require(isinstance(value, int | float), f"{name} must be a number, got {value!r}")
     require(0 < low <= high < math.inf, f"low and high must be positive and in order, got {low} and {high}")
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     numbers = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
@@ -49,15 +55,34 @@ def grid(**values: Iterable[Any]) -> list[dict[str, Any]]:
     >>> grid(learning_rate=[0.1, 0.2], seed=range(2))[1]
     {'learning_rate': 0.1, 'seed': 1}
     """
-    axes = {name: list(several) for name, several in values.items()}
-    for name, several in axes.items():
-        require(len(several) > 0, f"{name} must take at least one value, got none")
-        twice = [value for i, value in enumerate(several) if value in several[:i]]
-        require(not twice, f"{name} must take each value once, got {twice[0] if twice else ''} twice")
-        if name in _POSITIVE:
-            wrong = [value for value in several if not value > 0]
-            require(not wrong, f"{name} must be positive, got {wrong[0] if wrong else ''}")
+    axes = {name: _several(name, given) for name, given in values.items()}
     return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
+
+
+def _several(name: str, given: Any) -> list[Any]:
+    """The values of one setting."""
+    countable = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    require(countable, f"{name} must be several values, such as [{given!r}], got {given!r}")
+    several = [_plain(value) for value in given]
+    require(len(several) > 0, f"{name} must take at least one value, got none")
+    for i, value in enumerate(several):
+        _require_sensible(name, value)
+        require(value not in several[:i], f"{name} must take each value once, got {value} twice")
+    return several
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python has it, whichever library it comes from: the key of a run must not depend on that."""
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
+
+
+def _require_sensible(name: str, value: Any) -> None:
+    if isinstance(value, float):
+        require(math.isfinite(value), f"{name} must be finite, got {value}")
+    if name in _POSITIVE and value is not None:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        require(number, f"{name} must be a number, got {value!r}")
+        require_positive(name, value)
 
 
 @dataclass(frozen=True)
@@ -95,24 +120,27 @@ def fit_many(
     backend: Literal["eager", "compiled"] = "eager",
     workers: int = 1,
     store: str | Path | None = None,
+    memory: int = 2**33,
     **recording: Any,
 ) -> Sweep:
     """Train a network at every point of a grid, many at once.
 
     A setting of a point is a field of the algorithm (``learning_rate``), a field of the network (``width``, also inside
-    it: ``parameterisation__weight_variance``), or ``seed``, of which everything random is a function: the sample too.
-    Runs that diverge are rows with that status; the others go on.
+    it: ``parameterisation__weight_variance`` for initial scales), a field of the problem (``problem__alpha``), ``n``,
+    or ``seed``, of which everything random is a function: the sample too. All points are looked at before the first
+    is trained. Runs that diverge are rows with that status; the others go on.
 
     Arguments:
         network: the architecture.
         problem: where the samples come from.
-        n: the size of the training samples.
+        n: the size of the training samples, where a point does not say.
         algorithm: the training rule.
         grid: the points, as :func:`grid` makes them.
         test: the size of the test samples.
         backend: ``eager``, or ``compiled`` for the networks and rules that have steps written by hand.
         workers: how many processes; with 1 everything happens in this one.
-        store: where runs are kept, so that none is done twice; None keeps nothing.
+        store: where runs are kept, so that none is done twice and one that was ended goes on; None keeps nothing.
+        memory: bytes that each process may take beside the samples; decides whether there is an answer, never which.
         recording: further fields of :class:`TrainedNetwork`, such as ``record_at``.
 
     >>> import beyondkernels as bk
@@ -123,24 +151,61 @@ def fit_many(
     >>> sweep = bk.fit_many(network, problem, n=100, algorithm=rule, grid=points, test=50)
     >>> len(sweep.rows), sorted(sweep.best("test_loss"))[:3]
     (8, ['learning_rate', 'seed', 'status'])
+
+    Training sets of several sizes, from harder and harder problems:
+
+    >>> points = bk.grid(n=[50, 100], problem__patterns=[4, 6])
+    >>> [(row["n"], row["problem__patterns"]) for row in bk.fit_many(network, problem, 100, algorithm=rule, grid=points,
+    ...                                                              test=50).rows]
+    [(50, 4), (50, 6), (100, 4), (100, 6)]
     """
     from beyondkernels.engine import TrainedNetwork
 
-    points = [dict(point) for point in grid]
-    require(len(points) > 0, "grid must hold at least one point, got none")
+    known = [field.name for field in dataclasses.fields(TrainedNetwork)]
+    for name in recording:
+        if name not in known:
+            unknown("argument", name, ["test", "workers", "store", *known])
+    require_whole("n", n)
+    require_whole("test", test, 0)
+    points = _points(grid)
     specs = []
     for point in points:
-        net, rule, seed = _applied(network, algorithm, point)
-        learner = TrainedNetwork(net, rule, backend=backend, **recording)
-        specs.append(RunSpec(problem, learner, n, test, seed))
+        given = _applied(_Given(network, algorithm, problem, n), point)
+        learner = TrainedNetwork(given.network, given.algorithm, backend=backend, memory=memory, **recording)
+        specs.append(RunSpec(given.problem, learner, given.n, test, given.seed))
+    _require_different(points, specs)
+    for spec in specs:
+        spec.learner.check(spec.problem, spec.samples, spec.test_samples)
     with tempfile.TemporaryDirectory() as folder:
         opened = Store.open(Path(folder) / "store" if store is None else store)
         todo = [spec for spec in specs if not opened.has(spec.key)]
-        executor = SerialExecutor() if workers == 1 else LocalExecutor(workers)
+        save_every = SAVE_EVERY if store is not None else None
+        executor = SerialExecutor(None, save_every) if workers == 1 else LocalExecutor(workers, save_every=save_every)
         events = [event for event in executor.execute(todo, opened) if event.kind == "run"]
         crashed = {event.key: event.message for event in events if event.status == "crashed"}
         rows = [point | _row(spec, opened, crashed) for point, spec in zip(points, specs, strict=True)]
     return Sweep(tuple(rows))
+
+
+def _points(grid: Any) -> list[dict[str, Any]]:
+    listed = isinstance(grid, Iterable) and not isinstance(grid, str | bytes | Mapping)
+    points: list[Any] = list(grid) if listed else []
+    require(
+        listed and all(isinstance(point, Mapping) for point in points),
+        f"grid must be a list of points, as bk.grid(learning_rate=[0.1, 0.2]) makes it, got {grid!r}",
+    )
+    require(len(points) > 0, "grid must hold at least one point, got none")
+    return [{str(name): _plain(value) for name, value in point.items()} for point in points]
+
+
+def _require_different(points: Sequence[Point], specs: Sequence[RunSpec]) -> None:
+    """A point that stands there twice is a slip: the mean over such a grid would count it twice."""
+    seen: dict[str, Point] = {}
+    for point, spec in zip(points, specs, strict=True):
+        before = seen.setdefault(spec.key, point)
+        if before is not point:
+            again = "twice" if before == point else f"and {before}, which are one run"
+            raise InputError(f"grid must hold each point once, got {point} {again}")
 
 
 def _row(spec: RunSpec, store: Store, crashed: Mapping[str | None, str]) -> dict[str, Any]:
@@ -150,28 +215,73 @@ def _row(spec: RunSpec, store: Store, crashed: Mapping[str | None, str]) -> dict
     return {"status": outcome.status, **outcome.scalars}
 
 
-def _applied(network: Network, algorithm: Algorithm, point: Point) -> tuple[Network, Algorithm, int]:
-    """The network, algorithm and seed of one point."""
-    seed = point.get("seed", 0)
+@dataclass(frozen=True)
+class _Given:
+    """What a point changes."""
+
+    network: Network
+    algorithm: Algorithm
+    problem: Problem
+    n: int
+    seed: int = 0
+
+
+def _applied(given: _Given, point: Point) -> _Given:
+    """What is trained at one point."""
     for name, value in point.items():
+        _require_sensible(name, value)
+        first, _, rest = name.partition(_JOINT)
         if name in _OWN:
-            continue
-        if name in _fields(algorithm):
-            algorithm = _replaced(algorithm, name, value, _fields(algorithm))
+            require_whole(name, value, 1 if name == "n" else None)
+            given = dataclasses.replace(given, **{name: value})
+        elif first == _PROBLEM and rest:
+            given = dataclasses.replace(given, problem=_replaced(given.problem, rest, value, name, given))
+        elif first in _fields(given.algorithm):
+            given = dataclasses.replace(given, algorithm=_replaced(given.algorithm, name, value, name, given))
         else:
-            network = _replaced(network, name, value, [*_OWN, *_fields(algorithm), *_fields(network)])
-    return network, algorithm, seed
+            given = dataclasses.replace(given, network=_replaced(given.network, name, value, name, given))
+    return given
 
 
-def _replaced(component: Any, name: str, value: Any, known: Sequence[str]) -> Any:
-    """A component with one field changed, also a field of a field: ``outer__inner``."""
-    first, _, rest = name.partition("__")
-    if not dataclasses.is_dataclass(component) or first not in _fields(component):
-        unknown("setting", name, known)
+def _replaced(component: Any, path: str, value: Any, name: str, given: _Given) -> Any:
+    """A component with one field changed, also a field of a field: ``outer__inner``.
+
+    Arguments:
+        component: what is changed.
+        path: where in it.
+        value: the new one.
+        name: the setting as it stands in the point.
+        given: offers the names that are known.
+    """
+    first, _, rest = path.partition(_JOINT)
+    if first not in _fields(component):
+        unknown("setting", name, _known(given))
     if rest:
-        inner = getattr(component, first)
-        value = _replaced(inner, rest, value, [f"{first}__{field}" for field in _fields(inner)])
+        value = _replaced(getattr(component, first), rest, value, name, given)
+    else:
+        _require_kind(name, value, typing.get_type_hints(type(component))[first])
     return dataclasses.replace(component, **{first: value})  # pyright: ignore[reportArgumentType]
+
+
+def _require_kind(name: str, value: Any, hint: Any) -> None:
+    """Ask for what the field is made for, where that is a number: a wrong one would be found out in the middle."""
+    if value is None and hint in (int | None, float | None):
+        return
+    if hint in (int, int | None):
+        require_whole(name, value, None)
+    if hint in (float, float | None):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        require(number, f"{name} must be a number, got {value!r}")
+
+
+def _known(given: _Given) -> list[str]:
+    """The settings a point may have, also inside of others."""
+    names = [*_OWN]
+    for prefix, component in (("", given.algorithm), ("", given.network), (_PROBLEM + _JOINT, given.problem)):
+        for field in _fields(component):
+            inner = _fields(getattr(component, field))
+            names += [f"{prefix}{field}", *(f"{prefix}{field}{_JOINT}{each}" for each in inner)]
+    return names
 
 
 def _fields(component: Any) -> list[str]:

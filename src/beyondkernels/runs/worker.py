@@ -72,7 +72,7 @@ def _serve(messages: queue.SimpleQueue[dict[str, Any]], say: Any) -> NoReturn:
         if specs and not threads_set:
             _use_one_thread()
             threads_set = True
-        work(specs, store, start["provenance"], tell)
+        work(specs, store, start["provenance"], tell, start["save_every"])
         say({"kind": "done"})
 
 

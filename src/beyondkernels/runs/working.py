@@ -14,6 +14,7 @@ from beyondkernels.runs.errors import MissingRunError
 from beyondkernels.runs.events import Event, Status
 from beyondkernels.runs.perform import perform
 from beyondkernels.runs.provenance import scrub_text
+from beyondkernels.runs.saving import SAVE_EVERY, Saving
 from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.store import Store
 
@@ -23,17 +24,25 @@ _PROGRESS_SECONDS = 0.2
 _MESSAGE_LENGTH = 300
 
 
-def work(specs: Sequence[RunSpec], store: Store, provenance: dict[str, Any], tell: Tell) -> None:
+def work(
+    specs: Sequence[RunSpec],
+    store: Store,
+    provenance: dict[str, Any],
+    tell: Tell,
+    save_every: float | None = SAVE_EVERY,
+) -> None:
     """Perform a chunk and store each of its runs.
 
     A run that is stored already is not done again. If the chunk raises an exception its members are done one by one:
-    the one that raises again has crashed, the others lose nothing. A :class:`StoreError` ends the work.
+    the one that raises again has crashed, the others lose nothing. A :class:`StoreError` ends the work. A run that was
+    ended before goes on from the state it saved last.
 
     Arguments:
         specs: the runs of the chunk.
         store: where they go.
         provenance: kept with each run, with its seconds filled in.
         tell: told the progress, and the end of each run.
+        save_every: seconds of work after which a run saves its state; None saves nothing.
     """
     missing = []
     for spec in specs:
@@ -41,24 +50,35 @@ def work(specs: Sequence[RunSpec], store: Store, provenance: dict[str, Any], tel
         if status is None:
             missing.append(spec)
         else:
+            store.checkpoints.drop(spec.key)
             tell(Event("run", spec.key, status, fraction=1.0, message="stored already"))
     if missing:
-        _attempt(missing, store, provenance, tell)
+        _attempt(missing, store, provenance, tell, save_every)
 
 
-def _attempt(specs: Sequence[RunSpec], store: Store, provenance: dict[str, Any], tell: Tell) -> None:
-    start = time.perf_counter()
+def _attempt(
+    specs: Sequence[RunSpec], store: Store, provenance: dict[str, Any], tell: Tell, save_every: float | None
+) -> None:
+    keys = tuple(spec.key for spec in specs)
+
+    def warn(what: str) -> None:
+        tell(Event("log", message=what))
+
+    saving = Saving(store.checkpoints, keys, provenance, save_every or 0.0, warn)
     try:
-        outcomes = perform(specs, _throttled(tell, tuple(spec.key for spec in specs)))
+        outcomes = perform(specs, _throttled(tell, keys), None if save_every is None else saving.members)
     except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
-        if len(specs) == 1:
-            tell(_crashed(specs[0].key, error, time.perf_counter() - start))
-        else:
+        if len(specs) > 1:
             for spec in specs:
-                _attempt([spec], store, provenance, tell)
+                _attempt([spec], store, provenance, tell, save_every)
+            return
+        (member,) = saving.members
+        if member.resumed:  # perhaps it is the state that is wrong: the next time begins anew
+            member.drop()
+        tell(_crashed(specs[0].key, error, member.seconds))
         return
-    seconds = (time.perf_counter() - start) / len(specs)
-    for spec, outcome in zip(specs, outcomes, strict=True):
+    costs = [member.seconds for member in saving.members]
+    for spec, outcome, member, seconds in zip(specs, outcomes, saving.members, costs, strict=True):
         try:
             store.write(spec.key, describe(spec), outcome, {**provenance, "seconds": seconds})
         except StoreError:
@@ -66,6 +86,7 @@ def _attempt(specs: Sequence[RunSpec], store: Store, provenance: dict[str, Any],
         except Exception as error:  # an outcome that cannot be stored
             tell(_crashed(spec.key, error, seconds))
         else:
+            member.drop()
             tell(Event("run", spec.key, outcome.status, fraction=1.0, seconds=seconds))
 
 

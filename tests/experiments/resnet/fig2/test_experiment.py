@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -12,16 +12,20 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.experiments.published import published
-from beyondkernels.experiments.resnet.fig2.experiment import Fig2a, Fig2b, Fig2Settings
+from beyondkernels.experiments.resnet.fig2.experiment import Fig2a, Fig2b
 from beyondkernels.experiments.resnet.fig2.methods import (
     KERNELS,
+    KERNELS_BY_SGD,
+    Method,
     kernel_spec,
+    network_of,
     points_of,
     problem_of,
     search_errors,
     trained_methods,
     trained_spec,
 )
+from beyondkernels.experiments.resnet.fig2.settings import Fig2aSettings, Fig2Settings
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform
@@ -35,8 +39,7 @@ GOOD = {
     "3resnet (all)": 0.5,
     "3layer (all)": 2.0,
     "2layer (all)": 2.1,
-    "3layer (last), by SGD": 16.0,
-    "2layer (last), by SGD": 15.0,
+    **{method.name: 15.0 for method in KERNELS_BY_SGD},
     **{method.name: 6.0 for method in KERNELS},
 }
 BEST = (0.05, 0.01)
@@ -108,7 +111,8 @@ def test_the_papers_numbers() -> None:
         laptop = experiment.settings("laptop")
         assert laptop.widths == (20, 50, 100, 200)
         changed = {name for name in vars(settings) if getattr(settings, name) != getattr(laptop, name)}
-        assert changed == {"widths", "learning_rates", "weight_decays", "test_samples"}
+        coarser = {"learning_rates", "weight_decays", "kernel_rates", "kernel_decays"}
+        assert changed == coarser | {"widths", "test_samples"}
 
 
 def test_the_threshold_is_the_problems() -> None:
@@ -125,18 +129,25 @@ def test_specs_are_what_the_paper_trains() -> None:
         assert (rule.steps, rule.drops, rule.drop_factor) == (steps, (steps // 2,), 0.1)
         assert (rule.learning_rate, rule.weight_decay, rule.momentum, rule.batch) == (0.05, 0.01, 0.9, 50)
         assert (rule.group, first.network.form, first.network.width) == (group, "bottleneck", 200)
-        depths = {"3layer": 3, "2layer": 2}
-        for name, depth in depths.items():
-            other: Any = specs["search", f"{name} (last), by SGD", 20, "η=0.05", "λ=0.01", 1000].learner
-            assert (other.network.depth, other.network.width, other.algorithm.group) == (depth, 20, "last")
+        starts = {
+            "3resnet": network_of("3resnet", 20),
+            "3layer": network_of("3layer", 20),
+            "2layer": network_of("2layer", 20),
+        }
+        assert [getattr(network, "depth", None) for network in starts.values()] == [None, 3, 2]
+        for name, network in starts.items():
+            last: Any = specs["search", f"{name} (last), by SGD", 20, "η=0.05", "λ=0.1", 1000].learner
+            assert (last.network, last.algorithm.group) == (network, "last")
+            tangent: Any = specs["search", f"{name} (NTK), by SGD", 20, "η=0.05", "λ=0.1", 1000].learner
+            assert (tangent.network, tangent.algorithm.group) == (bk.networks.Linearised(network), "all")
         assert {spec.samples for spec in specs.values()} == {settings.samples}
         assert {spec.test_samples for spec in specs.values()} == {11_000}
         searches = {label[1] for label in specs if label[0] == "search"}
         assert searches == {method.name for method in trained_methods(experiment.regime)}
         assert not any(label[0] == "chosen" for label in specs)
         # a kernel is drawn with the seed of its run
-        tangent: Any = specs["kernel", "3resnet (NTK)", 50, 2]
-        assert (tangent.seed, tangent.learner.kernel.seed, tangent.learner.kernel.out_dim) == (2, 2, 15)
+        solved: Any = specs["kernel", "3resnet (NTK)", 50, 2]
+        assert (solved.seed, solved.learner.kernel.seed, solved.learner.kernel.out_dim) == (2, 2, 15)
         kernels = {label[1:3] for label in specs if label[0] == "kernel"}
         assert kernels == {(method.name, width) for method in KERNELS for width in (*settings.widths, "infinite")}
 
@@ -148,7 +159,9 @@ def test_the_search_comes_first_and_has_seeds_of_its_own() -> None:
     assert {label[-1] for label in plan if label[0] == "search"} == {1000, 1001}
     chosen = {label[1:5] for label in plan if label[0] == "chosen"}
     assert chosen == {
-        (method.name, width, "η=0.05", "λ=0.01") for method in trained_methods("all") for width in SMALL.widths
+        (method.name, width, "η=0.1" if method.kernel else "η=0.05", "λ=0.01")  # the kernels' grid has no 0.05
+        for method in trained_methods("all")
+        for width in SMALL.widths
     }
     assert {label[-1] for label in plan if label[0] == "chosen"} == set(SEEDS)
     with pytest.raises(InputError, match=r"seeds must not be those of the search, got \[1001\]"):
@@ -185,7 +198,9 @@ def test_all_claims_hold_on_good_numbers() -> None:
         found = claims(GOOD, scale)
         assert {name: claim.holds for name, claim in found.items()} == dict.fromkeys(found, True)
         assert list(found) == [
-            "3resnet-all", "3layer-all", "2layer-all", "3layer-last-sgd", "2layer-last-sgd",
+            "3resnet-all", "3layer-all", "2layer-all",
+            "3resnet-last-sgd", "3layer-last-sgd", "2layer-last-sgd",
+            "3resnet-ntk-sgd", "3layer-ntk-sgd", "2layer-ntk-sgd",
             "3resnet-last", "3layer-last", "2layer-last", "3resnet-ntk", "3layer-ntk", "2layer-ntk",
         ]  # fmt: skip
     assert {claim.holds for claim in claims(GOOD, "smoke").values()} == {None}
@@ -197,6 +212,8 @@ def test_all_claims_hold_on_good_numbers() -> None:
         ("3layer-all", "3layer (all)"),
         ("2layer-all", "2layer (all)"),
         ("3layer-last-sgd", "3layer (last), by SGD"),
+        ("3resnet-last-sgd", "3resnet (last), by SGD"),
+        ("2layer-ntk-sgd", "2layer (NTK), by SGD"),
         ("3resnet-last", "3resnet (last)"),
         ("2layer-ntk", "2layer (NTK)"),
     ],
@@ -247,7 +264,9 @@ def test_a_diverged_run_decides_nothing() -> None:
 def test_table() -> None:
     finished = finished_runs(GOOD | {"3resnet (all)": [0.4, 0.5, 0.6]})
     columns, rows = A.table(SMALL, A.rows(SMALL, finished))
-    assert len(rows) == 5 * 2 + 6 * 3
+    assert len(rows) == (3 + 6) * 2 + 6 * 3
+    names = list(dict.fromkeys(row["method"] for row in rows))
+    assert names == [method.name for method in (*trained_methods("all"), *KERNELS)]
     cells = [column.cell(rows[0]) for column in columns]
     assert cells == ["3resnet (all)", "20", "0.500 ± 0.100", "0.500 ± 0.100", "1.020", "0.05", "0.01", ""]
     last = {column.title: column.cell(rows[-1]) for column in columns}
@@ -269,18 +288,35 @@ def test_kernel_rows_take_the_best_ridge_and_that_of_leave_one_out() -> None:
 
 
 def test_figures() -> None:
-    finished = finished_runs(GOOD | {"3resnet (all)": [0.4, None, 0.6]})
-    error, choices = (figure for figure in A.figures(SMALL, finished))
+    finished = finished_runs(GOOD)
+    error, by_sgd, choices = (figure for figure in A.figures(SMALL, finished))
     lines: Any = {line.label: line for line in error.lines}  # pyright: ignore[reportAttributeAccessIssue]
     assert list(lines) == ["3resnet (all)", "3layer (all)", "2layer (all)", *(method.name for method in KERNELS)]
     assert list(lines["3layer (NTK)"].y) == [[6.0, 6.0]] * 3
-    assert np.isnan(lines["3resnet (all)"].y[1]).all()
     levels: Any = error.levels  # pyright: ignore[reportAttributeAccessIssue]
     assert [level.value for level in levels] == [pytest.approx(1.35), pytest.approx(16.35)]
+    slow: Any = {line.label: line for line in by_sgd.lines}  # pyright: ignore[reportAttributeAccessIssue]
+    assert list(slow) == [method.name for method in KERNELS_BY_SGD]
+    assert list(slow["2layer (NTK), by SGD"].y) == [[15.0, 15.0]] * 3
     assert [line.label for line in choices.lines][-1] == "the search's own best"  # pyright: ignore[reportAttributeAccessIssue]
-    for figure in (error, choices):
+    for figure in (error, by_sgd, choices):
         assert ET.fromstring(render_svg(figure)).tag.endswith("svg")
+        assert "iverged" not in figure.caption
     assert A.figures(SMALL, {}) == []
+
+
+def test_a_figure_leaves_out_what_diverged_and_says_so() -> None:
+    gone = {"3resnet (all)": {20: [0.4, None, 0.6], 50: 0.3}, "2layer (NTK), by SGD": {20: [None] * 3, 50: 15.0}}
+    error, by_sgd, choices = (figure for figure in A.figures(SMALL, finished_runs(GOOD | gone)))
+    lines: Any = {line.label: line for line in (*error.lines, *by_sgd.lines)}  # pyright: ignore[reportAttributeAccessIssue]
+    _, mean, low, high = lines["3resnet (all)"].summary("range")
+    assert (mean.tolist(), low.tolist(), high.tolist()) == ([0.5, 0.3], [0.4, 0.3], [0.6, 0.3])
+    assert np.isnan(lines["2layer (NTK), by SGD"].summary("range")[1]).tolist() == [True, False]
+    assert error.caption.endswith("Diverged and left out: 1 of 3 runs of 3resnet (all) at width 20.")
+    assert by_sgd.caption.endswith("Diverged and left out: 3 of 3 runs of 2layer (NTK), by SGD at width 20.")
+    assert "1 of 3 runs of 3resnet (all), by validation, at width 20" in choices.caption
+    for figure in (error, by_sgd, choices):
+        assert ET.fromstring(render_svg(figure)).tag.endswith("svg")
 
 
 def test_validation_and_test_points_are_disjoint() -> None:
@@ -304,6 +340,34 @@ def test_validation_and_test_points_are_disjoint() -> None:
     assert abs(expected[0] - expected[1]) > 1e-2  # else the test could not tell them apart
     diverged = Outcome("diverged", {"steps": 1.0})
     assert search_errors(diverged, settings) == (math.inf, math.inf)
+
+
+def test_a_kernel_by_sgd_tends_to_the_ridge_regression_of_its_features() -> None:
+    """(NTK) against the tangent features themselves: what g(x; θ₀) leaves of y, regressed with all outputs together."""
+    settings = replace(
+        A.settings("smoke"), samples=30, batch=30, epochs=4000, decay_epoch=3000, momentum=0.9, validation_samples=50
+    )
+    for name in ("3resnet", "2layer"):
+        spec = trained_spec(Method(name, "NTK"), settings, 8, (0.01, 0.1), 1000)
+        found = perform([spec])[0].scalars
+        network, stream, learner = network_of(name, 8), Stream(1000), cast("Any", spec.learner)
+        sample = spec.problem.sample(30, stream.child("train"))
+        test = spec.problem.sample(points_of(settings), stream.child("test"))
+        _, drawn = learner.algorithm.initialise(learner.network, 8, 4, stream.child("learner").child("initial"))
+        params = {key.removeprefix("at."): value.double() for key, value in drawn.items()}
+        parts = []
+        for points in (sample.x.double(), test.x.double()):
+            slopes = torch.func.jacrev(lambda at, x=points, g=network: g.apply(at, {}, x)[0])(params)
+            start = network.apply(params, {}, points)[0]
+            parts.append((torch.cat([slope.flatten(2) for slope in slopes.values()], 2).flatten(0, 1), start))
+        (features, start), (features_test, start_test) = parts
+        # the loss is a mean over points, weight decay λ adds λ|Δ|²/2: so half of Nλ is the ridge
+        ridge = 30 * 0.1 / 2
+        gram = features @ features.T + ridge * torch.eye(len(features), dtype=torch.float64)
+        alpha = torch.linalg.solve(gram, (sample.y.double() - start).flatten())
+        out = start_test + (features_test @ (features.T @ alpha)).view(start_test.shape)
+        expected = (out - test.y.double()).square().sum(1).mean().item()
+        assert found["test_loss"] == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("method", KERNELS, ids=lambda method: method.name)
@@ -338,8 +402,23 @@ def test_infinite_width_does_not_depend_on_the_width_it_is_asked_at(
     ],
 )
 def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        replace(Fig2Settings(), **changes)
+    for settings in (Fig2Settings(), Fig2aSettings()):
+        with pytest.raises(InputError, match=sentence):
+            replace(settings, **changes)
+
+
+def test_bad_grids_of_the_kernels() -> None:
+    with pytest.raises(InputError, match="kernel_rates must hold increasing numbers"):
+        replace(Fig2aSettings(), kernel_rates=(0.1, 0.05))
+    with pytest.raises(InputError, match=r"kernel_decays must lie in \[0.0001, 10.0\], got 20.0"):
+        replace(Fig2aSettings(), kernel_decays=(1.0, 20.0))
+    with pytest.raises(InputError, match="kernel_rate_limits must be two increasing numbers"):
+        replace(Fig2aSettings(), kernel_rate_limits=(1.0,))
+    axes = Fig2aSettings().axes_of(KERNELS_BY_SGD[0]), Fig2aSettings().axes_of(trained_methods("all")[0])
+    assert [[axis.limits for axis in pair] for pair in axes] == [
+        [(1e-5, 1.0), (1e-4, 10.0)],
+        [(1e-3, 1.0), (1e-4, 1.0)],
+    ]
 
 
 def test_remarks() -> None:
@@ -348,8 +427,17 @@ def test_remarks() -> None:
     assert "95 % t interval" in clearly
 
 
-def test_the_notes_say_what_was_left_out_and_how_was_chosen() -> None:
+def test_the_notes_say_what_is_done_and_how_was_chosen() -> None:
     text = " ".join(A.notes)
-    for words in ("Left out", "without ½", "validation points", "infinitely bad", "leave-one-out", "N(0, 1/m)"):
+    for words in (
+        "A stands twice",
+        "Δ begins at zero",
+        "seed 100",
+        "without ½",
+        "validation points",
+        "infinitely bad",
+        "leave-one-out",
+        "N(0, 1/m)",
+    ):
         assert words in text
     assert bk.experiments.CATALOGUE.keys() >= {A.id, B.id}

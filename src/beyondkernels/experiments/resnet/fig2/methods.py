@@ -10,7 +10,7 @@ from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
-    from beyondkernels.experiments.resnet.fig2.experiment import Fig2Settings
+    from beyondkernels.experiments.resnet.fig2.settings import Fig2Settings
     from beyondkernels.experiments.resnet.search import Point
     from beyondkernels.kernels import Kernel
     from beyondkernels.networks import FullyConnected, ThreeLayerResNet
@@ -49,11 +49,11 @@ class Method:
 
 NETWORKS: tuple[NetworkName, ...] = ("3resnet", "3layer", "2layer")
 KERNELS = tuple(Method(network, regime, solved=True) for regime in ("last", "NTK") for network in NETWORKS)
-KERNELS_BY_SGD = (Method("3layer", "last"), Method("2layer", "last"))
+KERNELS_BY_SGD = tuple(Method(method.network, method.regime) for method in KERNELS)
 
 
 def trained_methods(regime: Regime) -> tuple[Method, ...]:
-    """The networks trained in a regime, and the kernels that SGD can train."""
+    """What SGD trains: the networks in a regime, and the kernels."""
     return (*(Method(network, regime) for network in NETWORKS), *KERNELS_BY_SGD)
 
 
@@ -73,25 +73,26 @@ def network_of(
 
 
 def trained_spec(method: Method, settings: Fig2Settings, width: int, point: Point, seed: int) -> RunSpec:
-    """A network trained with one learning rate and weight decay.
+    """A network, or its linearisation, trained with one learning rate and weight decay.
 
     The test sample begins with the validation points: the record looks at those alone, the end at all.
     """
     rate, decay = point
     in_epoch = settings.samples // settings.batch
     steps = settings.epochs * in_epoch
+    network, tangent = network_of(method.network, width), method.regime == "NTK"
     descent = bk.algorithms.GradientDescent(
         steps,
         rate,
         settings.batch,
         settings.momentum,
         decay,
-        method.regime,
+        "all" if tangent else method.regime,
         bk.algorithms.Squared(),
         (settings.decay_epoch * in_epoch,),
     )
     learner = bk.engine.TrainedNetwork(
-        network_of(method.network, width),
+        bk.networks.Linearised(network) if tangent else network,
         descent,
         record_at=(steps,),
         record_points=settings.validation_samples,

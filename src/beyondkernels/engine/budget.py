@@ -1,0 +1,294 @@
+"""How much memory the training of a network takes: known before any of it is taken."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+from beyondkernels.algorithms import Algorithm, Batch, Stage
+from beyondkernels.algorithms.gradient import BLOCK
+from beyondkernels.core import InputError, Stream, Tensors, UncacheableError, digest
+from beyondkernels.engine.compiled.descent import _KEPT_NUMBERS as KEPT
+from beyondkernels.engine.ensemble import _WORTH as WORTH
+from beyondkernels.engine.tape import _BYTES as RECORDED
+from beyondkernels.kernels.finite.memory import peak_bytes
+from beyondkernels.networks import Linearised, Network
+
+if TYPE_CHECKING:
+    from beyondkernels.engine.learner import TrainedNetwork
+
+EVALUATION_BLOCK = 2000
+"""Points that are evaluated together."""
+
+_SLACK = 1.1
+"""What an allocator needs beside what is asked of it."""
+
+_SIZES = ("width", "pairs")
+"""The fields by which a network grows."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """The numbers of train and test points, and the dimensions of inputs and predictions."""
+
+    samples: int
+    tests: int
+    in_dim: int
+    out_dim: int
+
+
+def initial_shapes(network: Network, algorithm: Algorithm, in_dim: int, out_dim: int) -> tuple[Tensors, Tensors]:
+    """The parameters and buffers that training starts from, without their numbers: tensors that take no memory."""
+    with torch.device("meta"):
+        return algorithm.initialise(network, in_dim, out_dim, _Shapes(0))
+
+
+def bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
+    """The most bytes one member takes beside the samples; None where a step cannot be taken without numbers.
+
+    A step is taken with tensors that have shapes and no numbers, and what it would allocate is added up; the compiled
+    backend's arrays are counted.
+    """
+    try:
+        key = (*_identity(learner.network), learner.backend, sizes, *map(learner.algorithm.program, _stages(learner)))
+        if key not in _known:
+            _known[key] = _bytes_needed(learner, sizes)
+        return _known[key]
+    except (UncacheableError, TypeError):
+        return _bytes_needed(learner, sizes)
+
+
+_known: dict[Hashable, int | None] = {}
+
+
+def require_memory(learner: TrainedNetwork, sizes: Sizes) -> None:
+    """Refuse what would not fit, saying how much it needs and what would.
+
+    Arguments:
+        learner: its ``memory`` is what is allowed.
+        sizes: of samples and dimensions.
+    """
+    rough = _rough(learner, sizes)
+    if rough is not None and rough <= learner.memory:
+        return
+    needed = bytes_needed(learner, sizes)
+    if needed is None or needed <= learner.memory:
+        return
+    which, fitting = _fitting(learner, sizes)
+    if fitting is None:
+        largest = max((stage.batch or sizes.samples) for stage in _stages(learner))
+        advice = f"smaller batches than {largest} points or a smaller network would need less"
+    else:
+        advice = f"{which.partition('=')[0]} {fitting} would fit"
+    raise InputError(f"{which} needs {readable(needed)}, memory allows {readable(learner.memory)}: {advice}")
+
+
+def members_within(learner: TrainedNetwork, sizes: Sizes, wanted: int) -> int:
+    """How many of so many members fit at once, each with a sample of its own; at least one.
+
+    Arguments:
+        learner: its ``memory`` is what is allowed.
+        sizes: of samples and dimensions.
+        wanted: how many there should be.
+    """
+    own = 4 * (sizes.samples + sizes.tests) * (sizes.in_dim + sizes.out_dim)
+    rough = _rough(learner, sizes)
+    if rough is not None and wanted * (rough + own) <= learner.memory:
+        return wanted
+    needed = bytes_needed(learner, sizes)
+    return wanted if needed is None else max(1, min(wanted, learner.memory // (needed + own)))
+
+
+def readable(count: int) -> str:
+    """A number of bytes with its unit.
+
+    >>> readable(2**33), readable(1500)
+    ('8 GiB', '1.46 KiB')
+    """
+    size, units = float(count), ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    while size >= 1000 and len(units) > 1:
+        size, units = size / 1024, units[1:]
+    return f"{size:.3g} {units[0]}" if size < 1000 else f"{size:.0f} {units[0]}"
+
+
+def _rough(learner: TrainedNetwork, sizes: Sizes) -> int | None:
+    """More than is needed, known at once: small networks need not be looked at closely, which takes seconds."""
+    if not learner.network.footprint:  # a user's module, whose activations are not known
+        return None
+    one = learner.network.footprint + sizes.in_dim + sizes.out_dim + 1
+    points = max((stage.batch or sizes.samples) for stage in _stages(learner))
+    numbers = max(points, EVALUATION_BLOCK) * one + (sizes.samples + sizes.tests) * sizes.out_dim
+    return 4 * 40 * (one**2 + numbers) + RECORDED  # no more weights than pairs of neurons, inputs and outputs
+
+
+def _bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
+    network, algorithm = learner.network, learner.algorithm
+    count = _compiled if learner.backend == "compiled" else _eager
+    try:
+        params, buffers = initial_shapes(network, algorithm, sizes.in_dim, sizes.out_dim)
+        with torch.device("meta"), torch.no_grad():
+            evaluation = _evaluation(network, params, buffers, sizes)
+            stages = [count(learner, stage, params, buffers, sizes) for stage in _stages(learner)]
+    except InputError:
+        raise
+    except Exception:  # a user's network may want numbers, and raise anything for lack of them
+        return None
+    kept = sum(each.kept for each in stages)
+    return int(_SLACK * max([evaluation + kept, *(each.peak + kept - each.kept for each in stages)]))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stage:
+    """The bytes that a stage takes at its peak, and those it keeps until training ends."""
+
+    peak: int
+    kept: int = 0
+
+
+def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tensors, sizes: Sizes) -> _Stage:
+    network, algorithm = learner.network, learner.algorithm
+    optimiser = algorithm.optimiser(stage, params)
+    points = stage.batch or sizes.samples
+    noise = algorithm.noise(stage, network, points, _Shapes(0))
+    state = _bytes(params) + _bytes(buffers) + _bytes(optimiser)
+    batch = _batch(sizes, points)
+    given = _bytes(noise) + sum(part.nbytes for part in batch)
+    alone = network.batching == "sequential"
+    # blocks of points follow each other: two of them show what more would take
+    shown = points if alone else min(points, 2 * BLOCK)
+    few = Batch(*(part[:shown] for part in batch))
+    some = {name: value[:shown] if name == "noise" else value for name, value in noise.items()}
+    hyper = {name: torch.empty(()) for name in algorithm.hyper(stage, 1)}
+    inputs = (params, buffers, optimiser, few, some, hyper)
+    step = functools.partial(algorithm.step, stage, network)
+    with _Results() as results:
+        if alone:
+            peak = peak_bytes(lambda: step(*inputs))
+        else:
+            ensemble = tree_map(lambda tensor: tensor.unsqueeze(0), inputs)
+            peak = peak_bytes(lambda: torch.func.vmap(step)(*ensemble))
+    if alone or stage.steps < WORTH:
+        return _Stage(2 * state + given + peak)
+    # The member's own state stays beside that of the ensemble and the one a step is recorded from, and so do its
+    # inputs. While a step is recorded all results are kept, unless they are too many, also when it must be taken again
+    # since it cannot be recorded; then its memory, until the end.
+    blocks = -(-points // shown)
+    recorded = min(blocks * results.new, RECORDED)
+    kept = state + given + peak if blocks * results.all <= RECORDED else 0
+    return _Stage(2 * state + 2 * given + max(recorded + peak, state + (kept or peak)), kept)
+
+
+def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tensors, sizes: Sizes) -> _Stage:
+    """The state and its packed copy, gradients and transposed weights, the numbers of a batch, the order of points."""
+    network = learner.network
+    state = _bytes(params) + _bytes(buffers) + _bytes(learner.algorithm.optimiser(stage, params))
+    points = stage.batch or sizes.samples
+    _, width, _ = _grown(network) or ("", network.footprint, None)
+    numbers = network.footprint + (8 if isinstance(network, Linearised) else 4) * width
+    activations = 4 * points * (numbers + sizes.in_dim + 4 * sizes.out_dim)
+    kept = 4 * min(KEPT, sizes.samples * network.footprint) if isinstance(network, Linearised) else 0
+    order = 8 * points * (2 * -(-stage.steps // 50) if stage.batch else 1)
+    return _Stage(2 * state + 2 * _bytes(params) + activations + kept + order)
+
+
+def _evaluation(network: Network, params: Tensors, buffers: Tensors, sizes: Sizes) -> int:
+    n = max(sizes.samples, sizes.tests)
+    x = torch.empty(min(n, EVALUATION_BLOCK), sizes.in_dim)
+    peak = peak_bytes(lambda: network.apply(params, buffers, x, train=False))
+    outputs = 4 * n * sizes.out_dim
+    return 2 * _bytes(params) + _bytes(buffers) + peak + 4 * outputs  # an optimiser's state is of its parameters' size
+
+
+def _fitting(learner: TrainedNetwork, sizes: Sizes) -> tuple[str, int | None]:
+    """What is too large, and the largest that is not, to two digits."""
+    found = _grown(learner.network)
+    if found is None:
+        return getattr(learner.network, "name", None) or type(learner.network).__name__, None
+    name, value, resized = found
+    low, high = 0, value
+    while high - low > 1:
+        middle = (low + high) // 2
+        needed = bytes_needed(dataclasses.replace(learner, network=resized(middle)), sizes)
+        if needed is not None and needed <= learner.memory:
+            low = middle
+        else:
+            high = middle
+    digits = 10 ** max(0, len(str(low)) - 2)
+    return f"{name}={value}", low // digits * digits or None
+
+
+def _grown(network: Network) -> tuple[str, int, Callable[[int], Network]] | None:
+    """The name and value of the field by which a network grows, and the network of another size."""
+    if isinstance(network, Linearised):
+        inner = _grown(network.network)
+        return None if inner is None else (*inner[:2], lambda size: Linearised(inner[2](size)))
+    for name in _SIZES:
+        value = getattr(network, name, None)
+        if dataclasses.is_dataclass(network) and isinstance(value, int):
+            return name, value, lambda size, name=name: dataclasses.replace(network, **{name: size})  # pyright: ignore
+    return None
+
+
+def _stages(learner: TrainedNetwork) -> tuple[Stage, ...]:
+    return learner.algorithm.stages()
+
+
+def _identity(network: Network) -> tuple[Hashable, ...]:
+    return (digest(network),)
+
+
+def _batch(sizes: Sizes, points: int) -> Batch:
+    labels = (points,) if sizes.out_dim == 1 else (points, sizes.out_dim)
+    return Batch(torch.empty(points, sizes.in_dim), torch.empty(labels))
+
+
+def _bytes(tensors: Tensors) -> int:
+    return sum(tensor.nbytes for tensor in tensors.values())
+
+
+class _Shapes(Stream):
+    """A stream that draws shapes without numbers."""
+
+    def child(self, *names: str) -> Stream:
+        return self
+
+    def at(self, step: int) -> Stream:
+        return self
+
+    def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        return torch.empty(shape, dtype=dtype, device="meta")
+
+    uniform = normal
+
+    def integers(self, high: int, *shape: int) -> torch.Tensor:
+        return torch.empty(shape, dtype=torch.int64, device="meta")
+
+    def permutation(self, n: int) -> torch.Tensor:
+        return torch.empty(n, dtype=torch.int64, device="meta")
+
+
+class _Results(TorchDispatchMode):
+    """Adds up the bytes of all results, and of those among them that take memory of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all = self.new = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        given = {_memory(leaf) for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)}
+        for leaf in tree_leaves(out):
+            if isinstance(leaf, torch.Tensor):
+                self.all += leaf.nbytes
+                self.new += leaf.nbytes if _memory(leaf) not in given else 0
+        return out
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata  # noqa: SLF001 - there is no other name for it

@@ -1,0 +1,130 @@
+"""Members that take their steps as one: by vmap at first, then by repeating what vmap was seen to do."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+import torch
+
+from beyondkernels.algorithms import Batch, StepResult
+from beyondkernels.core import Tensors
+from beyondkernels.engine.inputs import Inputs, Named, stacked
+from beyondkernels.engine.member import Member
+from beyondkernels.engine.replay import Replay
+from beyondkernels.engine.tape import record
+
+_WORTH = 20
+"""With fewer steps to go, writing a step down costs more than it saves."""
+
+_STATE = ("params", "buffers", "optimiser")
+_LOSS = ("loss", "")
+
+
+class Ensemble:
+    """A group of members, and the fastest known way to take their steps.
+
+    Calling vmap and torch.func.grad costs more than the arithmetic of small networks. So the first step is written
+    down as it is taken (:mod:`.tape`) and its plain operations are repeated from then on (:mod:`.replay`): the same
+    operations on the same numbers, so that not a bit changes. A step that cannot be written down, or that comes out
+    otherwise when it is repeated, is taken by vmap every time.
+
+    Arguments:
+        members: of one group; what they have in common decides, not who they are.
+    """
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        first = members[0]
+        self._alone = first.network.batching == "sequential"
+        step = functools.partial(first.algorithm.step, first.stage, first.network)
+        self._step: Callable[..., StepResult] = step if self._alone else torch.func.vmap(step)
+        self._replay: Replay | None = None
+        self._untried = not self._alone  # a user's module may look at numbers, or keep some
+        self._state: Named = {}
+
+    @property
+    def replays(self) -> bool:
+        """Whether steps are repeated from a record."""
+        return self._replay is not None
+
+    def load(self, members: Sequence[Member]) -> None:
+        """Start from the members' state."""
+        parts = {part: stacked([getattr(member, part) for member in members], self._alone) for part in _STATE}
+        self._state = {(part, name): value for part, tensors in parts.items() for name, value in tensors.items()}
+        if self._replay is not None:
+            self._write(self._state)
+
+    def advance(self, inputs: Inputs, to_go: int) -> torch.Tensor:
+        """Take steps, and return the losses before each, shape (steps, members).
+
+        Arguments:
+            inputs: of the steps.
+            to_go: how many steps there will be in all, these and later ones.
+        """
+        losses = []
+        for i in range(inputs.steps):
+            if self._replay is None and self._untried and to_go - i >= _WORTH:
+                losses.append(self._record(inputs.at(i)))
+            elif self._replay is None:
+                losses.append(self._keep(self._taken(self._state | inputs.at(i))))
+            else:
+                inputs.write(i, self._replay.inputs)
+                self._replay.run()
+                losses.append(self._replay.outputs[_LOSS].clone())
+        return torch.stack(losses)
+
+    def state(self, i: int) -> tuple[Tensors, Tensors, Tensors]:
+        """Parameters, buffers and optimiser state of the i-th member."""
+        state = self._state if self._replay is None else {name: self._replay.outputs[name] for name in self._state}
+
+        def part(which: str) -> Tensors:
+            return {
+                name: (value if self._alone else value[i]).detach().clone(memory_format=torch.contiguous_format)
+                for (of, name), value in state.items()
+                if of == which
+            }
+
+        return part("params"), part("buffers"), part("optimiser")
+
+    def _taken(self, tensors: Named) -> Named:
+        """All that a step gives."""
+        parts: dict[str, Tensors] = {part: {} for part in (*_STATE, "batch", "noise", "hyper")}
+        for (part, name), value in tensors.items():
+            parts[part][name] = value
+        state, batch = [parts[part] for part in _STATE], Batch(parts["batch"]["x"], parts["batch"]["y"])
+        result = self._step(*state, batch, parts["noise"], parts["hyper"])
+        after = {(part, name): value for part in _STATE for name, value in getattr(result, part).items()}
+        return after | {_LOSS: result.loss}
+
+    def _keep(self, results: Named) -> torch.Tensor:
+        loss = results.pop(_LOSS)
+        self._state = results
+        return loss.detach().reshape(-1)
+
+    def _record(self, inputs: Named) -> torch.Tensor:
+        """Take a step and write it down."""
+        self._untried = False
+        given = self._state | inputs
+        own = {name: value.clone(memory_format=torch.contiguous_format) for name, value in given.items()}
+        try:
+            results, tape = record(self._taken, own)
+            replay = Replay(tape)
+            self._replay = replay
+            self._write(own)
+            replay.run()
+            if not all(_same(value, replay.outputs[name]) for name, value in results.items()):
+                self._replay = None
+        except Exception:
+            # Whatever it is, the step itself can still be taken; if it is the step's own fault, it will say so.
+            self._replay = None
+            results = self._taken(given)
+        return self._keep(results)
+
+    def _write(self, tensors: Named) -> None:
+        assert self._replay is not None
+        for name, value in tensors.items():
+            self._replay.inputs[name].copy_(value)
+
+
+def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)

@@ -1,0 +1,100 @@
+"""What the steps of an ensemble need besides its state: batches, noise and hyper-parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from beyondkernels.algorithms import Algorithm
+from beyondkernels.core import Tensors
+from beyondkernels.engine.member import Member
+
+Named = dict[tuple[str, str], torch.Tensor]
+"""Tensors by the argument of a step they belong to (``params``, ``batch``, ``hyper``, …) and their name in it."""
+
+
+class Inputs:
+    """Inputs of some steps of all members.
+
+    They are prepared together, because piece by piece they cost more than the steps of small networks.
+
+    Arguments:
+        members: of one group.
+        ahead: how many steps before them are still to be taken.
+        steps: how many.
+        alone: whether there is a single member that takes its steps without company: its tensors have no dimension of
+            members then.
+    """
+
+    def __init__(self, members: Sequence[Member], ahead: int, steps: int, alone: bool = False) -> None:
+        self.steps, self._members, self._ahead, self._alone = steps, members, ahead, alone
+        self._samples = [member.sample for member in members]
+        self._shared = all(sample is self._samples[0] for sample in self._samples)
+        self._noisy = type(members[0].algorithm).noise is not Algorithm.noise
+        rows = [rows for member in members if (rows := member.rows(ahead, steps)) is not None]
+        self._points = torch.stack(rows, 1) if rows else None  # (steps, members, points)
+        dtype = next(iter(members[0].params.values())).dtype
+        hyper = [member.algorithm.hyper_of(member.stage, member.steps_ahead(ahead, steps)) for member in members]
+        self._hyper = {
+            name: torch.tensor([each[name] for each in hyper], dtype=dtype).mT.contiguous() for name in hyper[0]
+        }
+
+    def at(self, i: int) -> Named:
+        """The inputs of the i-th of these steps."""
+        batch = {("batch", part): self._rows(part, i) for part in ("x", "y")}
+        return batch | self._numbers(i)
+
+    def write(self, i: int, targets: Named) -> None:
+        """Write the inputs of the i-th of these steps where a replay wants them.
+
+        Arguments:
+            i: which step; from the first on, since what stays the same is written once.
+            targets: the places, of all members together.
+        """
+        for part in ("x", "y"):
+            if self._points is None:
+                if i == 0:
+                    targets["batch", part].copy_(self._rows(part, i))
+            else:
+                self._gather(part, self._points[i], targets["batch", part])
+        for name, value in self._numbers(i).items():
+            targets[name].copy_(value)
+
+    def _numbers(self, i: int) -> Named:
+        noise = stacked([member.noise(self._ahead + i) for member in self._members], self._alone) if self._noisy else {}
+        hyper = {name: values[i, 0] if self._alone else values[i] for name, values in self._hyper.items()}
+        return {("noise", name): value for name, value in noise.items()} | {
+            ("hyper", name): value for name, value in hyper.items()
+        }
+
+    def _rows(self, part: str, i: int) -> torch.Tensor:
+        values = [getattr(sample, part) for sample in self._samples]
+        if self._points is None:
+            return _together(values, self._alone)
+        if self._alone:
+            return values[0][self._points[i, 0]]
+        if self._shared:
+            return values[0][self._points[i]]
+        return torch.stack([one[rows] for one, rows in zip(values, self._points[i], strict=True)])
+
+    def _gather(self, part: str, points: torch.Tensor, target: torch.Tensor) -> None:
+        """Rows of the samples into a place: in one go where all members look at one sample."""
+        if self._shared and target.stride(0) == target.shape[1] * target.stride(1):
+            target = target.view(-1, *target.shape[2:])
+            torch.index_select(getattr(self._samples[0], part), 0, points.reshape(-1), out=target)
+            return
+        for sample, rows, place in zip(self._samples, points, target, strict=True):
+            torch.index_select(getattr(sample, part), 0, rows, out=place)
+
+
+def stacked(states: Sequence[Tensors], alone: bool = False) -> Tensors:
+    """The tensors of all members side by side, name by name."""
+    assert all(state.keys() == states[0].keys() for state in states), "members of one group hold the same names"
+    return {name: _together([state[name] for state in states], alone) for name in states[0]}
+
+
+def _together(tensors: Sequence[torch.Tensor], alone: bool) -> torch.Tensor:
+    if alone:
+        return tensors[0]
+    return tensors[0].unsqueeze(0) if len(tensors) == 1 else torch.stack(list(tensors))

@@ -1,0 +1,67 @@
+"""The state of a member as plain arrays, and back, to the last bit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from beyondkernels.core import Saved, Tensors
+from beyondkernels.engine.member import Member
+
+FORMAT = 1
+"""What a saved state means; raise it when that changes, and states of the old kind are left alone."""
+
+_PARTS = ("params", "buffers", "optimiser")
+_COUNTS = ("stage_index", "steps_in_stage", "stage_entered", "step", "diverged")
+
+
+def saved_state(member: Member, record: dict[str, np.ndarray]) -> Saved:
+    """All that a member needs to go on.
+
+    Arguments:
+        member: between two steps.
+        record: what was recorded of it so far.
+    """
+    arrays = {f"record/{name}": array for name, array in record.items()}
+    tensors = []
+    for part in _PARTS:
+        for name, value in getattr(member, part).items():
+            arrays[f"{part}/{name}"] = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+            # a layout is kept as well: sums that run over memory in another order round in another way
+            tensors.append([part, name, str(value.dtype), list(value.shape), list(value.stride())])
+    counts = {name: getattr(member, name) for name in _COUNTS}
+    return Saved({"format": FORMAT, "counts": counts, "tensors": tensors}, arrays)
+
+
+def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
+    """Put a started member into a saved state and return its record; None if the state is not one of a member.
+
+    Arguments:
+        member: is left as it is in that case.
+        saved: what :func:`saved_state` made.
+    """
+    try:
+        if saved.facts["format"] != FORMAT:
+            return None
+        counts = {name: saved.facts["counts"][name] for name in _COUNTS}
+        parts: dict[str, Tensors] = {part: {} for part in _PARTS}
+        for part, name, *kind in saved.facts["tensors"]:
+            parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind)
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError):
+        return None
+    for name, value in (counts | parts).items():
+        setattr(member, name, value)
+    own = "record/"
+    return {name.removeprefix(own): array for name, array in saved.arrays.items() if name.startswith(own)}
+
+
+def _tensor(content: np.ndarray, kind: str, shape: list[int], stride: list[int]) -> torch.Tensor:
+    dtype: Any = getattr(torch, kind.removeprefix("torch."))
+    flat = torch.from_numpy(content)
+    if flat.dtype != torch.uint8 or flat.ndim != 1 or flat.numel() != math.prod(shape) * dtype.itemsize:
+        raise ValueError("not the bytes of such a tensor")
+    tensor = torch.empty_strided(shape, stride, dtype=dtype)
+    return tensor.copy_(flat.view(dtype).view(shape)) if flat.numel() else tensor

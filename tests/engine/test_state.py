@@ -1,0 +1,228 @@
+"""Runs that were ended and go on: bitwise the numbers of runs that were left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from beyondkernels.algorithms import FeatureLearning, GradientDescent, Layerwise, OnePass, Squared
+from beyondkernels.core import Case, Checkpoint, Outcome, Saved, Stream
+from beyondkernels.engine import Member, TrainedNetwork
+from beyondkernels.engine.state import restore, saved_state
+from beyondkernels.networks import (
+    FromModule,
+    FullyConnected,
+    Linearised,
+    Parameterisation,
+    ThreeLayerResNet,
+    TwoLayer,
+)
+from beyondkernels.problems import CompositeParity, DictionaryParity
+from beyondkernels.theory import theorem26
+
+IGNORE = lambda _: None  # noqa: E731
+PARITY = DictionaryParity(dim=12, patterns=8, relevant=3)
+COMPOSITE = CompositeParity(dim=8, outputs=4)
+STANDARD = Parameterisation("standard", bias_variance=0.1)
+SMALL = FullyConnected(width=6, depth=3, parameterisation=STANDARD)
+BOTTLENECK = ThreeLayerResNet(width=8, form="bottleneck", parameterisation=STANDARD)
+DESCENT = GradientDescent(60, 0.05, 10, momentum=0.9, weight_decay=0.01, objective=Squared(), drops=(25,))
+GENTLE = replace(DESCENT, learning_rate=0.002)
+PROCESS = theorem26(PARITY, TwoLayer(pairs=7), steps=40, batch=16, readout_rate=5.0)
+
+
+def make_module(in_dim: int, out_dim: int) -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(in_dim, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, out_dim))
+
+
+def watched(network, algorithm, **fields) -> TrainedNetwork:
+    learner = TrainedNetwork(network, algorithm, record_at=(3, 20, 35), record_points=30, **fields)
+    name = next(iter(algorithm.initialise(network, 8, 4, Stream(0))[0]))
+    return replace(learner, snapshot_at=(0, 20), snapshot_names=(name,))
+
+
+LEARNERS = {
+    "descent": (COMPOSITE, watched(SMALL, DESCENT)),
+    "compiled descent": (COMPOSITE, watched(SMALL, DESCENT, backend="compiled")),
+    "compiled bottleneck": (COMPOSITE, watched(BOTTLENECK, GENTLE, backend="compiled")),
+    "tangent": (COMPOSITE, watched(Linearised(SMALL), DESCENT)),
+    "compiled tangent": (COMPOSITE, watched(Linearised(SMALL), DESCENT, backend="compiled")),
+    "layerwise": (COMPOSITE, watched(BOTTLENECK, Layerwise(GENTLE, GENTLE))),
+    "compiled layerwise": (COMPOSITE, watched(BOTTLENECK, Layerwise(GENTLE, GENTLE), backend="compiled")),
+    "compiled one pass": (
+        COMPOSITE,
+        watched(BOTTLENECK, OnePass(60, 0.01, 0.02, end="average"), backend="compiled"),
+    ),
+    "one pass": (COMPOSITE, watched(BOTTLENECK, OnePass(60, 0.01, 0.02, end="average"))),
+    "stages": (PARITY, watched(TwoLayer(pairs=7), FeatureLearning(PROCESS))),
+    "stages with noise": (PARITY, watched(TwoLayer(pairs=7), FeatureLearning(PROCESS, noise_kind="drawn"))),
+    "a module": (PARITY, watched(FromModule(make_module, "small"), GradientDescent(40, 0.1, 20))),
+}
+
+
+class EndedError(Exception):
+    """What happens to a run in the middle."""
+
+
+class Kept(Checkpoint):
+    """Keeps states in memory, and ends the run when it has seen so many."""
+
+    def __init__(self, most: float = float("inf")) -> None:
+        self.states: list[Saved] = []
+        self.most = most
+
+    def load(self) -> Saved | None:
+        return self.states[-1] if self.states else None
+
+    def due(self) -> bool:
+        return True
+
+    def save(self, state: Saved) -> None:
+        self.states.append(Saved(state.facts, {name: array.copy() for name, array in state.arrays.items()}))
+        if len(self.states) >= self.most:
+            raise EndedError
+
+
+def case(problem, seed: int = 100, checkpoint: Checkpoint | None = None) -> Case:
+    stream = Stream(seed)
+    train, test = (problem.sample(n, stream.child(name)) for n, name in ((80, "train"), (40, "test")))
+    return Case(problem, train, test, stream.child("learner"), checkpoint)
+
+
+def same(p: Outcome, q: Outcome) -> None:
+    assert p.status == q.status
+    assert p.scalars == q.scalars
+    for part in ("series", "arrays"):
+        ours, theirs = getattr(p, part), getattr(q, part)
+        assert ours.keys() == theirs.keys()
+        for name in ours:
+            assert ours[name].dtype == theirs[name].dtype
+            np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("moments", [(1,), (2, 5), (12, 1, 9)])
+def test_a_run_that_was_ended_and_goes_on(name, moments):
+    problem, learner = LEARNERS[name]
+    alone = learner.fit(case(problem), IGNORE)
+    assert alone.status == "finished"
+    kept, at = Kept(), []
+    for moment in moments:
+        kept.most = len(kept.states) + moment
+        with pytest.raises(EndedError):
+            learner.fit(case(problem, checkpoint=kept), IGNORE)
+        at.append(kept.states[-1].facts["counts"]["step"])
+    assert at == sorted(set(at))
+    assert at[0] > 0
+    kept.most = float("inf")
+    before = len(kept.states)
+    same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone)
+    assert len(kept.states) > before
+    assert kept.states[before].facts["counts"]["step"] > at[-1]  # it did go on
+
+
+@pytest.mark.parametrize("name", ["descent", "compiled descent", "stages"])
+def test_members_ended_at_different_moments_go_on_together(name):
+    problem, learner = LEARNERS[name]
+    alone = [learner.fit(case(problem, seed), IGNORE) for seed in range(100, 104)]
+    kept = [Kept(most) for most in (3, 7, 12)]
+    for seed, each in zip(range(100, 103), kept, strict=True):
+        with pytest.raises(EndedError):
+            learner.fit(case(problem, seed, each), IGNORE)
+        each.most = float("inf")
+    cases = [case(problem, seed, each) for seed, each in zip(range(100, 104), [*kept, Kept()], strict=True)]
+    told: list[float] = []
+    together = TrainedNetwork.fit_together([learner] * 4, cases, told.append)
+    for one, other in zip(together, alone, strict=True):
+        same(one, other)
+    assert 0.05 < told[0] <= told[-1] <= 1  # what was done before counts: a first step alone is less than a fiftieth
+
+
+def test_a_diverged_member_stays_so():
+    wild = TrainedNetwork(SMALL, replace(DESCENT, learning_rate=1e4))
+    alone, kept = wild.fit(case(COMPOSITE), IGNORE), Kept()
+    assert alone.status == "diverged"
+    member = Member(SMALL, wild.algorithm, case(COMPOSITE).train, Stream(0))
+    member.start(8, 4)
+    member.diverged, member.step = True, 5
+    kept.save(saved_state(member, {}))
+    outcome = wild.fit(case(COMPOSITE, checkpoint=kept), IGNORE)
+    assert (outcome.status, outcome.scalars) == ("diverged", {"steps": 5.0})
+
+
+def test_saving_changes_nothing():
+    problem, learner = LEARNERS["descent"]
+    same(learner.fit(case(problem, checkpoint=Kept()), IGNORE), learner.fit(case(problem), IGNORE))
+
+
+def started() -> Member:
+    member = Member(SMALL, DESCENT, case(COMPOSITE).train, Stream(0))
+    member.start(8, 4)
+    return member
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.arange(6.0).view(2, 3).mT,
+        torch.tensor(3, dtype=torch.int64),
+        torch.tensor([True, False]),
+        torch.empty(4, 0),
+        torch.tensor([1.5, -0.0, torch.nan], dtype=torch.bfloat16),
+        torch.arange(12, dtype=torch.float64)[::2],
+    ],
+    ids=["transposed", "number", "booleans", "empty", "bfloat16", "every other"],
+)
+def test_every_kind_of_tensor_comes_back_as_it_lay(value):
+    member, other = started(), started()
+    member.buffers = {"z": value, "a": torch.ones(2)}
+    member.stage_index, member.steps_in_stage, member.stage_entered, member.step = None, 3, 4, 7
+    record = restore(other, saved_state(member, {"series/loss": np.arange(3.0)}))
+    assert record is not None
+    assert record["series/loss"].tolist() == [0, 1, 2]
+    back = other.buffers["z"]
+    assert (back.dtype, back.shape) == (value.dtype, value.shape)
+    assert list(other.buffers) == ["z", "a"]  # the order too
+    assert back.stride() == value.stride() or value.numel() == 0
+    assert torch.equal(back.contiguous().view(-1).view(torch.uint8), value.contiguous().view(-1).view(torch.uint8))
+    assert (other.stage_index, other.steps_in_stage, other.stage_entered, other.step) == (None, 3, 4, 7)
+    for name, kept in member.params.items():
+        assert torch.equal(other.params[name], kept)
+
+
+def broken(change) -> Saved:
+    state = saved_state(started(), {})
+    facts = {**state.facts, "counts": dict(state.facts["counts"]), "tensors": [list(t) for t in state.facts["tensors"]]}
+    state = Saved(facts, dict(state.arrays))
+    change(state)
+    return state
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state.facts.update(format=0),
+        lambda state: state.facts.pop("format"),
+        lambda state: state.facts["counts"].pop("step"),
+        lambda state: state.facts["tensors"][0].__setitem__(2, "torch.load"),
+        lambda state: state.facts["tensors"][0].__setitem__(2, "no.such"),
+        lambda state: state.facts["tensors"][0].__setitem__(3, [99, 99]),
+        lambda state: state.facts["tensors"][0].__setitem__(0, "elsewhere"),
+        lambda state: state.facts["tensors"][0].pop(),
+        lambda state: state.arrays.pop("params/layer1.weight"),
+        lambda state: state.arrays.update({"params/layer1.weight": np.zeros(48)}),
+        lambda state: state.arrays.update({"params/layer1.weight": np.zeros(3, dtype=np.uint8)}),
+    ],
+)
+def test_a_state_that_is_none_is_left_alone(change):
+    member, fresh = started(), started()
+    assert restore(member, broken(change)) is None
+    assert member.step == 0
+    assert all(torch.equal(member.params[name], fresh.params[name]) for name in fresh.params)
+    kept = Kept()
+    kept.states.append(broken(change))
+    problem, learner = LEARNERS["descent"]
+    same(learner.fit(case(problem, checkpoint=kept), IGNORE), learner.fit(case(problem), IGNORE))

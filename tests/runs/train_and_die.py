@@ -1,0 +1,67 @@
+"""Trains one network again and again in processes that are killed while they do, and then to its end.
+
+Called with the path of a store and how many states each process may save; prints at which steps they died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from beyondkernels.algorithms import GradientDescent, Squared
+from beyondkernels.engine import TrainedNetwork
+from beyondkernels.networks import FullyConnected, Parameterisation
+from beyondkernels.problems import CompositeParity
+from beyondkernels.runs import RunSpec, SerialExecutor, Store, perform
+
+
+def spec(backend: str, steps: int = 400) -> RunSpec:
+    network = FullyConnected(width=12, depth=3, parameterisation=Parameterisation("standard", bias_variance=0.1))
+    rule = GradientDescent(steps, 0.02, 10, momentum=0.9, weight_decay=0.001, objective=Squared(), drops=(150,))
+    learner = TrainedNetwork(network, rule, record_at=(7, steps // 4, steps), backend=backend)  # pyright: ignore[reportArgumentType]
+    return RunSpec(CompositeParity(dim=8, outputs=4), learner, 60, 30, 100)
+
+
+def train(store: Store, backend: str) -> None:
+    for event in SerialExecutor(save_every=0.0).execute([spec(backend)], store):
+        assert event.status in (None, "finished"), event
+
+
+def main(path: str, backend: str, *saves: str) -> None:
+    torch.set_num_threads(1)
+    perform([spec(backend, 8)])  # what is loaded late is loaded once, for all children
+    store = Store.open(path)
+    state = Path(path, "checkpoints", f"{spec(backend).key}.state")
+    died_at = []
+    for most in map(int, saves):
+        child = os.fork()
+        if child == 0:
+            train(store, backend)
+            os._exit(0)
+        seen = {_identity(state)}
+        while len(seen) <= most and os.waitpid(child, os.WNOHANG) == (0, 0):
+            seen.add(_identity(state))
+            time.sleep(0.0005)
+        os.kill(child, signal.SIGKILL)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        died_at.append(json.loads(state.read_bytes().partition(b"\n")[0])["facts"]["counts"]["step"])
+    train(store, backend)
+    print(*died_at)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
