@@ -70,9 +70,17 @@ class Member:
         """Members of equal groups can take their next steps as one ensemble."""
         shapes = tuple((name, tuple(value.shape)) for name, value in (self.params | self.buffers).items())
         points = self.stage.batch or len(self.sample)
-        key = (_identity(self.network), self.algorithm.program(self.stage), self.step, shapes, points)
+        key = (self._architecture, self.algorithm.program(self.stage), self.step, shapes, points)
         together = self.network.batching == "vmapped" and self.backend == "eager"
         return key if together else (id(self), key)
+
+    @functools.cached_property
+    def _architecture(self) -> Hashable:
+        """Equal for equal networks."""
+        try:
+            return digest(self.network)
+        except UncacheableError:
+            return id(self.network)
 
     def rows(self, ahead: int, steps: int) -> torch.Tensor | None:
         """Which points some steps look at, shape (steps, points); None if all of them, in every step.
@@ -142,10 +150,3 @@ def require_points(algorithm: Algorithm, samples: int) -> None:
             f"a stage that uses each point once needs {needed} points for its {stage.steps} steps, "
             f"got a sample of {samples}",
         )
-
-
-def _identity(network: Network) -> Hashable:
-    try:
-        return digest(network)
-    except UncacheableError:
-        return id(network)

@@ -12,7 +12,7 @@
 // Trains for some steps; returns how many were taken before a loss was not finite, which is then the last one written.
 // The batches of the steps are in `order`; where there are fewer than steps, they come again. With `at` the network is
 // linearised there and `value` is the distance from it; `keep` is how many points it may keep, all or none.
-extern "C" int64_t bk_descend(const int32_t *shape, const float *at, float *value, float *velocity, const float *rates,
+extern "C" int64_t bk_descent(const int32_t *shape, const float *at, float *value, float *velocity, const float *rates,
                               const float *points, const float *labels, const int64_t *order, int64_t batches,
                               int64_t steps, int64_t keep, const float *learning, const float *momentum, const float *decay,
                               float *losses) {

@@ -24,7 +24,7 @@ def advance(member: Member, steps: int) -> None:
     inner = network.network if isinstance(network, Linearised) else network
     assert isinstance(algorithm, GradientDescent | Layerwise)
     assert isinstance(inner, FullyConnected | ThreeLayerResNet)
-    step = library()
+    step = library("descent")
     layout = Layout(inner, member.params, int(step.bk_lanes()))
     x, y = (_plain(part) for part in (member.sample.x, member.sample.y))
     y = y.reshape(len(x), -1)
@@ -40,7 +40,7 @@ def advance(member: Member, steps: int) -> None:
     columns = [np.array(hyper[name], dtype=np.float32) for name in ("rate", "momentum", "decay")]
     shape = np.array([layout.kind, layout.hidden, layout.width, x.shape[1], layout.out_dim, batch], np.int32)
     losses = np.empty(steps, dtype=np.float32)
-    taken = step.bk_descend(
+    taken = step.bk_descent(
         *(_pointer(a) for a in (shape, at, value, velocity, rates, x, y, order)),
         len(order),
         steps,

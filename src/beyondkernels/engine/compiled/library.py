@@ -29,19 +29,26 @@ FLAGS = (
 _COMPILERS = ("g++", "clang++", "c++")
 
 
+_POINTER, _WHOLE, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
+_ARGUMENTS = {
+    "descent": [*[_POINTER] * 8, _WHOLE, _WHOLE, _WHOLE, *[_POINTER] * 4],
+    "one_pass": [*[_POINTER] * 12, _WHOLE, _REAL, _REAL, _WHOLE, _WHOLE, _POINTER],
+}
+"""What the function of each source takes: it is called ``bk_`` and the source's name."""
+
+
 @functools.cache
-def library() -> ctypes.CDLL:
-    """The steps, compiled now if these sources were never compiled for this processor before.
+def library(name: str = "descent") -> ctypes.CDLL:
+    """The steps of one source, compiled now if it was never compiled for this processor before.
 
     Flags leave the arithmetic as it stands: no reordering of sums, no flushing of tiny numbers anywhere in the process.
+
+    Arguments:
+        name: ``descent`` or ``one_pass``; each is compiled when it is first needed.
     """
-    built = ctypes.CDLL(str(_built()))
-    pointer, whole, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
-    built.bk_descend.argtypes = [*[pointer] * 8, whole, whole, whole, *[pointer] * 4]
-    built.bk_descend.restype = whole
-    built.bk_one_pass.argtypes = [*[pointer] * 12, whole, real, real, whole, whole, pointer]
-    built.bk_one_pass.restype = whole
-    built.bk_lanes.restype = ctypes.c_int32
+    built = ctypes.CDLL(str(_built(name)))
+    step = getattr(built, f"bk_{name}")
+    step.argtypes, step.restype = _ARGUMENTS[name], _WHOLE
     return built
 
 
@@ -63,13 +70,13 @@ def cache_directory() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "beyondkernels"
 
 
-def _built() -> Path:
-    compiler = _compiler()
-    headers, sources = (sorted(SOURCES.glob(pattern)) for pattern in ("*.h", "*.cpp"))
-    texts = [part for path in (*headers, *sources) for part in (path.name.encode(), path.read_bytes())]
+def _built(name: str) -> Path:
+    compiler, source = _compiler(), SOURCES / f"{name}.cpp"
+    files = (*sorted(SOURCES.glob("*.h")), source)
+    texts = [part for path in files for part in (path.name.encode(), path.read_bytes())]
     identity = [*texts, " ".join(FLAGS).encode(), _processor().encode(), Path(compiler).name.encode()]
-    name = hashlib.sha256(b"\0".join(identity)).hexdigest()[:24]
-    target = cache_directory() / f"step-{name}.so"
+    digest = hashlib.sha256(b"\0".join(identity)).hexdigest()[:24]
+    target = cache_directory() / f"{name}-{digest}.so"
     if target.exists():
         return target
     try:
@@ -77,7 +84,7 @@ def _built() -> Path:
         # built under another name and renamed: two processes may do this at once, and one may be killed
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             unfinished = Path(folder) / "step.so"
-            command = [compiler, *FLAGS, "-o", str(unfinished), *map(str, sources)]
+            command = [compiler, *FLAGS, "-o", str(unfinished), str(source)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=300)
             if done.returncode != 0:
                 raise InputError(

@@ -85,10 +85,10 @@ class Linearised : public Network {
     const int p = inputs(l);
     float *to = dh[l].data();
     if (moves[l])
-      product<ROW>(to, input, W.value, b, p, m, W.value + W.count);
+      product(to, input, W.value, b, p, m, every_row(W.value + W.count));
     else if (below)
-      product<ROW>(to, dinput, W.at, b, p, m, zeros.data());
-    if (moves[l] && below) product<ADD>(to, dinput, W.at, b, p, m, nullptr);
+      product(to, dinput, W.at, b, p, m, every_row(zeros.data()));
+    if (moves[l] && below) add_product(to, dinput, W.at, b, p, m);
     if (moves[l] || below) where_active(to, h[l].data(), wide);
     return moves[l] || below;
   }
@@ -96,8 +96,8 @@ class Linearised : public Network {
   bool read_out(Floats &to, const Floats &from, const Floats &dfrom, bool below) {
     const Weights &A = layers[hidden];
     std::fill(to.begin(), to.end(), 0.0f);
-    if (moves[hidden]) product<ROW>(to.data(), rows_of(from, m), dreadout_t.data(), b, m, kp, A.value + A.count);
-    if (below) product<ADD>(to.data(), rows_of(dfrom, m), readout_t.data(), b, m, kp, nullptr);
+    if (moves[hidden]) product(to.data(), rows_of(from, m), dreadout_t.data(), b, m, kp, every_row(A.value + A.count));
+    if (below) add_product(to.data(), rows_of(dfrom, m), readout_t.data(), b, m, kp);
     return moves[hidden] || below;
   }
 };

@@ -135,7 +135,7 @@ class Network {
         where_active(change.data(), h[l].data(), wide);
         gradient(l, l ? columns_of(h[l - 1], m) : columns_of(x, d), change);
         if (l == 0 || !passes_below(l)) return;
-        product<ROW>(below.data(), rows_of(change, m), inner_t[l].data(), b, m, m, zeros.data());
+        product(below.data(), rows_of(change, m), inner_t[l].data(), b, m, m, every_row(zeros.data()));
         change.swap(below);
       }
     }
@@ -147,7 +147,7 @@ class Network {
       where_active(change.data(), h[1].data(), wide);
       gradient(1, columns_of(h[0], m), change);
       if (!passes_below(1)) return;
-      product<ADD>(below.data(), rows_of(change, m), inner_t[1].data(), b, m, m, nullptr);
+      add_product(below.data(), rows_of(change, m), inner_t[1].data(), b, m, m);
     } else {
       readout_gradient(error, h[1], false);
       through_readout(change, error);
@@ -155,7 +155,7 @@ class Network {
       gradient(1, columns_of(out1, kp), change);
       if (!passes_below(1)) return;
       std::memcpy(error1.data(), error.data(), sizeof(float) * narrow);
-      product<ADD>(error1.data(), rows_of(change, m), inner_t[1].data(), b, m, kp, nullptr);
+      add_product(error1.data(), rows_of(change, m), inner_t[1].data(), b, m, kp);
       readout_gradient(error1, h[0], true);
       if (!trained_up_to(0)) return;
       through_readout(below, error1);
@@ -170,19 +170,20 @@ class Network {
 
   void activate(int l, Left input) {
     const float *W = layers[l].at;
-    product<ROW>(h[l].data(), input, W, b, inputs(l), m, W + layers[l].count);
+    product(h[l].data(), input, W, b, inputs(l), m, every_row(W + layers[l].count));
     relu(h[l].data(), wide);
   }
 
   void read_out(Floats &to, const Floats &from) {
-    product<ROW>(to.data(), rows_of(from, m), readout_t.data(), b, m, kp, layers[hidden].at + layers[hidden].count);
+    const Weights &A = layers[hidden];
+    product(to.data(), rows_of(from, m), readout_t.data(), b, m, kp, every_row(A.at + A.count));
   }
 
   // The gradient of a layer from its input and the change in its output.
   void gradient(int l, Left input_t, const Floats &change) {
     if (!layers[l].trained()) return;
     float *G = layers[l].gradient.data();
-    product<ROW>(G, input_t, change.data(), inputs(l), b, m, zeros.data());
+    product(G, input_t, change.data(), inputs(l), b, m, every_row(zeros.data()));
     add_up(G + layers[l].count, change.data(), m);
   }
 
@@ -197,15 +198,15 @@ class Network {
     if (!A.trained()) return;
     float *G = A.gradient.data();
     if (add) {
-      product<ADD>(G, columns_of(error, kp), h.data(), k, b, m, nullptr);
+      add_product(G, columns_of(error, kp), h.data(), k, b, m);
     } else {
-      product<ROW>(G, columns_of(error, kp), h.data(), k, b, m, zeros.data());
+      product(G, columns_of(error, kp), h.data(), k, b, m, every_row(zeros.data()));
       add_up(G + A.count, error.data(), kp);
     }
   }
 
   void through_readout(Floats &to, const Floats &error) {
-    product<ROW>(to.data(), rows_of(error, kp), layers[hidden].at, b, k, m, zeros.data());
+    product(to.data(), rows_of(error, kp), layers[hidden].at, b, k, m, every_row(zeros.data()));
   }
 
   bool trained_up_to(int l) const {

@@ -32,7 +32,7 @@ def advance(member: Member, steps: int) -> None:
     taken_late = member.step - (rule.steps - rule.tail_steps)  # steps of the tail so far; negative before it
     shape = torch.tensor([m, x.shape[1], k], dtype=torch.int32)
     readout = _plain(readout)
-    taken = library().bk_one_pass(
+    taken = library("one_pass").bk_one_pass(
         shape.data_ptr(),
         *_pointers(moved),
         readout.data_ptr(),

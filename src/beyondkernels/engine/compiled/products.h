@@ -5,8 +5,13 @@
 
 #include "lanes.h"
 
-// A product starts from what is there, or in every row from one row: of biases, or of zeros.
-enum Begin { ADD, ROW };
+// What a product is added to: a matrix, or in every row one row (of biases, or of zeros).
+struct Begin {
+  const float *data;
+  int64_t by_row;
+};
+
+INLINE Begin every_row(const float *row) { return {row, 0}; }
 
 // The left factor of a product, or its transpose: L(r, p) = data[r * by_row + p * by_inner].
 struct Left {
@@ -15,12 +20,11 @@ struct Left {
 };
 
 // ROWS rows and VECTORS vectors of C = begin + L · R, kept in registers from the first term to the last.
-template <int ROWS, int VECTORS, Begin BEGIN>
-INLINE void tile(float *C, int64_t n, Left L, const float *R, int inner, const float *row) {
+template <int ROWS, int VECTORS>
+INLINE void tile(float *C, int64_t n, Left L, const float *R, int inner, Begin begin) {
   Lanes sum[ROWS][VECTORS];
   UNROLL for (int r = 0; r < ROWS; r++)
-    UNROLL for (int v = 0; v < VECTORS; v++)
-      sum[r][v] = load(BEGIN == ADD ? C + r * n + v * LANES : row + v * LANES);
+    UNROLL for (int v = 0; v < VECTORS; v++) sum[r][v] = load(begin.data + r * begin.by_row + v * LANES);
   for (int p = 0; p < inner; p++) {
     Lanes right[VECTORS];
     UNROLL for (int v = 0; v < VECTORS; v++) right[v] = load(R + p * n + v * LANES);
@@ -33,37 +37,42 @@ INLINE void tile(float *C, int64_t n, Left L, const float *R, int inner, const f
     UNROLL for (int v = 0; v < VECTORS; v++) store(C + r * n + v * LANES, sum[r][v]);
 }
 
-template <int ROWS, int VECTORS, Begin BEGIN>
-INLINE int tiles(int r, float *C, int64_t n, Left L, const float *R, int rows, int inner, const float *row) {
+template <int ROWS, int VECTORS>
+INLINE int tiles(int r, float *C, int64_t n, Left L, const float *R, int rows, int inner, Begin begin) {
   for (; r + ROWS <= rows; r += ROWS)
-    tile<ROWS, VECTORS, BEGIN>(C + r * n, n, {L.data + r * L.by_row, L.by_row, L.by_inner}, R, inner, row);
+    tile<ROWS, VECTORS>(C + r * n, n, {L.data + r * L.by_row, L.by_row, L.by_inner}, R, inner,
+                        {begin.data + r * begin.by_row, begin.by_row});
   return r;
 }
 
-template <int VECTORS, Begin BEGIN>
-INLINE void strip(float *C, int64_t n, Left L, const float *R, int rows, int inner, const float *row) {
-  int r = tiles<(VECTORS == 3 ? 8 : 10), VECTORS, BEGIN>(0, C, n, L, R, rows, inner, row);
-  r = tiles<5, VECTORS, BEGIN>(r, C, n, L, R, rows, inner, row);
-  tiles<1, VECTORS, BEGIN>(r, C, n, L, R, rows, inner, row);
+template <int VECTORS>
+INLINE void strip(float *C, int64_t n, Left L, const float *R, int rows, int inner, Begin begin) {
+  int r = tiles<(VECTORS == 3 ? 8 : 10), VECTORS>(0, C, n, L, R, rows, inner, begin);
+  r = tiles<5, VECTORS>(r, C, n, L, R, rows, inner, begin);
+  tiles<1, VECTORS>(r, C, n, L, R, rows, inner, begin);
 }
 
 // C[rows, n] = begin + L[rows, inner] · R[inner, n], n a multiple of LANES.
-template <Begin BEGIN>
-static void product(float *C, Left L, const float *R, int rows, int inner, int64_t n, const float *row) {
+static void product(float *C, Left L, const float *R, int rows, int inner, int64_t n, Begin begin) {
   for (int64_t c = 0; c < n;) {
     const int64_t left = (n - c) / LANES;
-    const float *at = BEGIN == ROW ? row + c : nullptr;
+    const Begin at = {begin.data + c, begin.by_row};
     if (left == 3) {
-      strip<3, BEGIN>(C + c, n, L, R + c, rows, inner, at);
+      strip<3>(C + c, n, L, R + c, rows, inner, at);
       c += 3 * LANES;
     } else if (left >= 2) {
-      strip<2, BEGIN>(C + c, n, L, R + c, rows, inner, at);
+      strip<2>(C + c, n, L, R + c, rows, inner, at);
       c += 2 * LANES;
     } else {
-      strip<1, BEGIN>(C + c, n, L, R + c, rows, inner, at);
+      strip<1>(C + c, n, L, R + c, rows, inner, at);
       c += LANES;
     }
   }
+}
+
+// C += L · R.
+static inline void add_product(float *C, Left L, const float *R, int rows, int inner, int64_t n) {
+  product(C, L, R, rows, inner, n, {C, n});
 }
 
 static inline void transpose(float *to, int64_t stride, const float *from, int rows, int columns) {  // to[column, row]
