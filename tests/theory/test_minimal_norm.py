@@ -154,6 +154,18 @@ def test_odd_parities_do_not_correlate():
     assert correlation([0.4, -0.2, 0.7], 3) == pytest.approx(0, abs=1e-15)
 
 
+@pytest.mark.parametrize("fit", [-0.5, -1e-9, math.inf, math.nan])
+def test_fits_outside(fit):
+    """Of a negative one the sign would be lost: negating W permutes its rows."""
+    with pytest.raises(InputError, match=rf"^fit must be at least 0 and finite, got {fit}; for the opposite parity"):
+        minimal_network(4, fit)
+    W, a = minimal_network(4)
+    x = torch.tensor(list(itertools.product((0.5, -0.5), repeat=4)), dtype=F64)
+    assert network(-W, a)(x).tolist() == pytest.approx(network(W, a)(x).tolist(), abs=1e-12)
+    assert network(W, -a)(x).tolist() == pytest.approx((-16 * x.prod(1)).tolist(), abs=1e-12)
+    assert float(minimal_network(4, 0)[0].norm()) == 0
+
+
 def test_risks_outside():
     with pytest.raises(InputError, match=r"^risk must"):
         least_norm(1.5)

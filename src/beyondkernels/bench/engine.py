@@ -37,6 +37,7 @@ from beyondkernels.bench.jax_peer import BATCH, MEMBERS, D, K, N, Peer, installe
 from beyondkernels.bench.timing import children_time, in_turns, one_core, pinned, processor_seconds
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.engine.learner import LEAST_TICKS
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
@@ -119,7 +120,7 @@ def measure(
     if backend == "compiled":  # its members train one after the other: the time of a few is that of all
         members = min(members, max(1, 1600 // width))
     plain_steps = _peer_steps(width)
-    ours, plain = engine(network, backend, steps, members, whole // 50), plain_loop(network, plain_steps)
+    ours, plain = engine(network, backend, steps, members, whole // LEAST_TICKS), plain_loop(network, plain_steps)
     others = [peer.seconds] if peer is not None else []
     times = in_turns(
         lambda: processor_seconds(ours) / (steps * members),
@@ -248,7 +249,7 @@ def two_workers(width: int, epochs: int) -> float | None:
     code = (
         "import torch; torch.set_num_threads(1); from beyondkernels.bench import engine as e;"
         f"run = e.engine(e.ThreeLayerResNet({width}, 'bottleneck', parameterisation=e.popular_initialisation({width})),"
-        f"'compiled', {steps}, {members}, {steps // 50}); run();"
+        f"'compiled', {steps}, {members}, {steps // LEAST_TICKS}); run();"
         "print('ready', flush=True); input(); run()"
     )
 

@@ -193,7 +193,7 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
     numbers = network.footprint + (8 if isinstance(network, Linearised) else 4) * width
     activations = 4 * points * (numbers + sizes.in_dim + 4 * sizes.out_dim)
     kept = 4 * min(KEPT, sizes.samples * network.footprint) if isinstance(network, Linearised) else 0
-    order = 8 * points * (2 * -(-stage.steps // 50) if stage.batch else 1)
+    order = 8 * points * (2 * -(-stage.steps // 20) if stage.batch else 1)
     return _Stage(2 * state + 2 * _bytes(params) + activations + kept + order)
 
 

@@ -35,7 +35,7 @@ from beyondkernels.networks import Network
 _ENSEMBLE_NUMBERS = 200_000  # activations and inputs of one step of all members together: what stays in the cache
 _COMPILED_MEMBERS = 16  # each trains alone: company only spares the sample from being drawn again
 _TICK = 1e11  # operations of one member between two looks at it: seconds, after which its state can be saved
-_LEAST_TICKS, _MOST_TICKS = 50, 1000
+LEAST_TICKS, _MOST_TICKS = 20, 1000
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class _Recorder:
         """The steps at which there is something to record, and some more to show progress and to save."""
         points = max(stage.batch or len(self.case.train) for stage in self.stages)
         numbers = sum(value.numel() for value in self.member.params.values())
-        between = min(self.last // _LEAST_TICKS, int(_TICK / (6 * points * max(1, numbers))))
+        between = min(self.last // LEAST_TICKS, int(_TICK / (6 * points * max(1, numbers))))
         ticks = range(0, self.last, max(1, between, self.last // _MOST_TICKS))
         return frozenset([*self.learner.record_at, *self.learner.snapshot_at, *ticks])
 

@@ -11,12 +11,13 @@ from beyondkernels.core import require, require_between
 
 
 def parity_norm(degree: int = 6) -> float:
-    r"""The least :math:`\|W\|_F / \sqrt d` with which :math:`a^\top \sigma(Wx)` equals a parity, at every width.
+    r"""A lower bound on :math:`\|W\|_F / \sqrt d` where :math:`a^\top \sigma(Wx)` equals a parity.
 
     .. math:: \kappa_q = \sqrt q\; 2^{q-1} \Big/ \binom{q-2}{q/2-1}
 
     for a readout :math:`a \in \{\pm 1/\sqrt m\}^m`, no biases, x uniform on :math:`\{\pm 1/\sqrt d\}^d`, and y the
     parity of q of its signs, q even. (Without biases no odd parity of three or more signs correlates with a neuron.)
+    It is a bound at every width and dimension, and attained where :math:`2^q` divides the width.
 
     Why none is smaller: for a neuron with weights w, from :math:`|u| = \frac2\pi \int_0^\infty (1 - \cos tu)\,dt/t^2`,
 
@@ -25,7 +26,7 @@ def parity_norm(degree: int = 6) -> float:
               \le \frac{\|w\|}{\kappa_q \sqrt d},
 
     by Hölder's inequality over the q sines and that of the geometric and quadratic mean over the :math:`|w_j|`. Summed
-    over neurons, :math:`E[f(x)\,y] \le \|W\|_F / (\kappa_q \sqrt d)`. Equality is reached: :func:`minimal_network`.
+    over neurons, :math:`E[f(x)\,y] \le \|W\|_F / (\kappa_q \sqrt d)`. Equality: :func:`minimal_network`.
 
     Arguments:
         degree: q.
@@ -41,11 +42,12 @@ def parity_norm(degree: int = 6) -> float:
 
 
 def least_norm(risk: float, degree: int = 6) -> float:
-    r"""The least :math:`\|W\|_F / \sqrt d` of a network whose risk :math:`E|f(x) - y|^2` is no more than this.
+    r"""A lower bound on :math:`\|W\|_F / \sqrt d` of a network whose risk :math:`E|f(x) - y|^2` is no more than this.
 
     .. math:: \kappa_q\, (1 - \sqrt R), \qquad\text{since}\qquad E(f - y)^2 = E(1 - fy)^2 \ge (1 - E[fy])^2
 
-    and the least network times :math:`1 - \sqrt R` has risk R.
+    at every width and dimension. It is attained where :math:`2^q` divides the width: :func:`minimal_network` of fit
+    :math:`1 - \sqrt R` has risk R.
 
     Arguments:
         risk: R, from 0 to 1.
@@ -68,13 +70,15 @@ def minimal_network(degree: int = 6, fit: float = 1.0) -> tuple[torch.Tensor, to
 
     Arguments:
         degree: q, even.
-        fit: what it is times the parity; its risk is (1 − fit)².
+        fit: what it is times the parity, at least 0; its risk is (1 − fit)².
 
     >>> W, a = minimal_network(degree=2)
     >>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0]]).double() / 2**0.5
     >>> torch.relu(x @ W.T) @ a
     tensor([ 1.0000, -1.0000], dtype=torch.float64)
     """
+    # q is even, so negating W only permutes its rows: the sign of fit would be lost
+    require(0 <= fit < math.inf, f"fit must be at least 0 and finite, got {fit}; for the opposite parity negate a")
     norm = fit * parity_norm(degree) * math.sqrt(degree)
     signs = torch.tensor(list(itertools.product((1.0, -1.0), repeat=degree)), dtype=torch.float64)
     W = signs * (norm / math.sqrt(signs.numel()))

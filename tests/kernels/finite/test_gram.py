@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -331,6 +332,22 @@ def test_the_conjugate_kernel_is_the_outputs_covariance_in_either_parameterisati
         products = out[:, None] * out[None]
         error = products.std(-1) / math.sqrt(out.shape[1])
         assert ((products.mean(-1) - conjugate_gram(network, params, buffers, x)).abs() <= 5 * error).all()
+
+
+def test_the_conjugate_kernel_is_not_the_outputs_covariance_over_balanced_signs():
+    """All 20 readouts of six signs, three of each: they take the mean over the neurons out."""
+    network = FullyConnected(width=6, depth=3, readout="signs")
+    params, buffers = drawn(network)
+    x = batch(3)
+    gram = conjugate_gram(network, params, buffers, x)
+    mean = conjugate_features(network, params, buffers, x).mean(1)
+    covariance = torch.zeros(3, 3, dtype=x.dtype)
+    for positive in itertools.combinations(range(6), 3):
+        signs = torch.tensor([[1.0 if i in positive else -1.0 for i in range(6)]], dtype=x.dtype)
+        f = network.apply(params | {"output.weight": signs}, buffers, x)[0][:, 0]
+        covariance += torch.outer(f, f) / 20
+    assert same(covariance, (gram - 6 * torch.outer(mean, mean)) * 6 / 5)
+    assert not same(covariance, gram)
 
 
 def test_the_bottlenecks_features_hold_the_inner_readout_fixed():

@@ -3,9 +3,6 @@
 // One call trains one network for many steps; nothing but its own numbers enters, so that it gives the same bits alone
 // and beside a thousand others.
 
-#include <cmath>
-#include <memory>
-
 #include "linearised.h"
 #include "network.h"
 
@@ -16,17 +13,16 @@ extern "C" int64_t bk_descent(const int32_t *shape, const float *at, float *valu
                               const float *points, const float *labels, const int64_t *order, int64_t batches,
                               int64_t steps, int64_t keep, const float *learning, const float *momentum, const float *decay,
                               float *losses) {
-  std::unique_ptr<Network> network;
-  if (at)
-    network = std::make_unique<Linearised>(shape, at, value, velocity, rates, points, keep);
-  else
-    network = std::make_unique<Network>(shape, value, value, velocity, rates);
-  const int b = shape[5];
-  for (int64_t t = 0; t < steps; t++) {
-    losses[t] = network->step(points, labels, order + t % batches * b, learning[t], momentum[t], decay[t]);
-    if (!std::isfinite(losses[t])) return t;
-  }
-  return steps;
+  const auto train = [&](Network &&network) {
+    const int b = shape[5];
+    for (int64_t t = 0; t < steps; t++) {
+      losses[t] = network.step(points, labels, order + t % batches * b, learning[t], momentum[t], decay[t]);
+      if (!is_finite(losses[t])) return t;
+    }
+    return steps;
+  };
+  return at ? train(Linearised(shape, at, value, velocity, rates, points, keep))
+            : train(Network(shape, value, value, velocity, rates));
 }
 
 extern "C" int32_t bk_lanes() { return LANES; }

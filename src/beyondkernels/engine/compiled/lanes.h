@@ -26,6 +26,8 @@ INLINE Lanes rectified(Lanes z) { return (Lanes)((Mask)z & ~(z <= Lanes{})); }
 
 INLINE Lanes where_positive(Lanes h, Lanes v) { return (Lanes)((Mask)v & (h > Lanes{})); }
 
+INLINE bool is_finite(float v) { return __builtin_isfinite(v); }
+
 INLINE int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
 #endif

@@ -7,7 +7,6 @@
 #ifndef BEYONDKERNELS_NETWORK_H
 #define BEYONDKERNELS_NETWORK_H
 
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -75,7 +74,7 @@ class Network {
         loss += e * e;
         error[(int64_t)i * kp + c] = 2.0f / b * e;
       }
-    if (!std::isfinite(loss)) return loss / b;
+    if (!is_finite(loss)) return loss / b;
     backward();
     for (auto &layer : layers) layer.update(rate, momentum, decay);
     return loss / b;

@@ -10,7 +10,6 @@
 // through V and moves it.
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <vector>
@@ -104,7 +103,7 @@ class OnePass {
       }
       seen[0] += (double)loss;
       if (late) seen[1] += (double)loss;
-      if (!std::isfinite(loss)) break;
+      if (!is_finite(loss)) break;
       average ? back_through_second_layer<true>(share) : back_through_second_layer<false>(share);
       now.swap(before);
     }

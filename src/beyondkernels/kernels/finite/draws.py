@@ -30,7 +30,8 @@ class MeanOverDraws(Kernel):
     Arguments:
         network: the network.
         draws: T.
-        kind: ``tangent`` (the mean of the diagonal over outputs) or ``conjugate`` (what enters the last layer).
+        kind: ``tangent`` (the mean of the diagonal over outputs) or ``conjugate`` (what enters the last layer,
+            scaled as in ``conjugate_features``, which says over which readouts it is the output's covariance).
         group: the parameters in which the tangent kernel takes derivatives: ``all`` or one of the network's groups.
         out_dim: the number of outputs.
         seed: of all draws.

@@ -116,8 +116,9 @@ def conjugate_features(
 ) -> torch.Tensor:
     """What enters a network's last layer, shape (n, features): its random features.
 
-    Networks with a parameterisation scale them so that their Gram matrix is the covariance of the output over draws of
-    the last layer, in either kind; other networks and modules give them as they are.
+    Networks with a parameterisation scale them so that their Gram matrix is the covariance of the output over normal
+    readouts, in either kind; other networks and modules give them as they are. Over readouts
+    of balanced signs the output has another covariance: there it is a kernel of random features and no more.
 
     Arguments:
         network: the network.
@@ -203,6 +204,8 @@ class FiniteTangent(Kernel):
 @dataclass(frozen=True)
 class FiniteConjugate(Kernel):
     """The conjugate kernel of a freshly drawn network: its last layer's inputs as random features.
+
+    Over which readouts it is the covariance of the output, :func:`conjugate_features` says.
 
     Arguments:
         network: the network.

@@ -17,6 +17,7 @@ from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.fig4.construction import ClosedForm, closed_form_spec, least, targets
 from beyondkernels.experiments.resnet.fig4.experiment import Fig4a, Fig4b
 from beyondkernels.experiments.resnet.fig4.specs import AllPoints, construction_spec, norm_of, points_of, trained_spec
+from beyondkernels.experiments.resnet.fig4.tables import FITTED
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform
@@ -239,19 +240,59 @@ def test_claims_about_w_star() -> None:
     assert worse["w-star-descent-0.011"].holds is None
 
 
+TEST_CLAIMS = ("sgd-test", "sgd-test-800", "sgd-test-3200", "sgd-fresh")
+
+
+def fits(*where: int) -> Any:
+    """A search whose runs of those epochs fit their sample, as well as is asked for and no better."""
+
+    def search(epochs: int, width: int, rate: float, decay: float, seed: int) -> StoredRun:
+        return run(FITTED if epochs in where else 0.5, bowl(epochs, width, rate, decay), 20.0)
+
+    return search
+
+
 def test_claims_when_sgd_finds_nothing() -> None:
-    made = claims()
-    ids = ("sgd-test", "sgd-test-800", "sgd-test-3200", "sgd-fresh")
-    assert {made[name].holds for name in ids} == {True}
-    # that it has no small weights says nothing where it does not even fit the sample
-    assert {made[f"sgd-norm-{risk:g}"].holds for risk, _ in targets()} == {None}
+    made = claims(search=fits(800, 3200))
+    assert {made[name].holds for name in TEST_CLAIMS} == {True}
+    assert made["sgd-test"].text == "SGD meets no test error below 0.69 in any schedule"
+    assert made["sgd-norm-0.12"].holds is True
     assert made["sgd-test"].measured == pytest.approx(bowl(3200, 200, *BEST))
     assert made["sgd-test"].interval == "the least of 36 runs"
     assert made["sgd-test-800"].measured == pytest.approx(bowl(800, 200, *BEST))
     assert made["sgd-fresh"].measured == pytest.approx(0.91)
     assert "(3200 epochs, width 200)" in made["sgd-fresh"].text
-    assert made["sgd-norm-0.12"].reason == "none of 60 runs has so small a training error"
+    assert made["sgd-norm-0.037"].reason == "none of 60 runs has so small a training error"
     assert all(claim.holds is None for claim in claims("smoke").values())
+
+
+def test_claims_say_nothing_where_the_search_does_not_fit_its_sample() -> None:
+    assert targets()[0][0] == FITTED
+    made = claims()
+    assert {made[name].holds for name in TEST_CLAIMS} == {None}
+    reason = "no run of the search has a training error of at most 0.12; the least is 0.5"
+    assert {made[name].reason for name in TEST_CLAIMS} == {reason}
+    assert made["sgd-fresh"].measured == pytest.approx(0.91)
+    assert {made[f"sgd-norm-{risk:g}"].holds for risk, _ in targets()} == {None}
+    assert made["sgd-norm-0.12"].reason == "none of 60 runs has so small a training error"
+    made = claims(search=fits(3200))
+    assert [made[name].holds for name in TEST_CLAIMS] == [True, None, True, True]
+
+
+def test_a_small_test_error_refutes_without_a_small_training_error() -> None:
+    made = claims(search=lambda *_: run(0.3, 0.6, 20.0), fresh=lambda *_: run(0.3, 0.65, 20.0))
+    assert {made[name].holds for name in TEST_CLAIMS} == {False}
+
+
+def test_one_schedule() -> None:
+    settings = replace(SMALL, epochs=(800,))
+    rows = A.rows(settings, finished_runs(search=fits(800)))
+    made = {claim.id: claim for claim in A.claims(settings, rows, "laptop")}
+    assert {name for name in made if name.startswith("sgd-test")} == {"sgd-test"}
+    assert made["sgd-test"].text == "SGD meets no test error below 0.69 in the search"
+    assert "Here one schedule is searched, of 800 epochs" in A.remarks(settings)[-1]
+    assert "so 800 and 3200 epochs stand side by side" in A.remarks(SMALL)[-1]
+    assert {*A.notes} - {*B.notes} and {*B.notes} - {*A.notes}
 
 
 def test_claims_fail_where_sgd_finds_what_the_paper_does_not() -> None:
@@ -272,7 +313,7 @@ def test_claims_fail_where_sgd_finds_what_the_paper_does_not() -> None:
 
 
 def test_remarks_have_the_numbers() -> None:
-    norms, bound = A.remarks(A.settings("paper"))
+    norms, bound, _ = A.remarks(A.settings("paper"))
     assert "13.06·(1 − √R)" in norms
     assert "8.54 for R = 0.12, 10.55 for R = 0.037, 11.69 for R = 0.011" in norms
     gap = 2 * 9.7 * math.sqrt(40) / math.sqrt(5000)
@@ -305,9 +346,12 @@ def test_figures() -> None:
         assert error is None or error in figure.marks[0].y
         (line,) = figure.lines
         assert all(x == pytest.approx(least(y)) for x, y in zip(line.x, line.y, strict=True))
+        assert (line.x[0], line.x[-1]) == (pytest.approx(least(0)), pytest.approx(1.0))
     for figure in figures:
         assert render_svg(figure).endswith("</svg>\n")
     assert A.figures(SMALL, {}) == []
+    small: Any = A.figures(SMALL, finished_runs(search=lambda *_: run(0.99, 1.0, 0.4)))[0]
+    assert small.lines[0].x[-1] == pytest.approx(0.4)
     assert len(A.figures(replace(SMALL, widths=(200,)), finished)) == 2
 
 

@@ -15,7 +15,15 @@ import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.experiments.resnet.theorem1 import tables
 from beyondkernels.experiments.resnet.theorem1.experiment import Theorem1, Theorem1ExperimentSettings
-from beyondkernels.experiments.resnet.theorem1.methods import FROZEN, KERNEL, METHODS, NETWORK, SAME, spec_of
+from beyondkernels.experiments.resnet.theorem1.methods import (
+    FROZEN,
+    KERNEL,
+    METHODS,
+    NETWORK,
+    SAME,
+    spec_of,
+    theorem_of,
+)
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform
@@ -83,6 +91,17 @@ def test_beyond_the_unit_nothing_grows() -> None:
     assert rules[1].second_rate == pytest.approx(rules[0].second_rate * (0.5 / 0.3) ** 2)
 
 
+def test_hypotheses_on_the_second_radius_have_constant_one() -> None:
+    """τ_v = α k p_G C_s(G) as it is, whatever constant η_v has: no choice of ours makes a hypothesis look better."""
+    for ratio in (0.1, 0.2):
+        found = theorem_of(replace(LAPTOP, ratio=ratio), 0.2)
+        sizes = bk.theory.concept_complexity(bk.problems.HardInstance(30, 4, 0.2), star=1.0).sizes
+        assert found.second_radius == 0.2 * sizes.composite_size
+        asked = next(each for each in found.missed if str(each).partition(": ")[2].startswith("τ_v ≤ 1/polylog(m)"))
+        assert str(asked).startswith("misses by a factor 511")
+        assert found.second_rate == pytest.approx(ratio * 0.4**6, rel=1e-12)
+
+
 def test_plans_share_the_run_of_the_smallest_alpha() -> None:
     plan = EXPERIMENT.plan(LAPTOP, SEEDS, {})
     assert len(plan) == 4 * 7 * 3
@@ -105,12 +124,21 @@ def test_claims_on_powers() -> None:
     assert {name: claim.holds for name, claim in found.items()} == {
         "slope": True,
         "slope-average": True,
+        "second-layer": True,
         "below-floor": True,
         "fourth-power": True,
         "slope-same-t": False,
     }
     assert found["slope"].measured == pytest.approx(5)
     assert found["slope-same-t"].measured == pytest.approx(0, abs=1e-12)
+    assert found["slope"].reason.endswith("; with V frozen it is 2.50")
+    assert {name for name, claim in found.items() if claim.paper is None} == {
+        "second-layer",
+        "below-floor",
+        "slope-same-t",
+    }
+    # seeds have the same factor with V frozen, which leaves α⁵⁻²·⁵
+    assert found["second-layer"].measured == pytest.approx(0.5**2.5)
     # the largest ratios: at α = 0.5 of 4 · 1.1 · α⁵ to 4α², and at α = 0.2 of 10⁻³ · 1.1 to 4α⁴
     assert found["below-floor"].measured == pytest.approx(1.1 * 0.5**3)
     assert found["fourth-power"].measured == pytest.approx(1.1e-3 / (4 * 0.2**4))
@@ -119,6 +147,8 @@ def test_claims_on_powers() -> None:
 def test_claims_fail() -> None:
     assert not claims(POWERS | {NETWORK.name: 3.4}, FACTORS)["slope"].holds
     assert not claims(POWERS | {NETWORK.name: 3.4}, FACTORS)["slope-average"].holds
+    assert not claims(POWERS, FACTORS | {FROZEN.name: 1.2})["second-layer"].holds
+    assert claims(POWERS, FACTORS | {FROZEN.name: 1.5})["second-layer"].holds
     assert not claims(POWERS, FACTORS | {NETWORK.name: 40.0})["below-floor"].holds
     assert not claims(POWERS, FACTORS | {SAME.name: 1e-2})["fourth-power"].holds
     assert claims(POWERS | {SAME.name: 4.0}, FACTORS)["slope-same-t"].holds
@@ -138,6 +168,38 @@ def test_a_diverged_run_leaves_claims_undecided_and_the_line_broken() -> None:
     figure: Any = EXPERIMENT.figures(LAPTOP, finished)[0]
     tail = next(line for line in figure.lines if line.label == "last half")
     assert np.isnan(tail.y).sum() == 1
+
+
+@pytest.mark.parametrize("seeds", [[1], [0, 1, 2]])
+def test_a_run_that_is_not_there_is_no_smaller_range(seeds: list[int]) -> None:
+    """The slope over the other α would be another slope, so there is none, even if no seed has that α."""
+    finished = finished_runs(POWERS, FACTORS)
+    for seed in seeds:
+        del finished[NETWORK.name, "α=0.5", seed]
+    rows = EXPERIMENT.rows(LAPTOP, finished)
+    for found in (tables.slopes(rows, NETWORK, "tail", LAPTOP.alphas), _ratios(rows)):
+        assert [value is None for value in found] == [seed in seeds for seed in SEEDS]
+    decided = {claim.id: claim.holds for claim in EXPERIMENT.claims(LAPTOP, rows, "laptop")}
+    silent = {"slope", "slope-average", "second-layer", "below-floor"}
+    assert {name for name, holds in decided.items() if holds is None} == silent
+    assert [value is None for value in tables.slopes(rows, FROZEN, "tail", LAPTOP.alphas)] == [False] * 3
+
+
+def _ratios(rows: Any) -> list[float | None]:
+    tails, frozen = (tables.by_seed(rows, method, "tail", LAPTOP.alphas) for method in (NETWORK, FROZEN))
+    return tables.largest_ratios(tails, frozen)
+
+
+def test_largest_ratios_against_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    risks, levels = rng.uniform(0.1, 1, (4, 7)).tolist(), rng.uniform(0.1, 1, (4, 7)).tolist()
+    for i, found in enumerate(tables.largest_ratios(risks, levels)):
+        largest = 0.0
+        for j in range(7):
+            largest = max(largest, risks[i][j] / levels[i][j])
+        assert found == largest
+    levels[2][3] = None
+    assert [found is None for found in tables.largest_ratios(risks, levels)] == [False, False, True, False]
 
 
 def test_the_table_ends_with_slopes() -> None:

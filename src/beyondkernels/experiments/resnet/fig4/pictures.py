@@ -35,24 +35,27 @@ def norm_and_error(settings: Fig4Settings, rows: Rows, error: Literal["train_err
     marks.append(_marks("W* by descent on all points", [row for row in rows if row["part"] == "W*"], error, True))
     risks, norms = zip(*targets(), strict=True)
     marks.append(Marks("the paper's W*", norms, risks, hollow=True))
-    curve = [(i / 100) ** 2 for i in range(93)]  # down to a norm of one
+    curve = _risks(min([1.0, *(row["norm"] for row in runs)]))
     name = _LABELS[error]
-    also = "; a training error may lie below it" if error == "train_error" else ": no weights lie left of it"
+    also = {
+        "train_error": "a training error may lie left of it",
+        "test_error": "a test error, being over finitely many points, may lie slightly left of it by chance",
+    }
     return [
         Scatter(
             name=f"norm-{error.partition('_')[0]}",
             title=f"Norm and {name}",
             caption=(
                 "A mark for each run that did not diverge: those of the search, and the chosen settings with fresh "
-                f"seeds from both starts. The line is a bound on the risk{also}. What W* does on six inputs it does on "
-                "any number."
+                "seeds from both starts. The line is a lower bound on the norm of weights with that risk, the mean "
+                f"error over all points; {also[error]}. What W* does on six inputs it does on any number."
             ),
             alt=(
-                f"Most runs of SGD lie right of and above the weights that exist; those that train long with a large "
-                f"rate come near them in {name}"
+                f"{name.capitalize()} against the norm of the weights on a logarithmic scale: a mark for each run of "
+                "SGD, hollow marks for W*, and a line for the lower bound on the norm"
             ),
             marks=marks,
-            lines=[Line("the least norm with that risk", [least(risk) for risk in curve], curve)],
+            lines=[Line("lower bound on the norm", [least(risk) for risk in curve], curve)],
             x_label="‖W‖_F/√d",
             y_label=name,
             x_scale="log",
@@ -104,6 +107,12 @@ def error_over_width(settings: Fig4Settings, rows: Rows, bound: float) -> list[F
             levels=[Level("predicting zero", 1.0), Level(f"the paper's best ({bound:g})", bound)],
         )
     ]
+
+
+def _risks(norm: float) -> list[float]:
+    """Risks for the line of the bound: its norms are evenly spaced on a logarithmic axis, from the given one on."""
+    most = least(0)
+    return [(1 - (norm / most) ** (i / 100)) ** 2 for i in range(101)]
 
 
 def _marks(label: str, rows: Rows, error: str, hollow: bool = False) -> Marks:

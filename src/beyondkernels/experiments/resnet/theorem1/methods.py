@@ -58,22 +58,23 @@ def theorem_of(settings: Theorem1ExperimentSettings, alpha: float) -> Theorem1Se
     .. math:: \delta = (\alpha/\alpha_1)^4, \quad T = (k p_F \mathfrak C_s(F))^2 / \min\{1, \delta^2\}, \quad
               \eta_w = c \min\{1, \delta\}, \quad \eta_v = \eta_w\, r\, (\alpha/\alpha_1)^2
 
-    with α₁ = ``unit_alpha``, c = ``rate``, r = ``ratio``.
+    with α₁ = ``unit_alpha``, c = ``rate``, r = ``ratio``. In the theorem r comes from the constant of τ_v; here it is
+    η_v's alone, and hypotheses on τ_v are checked with constant 1. Sizes are those of the target in Concept 1, labels
+    divided by √k.
     """
     sizes = bk.theory.concept_complexity(problem_of(settings, alpha), star=1.0).sizes
     at_one = settings.unit_alpha * sizes.composite_size
-    constants = bk.theory.Theorem1Constants(
-        risk=1 / (at_one**4 * (1 + sizes.base_norm) ** 2),
-        rate=settings.rate,
-        second_radius=settings.ratio**0.5 * sizes.base_size / at_one,
-    )
-    return bk.theory.theorem1(
+    constants = bk.theory.Theorem1Constants(risk=1 / (at_one**4 * (1 + sizes.base_norm) ** 2), rate=settings.rate)
+    theorem = functools.partial(
+        bk.theory.theorem1,
         sizes,
         network_of(settings),
         first_std=settings.first_std,
         second_std=settings.second_std,
-        constants=constants,
     )
+    r = settings.ratio**0.5 * sizes.base_size / at_one
+    eta_v = theorem(constants=replace(constants, second_radius=r)).second_rate
+    return theorem(constants=constants, second_rate=eta_v)
 
 
 def spec_of(method: Method, settings: Theorem1ExperimentSettings, alpha: float, seed: int) -> RunSpec:

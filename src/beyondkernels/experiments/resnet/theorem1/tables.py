@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.experiments.base import Rows
 from beyondkernels.experiments.resnet.theorem1.methods import FROZEN, KERNEL, NETWORK, SAME, Method
-from beyondkernels.reports import Claim, Column, at_least, at_most
+from beyondkernels.reports import Claim, Column, at_least, at_most, show_number
 
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
 
 BOUND = 3.5
 """The least slope that is claimed: α⁴, with room for what a fit over a short range leaves."""
+
+HALF = 0.5
+"""The largest share of the risk with V frozen that is claimed to be left when V is trained."""
+
+Levels = Sequence[Sequence[float | None]]
+"""Numbers for each seed and each α."""
 
 _SHOWN = {
     "network_tail": (NETWORK, "tail"),
@@ -65,20 +72,24 @@ def row_of(method: Method, alpha: float, seed: int, outcome: Outcome, floor: flo
     }
 
 
+def by_seed(rows: Rows, method: Method, kind: str, alphas: Sequence[float]) -> list[list[float | None]]:
+    """For each seed that anything was run with, one risk at every α; None where there is none."""
+    mine = {(row["seed"], row["alpha"]): row[kind] for row in rows if row["method"] == method.name}
+    return [[mine.get((seed, alpha)) for alpha in alphas] for seed in dict.fromkeys(row["seed"] for row in rows)]
+
+
 def values(rows: Rows, method: Method, kind: str, alpha: float) -> list[float | None]:
     """One risk of each seed."""
     return [row[kind] for row in rows if (row["method"], row["alpha"]) == (method.name, alpha)]
 
 
-def slopes(rows: Rows, method: Method, kind: str) -> list[float | None]:
+def slopes(rows: Rows, method: Method, kind: str, alphas: Sequence[float]) -> list[float | None]:
     """The fitted slope of log risk on log α of each seed; None where a risk is missing or not positive."""
-    mine = [row for row in rows if row["method"] == method.name]
-    seeds = dict.fromkeys(row["seed"] for row in mine)
-    return [slope([(row["alpha"], row[kind]) for row in mine if row["seed"] == seed]) for seed in seeds]
+    return [slope(list(zip(alphas, risks, strict=True))) for risks in by_seed(rows, method, kind, alphas)]
 
 
 def slope(points: Sequence[tuple[float, float | None]]) -> float | None:
-    r"""The least-squares slope of log y on log x; None with fewer than two x or where a y is not positive.
+    r"""The least-squares slope of log y on log x; None with fewer than two x or where a y is missing or not positive.
 
     >>> round(slope([(0.2, 4 * 0.2**3), (0.3, 4 * 0.3**3), (0.5, 4 * 0.5**3)]), 12)
     3.0
@@ -90,8 +101,13 @@ def slope(points: Sequence[tuple[float, float | None]]) -> float | None:
     return statistics.linear_regression(xs, ys).slope
 
 
-def summary(rows: Rows) -> Rows:
-    """A row for each α, and one of slopes: means and standard deviations over seeds."""
+def summary(rows: Rows, alphas: Sequence[float]) -> Rows:
+    """A row for each α, and one of slopes: means and standard deviations over seeds.
+
+    Arguments:
+        rows: the experiment's rows.
+        alphas: every α of the plan: a seed without all of them has no slope.
+    """
     lines: Rows = []
     for alpha in dict.fromkeys(row["alpha"] for row in rows):
         mine = [row for row in rows if row["alpha"] == alpha]
@@ -104,49 +120,68 @@ def summary(rows: Rows) -> Rows:
     last: dict[str, Any] = {"alpha": None, "alpha_shown": "slope", "steps": None}
     last["floor"] = slope([(line["alpha"], line["floor"]) for line in lines])
     for name, (method, kind) in _SHOWN.items():
-        found = _spread(name, slopes(rows, method, kind))
+        found = _spread(name, slopes(rows, method, kind, alphas))
         last |= {name: found[name], f"{name}_slope_sd": found[f"{name}_sd"]}  # the table shows these spreads alone
     return [*lines, last]
 
 
-def claims(rows: Rows, outputs: int, speaks: bool) -> list[Claim]:
+def claims(rows: Rows, alphas: Sequence[float], outputs: int, speaks: bool) -> list[Claim]:
     """The slopes, and where the risks lie.
 
     Arguments:
         rows: the rows.
+        alphas: every α of the plan.
         outputs: k.
         speaks: whether the claims say anything at this scale.
     """
     promised = "order α⁴, from above"
 
-    def steep(name: str, text: str, method: Method, kind: str) -> Claim:
-        return at_least(name, text, slopes(rows, method, kind), BOUND, paper=promised, speaks=speaks)
+    def steep(name: str, text: str, method: Method, kind: str, paper: str | None = promised) -> Claim:
+        return at_least(name, text, slopes(rows, method, kind, alphas), BOUND, paper=paper, speaks=speaks)
 
+    def below(name: str, text: str, method: Method, levels: Levels, bound: float, paper: str | None = None) -> Claim:
+        tails = by_seed(rows, method, "tail", alphas)
+        return at_most(name, text, largest_ratios(tails, levels), bound, paper=paper, speaks=speaks)
+
+    frozen = by_seed(rows, FROZEN, "tail", alphas)
+    every = len(frozen)
     return [
-        steep(
-            "slope",
-            "With Theorem 1's T and rates for each α, log risk rises with log α by at least 3.5, the risk being the "
-            "mean over the last half of the steps",
-            NETWORK,
-            "tail",
+        _beside(
+            steep(
+                "slope",
+                "With Theorem 1's T and rates for each α, log risk rises with log α by at least 3.5, the risk being "
+                "the mean over the last half of the steps",
+                NETWORK,
+                "tail",
+            ),
+            slopes(rows, FROZEN, "tail", alphas),
         ),
-        steep("slope-average", "So does (6.2)'s average, which is over all steps", NETWORK, "average"),
-        at_most(
+        _beside(
+            steep("slope-average", "So does (6.2)'s average, which is over all steps", NETWORK, "average"),
+            slopes(rows, FROZEN, "average", alphas),
+        ),
+        below(
+            "second-layer",
+            "At every α the mean over the last half is at most half of that with V frozen: the largest ratio",
+            NETWORK,
+            frozen,
+            HALF,
+        ),
+        below(
             "below-floor",
             "At every α the mean over the last half lies below the risk of F alone, kα²: the largest ratio",
-            _largest_ratios(rows, NETWORK, lambda row: row["floor"]),
+            NETWORK,
+            [[outputs * alpha**2 for alpha in alphas]] * every,
             1.0,
-            paper="below 1",
-            speaks=speaks,
         ),
-        at_most(
+        below(
             "fourth-power",
             "With the T and the rates of the smallest α for every α, the mean over the last half lies below kα⁴: the "
             "largest ratio",
-            _largest_ratios(rows, SAME, lambda row: outputs * row["alpha"] ** 4),
+            SAME,
+            [[outputs * alpha**4 for alpha in alphas]] * every,
             1.0,
-            paper=promised,
-            speaks=speaks,
+            promised,
         ),
         steep(
             "slope-same-t",
@@ -154,18 +189,35 @@ def claims(rows: Rows, outputs: int, speaks: bool) -> list[Claim]:
             "rises by at least 3.5 too",
             SAME,
             "tail",
+            None,  # a bound from above promises no slope once T stays
         ),
     ]
 
 
-def _largest_ratios(rows: Rows, method: Method, level: Any) -> list[float | None]:
-    """For each seed the largest ratio over α of the tail to a level; None where one is missing."""
-    mine = [row for row in rows if row["method"] == method.name]
-    found: list[float | None] = []
-    for seed in dict.fromkeys(row["seed"] for row in mine):
-        tails = [(row["tail"], level(row)) for row in mine if row["seed"] == seed]
-        found.append(None if any(tail is None for tail, _ in tails) else max(tail / at for tail, at in tails))
-    return found
+def largest_ratios(risks: Levels, levels: Levels) -> list[float | None]:
+    """For each seed the largest ratio over α of a risk to a level; None where one is missing.
+
+    Arguments:
+        risks: for each seed, one at every α.
+        levels: likewise, positive.
+
+    >>> largest_ratios([[0.25, 1.0], [None, 1.0]], [[1.0, 2.0], [1.0, 2.0]])
+    [0.5, None]
+    """
+    return [_largest_ratio(*pair) for pair in zip(risks, levels, strict=True)]
+
+
+def _largest_ratio(risks: Sequence[float | None], levels: Sequence[float | None]) -> float | None:
+    pairs = [(risk, level) for risk, level in zip(risks, levels, strict=True) if risk is not None and level is not None]
+    return max(risk / level for risk, level in pairs) if len(pairs) == len(risks) else None
+
+
+def _beside(claim: Claim, control: Sequence[float | None]) -> Claim:
+    """The claim on a slope with the control's slope told in its reason, once it is decided."""
+    there = [value for value in control if value is not None]
+    if claim.holds is None or not there:
+        return claim
+    return replace(claim, reason=f"{claim.reason}; with V frozen it is {show_number(statistics.fmean(there))}")
 
 
 def _spread(name: str, given: Sequence[float | None]) -> dict[str, float | None]:
