@@ -61,7 +61,7 @@ def test_ensembles_are_those_of_runs(width, members, monkeypatch):
     monkeypatch.setattr(engine, "engine", lambda *given: seen.append(given) or (lambda: None))
     monkeypatch.setattr(engine, "plain_loop", lambda *_: lambda: None)
     engine.measure("bottleneck", width, "eager", 800, 1e9)
-    assert seen[0][2:] == (2000, members, 160)
+    assert seen[0][2:] == (2000, members, 400)
 
 
 def test_turns():

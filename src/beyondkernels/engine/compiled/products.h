@@ -47,7 +47,8 @@ INLINE int tiles(int r, float *C, int64_t n, Left L, const float *R, int rows, i
 
 template <int VECTORS>
 INLINE void strip(float *C, int64_t n, Left L, const float *R, int rows, int inner, Begin begin) {
-  int r = VECTORS == 3 ? 0 : tiles<10, VECTORS>(0, C, n, L, R, rows, inner, begin);  // three would not fit the registers
+  // ten rows of three vectors would not fit the registers
+  int r = VECTORS == 3 ? 0 : tiles<10, VECTORS>(0, C, n, L, R, rows, inner, begin);
   r = tiles<5, VECTORS>(r, C, n, L, R, rows, inner, begin);
   tiles<1, VECTORS>(r, C, n, L, R, rows, inner, begin);
 }
