@@ -81,13 +81,36 @@ def test_every_flipped_byte_is_found_and_the_state_removed(store):
         {},
     ],
 )
-def test_what_something_else_began_is_removed(store, made):
+def test_what_something_else_began_is_left_to_it(store, made):
     store.checkpoints.write(KEY, STATE, MADE, 1.0)
     assert store.checkpoints.read(KEY, made) is None
-    assert not state_file(store).exists()
+    assert store.checkpoints.read(KEY, MADE) is not None  # whoever began it may still be at work
+    store.checkpoints.write(KEY, STATE, made, 2.0)
+    assert store.checkpoints.read(KEY, MADE) is None
 
 
-def test_a_state_of_another_run_or_format_is_removed(store, monkeypatch):
+def test_other_code_of_the_same_commit_does_not_go_on(store, monkeypatch):
+    store.checkpoints.write(KEY, STATE, MADE | {"dirty": True}, 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "code_checksum", lambda: "edited")
+        assert store.checkpoints.read(KEY, MADE | {"dirty": True}) is None
+    assert store.checkpoints.read(KEY, MADE | {"dirty": True}) is not None
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), OSError(errno.EIO, "I/O"), MemoryError()])
+def test_a_state_that_cannot_be_read_at_the_moment_stays(store, monkeypatch, error):
+    store.checkpoints.write(KEY, STATE, MADE, 1.0)
+
+    def fail(*_: object) -> bytes:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail)
+        assert store.checkpoints.read(KEY, MADE) is None
+    assert store.checkpoints.read(KEY, MADE) is not None
+
+
+def test_a_state_of_another_run_is_removed_and_one_of_another_format_not_used(store, monkeypatch):
     store.checkpoints.write(OTHER, STATE, MADE, 1.0)
     state_file(store, OTHER).rename(state_file(store))
     assert [finding.what for finding in store.verify()] == ["is not where a checkpoint belongs"]
@@ -98,7 +121,7 @@ def test_a_state_of_another_run_or_format_is_removed(store, monkeypatch):
         store.checkpoints.write(KEY, STATE, MADE, 1.0)
     assert [finding.what for finding in store.verify()] == [f"{KEY}.state has format 2, this version writes 1"]
     assert store.checkpoints.read(KEY, MADE) is None
-    assert not state_file(store).exists()
+    assert state_file(store).exists()
 
 
 def test_no_pickle_is_opened(store):
@@ -135,6 +158,18 @@ def test_prune(store, spec, stored):
     assert store.verify() == []
     assert store.prune(0) == 1
     assert store.prune(0) == 0
+
+
+def test_prune_removes_a_stray_file_and_not_its_neighbour(store):
+    store.checkpoints.write(KEY, STATE, MADE, 1.0)
+    (store.path / "checkpoints" / KEY).touch()
+    (store.path / "checkpoints" / ".DS_Store").touch()
+    assert store.checkpoints.keys() == [KEY]
+    assert [finding.key for finding in store.verify()] == [f"checkpoints/{KEY}"]
+    assert store.prune() == 1
+    assert store.checkpoints.keys() == [KEY]
+    assert store.checkpoints.read(KEY, MADE) is not None
+    assert store.verify() == []
 
 
 def test_a_store_made_before_there_were_checkpoints(store):
@@ -217,10 +252,39 @@ def test_a_run_goes_on_and_its_state_is_removed_at_its_end(toys, store, tmp_path
 def test_a_state_that_makes_a_run_crash_is_used_once(toys, store):
     wanted = steps(toys, label="hates 3", count=5)
     store.checkpoints.write(wanted.key, Saved({"step": 3}, {}), provenance(), 1.0)
-    assert [event.status for event in perform(wanted, store)] == ["crashed"]
-    assert store.checkpoints.keys() == []
-    assert [event.status for event in perform(wanted, store)] == ["finished"]
+    log, end = perform(wanted, store)
+    assert (log.kind, log.message) == ("log", "a run failed after it went on from a saved state (ValueError: three); it begins anew")
+    assert end.status == "finished"
     assert store.read(wanted.key).outcome.scalars["began"] == 0
+    assert store.checkpoints.keys() == []
+
+
+def test_a_run_that_fails_after_newer_states_does_not_begin_anew(toys, store, tmp_path):
+    wanted = steps(toys, label="stumbles", count=10, marker=str(tmp_path / "fell"))
+    store.checkpoints.write(wanted.key, Saved({"step": 3}, {}), provenance(), 1.0)
+    (event,) = perform(wanted, store)
+    assert (event.status, event.message) == ("crashed", "RuntimeError: at 5")
+    assert [event.status for event in perform(wanted, store)] == ["finished"]
+    assert store.read(wanted.key).outcome.scalars["began"] == 5
+
+
+def test_a_state_that_kills_its_worker_twice_is_removed(toys, store):
+    wanted = steps(toys, label="dies of 3", count=5)
+    store.checkpoints.write(wanted.key, Saved({"step": 3}, {}), provenance(), 1.0)
+    executor = LocalExecutor(1, [HERE / "toys.py"], save_every=3600.0)
+    for status, left in (("crashed", 0), ("finished", 0)):
+        (event,) = [event for event in executor.execute([wanted], store) if event.kind == "run"]
+        assert (event.status, len(store.checkpoints.keys())) == (status, left)
+    assert store.read(wanted.key).outcome.scalars["began"] == 0
+
+
+def test_a_state_saved_before_its_worker_died_twice_stays(toys, store):
+    wanted = steps(toys, label="dies at 5", count=8)
+    store.checkpoints.write(wanted.key, Saved({"step": 0}, {}), provenance(), 1.0)
+    executor = LocalExecutor(1, [HERE / "toys.py"], save_every=0.0)
+    (event,) = [event for event in executor.execute([wanted], store) if event.kind == "run"]
+    assert event.status == "crashed"
+    assert store.checkpoints.keys() == []  # the second time it went on from 5 and died at once
 
 
 def test_nothing_is_saved_where_nobody_wants_it(toys, store, monkeypatch):

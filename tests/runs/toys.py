@@ -131,6 +131,8 @@ class Saving(Mean):
         began = 0 if saved is None else saved.facts["step"]
         if self.label == "hates 3" and began == 3:
             raise ValueError("three")
+        if self.label == "dies of 3" and began == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
         for step in range(began, self.count):
             if self.label in ("stumbles", "dies") and step == 5 and not Path(self.marker).exists():
                 Path(self.marker).touch()

@@ -68,7 +68,8 @@ class CouplingSettings:
             require_positive(name, getattr(self, name))
         require_between("frequency", self.frequency, 0, 5, "(]")  # beyond it the series of base_only_risk cancels
         require(self.dim >= 2, f"dim must be at least 2, got {self.dim}")
-        require_between("first_power", self.first_power, -0.5, 0, "()")
+        # for a fixed τ_w ≥ 1 Table 1's m^(1/8) σ_w ≤ τ_w ≤ m^(1/8) σ_w^(1/4) leaves, for large m, only these powers
+        require_between("first_power", self.first_power, -0.5, -0.125, "()")
         require_between("second_power", self.second_power, 0, 0.375, "()")
         for name in ("widths", "snapshots"):
             values = getattr(self, name)
@@ -92,15 +93,16 @@ class CouplingSettings:
     def exponents(self) -> dict[str, float]:
         r"""The powers of m that the right sides fall with, at fixed radii :math:`\tau_w, \tau_v`.
 
-        Of a sum the slower term counts. Terms as the measurements call them; flips as shares of the width.
+        Terms as the measurements call them; flips as shares of the width. The start's own share in the sums,
+        :math:`\sqrt k \sigma_w` and :math:`\sqrt{k/m} \sigma_v`, falls faster for every power that Table 1 leaves.
         """
         a, b = self.first_power, self.second_power
         return {
             "first_flips": -2 * a / 3 - 1 / 3,
             "second_flips": -2 * b / 3,
-            "first_vanishing": max(-a / 3 - 1 / 6, a),
-            "second_vanishing": max(-b / 3, b - 1 / 2),
-            "second_matrix": max(-b / 3, b - 1 / 2),
+            "first_vanishing": -a / 3 - 1 / 6,
+            "second_vanishing": -b / 3,
+            "second_matrix": -b / 3,
             "first_gates": -a / 3 - 1 / 6,
             "second_gates": -b / 3,
         }

@@ -11,7 +11,7 @@ from beyondkernels.experiments.base import Experiment, Finished, Label, Rows
 from beyondkernels.experiments.resnet.fig2.methods import points_of, search_errors
 from beyondkernels.experiments.resnet.fig2.settings import Fig2Settings, search_seeds
 from beyondkernels.experiments.resnet.fig3 import pictures, tables
-from beyondkernels.experiments.resnet.fig3.methods import NAMES, TWO_STEP, WAYS, Way, trained_spec, two_step_spec
+from beyondkernels.experiments.resnet.fig3.methods import NAMES, TWO_STEP, WAYS, Way, exact, trained_spec, two_step_spec
 from beyondkernels.experiments.resnet.search import Found, Point, Search, searched
 from beyondkernels.experiments.settings import setting
 from beyondkernels.reports import Claim, Column, Figure
@@ -63,7 +63,7 @@ class Fig3Settings(Fig2Settings):
     )
     widths: tuple[int, ...] = setting((200, 1000), "ours", "m, not stated for this figure; the best is taken")
     two_step_weights: tuple[float, ...] = setting(
-        (0.001, 0.01, 0.1, 1.0, 10.0), "ours", "of the second kernel beside the first, the best is taken"
+        (1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0), "ours", "of the second kernel beside the first, the best is taken"
     )
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class Fig3(Experiment):
     id: ClassVar[str] = "resnet/fig3"
     title: ClassVar[str] = "How large must the base signal be for the composite one to be learnt?"
     summary: ClassVar[str] = (
-        "The target is βF(x) + αG(F(x)) with α = 0.3 fixed. A three-layer ResNet needs F to learn G(F): with β well "
+        "The target is βF(x) + αG(F(x)) with α fixed. A three-layer ResNet needs F to learn G(F): with β well "
         "above α it does, with β below α it does not. Training the same network layer by layer does worse; the "
         "two-step kernel stands beside it."
     )
@@ -113,7 +113,6 @@ class Fig3(Experiment):
             kernel_samples=(),
             learning_rates=(0.02, 0.05, 0.1),
             weight_decays=(0.002, 0.01, 0.05),
-            two_step_weights=(0.01, 0.1, 1.0, 10.0),
             test_samples=5000,
         )
         if scale == "laptop":
@@ -144,7 +143,7 @@ class Fig3(Experiment):
         common = sorted({*seeds} & {*search_seeds(settings)})
         require(not common, f"seeds must not be those of the search, got {common}")
         specs: dict[Label, RunSpec] = {
-            (TWO_STEP, n, f"β={beta:g}", seed): two_step_spec(settings, n, beta, seed)
+            (TWO_STEP, n, f"β={exact(beta)}", seed): two_step_spec(settings, n, beta, seed)
             for n in settings.kernel_sizes
             for beta in settings.betas
             for seed in seeds
@@ -186,7 +185,7 @@ class Fig3(Experiment):
 
     def rows(self, settings: Fig3Settings, finished: Finished) -> Rows:
         """A row for each method, N, β, choice and seed."""
-        seeds = dict.fromkeys(int(label[-1]) for label in finished if label[0] == TWO_STEP)
+        seeds = sorted({int(label[-1]) for label in finished if label[0] != "search"})
         rows: Rows = []
         for case in self.searches(settings, finished):
             # the criteria's order is that of search_errors
@@ -200,7 +199,7 @@ class Fig3(Experiment):
         for n in settings.kernel_sizes:
             for beta in settings.betas:
                 for seed in seeds:
-                    run = finished.get((TWO_STEP, n, f"β={beta:g}", seed))
+                    run = finished.get((TWO_STEP, n, f"β={exact(beta)}", seed))
                     if run is not None:
                         rows += tables.two_step_rows(n, beta, seed, run.outcome)
         return rows
@@ -256,4 +255,4 @@ class SearchCase:
     def label(self, part: str, width: int, point: Point, seed: int) -> Label:
         """What a run is called."""
         rate, decay = point
-        return (part, NAMES[self.way], self.n, f"β={self.beta:g}", width, f"η={rate:g}", f"λ={decay:g}", seed)
+        return (part, NAMES[self.way], self.n, f"β={exact(self.beta)}", width, f"η={rate:g}", f"λ={decay:g}", seed)

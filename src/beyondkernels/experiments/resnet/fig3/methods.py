@@ -23,6 +23,16 @@ TWO_STEP = "two-step kernel"
 _KEPT = ("W.weight", "W.bias", "V.weight", "V.bias", "A.weight")
 
 
+def exact(beta: float) -> str:
+    """A number in as few digits as tell it from any other.
+
+    >>> exact(0.0), exact(0.15), exact(0.15000001)
+    ('0', '0.15', '0.15000001')
+    """
+    short = f"{beta:g}"
+    return short if float(short) == beta else repr(float(beta))
+
+
 def problem_of(settings: Fig3Settings, beta: float) -> CompositeParity:
     """H = βF + αG(F) on uniform signs."""
     return bk.problems.CompositeParity(settings.dim, settings.outputs, settings.alpha, beta)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.experiments.base import Rows
-from beyondkernels.experiments.resnet.fig3.methods import NAMES, TWO_STEP
+from beyondkernels.experiments.resnet.fig3.methods import NAMES, TWO_STEP, exact
 from beyondkernels.reports import Claim, Column, at_least, at_most, mean_interval
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from beyondkernels.core import Outcome
     from beyondkernels.experiments.resnet.fig3.experiment import Fig3Settings
     from beyondkernels.experiments.resnet.search import Found
@@ -22,6 +24,8 @@ LEARNT = 0.9
 
 ABOUT = (0.5, 2.0)
 """The crossing is “at about” β = α when it lies between these multiples of α."""
+
+_MISSING = "not every seed has a run"
 
 COLUMNS = (
     Column("samples", "N"),
@@ -64,8 +68,9 @@ def two_step_rows(n: int, beta: float, seed: int, outcome: Outcome) -> Rows:
     """The two-step kernel with the weight and ridge that are best on the test points, and with the chosen ones."""
     scalars, path = outcome.scalars, outcome.arrays
     at = int(path["path_test_error"].argmin())
-    by_test = (path["path_train_error"][at], path["path_test_error"][at])
-    by_held_out = (scalars["train_error"], scalars["test_error"])
+    by_test = (path["path_train_error"][at], path["path_test_error"][at], _on_edge(path["path_weight"], at))
+    edge = bool(scalars["weight_on_edge"] or scalars["ridge_on_edge"])
+    by_held_out = (scalars["train_error"], scalars["test_error"], edge)
     nothing = dict.fromkeys(
         ("base_coefficient", "composite_learnt", "search_error", "learning_rate", "weight_decay", "width")
     )
@@ -80,11 +85,18 @@ def two_step_rows(n: int, beta: float, seed: int, outcome: Outcome) -> Rows:
             "status": outcome.status,
             "train_error": float(train),
             "test_error": float(test),
-            "on_edge": False,
+            "on_edge": on_edge,
             "tried": len(path["path_ridge"]),
         }
-        for choice, (train, test) in (("test", by_test), ("held out", by_held_out))
+        for choice, (train, test, on_edge) in (("test", by_test), ("held out", by_held_out))
     ]
+
+
+def _on_edge(weights: np.ndarray, at: int) -> bool:
+    """Whether a place on the path has the first or last of several weights, or of several ridges."""
+    ridges = int((weights == weights[0]).sum())  # the path goes through all ridges at each weight
+    places = (at // ridges, len(weights) // ridges), (at % ridges, ridges)
+    return any(count > 1 and place in (0, count - 1) for place, count in places)
 
 
 def summary(rows: Rows) -> Rows:
@@ -97,7 +109,10 @@ def summary(rows: Rows) -> Rows:
         others = [row for row in mine if row["choice"] != "test"]
         first = by_test[0]
         diverged = sum(row["status"] != "finished" for row in by_test)
-        remarks = ["on the grid's edge"] if first["on_edge"] else []
+        edges = {"on test": by_test, "without": others}
+        counts = {name: sum(row["on_edge"] for row in part) for name, part in edges.items()}
+        on_edge = ", ".join(f"{name} {count} of {len(edges[name])}" for name, count in counts.items() if count)
+        remarks = [f"on the grid's edge: {on_edge}"] if on_edge else []
         remarks += [f"{diverged} of {len(by_test)} diverged"] if diverged else []
         lines.append(
             {
@@ -117,8 +132,8 @@ def summary(rows: Rows) -> Rows:
 def claims(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> list[Claim]:
     """The four claims at one N.
 
-    Where the network is to succeed it has the setting that validation points chose, and the worst β decides; where it
-    is to fail it has the one that test points chose, and the best β decides.
+    Where the network is to succeed it has the setting that validation points chose; where it is to fail it has the one
+    that test points chose. What is claimed for every β is looked at β by β.
 
     Arguments:
         rows: the rows.
@@ -126,29 +141,9 @@ def claims(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> list[Cla
         settings: the experiment's.
         speaks: whether the claims say anything at this scale.
     """
-    bound, (low, high) = settings.threshold, (settings.alpha * part for part in ABOUT)
-    together = NAMES["together"]
-    above = {beta: errors(rows, together, "validation", n, beta) for beta in settings.betas if beta >= high - 1e-9}
-    below = {beta: errors(rows, together, "test", n, beta) for beta in settings.betas if beta <= low + 1e-9}
     return [
-        _clearly(
-            at_most(
-                f"learnt-{n}",
-                f"N = {n}: for every β ≥ 2α, 3resnet (all) has a test error clearly below kα² = {bound:.4g}",
-                max(above.values(), key=_mean, default=[]),
-                bound,
-                paper=f"below {bound:.4g}",
-                speaks=speaks,
-            )
-        ),
-        at_least(
-            f"not-learnt-{n}",
-            f"N = {n}: for every β ≤ α/2, 3resnet (all) has a test error of at least {LEARNT:g}·kα², however chosen",
-            min(below.values(), key=_mean, default=[]),
-            LEARNT * bound,
-            paper="practically impossible",
-            speaks=speaks,
-        ),
+        _learnt_claim(rows, n, settings, speaks),
+        _not_learnt_claim(rows, n, settings, speaks),
         _crossing_claim(rows, n, settings, speaks),
         _layerwise_claim(rows, n, settings, speaks),
     ]
@@ -176,18 +171,44 @@ def is_learnt(values: Sequence[float | None], bound: float) -> bool:
     return top is not None and top < LEARNT * bound
 
 
-def errors(rows: Rows, method: str, choice: str, n: int, beta: float) -> list[float | None]:
-    """The test errors of all seeds."""
+def errors(rows: Rows, method: str, choice: str, n: int, beta: float) -> dict[int, float | None]:
+    """The test errors by seed: None where training diverged, no entry where there is no run."""
     wanted = (method, choice, n, beta)
     mine = [row for row in rows if (row["method"], row["choice"], row["samples"], row["beta"]) == wanted]
-    return [row["test_error"] for row in mine]
+    return {row["seed"]: row["test_error"] for row in mine}
 
 
-def _learnt(rows: Rows, n: int, settings: Fig3Settings) -> list[tuple[float, bool]]:
-    together = NAMES["together"]
-    return [
-        (beta, is_learnt(errors(rows, together, "validation", n, beta), settings.threshold)) for beta in settings.betas
-    ]
+def _learnt_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> Claim:
+    bound, high = settings.threshold, settings.alpha * ABOUT[1]
+    text = f"N = {n}: for every β ≥ 2α, 3resnet (all) has a test error clearly below kα² = {bound:.4g}"
+
+    def claim(values: Sequence[float | None]) -> Claim:
+        return at_most(f"learnt-{n}", text, values, bound, paper=f"below {bound:.4g}", speaks=speaks)
+
+    by_beta = {}
+    for beta in (beta for beta in settings.betas if beta >= high - 1e-9):
+        values = errors(rows, NAMES["together"], "validation", n, beta)
+        by_beta[beta] = _clearly(claim(_whole(values.values(), settings)))
+        diverged = sum(value is None for value in values.values())
+        if diverged:
+            reason = f"{diverged} of {len(values)} runs diverged, so it is not learnt"
+            by_beta[beta] = dataclasses.replace(by_beta[beta], holds=False, reason=reason)
+    return _for_every(claim([]), by_beta, bound, speaks)
+
+
+def _not_learnt_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> Claim:
+    bound, low = LEARNT * settings.threshold, settings.alpha * ABOUT[0]
+    text = f"N = {n}: for every β ≤ α/2, 3resnet (all) has a test error of at least {LEARNT:g}·kα², however chosen"
+
+    def claim(values: Sequence[float | None]) -> Claim:
+        return at_least(f"not-learnt-{n}", text, values, bound, paper="practically impossible", speaks=speaks)
+
+    by_beta = {
+        beta: claim(_whole(errors(rows, NAMES["together"], "test", n, beta).values(), settings))
+        for beta in settings.betas
+        if beta <= low + 1e-9
+    }
+    return _for_every(claim([]), by_beta, bound, speaks)
 
 
 def _crossing_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> Claim:
@@ -200,9 +221,14 @@ def _crossing_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) ->
         paper="about 1",
         speaks=speaks,
     )
-    place = crossing(_learnt(rows, n, settings))
     if not speaks or not rows:
         return claim
+    learnt: list[tuple[float, bool]] = []
+    for beta, found in _learnt(rows, n, settings).items():
+        if found is None:
+            return dataclasses.replace(claim, reason=f"at β = {exact(beta)}, {_MISSING}")
+        learnt.append((beta, found))
+    place = crossing(learnt)
     if place is None:
         return dataclasses.replace(claim, holds=False, reason="there is no β below which it is lost and above not")
     low, high = (beta / settings.alpha for beta in place)
@@ -215,23 +241,58 @@ def _crossing_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) ->
 
 
 def _layerwise_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> Claim:
-    differences = {}
-    for beta, learnt in _learnt(rows, n, settings):
-        if learnt:
-            together, layerwise = (errors(rows, name, "validation", n, beta) for name in NAMES.values())
-            pairs = zip(layerwise, together, strict=True)
-            differences[beta] = [None if p is None or q is None else p - q for p, q in pairs]
-    return _clearly(
-        at_least(
-            f"layerwise-{n}",
-            f"N = {n}: training layer by layer has a clearly larger test error at every β where training together "
-            "learns the composite signal (by how much, seed by seed)",
-            min(differences.values(), key=_mean, default=[]),
-            0.0,
-            paper="worse (argued, not shown)",
-            speaks=speaks,
-        )
+    text = (
+        f"N = {n}: training layer by layer has a clearly larger test error at every β where training together learns "
+        "the composite signal (by how much, seed by seed)"
     )
+
+    def claim(values: Sequence[float | None]) -> Claim:
+        return at_least(f"layerwise-{n}", text, values, 0.0, paper="worse (argued, not shown)", speaks=speaks)
+
+    by_beta = {}
+    learnt = _learnt(rows, n, settings)
+    for beta, found in learnt.items():
+        if found is None:
+            by_beta[beta] = dataclasses.replace(claim([]), reason=_MISSING)
+        elif found:
+            together, layerwise = (errors(rows, name, "validation", n, beta) for name in NAMES.values())
+            pairs = [(layerwise.get(seed), error) for seed, error in together.items()]
+            by_beta[beta] = _clearly(claim([None if p is None or q is None else p - q for p, q in pairs]))
+    nothing = claim([])
+    if speaks and rows and not by_beta:
+        nothing = dataclasses.replace(nothing, reason="training together learns it at no β")
+    return _for_every(nothing, by_beta if rows else {}, 0.0, speaks)
+
+
+def _learnt(rows: Rows, n: int, settings: Fig3Settings) -> dict[float, bool | None]:
+    """Where training together learns the composite signal; None where a seed has no run."""
+    found: dict[float, bool | None] = {}
+    for beta in settings.betas:
+        values = [*errors(rows, NAMES["together"], "validation", n, beta).values()]
+        found[beta] = None if len(values) < settings.seeds else is_learnt(values, settings.threshold)
+    return found
+
+
+def _whole(values: Iterable[float | None], settings: Fig3Settings) -> list[float | None]:
+    """The values, with a None for every seed that has no run."""
+    there = [*values]
+    return there + [None] * (settings.seeds - len(there))
+
+
+def _for_every(nothing: Claim, by_beta: Mapping[float, Claim], bound: float, speaks: bool) -> Claim:
+    """The claim at the first β where it fails; else where it cannot be said; else where it holds by the least."""
+    said = any(claim.holds is not None or claim.measured is not None for claim in by_beta.values())
+    if not speaks or not by_beta or (not said and nothing.reason in {claim.reason for claim in by_beta.values()}):
+        return nothing
+
+    def order(beta: float) -> tuple[int, float]:
+        claim = by_beta[beta]
+        if claim.holds and claim.measured is not None:
+            return 2, abs(claim.measured - bound)
+        return (0 if claim.holds is False else 1), 0.0
+
+    beta = min(by_beta, key=order)  # the first of equal ones
+    return dataclasses.replace(by_beta[beta], reason=f"at β = {exact(beta)}: {by_beta[beta].reason}")
 
 
 def _clearly(claim: Claim) -> Claim:
@@ -239,11 +300,6 @@ def _clearly(claim: Claim) -> Claim:
     if claim.holds and "interval contains the bound" in claim.reason:
         return dataclasses.replace(claim, holds=False, reason=f"not clearly: {claim.reason}")
     return claim
-
-
-def _mean(values: Sequence[float | None]) -> float:
-    there = [value for value in values if value is not None]
-    return statistics.fmean(there) if there else float("inf")
 
 
 def _spread(name: str, rows: Rows, of: str | None = None) -> dict[str, float | None]:

@@ -18,9 +18,9 @@ _TRAINING = (
     "decay λ adds λW to the gradient. Errors are E|F(W; x) − y|², so that predicting zero has error 1."
 )
 _CHOICES = (
-    "Not stated for §8.2, and chosen here: the epochs, momentum 0.9 and the start N(0, 1/m) as in §8.1, and in (a) the "
-    "batch of 50. The learning rate falls by 10 after half of the epochs. The chosen settings are also trained from "
-    "N(0, 1/d), another common start. The grid begins where trials at d = 40 with seeds 100 to 103, which are reported "
+    "Not stated for §8.2, and chosen here: the epochs; momentum 0.9 and the start N(0, 1/m), as in §8.1; and in (a) "
+    "the batch of 50. The learning rate falls by 10 after half of the epochs. The chosen settings are also trained "
+    "from N(0, 1/d), another common start. The grid begins where trials at d = 40 with seeds 100 to 103, reported "
     "nowhere, learnt something beyond the sample: rates of 5 and 10 did, at decays up to 5·10⁻⁵; rates up to 2, and "
     "decays from 10⁻⁴ on, did not."
 )
