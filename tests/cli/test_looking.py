@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 import beyondkernels
 from beyondkernels.core import Saved
-from beyondkernels.experiments import CATALOGUE, SCALES, run
+from beyondkernels.experiments import CATALOGUE, SCALES, find, run
 from beyondkernels.runs import SerialExecutor, Store
 
 
@@ -93,6 +94,13 @@ def test_show_an_experiment(bk: Any, user: Path, store: Path) -> None:
     assert len({key for pair in keys for key in pair}) == 4
     for key in keys[0]:
         assert bk("show", key, "--store", store).stdout.startswith(f"run {key}")
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_show_names_every_setting_whatever_its_values(bk: Any, store: Path, name: str) -> None:
+    shown = bk("show", name, "--store", store).stdout
+    names = [line.split()[0] for line in shown.splitlines() if line and not line.startswith(" ")]
+    assert {field.name for field in fields(find(name).settings("paper"))} <= set(names)
 
 
 @pytest.fixture(scope="module")

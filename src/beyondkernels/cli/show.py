@@ -14,6 +14,7 @@ from beyondkernels.cli.display import count, plain_table
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError
 from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, described, find, store_path
+from beyondkernels.experiments.settings import as_word
 from beyondkernels.runs import Store, StoredRun
 
 
@@ -63,10 +64,12 @@ def _show_experiment(experiment: Experiment, store: str | None, out: Console) ->
     out.print(Text(f"\n{experiment.summary}\n"))
     table = plain_table()
     for heading in ("setting", *SCALES, "whose", "why"):
-        table.add_column(heading, justify="right" if heading in SCALES else "left", no_wrap=heading != "why")
+        # lists of numbers may take several lines; names are never cut
+        named = heading in ("setting", "whose")
+        table.add_column(heading, justify="right" if heading in SCALES else "left", no_wrap=named, overflow="fold")
     by_scale = [experiment.settings(scale) for scale in SCALES]
     for setting in described(by_scale[-1], by_scale[-1]):
-        values = [str(getattr(settings, setting.name)) for settings in by_scale]
+        values = [Text(as_word(getattr(settings, setting.name)).replace(",", ", ")) for settings in by_scale]
         table.add_row(setting.name, *values, setting.origin, Text(setting.why))
     out.print(table)
     verdicts = {claim["id"]: claim["holds"] for claim in asked[-1]["claims"]} if asked else {}
