@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from beyondkernels.cli.display import show_claims, show_result, table_of
+from beyondkernels.cli.display import show_claims, show_result, tables_of
 from beyondkernels.cli.progress import Display
 from beyondkernels.core import Outcome
 from beyondkernels.experiments import Result, ask
@@ -54,8 +54,23 @@ def test_a_narrow_window_loses_no_number() -> None:
     rows = [{"method": "Network w/o structure", "test": 98.76, "sd": 0.12}]
     columns = [Column("method"), Column("test", format=".2f", spread="sd")]
     out = Console(file=io.StringIO(), width=20)
-    out.print(table_of(columns, rows, 20))
+    out.print(*tables_of(columns, rows, 20))
     assert "…" not in cast(io.StringIO, out.file).getvalue()
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 200])
+def test_what_does_not_fit_beside_each_other_stands_below(width: int) -> None:
+    names = [f"column {i}" for i in range(12)]
+    columns = [Column("m"), *(Column(name, name, ".3f", spread="sd") for name in names)]
+    rows = [{"m": 10**i, "sd": 0.01} | {name: i + j / 8 for j, name in enumerate(names)} for i in range(3)]
+    tables = tables_of(columns, rows, width)
+    out = Console(file=io.StringIO(), width=width, highlight=False)
+    out.print(*tables, sep="\n")
+    text = cast(io.StringIO, out.file).getvalue()
+    assert all(f"{i + j / 8:.3f}" in text for i in range(3) for j in range(12))
+    assert all([str(cell) for cell in table.columns[0].cells] == ["1", "10", "100"] for table in tables)
+    assert len(tables) == {30: 4, 50: 3, 80: 2, 200: 1}[width]
+    assert ("±" in text) == (width == 200)
 
 
 def test_claims_hang_beneath_their_mark() -> None:

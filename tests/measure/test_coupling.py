@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -115,27 +116,69 @@ def test_wide_networks_couple():
     assert fractions[1] < 0.5 * fractions[0]
 
 
-@pytest.mark.parametrize(("sigma", "tau"), [(8.0, 0.4), (30.0, 0.4), (30.0, 3.0)])
-def test_the_matrix_of_the_second_layer_keeps_to_the_radius_alone(sigma, tau):
-    """(f) as printed would fall with σ_v; here the change is τ/π across z, whatever m and σ_v, and none along z."""
-    m = 160_000
-    initial = ResNetWeights.of(theorem_network(m, 0.1, sigma).init(cases.D, cases.K, Stream(1))[0])
+def around(m: int, sigma: float, seed: int) -> tuple[ResNetWeights, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """A start, a point x, z = (out₁, 1) scaled to length one, and u across it, of length one with last entry zero."""
+    initial = ResNetWeights.of(theorem_network(m, 0.1, sigma).init(cases.D, cases.K, Stream(seed))[0])
     x = X[:1] / X[:1].norm()
-    z = torch.cat([initial.first(x)[1][0], torch.ones(1).double()])
-    z = z / z.norm()
+    out1 = initial.first(x)[1][0]
+    z = torch.cat([out1, torch.ones(1).double()])
     u = torch.eye(cases.K + 1)[0].double()
-    u = u - (u @ z) * z
-    u = u / u.norm()
-    change = tau * (initial.A[0] * torch.sign(initial.V @ u))[:, None] * z
-    assert float(torch.linalg.matrix_norm(change, ord=2)) == pytest.approx(tau, rel=0.02)
-    now = ResNetWeights(initial.W, initial.V + change, initial.A)
+    u[:-1] -= (out1[0] / (out1 @ out1)) * out1
+    return initial, x, z / z.norm(), u / u.norm()
+
+
+def moved(initial: ResNetWeights, now: ResNetWeights, x: torch.Tensor) -> torch.Tensor:
+    """A (D − D⁽⁰⁾) V⁽⁰⁾ at one point."""
     out1 = now.first(x)[1]
-    moved = (now.A * (now.second(out1)[0] - initial.second(out1)[0])) @ initial.V
-    # a sum over the neurons that changed, a share of τ/σ: its error is σ/√m times the root of that share
-    error = 5 * sigma / m**0.5 * (tau / sigma) ** 0.5
-    assert float((moved @ u)[0]) == pytest.approx(tau / np.pi, abs=error)
-    assert float((moved @ z).norm()) < tau / 30
-    assert float(coupling_terms(initial, now, x).second_matrix) > tau / 4
+    return (now.A * (now.second(out1)[0] - initial.second(out1)[0])) @ initial.V
+
+
+@pytest.mark.parametrize(("sigma", "tau"), [(8.0, 0.4), (30.0, 0.4), (30.0, 3.0), (2.0, 2.0)])
+def test_the_matrix_of_the_second_layer_keeps_to_the_radius(sigma, tau):
+    """(f) as printed would fall with τ/σ_v; here the change is (τ/π)/√(1 + (τ/σ_v)²) across z, and none along z."""
+    m = 160_000
+    initial, x, z, u = around(m, sigma, seed=1)
+    change = tau * (initial.A[0] * torch.sign(initial.V @ u))[:, None] * z
+    # ‖V‖/τ is the root of a mean of m squared normal numbers, whose error is 1/√(2m)
+    assert float(torch.linalg.matrix_norm(change, ord=2)) == pytest.approx(tau, rel=5 / (2 * m) ** 0.5)
+    now = ResNetWeights(initial.W, initial.V + change, initial.A)
+    found, share = moved(initial, now, x), tau / sigma
+    # a sum over the neurons that changed, a share of at most τ/σ: its error is σ/√m times the root of that share
+    error = 5 * sigma / m**0.5 * share**0.5
+    assert float((found @ u)[0]) == pytest.approx(tau / np.pi / (1 + share**2) ** 0.5, abs=error)
+    if share <= 0.1:
+        assert float((found @ z).norm()) < tau / 30
+        assert float(coupling_terms(initial, now, x).second_matrix) > tau / 4
+
+
+@pytest.mark.parametrize(("sigma", "least"), [(8.0, 1.3), (32.0, 2.2)])
+def test_the_matrix_can_exceed_the_order_of_the_radius(sigma, least):
+    """Flips chosen for what they bring by what they cost reach cτ(σ_v/τ)^(1/3), above τ.
+
+    With independent normal a, h, g, of which half have the sign that helps, and a threshold on |ah|/g², cost and gain
+    are integrals over small g; together c = (3K²)^(1/3) with K = E|ah|^(3/2)/√(2π), about 0.64.
+    """
+    m, tau, eps = 160_000, 0.5, 1e-9
+    initial, x, z, u = around(m, sigma, seed=1)
+    g, h = initial.V @ z, initial.V @ u
+    gain = -initial.A[0] * h * torch.sign(g)  # a gate changes by −sign g
+    order = torch.argsort(torch.where(gain > 0, gain / g**2, -1.0), descending=True)
+    chosen = order[g[order].square().cumsum(0) <= (tau / (1 + eps)) ** 2]
+    assert (gain[chosen] > 0).all()
+    change = torch.zeros_like(initial.V)
+    change[chosen] = -(1 + eps) * g[chosen, None] * z
+    assert 0.99 * tau < float(change.norm()) <= tau
+    now = ResNetWeights(initial.W, initial.V + change, initial.A)
+    found = coupling_terms(initial, now, x)
+    assert int(found.second_flips) == len(chosen)
+    K = (2**0.75 * math.gamma(1.25) / math.pi**0.5) ** 2 / (2 * math.pi) ** 0.5
+    limit = (3 * K**2) ** (1 / 3) * tau * (sigma / tau) ** (1 / 3)
+    across = float((moved(initial, now, x) @ u)[0])
+    # the sum over chosen neurons has a standard error of the root of its squares; τ/σ is not yet zero: 2 % more
+    error = float(gain[chosen].square().sum()) ** 0.5
+    assert across == pytest.approx(limit, abs=5 * error + 0.02 * limit)
+    assert 5 * error < 0.1 * limit
+    assert float(found.second_matrix) > least * tau
 
 
 def test_measurement_along_a_run():

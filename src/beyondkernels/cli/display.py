@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -45,9 +46,12 @@ def show_result(result: Result, out: Console) -> None:
         Text(f"\n{request.experiment.id} · {request.scale} scale · {count(len(request.seeds), 'seed')}", style="bold")
     )
     if rows:
-        out.print(table_of(columns_of(rows, columns), rows, out.width))
+        tables = tables_of(columns_of(rows, columns), rows, out.width)
+        out.print(*tables, sep="\n")
         if len(request.seeds) > 1 and any(column.spread.endswith("_sd") for column in columns):
-            out.print(Text("± standard deviation over seeds", style="dim"))
+            shown = any("±" in str(cell) for table in tables for column in table.columns for cell in column.cells)
+            left_out = "standard deviations over seeds are left out: a wider window shows them"
+            out.print(Text("± standard deviation over seeds" if shown else left_out, style="dim"))
     show_claims(result.claims, out)
     reasons: dict[str, list[str]] = {}
     for label, reason in result.missing.items():
@@ -56,18 +60,35 @@ def show_result(result: Result, out: Console) -> None:
         out.print(Text(f"missing: {', '.join(labels)} ({reason})", style="red"))
 
 
-def table_of(columns: Sequence[Column], rows: Sequence[Any], width: int) -> Table:
-    """A table whose cells stay on one line if the width allows it at all."""
-    cells = [[column.cell(row) for column in columns] for row in rows]
-    if _width(columns, cells) > width:
-        cells = [[cell.replace(" ± ", "±") for cell in line] for line in cells]
+def tables_of(columns: Sequence[Column], rows: Sequence[Any], width: int) -> list[Table]:
+    """A table whose cells stay on one line: spreads are left out for it, then it becomes several, one below the other.
+
+    Arguments:
+        columns: the columns; the first stands in every table.
+        rows: the rows.
+        width: how wide a table may be.
+    """
+    whole = [[column.cell(row) for column in columns] for row in rows]
+    shorter = [lambda cell: cell, lambda cell: cell.replace(" ± ", "±"), lambda cell: cell.partition("±")[0].rstrip()]
+    tries = [[[shorten(cell) for cell in line] for line in whole] for shorten in shorter]
+    cells = next((each for each in tries if sum(_widths(columns, each)) - _GAP <= width), tries[-1])
+    widths, groups = _widths(columns, cells), [[0]]
+    for i in range(1, len(columns)):
+        if len(groups[-1]) > 1 and sum(widths[j] for j in (*groups[-1], i)) - _GAP > width:
+            groups.append([0])
+        groups[-1].append(i)
+    return [_table(group, columns, rows, cells, widths) for group in groups]
+
+
+def _table(
+    which: Sequence[int], columns: Sequence[Column], rows: Sequence[Any], cells: Sequence[list[str]], widths: list[int]
+) -> Table:
     table = plain_table()
-    for column in columns:
-        side = "right" if column.numeric(rows) else "left"
-        fits = _width(columns, cells) <= width
-        table.add_column(Text(column.title), justify=side, no_wrap=fits, overflow="fold")
+    for i in which:
+        title = "\n".join(textwrap.wrap(columns[i].title, max(widths[i] - _GAP, 1), break_long_words=False))
+        table.add_column(Text(title), justify="right" if columns[i].numeric(rows) else "left", overflow="fold")
     for line in cells:
-        table.add_row(*map(Text, line))
+        table.add_row(*(Text(line[i]) for i in which))
     return table
 
 
@@ -97,9 +118,11 @@ def show_claims(claims: Sequence[Claim], out: Console) -> None:
     out.print(lines)
 
 
-def _width(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> int:
-    lines = [[column.title for column in columns], *cells]
-    return sum(max(map(len, texts)) for texts in zip(*lines, strict=True)) + _GAP * (len(columns) - 1)
+def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
+    """What each column takes, the gap after it too; a title may break between its words."""
+    words = [max(map(len, column.title.split()), default=0) for column in columns]
+    texts = zip(*cells, strict=True)
+    return [max(word, *map(len, column)) + _GAP for word, column in zip(words, texts, strict=True)]
 
 
 def _paper(claim: Claim) -> str:

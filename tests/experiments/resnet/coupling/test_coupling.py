@@ -81,7 +81,7 @@ def test_exponents_are_those_of_the_right_sides() -> None:
     assert settings.exponents["second_flips"] == pytest.approx(-1 / 8)
     for name in ("first_vanishing", "second_vanishing", "second_matrix", "first_gates", "second_gates"):
         assert settings.exponents[name] == pytest.approx(-1 / 16), name
-    others = (replace(settings, first_power=-0.02), replace(settings, first_power=-0.4, second_power=0.25))
+    others = (replace(settings, first_power=-0.25), replace(settings, first_power=-0.4, second_power=0.25))
     taus, out1 = (2.0, 0.3), torch.ones(1).double()
     star = Witness(torch.ones(1, 1).double(), torch.ones(1, 1).double())
     for one in (settings, *others):
@@ -186,7 +186,12 @@ def test_table_and_pictures(finished: dict[Any, StoredRun]) -> None:
     for figure in figures:
         ET.fromstring(render_svg(figure))
     assert EXPERIMENT.figures(SMALL, {}) == []
-    levels, theorem = EXPERIMENT.remarks(SMALL)
+    promises, levels, theorem = EXPERIMENT.remarks(SMALL)
+    assert promises.startswith("With σ_w = m^(−5/16) and σ_v = m^(3/16), ")
+    assert "m^(−1/8) in the first and m^(−1/8) in the second layer" in promises
+    other = EXPERIMENT.remarks(replace(SMALL, first_power=-1 / 4, second_power=1 / 8))[0]
+    assert "promise m^(−1/6) in the first and m^(−1/12) in the second layer" in other
+    assert "and m^(−1/12) and m^(−1/24) for vanishing terms" in other
     assert f"{SMALL.base_only_risk:.4g}" in levels
     assert "misses by a factor" in theorem
 
@@ -270,7 +275,8 @@ def test_sentences() -> None:
         ({"dim": 1}, r"^dim must be at least 2, got 1$"),
         ({"frequency": 6.0}, r"^frequency must "),
         ({"alpha": 0.0}, r"^alpha must be positive, got 0\.0$"),
-        ({"first_power": 0.1}, r"^first_power must "),
+        ({"first_power": -0.1}, r"^first_power must "),
+        ({"first_power": -0.5}, r"^first_power must "),
         ({"second_power": 0.4}, r"^second_power must "),
         ({"widths": (100, 100)}, r"^widths must hold increasing numbers, each once, got \(100, 100\)$"),
         ({"widths": ()}, r"^widths must hold increasing numbers"),

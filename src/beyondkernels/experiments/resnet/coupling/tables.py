@@ -114,7 +114,7 @@ def regret_ratio(settings: CouplingSettings, scalars: Mapping[str, float]) -> fl
               \frac{\|V^\star\|_F^2}{2\eta_v T_0} + \frac{0.1}{T_0}\sum_{t < T_0} E\|H - \mathrm{out}_t\|^2
 
     Sums are trapezoids between snapshots, which are too large where Ξ falls ever more slowly; 0.1 is what the proof
-    lets :math:`O(\eta_w + \eta_v \tau_w^2)` be.
+    lets :math:`O(\eta_w + \eta_v \tau_w^2)` be. So the largest ratio hangs on which snapshots there are.
 
     Arguments:
         settings: the settings.
@@ -195,8 +195,8 @@ def claims(settings: CouplingSettings, rows: Rows, speaks: bool) -> list[Claim]:
     made += [
         at_most(
             "second-matrix-order",
-            f"(f), as far as Claim C.6 needs it: ‖A D V⁽⁰⁾‖ is at most τ_v at every point and width from {first} on, "
-            "by the ratio",
+            f"(f) weakened to what Claim C.6 needs, at the weights that SGD ends with: ‖A D V⁽⁰⁾‖ is at most ‖V‖ at "
+            f"every measured point and width from {first} on, by the ratio",
             worst(wide, "second_matrix_order"),
             1.0,
             paper="O(1)",
