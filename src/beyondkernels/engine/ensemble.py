@@ -106,6 +106,7 @@ class Ensemble:
         self._untried = False
         given = self._state | inputs
         own = {name: value.clone(memory_format=torch.contiguous_format) for name, value in given.items()}
+        results = None
         try:
             results, tape = record(self._taken, own)
             replay = Replay(tape)
@@ -116,9 +117,8 @@ class Ensemble:
                 self._replay = None
         except Exception:
             # Whatever it is, the step itself can still be taken; if it is the step's own fault, it will say so.
-            self._replay = None
-            results = self._taken(given)
-        return self._keep(results)
+            self._replay = results = None
+        return self._keep(self._taken(given) if results is None else results)
 
     def _write(self, tensors: Named) -> None:
         assert self._replay is not None
