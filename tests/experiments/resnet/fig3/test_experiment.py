@@ -14,7 +14,7 @@ from beyondkernels.core import InputError, Outcome
 from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.fig3.experiment import Fig3, Fig3Settings
 from beyondkernels.experiments.resnet.fig3.methods import TWO_STEP, WAYS, problem_of, trained_spec, two_step_spec
-from beyondkernels.experiments.resnet.fig3.tables import crossing, is_learnt
+from beyondkernels.experiments.resnet.fig3.tables import crossing, is_learnt, summary, two_step_rows
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform
@@ -31,6 +31,7 @@ SMALL = replace(
     weight_decays=(0.002, 0.01, 0.05),
     validation_samples=100,
     test_samples=300,
+    seeds=3,
 )
 SEEDS = (0, 1, 2)
 TOGETHER, LAYERWISE = "3resnet (all)", "3resnet layerwise"
@@ -53,9 +54,16 @@ def network_run(test: float | None, composite: float = 0.15) -> StoredRun:
     return stored(Outcome("finished", scalars, {"step": np.array([8000.0]), "test_loss": np.array([test])}))
 
 
-def kernel_run(test: float) -> StoredRun:
+def kernel_run(test: float, at: int = 4, edges: tuple[float, float] = (0.0, 0.0)) -> StoredRun:
+    """Three weights with three ridges each, of which the at-th is best on the test points."""
     scalars = {"train_error": 0.2, "test_error": test + 0.5, "test_error_best": test}
-    arrays = {"path_ridge": [9.0, 3.0], "path_train_error": [0.3, 0.1], "path_test_error": [test + 1, test]}
+    scalars |= dict(zip(("weight_on_edge", "ridge_on_edge"), edges, strict=True))
+    arrays = {
+        "path_weight": [0.1] * 3 + [1.0] * 3 + [10.0] * 3,
+        "path_ridge": [9.0, 3.0, 1.0] * 3,
+        "path_train_error": [0.3] * 9,
+        "path_test_error": [test + (i != at) for i in range(9)],
+    }
     return stored(Outcome("finished", scalars, arrays={name: np.array(part) for name, part in arrays.items()}))
 
 
@@ -165,6 +173,7 @@ def test_all_claims_hold_on_good_numbers() -> None:
     [
         (changed(TOGETHER, b0_6=1.3), ["crossing-500"]),  # below kα², but not below 0.9 of it
         (changed(TOGETHER, b0_6=1.4), ["learnt-500", "crossing-500"]),
+        (changed(TOGETHER, b0_6=1.2, b1_0=[0.05, 0.05, 3.0]), ["learnt-500", "crossing-500"]),
         (changed(TOGETHER, b0_6=[0.1, 0.1, 2.0]), ["learnt-500", "crossing-500"]),  # the mean is below, not clearly
         (changed(TOGETHER, b0_15=1.2), ["not-learnt-500"]),
         (changed(TOGETHER, b0_15=0.2, b0_3=0.2), ["not-learnt-500", "crossing-500"]),
@@ -181,11 +190,83 @@ def test_claims_can_fail(errors: dict[str, dict[float, Any]], failing: list[str]
     assert all(found[name].holds is False for name in failing)
 
 
-def test_a_diverged_run_decides_nothing() -> None:
-    found = claims(changed(TOGETHER, b1_0=[0.1, None, 0.1]))
-    assert (found["learnt-500"].holds, found["crossing-500"].holds) == (True, False)  # 0.6 has the larger mean
+def test_a_diverged_run() -> None:
     found = claims(changed(TOGETHER, b0_6=[None, 0.4, 0.4]))
-    assert (found["learnt-500"].holds, found["learnt-500"].reason) == (None, "1 of 3 runs gave no value")
+    assert (found["learnt-500"].holds, found["crossing-500"].holds) == (False, False)
+    assert found["learnt-500"].reason == "at β = 0.6: 1 of 3 runs diverged, so it is not learnt"
+    # at another β than that of the largest mean
+    found = claims(changed(TOGETHER, b1_0=[0.1, None, None]))
+    assert (found["learnt-500"].holds, found["crossing-500"].holds) == (False, False)
+    found = claims(changed(TOGETHER, b0_15=[None, None, 1.5]))
+    assert found["not-learnt-500"].holds is None
+    found = claims(changed(LAYERWISE, b1_0=[None, None, 9.0]))["layerwise-500"]
+    assert (found.holds, found.reason) == (None, "at β = 1: 2 of 3 runs gave no value")
+
+
+def test_every_beta_is_looked_at() -> None:
+    # the one whose interval contains the bound is not the one with the worst mean
+    found = claims(changed(TOGETHER, b0_6=1.2, b1_0=[0.05, 0.05, 3.0]))["learnt-500"]
+    assert found.holds is False
+    assert found.reason.startswith("at β = 1: not clearly: 1.03 is at most 1.35")
+    found = claims(changed(LAYERWISE, b1_0=[0.0, 0.0, 20.0]))["layerwise-500"]
+    assert found.holds is False
+    assert found.reason.startswith("at β = 1: not clearly: 6.57 is at least 0.00")
+    # a failure goes before what cannot be said, and the first before the others
+    found = claims(changed(LAYERWISE, b0_6=[None, 2.0, 2.0], b1_0=0.05))["layerwise-500"]
+    assert (found.holds, found.reason[:8]) == (False, "at β = 1")
+    found = claims(changed(TOGETHER, b0_6=1.5, b1_0=1.6))["learnt-500"]
+    assert (found.holds, found.measured) == (False, pytest.approx(1.5))
+    # where all hold, the least margin is shown
+    good = claims(GOOD)
+    assert (good["learnt-500"].measured, good["not-learnt-500"].measured) == (pytest.approx(0.4), pytest.approx(1.36))
+    assert good["layerwise-500"].measured == pytest.approx(1.7)
+    nowhere = claims(changed(TOGETHER, b0_6=1.4, b1_0=1.4))["layerwise-500"]
+    assert (nowhere.holds, nowhere.reason) == (None, "training together learns it at no β")
+
+
+@pytest.mark.parametrize("beta", ["β=0", "β=0.3", "β=1"])
+def test_a_missing_run_is_not_one_that_fails(beta: str) -> None:
+    runs = finished_runs(GOOD)
+    part = {label: run for label, run in runs.items() if (*label[:2], label[-1]) != ("chosen", TOGETHER, 1)}
+    one = {label: run for label, run in runs.items() if label in part or beta not in label}
+    assert len(one) == len(runs) - 1
+    found = {claim.id: claim for claim in FIG3.claims(SMALL, FIG3.rows(SMALL, one), "laptop")}
+    crossed = found["crossing-500"]
+    assert (crossed.holds, crossed.reason) == (None, f"at β = {beta[2:]}: not every seed has a run")
+    assert found["learnt-500"].holds is (None if beta == "β=1" else True)
+    assert found["not-learnt-500"].holds is (None if beta == "β=0" else True)
+    assert found["layerwise-500"].holds is None
+    lost = {label: run for label, run in runs.items() if label[1] != LAYERWISE or label[-1] != 1 or beta not in label}
+    found = {claim.id: claim.holds for claim in FIG3.claims(SMALL, FIG3.rows(SMALL, lost), "laptop")}
+    assert found["layerwise-500"] is (None if beta == "β=1" else True)
+
+
+def test_rows_ask_no_kernel_for_the_seeds() -> None:
+    runs = {label: run for label, run in finished_runs(GOOD).items() if label[0] != TWO_STEP}
+    assert {row["seed"] for row in FIG3.rows(SMALL, runs)} == set(SEEDS)
+
+
+def test_labels_tell_all_betas_apart() -> None:
+    near = replace(SMALL, betas=(0.3, 0.3000001, 1.0))
+    labels = [label for label in FIG3.plan(near, SEEDS, {}) if label[0] == TWO_STEP and label[1] == 500]
+    assert len(labels) == 3 * len(SEEDS)
+    assert {label[2] for label in labels} == {"β=0.3", "β=0.3000001", "β=1"}
+
+
+@pytest.mark.parametrize(("at", "on_edge"), [(4, False), (1, True), (7, True), (3, True), (5, True), (0, True)])
+@pytest.mark.parametrize("edges", [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)])
+def test_the_kernels_edges(at: int, on_edge: bool, edges: tuple[float, float]) -> None:
+    rows = two_step_rows(500, 0.3, 0, kernel_run(1.9, at, edges).outcome)
+    assert [(row["choice"], row["on_edge"]) for row in rows] == [("test", on_edge), ("held out", any(edges))]
+    remarks = {
+        (False, False): "",
+        (True, False): "on the edge: test 1/2",
+        (False, True): "on the edge: without 1/2",
+        (True, True): "on the edge: test 1/2, without 1/2",
+    }
+    inside = two_step_rows(500, 0.3, 1, kernel_run(1.9).outcome)
+    assert summary(rows + inside)[0]["remark"] == remarks[on_edge, any(edges)]
+    assert (summary(rows)[0]["remark"] == "on the grid's edge") is (on_edge and any(edges))
 
 
 def test_crossing() -> None:
@@ -259,6 +340,13 @@ def test_runs_give_what_the_rows_need() -> None:
         assert len(outcome.series["test_loss"]) == 1
     outcome = perform([two_step_spec(settings, 100, 0.5, 0)])[0]
     assert outcome.scalars["test_error_best"] == pytest.approx(outcome.arrays["path_test_error"].min())
+    table = outcome.arrays["path_test_error"].reshape(len(settings.two_step_weights), -1)
+    i, j = np.argwhere(table == table.min())[0]
+    inside = 0 < i < len(table) - 1 and 0 < j < len(table[0]) - 1
+    by_test, held_out = two_step_rows(100, 0.5, 0, outcome)
+    assert by_test["on_edge"] is not bool(inside)
+    assert held_out["on_edge"] is (outcome.scalars["weight_on_edge"] + outcome.scalars["ridge_on_edge"] > 0)
+    assert by_test["test_error"] == pytest.approx(outcome.scalars["test_error_best"])
 
 
 @pytest.mark.parametrize(
@@ -285,6 +373,7 @@ def test_notes_and_remarks() -> None:
         "validation points",
         "twice the steps",
         "no claim is made",
+        "its own does not grow",
         "seeds 100",
     ):
         assert words in text

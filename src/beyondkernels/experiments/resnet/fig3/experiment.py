@@ -26,12 +26,13 @@ _UNSTATED_NOTE = (
 )
 _CHOICE_NOTE = (
     "At every β and for either way of training, learning rate and weight decay are searched anew as in Figure 2: with "
-    "seeds of the search alone, on a grid that grows until the best is not on its edge, once by test error as the "
-    "paper does and once by validation points. The choices are then trained with the reported seeds, which the search "
-    "has not seen. The search stops at the first best that is not on an edge: where nothing is learnt of G(F), a far "
-    "larger weight decay, which makes the network a constant, can be better still. Claims that the network learns use "
-    "the choice by validation, the claim that it does not learn the choice by test error. What counts as learnt was "
-    "fixed before any reported seed was run; grids and N were tried out with seeds 100 and 101."
+    "seeds of the search alone, on a grid that grows until the best is not on its edge or its limits are reached, "
+    "once by test error as the paper does and once by validation points. The choices are then trained with the "
+    "reported seeds, which the search has not seen. The search stops at the first best that is not on an edge: where "
+    "nothing is learnt of G(F), a far larger weight decay, which makes the network a constant, can be better still. "
+    "Claims that the network learns use the choice by validation, the claim that it does not learn the choice by test "
+    "error. What counts as learnt was fixed before any reported seed was run; grids and N were tried out with seeds "
+    "100 and 101."
 )
 _LAYERWISE_NOTE = (
     "Layerwise: W and A are trained with the second layer held at zero, then V alone, from its own random start, with "
@@ -43,7 +44,13 @@ _TWO_STEP_NOTE = (
     "The two-step kernel (bfc, footnote 25) regresses y on x, then on x and the first step's predictions. Its kernels "
     "are polynomials of just the degrees that F and G have, which favours it. It stands here with the weight and ridge "
     "that are best on the very test points, and with those that held-out training points choose. The footnote promises "
-    "it the network's error of order α² given points enough, which neither paper counts; no claim is made about it."
+    "it the network's error of order α² given points enough, which neither paper counts; no claim is made about it. "
+    "Unlike the networks' grid, its own does not grow: the table says how many seeds ended on an edge. The weights "
+    "went from 0.01 to 10 at laptop scale until the reported seeds were seen to choose both ends; from 1e-4 to 100, "
+    "mean errors are up to 2.1 % lower on test points and up to 3 % higher by held-out points. On an edge there remain "
+    "the largest ridge, which predicts nothing whatever the weight, and the largest weight, which leaves the second "
+    "kernel almost alone (where β is at most α/2 and, by test points, with 1000 points at β = 1; else single seeds), "
+    "and the smallest ridge, which interpolates (with 500 points at β = 1, by held-out points)."
 )
 _LEARNT_NOTE = (
     "An error contains what is missing of βF as well. What is learnt of G(F) by itself is its coefficient in the "

@@ -109,10 +109,13 @@ def summary(rows: Rows) -> Rows:
         others = [row for row in mine if row["choice"] != "test"]
         first = by_test[0]
         diverged = sum(row["status"] != "finished" for row in by_test)
-        edges = {"on test": by_test, "without": others}
-        counts = {name: sum(row["on_edge"] for row in part) for name, part in edges.items()}
-        on_edge = ", ".join(f"{name} {count} of {len(edges[name])}" for name, count in counts.items() if count)
-        remarks = [f"on the grid's edge: {on_edge}"] if on_edge else []
+        on_edge = [
+            f"{name} {count}/{len(part)}"
+            for name, part in (("test", by_test), ("without", others))
+            if (count := sum(row["on_edge"] for row in part))
+        ]
+        remarks = ["on the grid's edge"] if all(row["on_edge"] for row in mine) else []
+        remarks += [f"on the edge: {', '.join(on_edge)}"] if on_edge and not remarks else []
         remarks += [f"{diverged} of {len(by_test)} diverged"] if diverged else []
         lines.append(
             {
@@ -185,6 +188,8 @@ def _learnt_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> C
     def claim(values: Sequence[float | None]) -> Claim:
         return at_most(f"learnt-{n}", text, values, bound, paper=f"below {bound:.4g}", speaks=speaks)
 
+    if not speaks or not rows:
+        return claim([])
     by_beta = {}
     for beta in (beta for beta in settings.betas if beta >= high - 1e-9):
         values = errors(rows, NAMES["together"], "validation", n, beta)
@@ -193,7 +198,7 @@ def _learnt_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> C
         if diverged:
             reason = f"{diverged} of {len(values)} runs diverged, so it is not learnt"
             by_beta[beta] = dataclasses.replace(by_beta[beta], holds=False, reason=reason)
-    return _for_every(claim([]), by_beta, bound, speaks)
+    return _for_every(claim([]), by_beta, bound)
 
 
 def _not_learnt_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> Claim:
@@ -203,12 +208,14 @@ def _not_learnt_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) 
     def claim(values: Sequence[float | None]) -> Claim:
         return at_least(f"not-learnt-{n}", text, values, bound, paper="practically impossible", speaks=speaks)
 
+    if not speaks or not rows:
+        return claim([])
     by_beta = {
         beta: claim(_whole(errors(rows, NAMES["together"], "test", n, beta).values(), settings))
         for beta in settings.betas
         if beta <= low + 1e-9
     }
-    return _for_every(claim([]), by_beta, bound, speaks)
+    return _for_every(claim([]), by_beta, bound)
 
 
 def _crossing_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -> Claim:
@@ -226,7 +233,7 @@ def _crossing_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) ->
     learnt: list[tuple[float, bool]] = []
     for beta, found in _learnt(rows, n, settings).items():
         if found is None:
-            return dataclasses.replace(claim, reason=f"at β = {exact(beta)}, {_MISSING}")
+            return dataclasses.replace(claim, reason=f"at β = {exact(beta)}: {_MISSING}")
         learnt.append((beta, found))
     place = crossing(learnt)
     if place is None:
@@ -249,19 +256,18 @@ def _layerwise_claim(rows: Rows, n: int, settings: Fig3Settings, speaks: bool) -
     def claim(values: Sequence[float | None]) -> Claim:
         return at_least(f"layerwise-{n}", text, values, 0.0, paper="worse (argued, not shown)", speaks=speaks)
 
+    if not speaks or not rows:
+        return claim([])
     by_beta = {}
-    learnt = _learnt(rows, n, settings)
-    for beta, found in learnt.items():
+    for beta, found in _learnt(rows, n, settings).items():
         if found is None:
             by_beta[beta] = dataclasses.replace(claim([]), reason=_MISSING)
         elif found:
             together, layerwise = (errors(rows, name, "validation", n, beta) for name in NAMES.values())
             pairs = [(layerwise.get(seed), error) for seed, error in together.items()]
             by_beta[beta] = _clearly(claim([None if p is None or q is None else p - q for p, q in pairs]))
-    nothing = claim([])
-    if speaks and rows and not by_beta:
-        nothing = dataclasses.replace(nothing, reason="training together learns it at no β")
-    return _for_every(nothing, by_beta if rows else {}, 0.0, speaks)
+    nowhere = dataclasses.replace(claim([]), reason="training together learns it at no β")
+    return _for_every(nowhere, by_beta, 0.0)
 
 
 def _learnt(rows: Rows, n: int, settings: Fig3Settings) -> dict[float, bool | None]:
@@ -279,10 +285,9 @@ def _whole(values: Iterable[float | None], settings: Fig3Settings) -> list[float
     return there + [None] * (settings.seeds - len(there))
 
 
-def _for_every(nothing: Claim, by_beta: Mapping[float, Claim], bound: float, speaks: bool) -> Claim:
+def _for_every(nothing: Claim, by_beta: Mapping[float, Claim], bound: float) -> Claim:
     """The claim at the first β where it fails; else where it cannot be said; else where it holds by the least."""
-    said = any(claim.holds is not None or claim.measured is not None for claim in by_beta.values())
-    if not speaks or not by_beta or (not said and nothing.reason in {claim.reason for claim in by_beta.values()}):
+    if not by_beta:
         return nothing
 
     def order(beta: float) -> tuple[int, float]:
