@@ -29,6 +29,14 @@ def test_positive_refuses(value):
         require_positive("pairs", value)
 
 
+def test_what_is_no_number_is_refused_in_a_sentence():
+    for value in ("8GB", None, [1]):
+        with pytest.raises(InputError, match=r"^memory must be a number, got "):
+            require_positive("memory", value)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(InputError, match=r"^share must be a number, got "):
+            require_between("share", value, 0, 1)  # pyright: ignore[reportArgumentType]
+
+
 @pytest.mark.parametrize("value", [1, 5e-324, 0.5, math.inf])
 def test_positive_accepts(value):
     require_positive("pairs", value)

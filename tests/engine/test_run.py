@@ -1,4 +1,5 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import torch
@@ -116,3 +117,20 @@ def make(in_dim, out_dim):
 def test_sentences_at_the_front_door(call, sentence):
     with pytest.raises(InputError, match=sentence):
         call()
+
+
+@pytest.mark.parametrize("backend", ["eager", "compiled"])
+def test_the_record_begins_at_the_start_where_it_is_asked_to(backend):
+    network = bk.networks.FullyConnected(6, 2, parameterisation=bk.networks.Parameterisation("standard"))
+    rule = GradientDescent(10, 0.1, 10, objective=bk.algorithms.Squared())
+    problem, words = DictionaryParity(dim=8, patterns=6, relevant=3), dict[str, Any](n=50, test=20, seed=100)
+    fields: dict[str, Any] = {"backend": backend, "snapshot_at": (0,), "snapshot_names": ("layer1.weight",)}
+    run = fit(TrainedNetwork(network, rule, record_at=(0, 4, 10), **fields), problem, **words)
+    assert run.outcome.series["step"].tolist() == [0, 4, 10]
+    without = fit(TrainedNetwork(network, rule, record_at=(4, 10), **fields), problem, **words)
+    for name, values in without.outcome.series.items():
+        assert run.outcome.series[name][1:].tolist() == values.tolist()
+    assert run.outcome.scalars == without.outcome.scalars
+    untrained = fit(TrainedNetwork(network, replace(rule, steps=1, learning_rate=1e-30), **fields), problem, **words)
+    for name in ("train_loss", "test_loss"):
+        assert run.outcome.series[name][0] == untrained.outcome.scalars[name]

@@ -39,7 +39,7 @@ def make_module(in_dim: int, out_dim: int) -> torch.nn.Module:
 
 
 def watched(network, algorithm, **fields) -> TrainedNetwork:
-    learner = TrainedNetwork(network, algorithm, record_at=(3, 20, 35), record_points=30, **fields)
+    learner = TrainedNetwork(network, algorithm, record_at=(0, 3, 20, 35), record_points=30, **fields)
     name = next(iter(algorithm.initialise(network, 8, 4, Stream(0))[0]))
     return replace(learner, snapshot_at=(0, 20), snapshot_names=(name,))
 
@@ -201,6 +201,17 @@ def broken(change) -> Saved:
     return state
 
 
+def forget(state: Saved, part: str, name: str | None) -> None:
+    of = [t for t in state.facts["tensors"] if t[0] == part and name in (None, t[1])]
+    assert of
+    state.facts["tensors"] = [t for t in state.facts["tensors"] if t not in of]
+
+
+def add(state: Saved, part: str, array: np.ndarray) -> None:
+    state.facts["tensors"].append([part, "more", f"torch.{array.dtype}", list(array.shape), [array.shape[1], 1]])
+    state.arrays[f"{part}/more"] = array.view(np.uint8).reshape(-1)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -212,6 +223,11 @@ def broken(change) -> Saved:
         lambda state: state.facts["tensors"][0].__setitem__(3, [99, 99]),
         lambda state: state.facts["tensors"][0].__setitem__(0, "elsewhere"),
         lambda state: state.facts["tensors"][0].pop(),
+        lambda state: forget(state, "params", "layer1.weight"),
+        lambda state: forget(state, "optimiser", None),
+        lambda state: add(state, "params", np.zeros((2, 2), dtype=np.float32)),
+        lambda state: state.facts["tensors"][0].__setitem__(2, "torch.int32"),
+        lambda state: state.facts["tensors"][0].__setitem__(3, state.facts["tensors"][0][3][::-1]),
         lambda state: state.arrays.pop("params/layer1.weight"),
         lambda state: state.arrays.update({"params/layer1.weight": np.zeros(48)}),
         lambda state: state.arrays.update({"params/layer1.weight": np.zeros(3, dtype=np.uint8)}),

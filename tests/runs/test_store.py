@@ -158,6 +158,47 @@ def test_damaged_run_is_put_aside_and_made_again(store, spec, outcome, stored):
     assert store.verify() == []
 
 
+def test_files_that_systems_hide_are_no_damage(store, spec, stored):
+    for folder in (stored, stored.parent, stored.parent.parent):
+        for name in (".DS_Store", ".nfs0001", "._spec.json"):
+            (folder / name).touch()
+    assert store.verify() == []
+    assert store.read(spec.key).key == spec.key
+
+
+def test_a_run_stored_anew_while_we_found_damage_stays(store, spec, outcome, stored, monkeypatch):
+    (stored / "arrays.npz").write_bytes(b"nonsense")
+    quarantine = Store._quarantine
+
+    def late(self, key):  # between our look and our move another process puts it aside and stores it anew
+        monkeypatch.undo()
+        with pytest.raises(MissingRunError):
+            store.read(key)
+        store.write(key, describe(spec), outcome, {"seconds": 2.5})
+        quarantine(self, key)
+
+    monkeypatch.setattr(Store, "_quarantine", late)
+    assert store.read(spec.key).provenance == {"seconds": 2.5}
+    assert names(store.path / "quarantine") == [f"{spec.key}-1"]
+    assert store.verify() == []
+
+
+def test_a_run_stored_while_a_writer_clears_the_way_stays(store, spec, outcome, stored, monkeypatch):
+    (stored / "done.json").unlink()
+    quarantine = Store._quarantine
+
+    def late(self, key):
+        monkeypatch.undo()
+        store.write(key, describe(spec), outcome, {"seconds": 2.5})
+        quarantine(self, key)
+
+    monkeypatch.setattr(Store, "_quarantine", late)
+    store.write(spec.key, describe(spec), outcome, {"seconds": 9.0})
+    assert store.read(spec.key).provenance == {"seconds": 2.5}
+    assert names(store.path / "tmp") == []
+    assert names(store.path / "quarantine") == [f"{spec.key}-1"]
+
+
 def test_well_formed_but_wrong_runs_are_damaged(store, spec, outcome, stored):
     contents = {name: (stored / name).read_bytes() for name in FILES if name != "done.json"}
     other = describe(dataclasses.replace(spec, seed=9))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent, Squared
@@ -53,6 +54,23 @@ def test_runs_that_blow_up_are_rows_too():
         found.best("test_risk")
 
 
+def test_best_is_one_that_finished():
+    rows = (
+        {"seed": 0, "status": "finished", "steps": 12.0, "loss": math.nan},
+        {"seed": 1, "status": "diverged", "steps": 3.0, "loss": 0.0},
+        {"seed": 2, "status": "finished", "steps": 11.0, "loss": 2.0},
+        {"seed": 3, "status": "crashed", "reason": "ValueError"},
+        {"seed": 4, "status": "finished", "steps": 13.0, "loss": 3.0},
+    )
+    assert bk.runs.Sweep(rows).best("steps")["seed"] == 2
+    assert bk.runs.Sweep(rows).best("loss")["seed"] == 2
+    assert bk.runs.Sweep(rows).best("loss", smallest=False)["seed"] == 4
+    with pytest.raises(InputError, match="no run finished: of 2 runs 1 diverged and 1 crashed"):
+        bk.runs.Sweep(rows[1:4:2]).best("steps")
+    with pytest.raises(InputError, match=r"'loss' is not a number in any finished run; of 2 runs 1 diverged and 0 cra"):
+        bk.runs.Sweep(rows[:2]).best("loss")
+
+
 def test_a_store_keeps_them_and_workers_change_nothing(tmp_path):
     points = grid(learning_rate=[0.01, 0.1], seed=range(2))
     first = sweep(points, store=tmp_path / "store", workers=2)
@@ -87,6 +105,8 @@ POINTS = r"grid must be a list of points, as bk.grid\(learning_rate=\[0.1, 0.2\]
         (lambda: grid(learning_rate=["0.1"]), "learning_rate must be a number, got '0.1'"),
         (lambda: grid(learning_rate=[True]), "learning_rate must be a number, got True"),
         (lambda: grid(learning_rate=0.1), r"learning_rate must be several values, such as \[0.1\], got 0.1"),  # pyright: ignore
+        (lambda: grid(seed=5), r"seed must be several values, such as range\(5\), got 5"),  # pyright: ignore
+        (lambda: grid(seed=0), r"seed must be several values, such as \[0\], got 0"),  # pyright: ignore
         (lambda: grid(group="all"), r"group must be several values, such as \['all'\], got 'all'"),
         (lambda: grid(width=[-5]), "width must be positive, got -5"),
         (lambda: grid(n=[0]), "n must be positive, got 0"),
@@ -137,6 +157,13 @@ POINTS = r"grid must be a list of points, as bk.grid\(learning_rate=\[0.1, 0.2\]
         (lambda: sweep(grid(seed=[0]), backend="fast"), "backend must be 'eager' or 'compiled', got 'fast'"),
         (lambda: sweep(grid(seed=[0]), workers=0), "workers must be a positive whole number, got 0"),
         (lambda: sweep(grid(seed=[0]), memory=0), "memory must be positive, got 0"),
+        (lambda: sweep(grid(seed=[0]), memory="8GB"), r"memory must be a number of bytes, such as 2\*\*33, got '8GB'"),
+        (lambda: sweep(grid(seed=[0]), seeds=5), r"seeds go into the grid: bk.grid\(seed=range\(5\)\)"),
+        (lambda: sweep(grid(seed=[0]), seed=5), r"seeds go into the grid: bk.grid\(seed=range\(5\)\)"),
+        (lambda: sweep(grid(objective=["squared"])), r"objective must be a Loss, such as Squared\(\), got 'squared'"),
+        (lambda: sweep(grid(objective=[Squared])), r"objective must be a Loss, such as Squared\(\), got <class"),
+        (lambda: sweep(grid(objective=[None])), r"objective must be a Loss, such as Squared\(\), got None"),
+        (lambda: sweep(grid(activation=[3])), "activation must be an Activation or str, such as .*, got 3"),
         (lambda: sweep(grid(width=[8, 10**9])), MEMORY),
     ],
 )
@@ -151,6 +178,23 @@ def test_sizes_of_samples_are_whole():
             fit_many(NETWORK, PROBLEM, n, algorithm=RULE, grid=grid(seed=[0]))  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="test must be at least 0, got -1"):
         fit_many(NETWORK, PROBLEM, 60, algorithm=RULE, grid=grid(seed=[0]), test=-1)
+
+
+@pytest.mark.parametrize("which", ["network", "problem", "algorithm"])
+def test_classes_in_place_of_instances(which):
+    given = {"network": NETWORK, "problem": PROBLEM, "algorithm": RULE}
+    for wrong in (type(given[which]), "relu", None):
+        with pytest.raises(InputError, match=f"{which} must be an? {which.capitalize()}, got"):
+            fit_many(**{**given, which: wrong}, n=60, grid=grid(width=[4, 8]), test=30)  # pyright: ignore
+
+
+def test_a_damaged_run_is_done_again(tmp_path):
+    points = grid(seed=range(2))
+    before = sweep(points, store=tmp_path / "store")
+    for result in (tmp_path / "store" / "runs").rglob("result.json"):
+        result.write_bytes(b"{}")
+    assert sweep(points, store=tmp_path / "store").rows == before.rows
+    assert Store.open(tmp_path / "store").size().quarantined == 2
 
 
 def test_all_points_are_looked_at_before_the_first_is_trained(tmp_path, monkeypatch):
@@ -198,6 +242,15 @@ def test_numbers_of_other_libraries_are_the_same_numbers(tmp_path):
     assert ours.rows == theirs.rows
     assert Store.open(tmp_path / "store").size().runs == 4
     assert type(grid(seed=np.arange(2))[1]["seed"]) is int
+
+
+def test_numbers_of_single_precision_are_what_they_say():
+    for given in (np.array([0.01, 1e-7], np.float32), torch.tensor([0.01, 1e-7]), [np.float32(0.01), np.float32(1e-7)]):
+        assert [point["weight_decay"] for point in grid(weight_decay=given)] == [0.01, 1e-7]
+    assert grid(weight_decay=np.array([0.1], np.float16)) == [{"weight_decay": 0.1}]
+    assert grid(weight_decay=np.array([0.1], np.float64)) == [{"weight_decay": 0.1}]
+    points = [{"learning_rate": np.float32(0.01)}]
+    assert sweep(points).rows == sweep(grid(learning_rate=[0.01])).rows
 
 
 def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):

@@ -121,7 +121,7 @@ class Killing(Mean):
 
 @dataclass(frozen=True)
 class Saving(Mean):
-    """Counts slowly and saves how far it is; may stumble or die once in the middle, or hate to begin at 3."""
+    """Counts slowly and saves how far it is; may stumble or die on the way, or hate to begin at 3."""
 
     count: int = 10
     marker: str = ""
@@ -139,6 +139,8 @@ class Saving(Mean):
                 if self.label == "dies":
                     os.kill(os.getpid(), signal.SIGKILL)
                 raise RuntimeError(f"at {step}")
+            if self.label == "dies later" and step == began + 3:
+                os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(0.02)
             if case.checkpoint is not None and case.checkpoint.due():
                 case.checkpoint.save(Saved({"step": step + 1}, {"noise": np.arange(self.numbers)}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class InputError(ValueError):
@@ -37,6 +37,7 @@ def require_positive(name: str, value: float) -> None:
         ...
     beyondkernels.core.errors.InputError: pairs must be positive, got 0
     """
+    _require_number(name, value)
     require(value > 0, f"{name} must be positive, got {value}")
 
 
@@ -62,9 +63,18 @@ def require_between(name: str, value: float, low: float, high: float, brackets: 
         ...
     beyondkernels.core.errors.InputError: background must lie in (0, 0.5], got 0.7
     """
+    _require_number(name, value)
     above = value >= low if brackets[0] == "[" else value > low
     below = value <= high if brackets[1] == "]" else value < high
     require(above and below, f"{name} must lie in {brackets[0]}{low}, {high}{brackets[1]}, got {value}")
+
+
+def _require_number(name: str, value: Any) -> None:
+    """Ask for what can be compared with a number, from whichever library."""
+    try:
+        _ = value > 0
+    except TypeError:
+        raise InputError(f"{name} must be a number, got {value!r}") from None
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:

@@ -45,7 +45,7 @@ class TrainedNetwork(Learner):
     Arguments:
         network: the architecture.
         algorithm: the training rule.
-        record_at: steps after which loss and accuracy are recorded as series; the end is in the scalars.
+        record_at: steps (0 is the start) at which loss and accuracy are recorded as series; the end is in the scalars.
         record_points: how many points of each sample the record looks at; the end looks at all.
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
         snapshot_names: which parameters.
@@ -66,6 +66,8 @@ class TrainedNetwork(Learner):
         require(isinstance(self.network, Network), f"network must be a Network, got {self.network!r}")
         require(isinstance(self.algorithm, Algorithm), f"algorithm must be an Algorithm, got {self.algorithm!r}")
         require_positive("record_points", self.record_points)
+        number = isinstance(self.memory, int | float) and not isinstance(self.memory, bool)
+        require(number, f"memory must be a number of bytes, such as 2**33, got {self.memory!r}")
         require_positive("memory", self.memory)
         self._require_steps()
         require(self.backend in ("eager", "compiled"), f"backend must be 'eager' or 'compiled', got {self.backend!r}")
@@ -145,7 +147,8 @@ class _Recorder:
         self.stages = learner.algorithm.stages()
         self.last = sum(stage.steps for stage in self.stages)
         if not self._resumed():
-            self._snapshot()
+            with torch.no_grad():
+                self._record()
 
     def stops(self) -> frozenset[int]:
         """The steps at which there is something to record, and some more to show progress and to save."""
@@ -157,9 +160,7 @@ class _Recorder:
 
     def look(self) -> None:
         """Record what this step asks for, and save the state where that is due."""
-        self._snapshot()
-        if self.member.step in self.learner.record_at:
-            self._append(self.member.step, self._report(self.learner.record_points))
+        self._record()
         checkpoint = self.case.checkpoint
         if checkpoint is not None and checkpoint.due():
             series = {f"series/{name}": np.array(values) for name, values in self.series.items()}
@@ -204,7 +205,9 @@ class _Recorder:
         for name, value in {"step": float(step), **report}.items():
             self.series.setdefault(name, []).append(value)
 
-    def _snapshot(self) -> None:
+    def _record(self) -> None:
+        if self.member.step in self.learner.record_at:
+            self._append(self.member.step, self._report(self.learner.record_points))
         if self.member.step in self.learner.snapshot_at:
             for name in self.learner.snapshot_names:
                 self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].numpy().copy()

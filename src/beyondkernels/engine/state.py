@@ -43,6 +43,7 @@ def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
         member: is left as it is in that case.
         saved: what :func:`saved_state` made.
     """
+    first = (member.stage_index, member.stage_entered)
     try:
         if saved.facts["format"] != FORMAT:
             return None
@@ -52,10 +53,17 @@ def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
             parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind)
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError):
         return None
+    in_first = (counts["stage_index"], counts["stage_entered"]) == first  # a transition may change what there is
+    if in_first and any(_kinds(parts[part]) != _kinds(getattr(member, part)) for part in _PARTS):
+        return None
     for name, value in (counts | parts).items():
         setattr(member, name, value)
     own = "record/"
     return {name.removeprefix(own): array for name, array in saved.arrays.items() if name.startswith(own)}
+
+
+def _kinds(tensors: Tensors) -> dict[str, tuple[torch.dtype, torch.Size]]:
+    return {name: (value.dtype, value.shape) for name, value in tensors.items()}
 
 
 def _tensor(content: np.ndarray, kind: str, shape: list[int], stride: list[int]) -> torch.Tensor:

@@ -1,8 +1,7 @@
 """The states of runs that are not over: one file for each, beside the runs, under the key of its run.
 
 A file begins with a line of JSON that carries its own checksum and that of what follows, an uncompressed .npz archive.
-A checkpoint is a convenience: one that is damaged, or made by anything else than is at work now, is removed, and its
-run begins anew.
+A checkpoint is a convenience: where one is damaged, or made by anything else than is at work now, the run begins anew.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from beyondkernels.runs.errors import DamagedError
 from beyondkernels.runs.files import replace_file, unique_name
 from beyondkernels.runs.keys import checksum, is_key
 from beyondkernels.runs.rundir import read_bytes, sealed, unsealed
+from beyondkernels.runs.source import code_checksum
 
 FORMAT = 1
 """The layout of these files."""
@@ -64,19 +64,27 @@ class Checkpoints:
     def read(self, key: str, provenance: Mapping[str, Any]) -> tuple[Saved, float] | None:
         """The state saved last and the seconds that went into it, if it is whole and made with the same; else None.
 
-        The provenance of a run speaks for all of it, so what other versions, libraries or processors began is removed.
+        The provenance of a run speaks for all of it, so nobody goes on with what other code, libraries or processors
+        began. It stays until the next state replaces it: whoever began it may be at work. Damaged ones are removed.
         """
         path = self._path(key)
-        if not path.exists():
-            return None
         try:
-            header, state = _read(path)
-            if header["key"] == key and header["made_with"] == _makers(provenance):
+            header, state = _parsed(path.read_bytes(), path.name)
+            _require_place(header, key)
+            if header["made_with"] == _makers(provenance):
                 return state, float(header["seconds"])
-        except (DamagedError, OSError):
+        except (OSError, MemoryError, _OtherFormatError):  # there is none, or a passing trouble, or one of others
             pass
-        self.drop(key)
+        except DamagedError:
+            self.drop(key)
         return None
+
+    def written(self, key: str) -> int | None:
+        """When the state was saved last, in nanoseconds; None if there is none."""
+        try:
+            return self._path(key).stat().st_mtime_ns
+        except OSError:
+            return None
 
     def drop(self, key: str) -> None:
         """Remove a checkpoint, if there is one; a disk that refuses leaves it for :meth:`prune`."""
@@ -85,7 +93,7 @@ class Checkpoints:
 
     def keys(self) -> list[str]:
         """The runs that have one, sorted."""
-        return sorted(path.name.removesuffix(_ENDING) for path in self._paths())
+        return sorted(path.stem for path in self._paths() if path.suffix == _ENDING)
 
     def bytes(self) -> int:
         """How much they take."""
@@ -97,16 +105,8 @@ class Checkpoints:
 
     def damaged(self) -> list[tuple[str, str]]:
         """Those that are not what was written, and what is wrong with them."""
-        damage = []
-        for path in self._paths():
-            key = path.name.removesuffix(_ENDING)
-            try:
-                if not is_key(key) or path.suffix != _ENDING or _read(path)[0]["key"] != key:
-                    damage.append((f"checkpoints/{path.name}", "is not where a checkpoint belongs"))
-            except DamagedError as error:
-                if path.exists():  # else its run was over while we looked
-                    damage.append((f"checkpoints/{key}", str(error)))
-        return damage
+        damage = [(path, _damage(path)) for path in self._paths()]
+        return [(f"checkpoints/{path.name.removesuffix(_ENDING)}", what) for path, what in damage if what is not None]
 
     def prune(self, is_stored: Callable[[str], bool], seconds: float) -> int:
         """Remove the damaged, those of stored runs, and those that are old; gives their number.
@@ -115,12 +115,10 @@ class Checkpoints:
             is_stored: whether a run is over.
             seconds: the age at which a checkpoint counts as abandoned.
         """
-        bad = {name.removeprefix("checkpoints/").removesuffix(_ENDING) for name, _ in self.damaged()}
         oldest, removed = time.time() - seconds, 0
         for path in self._paths():
-            key = path.name.removesuffix(_ENDING)
-            with contextlib.suppress(FileNotFoundError):
-                if key in bad or is_stored(key) or path.stat().st_mtime < oldest:
+            with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+                if is_stored(path.stem) or path.stat().st_mtime < oldest or _damage(path) is not None:
                     path.unlink()
                     removed += 1
         return removed
@@ -129,23 +127,44 @@ class Checkpoints:
         return self.folder / f"{key}{_ENDING}"
 
     def _paths(self) -> list[Path]:
-        return sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        everything = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted(path for path in everything if not path.name.startswith("."))  # systems leave hidden files
+
+
+class _OtherFormatError(DamagedError):
+    """A checkpoint that another version wrote."""
 
 
 def _makers(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: provenance.get(name) for name in _MAKERS}
+    """With what a state is made; the code is that of this process, whoever asked for the run."""
+    return {name: provenance.get(name) for name in _MAKERS} | {"code": code_checksum()}
 
 
-def _read(path: Path) -> tuple[dict[str, Any], Saved]:
-    line, _, arrays = read_bytes(path).partition(b"\n")
-    header = unsealed(line, path.name)
+def _require_place(header: Mapping[str, Any], key: str) -> None:
+    if header["key"] != key or not is_key(key):
+        raise DamagedError("is not where a checkpoint belongs")
+
+
+def _damage(path: Path) -> str | None:
+    """What is wrong with a file, if it is still there."""
+    try:
+        header = _parsed(read_bytes(path), path.name)[0] if path.suffix == _ENDING else {"key": None}
+        _require_place(header, path.stem)
+    except DamagedError as error:
+        return str(error) if path.exists() else None  # else its run was over while we looked
+    return None
+
+
+def _parsed(content: bytes, name: str) -> tuple[dict[str, Any], Saved]:
+    line, _, arrays = content.partition(b"\n")
+    header = unsealed(line, name)
     if header.get("format") != FORMAT:
-        raise DamagedError(f"{path.name} has format {header.get('format')}, this version writes {FORMAT}")
+        raise _OtherFormatError(f"{name} has format {header.get('format')}, this version writes {FORMAT}")
     if len(arrays) != header["bytes"] or checksum(arrays) != header["sha256"]:
-        raise DamagedError(f"{path.name} does not have its checksum")
+        raise DamagedError(f"{name} does not have its checksum")
     try:
         return header, Saved(header["facts"], decode_arrays(arrays)[1])
-    except DamagedError:
+    except (DamagedError, MemoryError):
         raise
     except Exception as error:  # whatever a parser may say about bytes that nobody here wrote
-        raise DamagedError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
+        raise DamagedError(f"{name} cannot be read: {type(error).__name__}: {error}") from error

@@ -70,8 +70,8 @@ class LocalExecutor:
     """Performs runs in worker processes of one thread each.
 
     Workers write to the store themselves and end with this process, whatever ends it. If one is killed, each run it
-    had is tried once more, alone in a fresh worker, and then counts as crashed; all others go on. Closing the iterator
-    ends the workers; finished runs stay.
+    had is tried once more, alone in a fresh worker, and then counts as crashed; all others go on. A saved state with
+    which that happened is removed. Closing the iterator ends the workers; finished runs stay.
 
     Arguments:
         workers: how many processes; by default as many as this process may use processors.
@@ -146,6 +146,8 @@ class _Local:
             if worker is not None and task.alone and worker.used:
                 self._let_go(worker)
                 worker = None
+            if task.alone:
+                task.saved = {key: self.store.checkpoints.written(key) for key in task.open}
             (worker or self._hire()).give(task)
         for worker in [worker for worker in self.pool if worker.task is None]:
             self._let_go(worker)  # its memory may be welcome elsewhere
@@ -207,6 +209,8 @@ class _Local:
                 self.tasks.appendleft(task)
         elif task is not None and task.alone:
             for key in task.open:
+                if self.store.checkpoints.written(key) == task.saved[key]:  # it never got further than this state
+                    self.store.checkpoints.drop(key)
                 yield Event("run", key, "crashed", fraction=1.0, message=f"its worker {how}, twice")
         elif task is not None and task.open:
             yield Event("log", message=f"a worker {how}; its {len(task.open)} runs are tried again, one at a time")

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 _THREADS = (
@@ -28,10 +28,12 @@ class Task:
     Arguments:
         open: the descriptions of the members that have not ended yet, by key.
         alone: it is a second attempt and wants a fresh worker.
+        saved: when each member had saved its state last, as the second attempt began.
     """
 
     open: dict[str, Any]
     alone: bool = False
+    saved: dict[str, int | None] = field(default_factory=dict)
 
 
 class WorkerProcess:

@@ -103,7 +103,8 @@ def _verified(directory: Path, key: str) -> dict[str, bytes]:
         raise DamagedError(f"{DONE} belongs to another run")
     if set(files) != {SPEC, RESULT, ARRAYS, PROVENANCE}:  # so no name in it can lead elsewhere
         raise DamagedError(f"{DONE} lists other files than a run has")
-    strangers = sorted(path.name for path in directory.iterdir() if path.name not in files and path.name != DONE)
+    there = sorted(path.name for path in directory.iterdir() if not path.name.startswith("."))  # systems hide files
+    strangers = [name for name in there if name not in files and name != DONE]
     if strangers:
         raise DamagedError(f"{', '.join(strangers)} does not belong there")
     contents = {}

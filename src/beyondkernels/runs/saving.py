@@ -88,7 +88,7 @@ class _Member(Checkpoint):
         if found is None:
             return None
         state, self.earlier = found
-        self.resumed = True
+        self.resumed = True  # until it has saved a newer one
         return state
 
     def due(self) -> bool:
@@ -96,6 +96,7 @@ class _Member(Checkpoint):
 
     def save(self, state: Saved) -> None:
         self._saving.save(self.key, state, self.seconds)
+        self.resumed = False
         self._last = time.monotonic()
 
     def drop(self) -> None:

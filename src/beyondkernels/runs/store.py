@@ -7,6 +7,7 @@ A store holds ``store.json`` (its format), ``runs/<two digits>/<key>/`` (the run
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 import time
@@ -113,6 +114,8 @@ class Store:
             if self.read_only:
                 raise MissingRunError(f"{sentence}; run it again with a store that is not read-only") from error
             self._quarantine(key)
+            if self.has(key):  # another process was faster and has stored it anew
+                return self.read(key)
             raise MissingRunError(f"{sentence} and has been put aside in quarantine; run it again") from error
 
     def keys(self) -> list[str]:
@@ -222,18 +225,19 @@ class Store:
         if not target.parent.exists():
             target.parent.mkdir(exist_ok=True)
             sync_directory(target.parent.parent)
-        try:
-            draft.rename(target)
-        except OSError:
-            if self.has(key):  # another process was first, and its run is as good
-                return
-            if not target.exists():
-                raise
-            self._quarantine(key)  # a directory without done.json is no run: out of the way
-            draft.rename(target)
+        while draft.exists():
+            try:
+                draft.rename(target)
+            except OSError:
+                if self.has(key):  # another process was first, and its run is as good
+                    return
+                if not target.exists():
+                    raise
+                self._quarantine(key)  # a directory without done.json is no run: out of the way
         sync_directory(target.parent)
 
     def _quarantine(self, key: str) -> None:
+        """Put a damaged run aside, unless another process has stored it anew since it was found damaged."""
         source = self._directory(key)
         with store_errors(self.path, "put a damaged run aside in"):
             for number in itertools.count(1):
@@ -241,6 +245,9 @@ class Store:
                 try:
                     if not target.exists():
                         source.rename(target)
+                        with contextlib.suppress(DamagedError, OSError):
+                            rundir.read(target, key)
+                            target.rename(source)  # it is whole: back with it, unless there is one again
                         return
                 except OSError:
                     if not source.exists():  # another process did it
@@ -281,7 +288,8 @@ class Store:
 
 
 def _entries_of(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+    there = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in there if not path.name.startswith("."))  # what systems hide is none of ours
 
 
 def _remove(path: Path) -> None:

@@ -6,14 +6,17 @@ import dataclasses
 import itertools
 import math
 import tempfile
+import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require, require_positive, require_whole, unknown
+from beyondkernels.runs.errors import MissingRunError
 from beyondkernels.runs.executor import LocalExecutor, SerialExecutor
 from beyondkernels.runs.saving import SAVE_EVERY
 from beyondkernels.runs.spec import RunSpec
@@ -61,8 +64,9 @@ def grid(**values: Iterable[Any]) -> list[dict[str, Any]]:
 
 def _several(name: str, given: Any) -> list[Any]:
     """The values of one setting."""
-    countable = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
-    require(countable, f"{name} must be several values, such as [{given!r}], got {given!r}")
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
+        example = f"range({given})" if name == "seed" and isinstance(given, int) and given > 1 else f"[{given!r}]"
+        raise InputError(f"{name} must be several values, such as {example}, got {given!r}")
     several = [_plain(value) for value in given]
     require(len(several) > 0, f"{name} must take at least one value, got none")
     for i, value in enumerate(several):
@@ -73,7 +77,14 @@ def _several(name: str, given: Any) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     """A number as Python has it, whichever library it comes from: the key of a run must not depend on that."""
-    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
+    if not hasattr(value, "item") or getattr(value, "ndim", None) != 0:
+        return value
+    precision = str(value.dtype).removeprefix("torch.")
+    if precision in ("float16", "float32"):  # the shortest decimal: 0.01 and not 0.009999999776482582
+        import numpy as np
+
+        return float(str(np.dtype(precision).type(value.item())))
+    return value.item()
 
 
 def _require_sensible(name: str, value: Any) -> None:
@@ -102,11 +113,16 @@ class Sweep:
             name: the scalar; choosing by a test error is what the paper does, and should be said.
             smallest: whether less is better.
         """
-        ended = [row for row in self.rows if name in row]
-        if not ended:
-            known = sorted({key for row in self.rows for key in row})
-            raise InputError(f"no finished run has {name!r}; there are {', '.join(known)}")
-        return (min if smallest else max)(ended, key=lambda row: row[name])
+        finished = [row for row in self.rows if row["status"] == "finished"]
+        known = sorted({key for row in finished for key in row})
+        numbers = [row for row in finished if isinstance(row.get(name), int | float) and not math.isnan(row[name])]
+        if not numbers:
+            diverged, crashed = (sum(row["status"] == how for row in self.rows) for how in ("diverged", "crashed"))
+            others = f"of {len(self.rows)} runs {diverged} diverged and {crashed} crashed"
+            require(len(finished) > 0, f"no run finished: {others}")
+            require(name in known, f"no finished run has {name!r}; there are {', '.join(known)}; {others}")
+            raise InputError(f"{name!r} is not a number in any finished run; {others}")
+        return (min if smallest else max)(numbers, key=lambda row: row[name])
 
 
 def fit_many(
@@ -159,10 +175,16 @@ def fit_many(
     ...                                                              test=50).rows]
     [(50, 4), (50, 6), (100, 4), (100, 6)]
     """
+    from beyondkernels.algorithms import Algorithm
     from beyondkernels.engine import TrainedNetwork
+    from beyondkernels.networks import Network
 
+    _require_instance("network", network, (Network,))
+    _require_instance("problem", problem, (Problem,))
+    _require_instance("algorithm", algorithm, (Algorithm,))
     known = [field.name for field in dataclasses.fields(TrainedNetwork)]
     for name in recording:
+        require(name not in ("seed", "seeds"), "seeds go into the grid: bk.grid(seed=range(5))")
         if name not in known:
             unknown("argument", name, ["test", "workers", "store", *known])
     require_whole("n", n)
@@ -178,13 +200,14 @@ def fit_many(
         spec.learner.check(spec.problem, spec.samples, spec.test_samples)
     with tempfile.TemporaryDirectory() as folder:
         opened = Store.open(Path(folder) / "store" if store is None else store)
-        todo = [spec for spec in specs if not opened.has(spec.key)]
+        rows = {spec.key: row for spec in specs if (row := _stored_row(spec, opened)) is not None}
+        todo = [spec for spec in specs if spec.key not in rows]
         save_every = SAVE_EVERY if store is not None else None
         executor = SerialExecutor(None, save_every) if workers == 1 else LocalExecutor(workers, save_every=save_every)
         events = [event for event in executor.execute(todo, opened) if event.kind == "run"]
-        crashed = {event.key: event.message for event in events if event.status == "crashed"}
-        rows = [point | _row(spec, opened, crashed) for point, spec in zip(points, specs, strict=True)]
-    return Sweep(tuple(rows))
+        rows |= {e.key: {"status": "crashed", "reason": e.message} for e in events if e.key and e.status == "crashed"}
+        rows |= {spec.key: _row(spec, opened) for spec in todo if spec.key not in rows}
+    return Sweep(tuple({**point, **rows[spec.key]} for point, spec in zip(points, specs, strict=True)))
 
 
 def _points(grid: Any) -> list[dict[str, Any]]:
@@ -208,9 +231,15 @@ def _require_different(points: Sequence[Point], specs: Sequence[RunSpec]) -> Non
             raise InputError(f"grid must hold each point once, got {point} {again}")
 
 
-def _row(spec: RunSpec, store: Store, crashed: Mapping[str | None, str]) -> dict[str, Any]:
-    if spec.key in crashed:
-        return {"status": "crashed", "reason": crashed[spec.key]}
+def _stored_row(spec: RunSpec, store: Store) -> dict[str, Any] | None:
+    """The row of a run that is stored and whole; None if it is to be done, or done again."""
+    try:
+        return _row(spec, store)
+    except MissingRunError:
+        return None
+
+
+def _row(spec: RunSpec, store: Store) -> dict[str, Any]:
     outcome = store.read(spec.key).outcome
     return {"status": outcome.status, **outcome.scalars}
 
@@ -259,12 +288,19 @@ def _replaced(component: Any, path: str, value: Any, name: str, given: _Given) -
     if rest:
         value = _replaced(getattr(component, first), rest, value, name, given)
     else:
-        _require_kind(name, value, typing.get_type_hints(type(component))[first])
+        _require_kind(name, value, typing.get_type_hints(type(component))[first], getattr(component, first))
     return dataclasses.replace(component, **{first: value})  # pyright: ignore[reportArgumentType]
 
 
-def _require_kind(name: str, value: Any, hint: Any) -> None:
-    """Ask for what the field is made for, where that is a number: a wrong one would be found out in the middle."""
+def _require_kind(name: str, value: Any, hint: Any, present: Any) -> None:
+    """Ask for what the field is made for, a number or a component: a wrong one would be found out in the middle.
+
+    Arguments:
+        name: the setting as it stands in the point.
+        value: the new one.
+        hint: what the field is declared as.
+        present: what it holds.
+    """
     if value is None and hint in (int | None, float | None):
         return
     if hint in (int, int | None):
@@ -272,6 +308,15 @@ def _require_kind(name: str, value: Any, hint: Any) -> None:
     if hint in (float, float | None):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         require(number, f"{name} must be a number, got {value!r}")
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if all(isinstance(kind, type) for kind in kinds) and any(issubclass(kind, Component) for kind in kinds):
+        _require_instance(name, value, kinds, f", such as {present!r}")
+
+
+def _require_instance(name: str, value: Any, kinds: tuple[type, ...], example: str = "") -> None:
+    wanted = " or ".join("None" if kind is types.NoneType else kind.__name__ for kind in kinds)
+    article = "an" if wanted[0] in "AEIOU" else "a"
+    require(isinstance(value, kinds), f"{name} must be {article} {wanted}{example}, got {value!r}")
 
 
 def _known(given: _Given) -> list[str]:

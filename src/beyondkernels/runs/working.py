@@ -35,7 +35,7 @@ def work(
 
     A run that is stored already is not done again. If the chunk raises an exception its members are done one by one:
     the one that raises again has crashed, the others lose nothing. A :class:`StoreError` ends the work. A run that was
-    ended before goes on from the state it saved last.
+    ended before goes on from the state it saved last; if that raises an exception at once it begins anew.
 
     Arguments:
         specs: the runs of the chunk.
@@ -57,7 +57,13 @@ def work(
 
 
 def _attempt(
-    specs: Sequence[RunSpec], store: Store, provenance: dict[str, Any], tell: Tell, save_every: float | None
+    specs: Sequence[RunSpec],
+    store: Store,
+    provenance: dict[str, Any],
+    tell: Tell,
+    save_every: float | None,
+    *,
+    anew: bool = False,
 ) -> None:
     keys = tuple(spec.key for spec in specs)
 
@@ -73,9 +79,13 @@ def _attempt(
                 _attempt([spec], store, provenance, tell, save_every)
             return
         (member,) = saving.members
-        if member.resumed:  # perhaps it is the state that is wrong: the next time begins anew
+        if member.resumed:  # perhaps it is the state that is wrong
             member.drop()
-        tell(_crashed(specs[0].key, error, member.seconds))
+        if member.resumed and not anew:
+            warn(f"a run failed after it went on from a saved state ({one_sentence(error)}); it begins anew")
+            _attempt(specs, store, provenance, tell, save_every, anew=True)
+        else:
+            tell(_crashed(specs[0].key, error, member.seconds))
         return
     costs = [member.seconds for member in saving.members]
     for spec, outcome, member, seconds in zip(specs, outcomes, saving.members, costs, strict=True):
