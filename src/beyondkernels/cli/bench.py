@@ -13,10 +13,10 @@ from typing import Any
 from rich.text import Text
 
 from beyondkernels.bench import BENCHMARKS, bench
-from beyondkernels.cli.display import console, plain_table
+from beyondkernels.cli.display import console, tables_of
 from beyondkernels.cli.output import require_writable, write_document
 from beyondkernels.core import InputError
-from beyondkernels.reports import show_number
+from beyondkernels.reports import Column
 from beyondkernels.runs.provenance import provenance
 
 
@@ -52,21 +52,12 @@ def _name(row: Any) -> str:
 def _show(rows: list[Any]) -> None:
     """The numbers as a table; what they were measured against beneath it."""
     words = ("against", "remark")
-    names = [field.name for field in fields(rows[0]) if field.name not in words]
-    table = plain_table()
-    for name in names:
-        table.add_column(Text(name.replace("_", " ")), justify="left" if name == names[0] else "right")
-    for row in rows:
-        table.add_row(*(_cell(getattr(row, name)) for name in names))
+    measured = [field.name for field in fields(rows[0]) if isinstance(getattr(rows[0], field.name), float | None)]
+    columns = [Column("measured"), *map(Column, measured)]
+    values = [{"measured": _name(row)} | {name: getattr(row, name) for name in measured} for row in rows]
     out = console()
-    out.print(table)
+    out.print(*tables_of(columns, values, out.width), sep="\n")
     for row in rows:
         remarks = [getattr(row, word) for word in words if getattr(row, word, "")]
         if remarks:
-            out.print(Text(f"{getattr(row, names[0])}: against {'; '.join(remarks)}", style="dim"))
-
-
-def _cell(value: Any) -> Text:
-    if value is None:
-        return Text("–")
-    return Text(show_number(value) if isinstance(value, float) else str(value))
+            out.print(Text(f"{_name(row)}: against {'; '.join(remarks)}", style="dim"))
