@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from beyondkernels.core import Case, InputError, Outcome, Saved, StoreError, load_file
+from beyondkernels.core.components import USER_MODULES
 from beyondkernels.runs import Event, LocalExecutor, RunSpec, SerialExecutor, Store, checkpoints, provenance
 from beyondkernels.runs.saving import Saving
 from beyondkernels.runs.working import work
@@ -273,7 +274,9 @@ def test_a_run_that_fails_after_newer_states_does_not_begin_anew(toys, store, tm
     assert store.read(wanted.key).outcome.scalars["began"] == 5
 
 
-def test_a_state_that_kills_its_worker_twice_is_removed(toys, store):
+def test_a_state_that_kills_its_worker_twice_is_removed(toys, store, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(f"{USER_MODULES}.") and name != toys.__name__]:
+        monkeypatch.delitem(sys.modules, name)  # a worker has not loaded what other tests did
     wanted = steps(toys, label="dies of 3", count=5)
     store.checkpoints.write(wanted.key, Saved({"step": 3}, {}), provenance(), 1.0)
     executor = LocalExecutor(1, [HERE / "toys.py"], save_every=3600.0)

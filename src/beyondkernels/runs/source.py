@@ -15,7 +15,10 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def code_checksum() -> str:
-    """A checksum of this package and of the files a user has loaded; every file is read once in a process."""
+    """A checksum of this package and of all files a user has loaded; every file is read once in a process.
+
+    Files that a run does not need count too: where they differ, it begins anew, which is safe.
+    """
     loaded = [module for name, module in sorted(sys.modules.items()) if name.startswith(f"{USER_MODULES}.")]
     return checksum(canonical([_package_checksum(), *(_module_checksum(module) for module in loaded)]))
 
