@@ -19,13 +19,12 @@ from beyondkernels.experiments.resnet.fig2.methods import (
     Method,
     kernel_spec,
     network_of,
-    points_of,
     problem_of,
-    search_errors,
     trained_methods,
     trained_spec,
 )
 from beyondkernels.experiments.resnet.fig2.settings import Fig2aSettings, Fig2Settings
+from beyondkernels.experiments.resnet.held_out import points_of, search_errors
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform

@@ -14,14 +14,13 @@ from beyondkernels.experiments.resnet.fig2.methods import (
     Method,
     Regime,
     kernel_spec,
-    points_of,
     problem_of,
-    search_errors,
     trained_methods,
     trained_spec,
 )
-from beyondkernels.experiments.resnet.fig2.settings import Fig2aSettings, Fig2bSettings, search_seeds
+from beyondkernels.experiments.resnet.fig2.settings import Fig2aSettings, Fig2bSettings
 from beyondkernels.experiments.resnet.fig2.settings import Fig2Settings as Fig2Settings
+from beyondkernels.experiments.resnet.held_out import points_of, search_errors, search_seeds
 from beyondkernels.experiments.resnet.search import Point, Search, searched
 from beyondkernels.reports import Claim, Column, Figure
 from beyondkernels.runs import RunSpec

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import beyondkernels as bk
+from beyondkernels.experiments.resnet.held_out import points_of
 from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
     from beyondkernels.experiments.resnet.fig2.settings import Fig2Settings
     from beyondkernels.experiments.resnet.search import Point
     from beyondkernels.kernels import Kernel
@@ -105,20 +105,6 @@ def kernel_spec(method: Method, settings: Fig2Settings, width: int | None, seed:
     """Kernel ridge regression with the kernel of a network drawn with the run's seed; width None for infinite width."""
     learner = bk.kernels.KernelRidge(_kernel(method, settings, width, seed))
     return RunSpec(problem_of(settings), learner, settings.samples, points_of(settings), seed)
-
-
-def points_of(settings: Fig2Settings) -> int:
-    """Validation and test points together."""
-    return settings.validation_samples + settings.test_samples
-
-
-def search_errors(outcome: Outcome, settings: Fig2Settings) -> tuple[float, float]:
-    """Test and validation error of a run of the search, on disjoint points; infinite if it diverged."""
-    if outcome.status != "finished":
-        return float("inf"), float("inf")
-    n, v = points_of(settings), settings.validation_samples
-    whole, validation = outcome.scalars["test_loss"], float(outcome.series["test_loss"][-1])
-    return (n * whole - v * validation) / (n - v), validation
 
 
 def _kernel(method: Method, settings: Fig2Settings, width: int | None, seed: int) -> Kernel:

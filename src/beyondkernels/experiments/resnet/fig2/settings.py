@@ -10,8 +10,6 @@ from beyondkernels.experiments.resnet.fig2.methods import Method
 from beyondkernels.experiments.resnet.search import Axis, position
 from beyondkernels.experiments.settings import setting
 
-_FIRST_SEARCH_SEED = 1000
-
 
 @dataclass(frozen=True)
 class Fig2Settings:
@@ -93,11 +91,6 @@ class Fig2bSettings(Fig2aSettings):
     """The numbers of Figure 2(b)."""
 
     samples: int = setting(1000, "paper", "N")
-
-
-def search_seeds(settings: Fig2Settings) -> range:
-    """The seeds of the search."""
-    return range(_FIRST_SEARCH_SEED, _FIRST_SEARCH_SEED + settings.search_seeds)
 
 
 def _check_rising(settings: Fig2Settings, name: str) -> None:

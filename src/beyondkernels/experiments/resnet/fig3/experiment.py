@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from beyondkernels.core import Reference, require, require_positive
 from beyondkernels.experiments.base import Experiment, Finished, Label, Rows
-from beyondkernels.experiments.resnet.fig2.methods import points_of, search_errors
-from beyondkernels.experiments.resnet.fig2.settings import Fig2Settings, search_seeds
+from beyondkernels.experiments.resnet.fig2.settings import Fig2Settings
 from beyondkernels.experiments.resnet.fig3 import pictures, tables
 from beyondkernels.experiments.resnet.fig3.methods import NAMES, TWO_STEP, WAYS, Way, exact, trained_spec, two_step_spec
+from beyondkernels.experiments.resnet.held_out import points_of, search_errors, search_seeds
 from beyondkernels.experiments.resnet.search import Found, Point, Search, searched
 from beyondkernels.experiments.settings import setting
 from beyondkernels.reports import Claim, Column, Figure

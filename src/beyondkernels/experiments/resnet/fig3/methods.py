@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import beyondkernels as bk
-from beyondkernels.experiments.resnet.fig2.methods import network_of, points_of
+from beyondkernels.experiments.resnet.fig2.methods import network_of
+from beyondkernels.experiments.resnet.held_out import points_of
 from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:

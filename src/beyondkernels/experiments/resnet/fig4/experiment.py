@@ -12,13 +12,13 @@ from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.fig4 import pictures, tables
 from beyondkernels.experiments.resnet.fig4.construction import closed_form_spec, targets
 from beyondkernels.experiments.resnet.fig4.notes import LARGE_NOTE, NOTES, SMALL_NOTE, remarks
-from beyondkernels.experiments.resnet.fig4.specs import Start, construction_spec, search_errors, trained_spec
+from beyondkernels.experiments.resnet.fig4.specs import Start, construction_spec, trained_spec
+from beyondkernels.experiments.resnet.held_out import search_errors, search_seeds
 from beyondkernels.experiments.resnet.search import Axis, Point, Search, position, searched
 from beyondkernels.experiments.settings import setting
 from beyondkernels.reports import Claim, Column, Figure
 from beyondkernels.runs import RunSpec
 
-_FIRST_SEARCH_SEED = 1000
 _NOT_STATED = "not stated in the paper"
 
 
@@ -288,11 +288,6 @@ class Fig4b(Fig4a):
                 test_samples=5000,
             )
         return self._smoke(paper)
-
-
-def search_seeds(settings: Fig4Settings) -> range:
-    """The seeds of the search."""
-    return range(_FIRST_SEARCH_SEED, _FIRST_SEARCH_SEED + settings.search_seeds)
 
 
 def _label(part: str, epochs: int, width: int, point: Point, seed: int) -> Label:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import beyondkernels as bk
 from beyondkernels.core import Problem, Sample, require
+from beyondkernels.experiments.resnet.held_out import points_of
 from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
@@ -121,20 +122,6 @@ def _normed(*arguments: Any, **named: Any) -> NormedNetwork:
     from beyondkernels.measure.norms import NormedNetwork  # here, so that a declaration does not wait for torch
 
     return NormedNetwork(*arguments, **named)
-
-
-def points_of(settings: Fig4Settings) -> int:
-    """Validation and test points together."""
-    return settings.validation_samples + settings.test_samples
-
-
-def search_errors(outcome: Outcome, settings: Fig4Settings) -> tuple[float, float]:
-    """Test and validation error of a run, on disjoint points; infinite if it diverged."""
-    if outcome.status != "finished":
-        return float("inf"), float("inf")
-    n, v = points_of(settings), settings.validation_samples
-    whole, validation = outcome.scalars["test_loss"], float(outcome.series["test_loss"][-1])
-    return (n * whole - v * validation) / (n - v), validation
 
 
 def norm_of(outcome: Outcome, dim: int) -> float | None:

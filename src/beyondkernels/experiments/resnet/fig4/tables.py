@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from beyondkernels.experiments.base import Rows
 from beyondkernels.experiments.resnet.fig4.construction import targets
-from beyondkernels.experiments.resnet.fig4.specs import DEGREE, norm_of, search_errors
+from beyondkernels.experiments.resnet.fig4.specs import DEGREE, norm_of
+from beyondkernels.experiments.resnet.held_out import search_errors
 from beyondkernels.reports import Claim, Column, at_least, at_most
 
 if TYPE_CHECKING:
