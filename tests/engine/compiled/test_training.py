@@ -40,6 +40,8 @@ NETWORKS: dict[str, Network] = {
     "one neuron": FullyConnected(1, 2, parameterisation=BIASED),
     "resnet": ThreeLayerResNet(9, parameterisation=BIASED),
     "wide resnet": ThreeLayerResNet(24, parameterisation=PLAIN),
+    "resnet in parts": ThreeLayerResNet(265, parameterisation=BIASED),
+    "three layers in parts": FullyConnected(530, 3, parameterisation=ALL_BIASED),
     "bottleneck": ThreeLayerResNet(9, "bottleneck", parameterisation=BIASED),
     "wide bottleneck": ThreeLayerResNet(40, "bottleneck", parameterisation=PLAIN),
 }

@@ -2,11 +2,12 @@
 //
 // Hidden layers and outputs are padded to a multiple of the vector length with neurons whose weights are zero and stay
 // zero. A layer lies in memory as (inputs + 1, neurons): a row for each input, the biases last. The readout lies as
-// (outputs, neurons), its biases behind. Transposed copies serve the products that run over neurons.
+// (outputs, neurons), its biases behind. Transposed copies of narrow layers serve the products that run over neurons.
 
 #ifndef BEYONDKERNELS_NETWORK_H
 #define BEYONDKERNELS_NETWORK_H
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -16,27 +17,26 @@ typedef std::vector<float> Floats;
 
 enum Kind { FULLY_CONNECTED = 0, RESNET_FULL = 1, RESNET_BOTTLENECK = 2 };
 
+struct Pace {
+  float learning_rate, momentum, decay;
+};
+
 // One tensor of the network: where it is evaluated, what moves (the same, or its distance from there), and how.
 struct Weights {
   const float *at;
   float *value, *velocity;
-  Floats gradient;
   int64_t count;  // without biases
   int64_t biases;
   float rate, bias_rate;  // multiples of the learning rate; zero where nothing is trained
 
   bool trained() const { return rate != 0 || bias_rate != 0; }
 
-  void update(float learning_rate, float momentum, float decay) {
-    if (rate != 0) descend(0, count, learning_rate * rate, momentum, decay);
-    if (bias_rate != 0) descend(count, count + biases, learning_rate * bias_rate, momentum, decay);
-  }
-
- private:
-  void descend(int64_t from, int64_t to, float eta, float momentum, float decay) {
-    const float *g = gradient.data();
+  // A step for some of the numbers, given their part of the gradient.
+  void descend(int64_t from, int64_t to, const float *g, const Pace &pace) {
+    const float own = from < count ? rate : bias_rate, eta = pace.learning_rate * own;
+    if (own == 0) return;
     for (int64_t i = from; i < to; i++) {
-      const float v = momentum * velocity[i] + g[i] + decay * value[i];
+      const float v = pace.momentum * velocity[i] + g[i - from] + pace.decay * value[i];
       velocity[i] = v;
       value[i] -= eta * v;
     }
@@ -50,15 +50,16 @@ class Network {
       : kind(shape[0]), hidden(shape[1]), m(shape[2]), d(shape[3]), k(shape[4]), b(shape[5]), kp(padded(k)),
         wide((int64_t)b * m), narrow((int64_t)b * kp), h(hidden, Floats(wide)), x((int64_t)b * d), out(narrow),
         out1(narrow), error(narrow), sum(kind == RESNET_FULL ? wide : 0), zeros(m), readout_t((int64_t)m * kp),
-        change(wide), below(wide), error1(narrow), inner_t(hidden) {
+        change(wide), below(wide), error1(narrow),
+        inner_t(kind == RESNET_BOTTLENECK ? (int64_t)m * kp : 0), readout_gradient((int64_t)k * m + kp) {
     for (int l = 0; l <= hidden; l++) {
       const bool last = l == hidden;
       const int64_t count = last ? (int64_t)k * m : (int64_t)inputs(l) * m, biases = last ? kp : m;
-      layers.push_back({at, value, velocity, Floats(count + biases), count, biases, rates[2 * l], rates[2 * l + 1]});
+      layers.push_back({at, value, velocity, count, biases, rates[2 * l], rates[2 * l + 1]});
       at += count + biases;
       value += count + biases;
       velocity += count + biases;
-      if (l > 0 && !last) inner_t[l].resize((int64_t)m * (kind == RESNET_BOTTLENECK ? kp : m));
+      if (!last) gradient.resize(std::max<size_t>(gradient.size(), (int64_t)std::min(inputs(l), rows_at_once()) * m));
     }
   }
   virtual ~Network() = default;
@@ -75,8 +76,11 @@ class Network {
         error[(int64_t)i * kp + c] = 2.0f / b * e;
       }
     if (!is_finite(loss)) return loss / b;
+    pace = {rate, momentum, decay};
     backward();
-    for (auto &layer : layers) layer.update(rate, momentum, decay);
+    Weights &A = layers[hidden];
+    A.descend(0, A.count, readout_gradient.data(), pace);
+    A.descend(A.count, A.count + A.biases, readout_gradient.data() + A.count, pace);
     return loss / b;
   }
 
@@ -101,9 +105,7 @@ class Network {
   // Has to be called when weights have moved.
   void transpose_weights() {
     transpose(readout_t.data(), kp, layers[hidden].at, k, m);
-    const int stride = kind == RESNET_BOTTLENECK ? kp : m;
-    for (int l = 1; l < hidden; l++)
-      if (passes_below(l)) transpose(inner_t[l].data(), stride, layers[l].at, inputs(l), m);
+    if (kind == RESNET_BOTTLENECK && passes_below(1)) transpose(inner_t.data(), kp, layers[1].at, k, m);
   }
 
   // From x to out.
@@ -124,48 +126,55 @@ class Network {
     }
   }
 
-  // From the error, a derivative in out, to the gradients.
+  // From the error, a derivative in out, to the readout's gradient, and to the step of every other layer: it is taken as
+  // soon as nothing needs the layer any more, while its gradient is in the cache.
   void backward() {
     if (kind == FULLY_CONNECTED) {
-      readout_gradient(error, h[hidden - 1], false);
+      find_readout_gradient(error, h[hidden - 1], false);
       if (!trained_up_to(hidden - 1)) return;
       through_readout(change, error);
       for (int l = hidden - 1;; l--) {
         where_active(change.data(), h[l].data(), wide);
-        gradient(l, l ? columns_of(h[l - 1], m) : columns_of(x, d), change);
-        if (l == 0 || !passes_below(l)) return;
-        product(below.data(), rows_of(change, m), inner_t[l].data(), b, m, m, every_row(zeros.data()));
+        const bool go_on = l > 0 && passes_below(l);
+        if (go_on)
+          product_transposed(below.data(), rows_of(change, m), layers[l].at, b, m, m, every_row(zeros.data()));
+        descend(l, l ? columns_of(h[l - 1], m) : columns_of(x, d), change);
+        if (!go_on) return;
         change.swap(below);
       }
     }
     if (kind == RESNET_FULL) {
-      readout_gradient(error, sum, false);
+      find_readout_gradient(error, sum, false);
       if (!trained_up_to(1)) return;
       through_readout(change, error);
       std::memcpy(below.data(), change.data(), sizeof(float) * wide);
       where_active(change.data(), h[1].data(), wide);
-      gradient(1, columns_of(h[0], m), change);
+      if (passes_below(1))
+        product_transposed(below.data(), rows_of(change, m), layers[1].at, b, m, m, {below.data(), m});
+      descend(1, columns_of(h[0], m), change);
       if (!passes_below(1)) return;
-      add_product(below.data(), rows_of(change, m), inner_t[1].data(), b, m, m);
     } else {
-      readout_gradient(error, h[1], false);
+      find_readout_gradient(error, h[1], false);
       through_readout(change, error);
       where_active(change.data(), h[1].data(), wide);
-      gradient(1, columns_of(out1, kp), change);
+      descend(1, columns_of(out1, kp), change);
       if (!passes_below(1)) return;
       std::memcpy(error1.data(), error.data(), sizeof(float) * narrow);
-      add_product(error1.data(), rows_of(change, m), inner_t[1].data(), b, m, kp);
-      readout_gradient(error1, h[0], true);
+      add_product(error1.data(), rows_of(change, m), inner_t.data(), b, m, kp);
+      find_readout_gradient(error1, h[0], true);
       if (!trained_up_to(0)) return;
       through_readout(below, error1);
     }
     where_active(below.data(), h[0].data(), wide);
-    gradient(0, columns_of(x, d), below);
+    descend(0, columns_of(x, d), below);
   }
 
  private:
-  Floats change, below, error1;
-  std::vector<Floats> inner_t;
+  Floats change, below, error1, inner_t, readout_gradient, gradient;
+  Pace pace;
+
+  // So many of a layer's rows are a quarter of a megabyte.
+  int rows_at_once() const { return std::max(1, (1 << 16) / m); }
 
   void activate(int l, Left input) {
     const float *W = layers[l].at;
@@ -178,12 +187,19 @@ class Network {
     product(to.data(), rows_of(from, m), readout_t.data(), b, m, kp, every_row(A.at + A.count));
   }
 
-  // The gradient of a layer from its input and the change in its output.
-  void gradient(int l, Left input_t, const Floats &change) {
-    if (!layers[l].trained()) return;
-    float *G = layers[l].gradient.data();
-    product(G, input_t, change.data(), inputs(l), b, m, every_row(zeros.data()));
-    add_up(G + layers[l].count, change.data(), m);
+  // The step of a layer from its input and the change in its output, some rows at a time.
+  void descend(int l, Left input_t, const Floats &change) {
+    Weights &W = layers[l];
+    const int most = rows_at_once();
+    for (int r = 0; r < inputs(l) && W.rate != 0; r += most) {
+      const int size = std::min(most, inputs(l) - r);
+      product(gradient.data(), {input_t.data + r * input_t.by_row, input_t.by_row, input_t.by_inner}, change.data(),
+              size, b, m, every_row(zeros.data()));
+      W.descend((int64_t)r * m, (int64_t)(r + size) * m, gradient.data(), pace);
+    }
+    if (W.bias_rate == 0) return;
+    add_up(gradient.data(), change.data(), m);
+    W.descend(W.count, W.count + W.biases, gradient.data(), pace);
   }
 
   void add_up(float *to, const float *from, int n) {
@@ -192,10 +208,10 @@ class Network {
       for (int j = 0; j < n; j++) to[j] += from[(int64_t)i * n + j];
   }
 
-  void readout_gradient(const Floats &error, const Floats &h, bool add) {
+  void find_readout_gradient(const Floats &error, const Floats &h, bool add) {
     Weights &A = layers[hidden];
     if (!A.trained()) return;
-    float *G = A.gradient.data();
+    float *G = readout_gradient.data();
     if (add) {
       add_product(G, columns_of(error, kp), h.data(), k, b, m);
     } else {
