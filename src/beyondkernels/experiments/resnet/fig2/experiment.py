@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
-from beyondkernels.core import Reference, require
+from beyondkernels.core import Reference
 from beyondkernels.experiments.base import Experiment, Finished, Label, Rows
 from beyondkernels.experiments.resnet.fig2 import pictures, tables
 from beyondkernels.experiments.resnet.fig2.methods import (
@@ -20,8 +21,8 @@ from beyondkernels.experiments.resnet.fig2.methods import (
 )
 from beyondkernels.experiments.resnet.fig2.settings import Fig2aSettings, Fig2bSettings
 from beyondkernels.experiments.resnet.fig2.settings import Fig2Settings as Fig2Settings
-from beyondkernels.experiments.resnet.held_out import points_of, search_errors, search_seeds
-from beyondkernels.experiments.resnet.search import Point, Search, searched
+from beyondkernels.experiments.resnet.held_out import points_of, require_unseen, search_of, search_seeds
+from beyondkernels.experiments.resnet.search import Point, Search
 from beyondkernels.reports import Claim, Column, Figure
 from beyondkernels.runs import RunSpec
 
@@ -120,8 +121,7 @@ class Fig2a(Experiment):
 
     def plan(self, settings: Fig2aSettings, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
         """Every kernel with every seed; the search, as far as it is known; the chosen ones with every seed."""
-        common = sorted({*seeds} & {*search_seeds(settings)})
-        require(not common, f"seeds must not be those of the search, got {common}")
+        require_unseen(seeds, settings)
         specs: dict[Label, RunSpec] = {
             ("kernel", method.name, width or INFINITE, seed): kernel_spec(method, settings, width, seed)
             for method in KERNELS
@@ -145,16 +145,8 @@ class Fig2a(Experiment):
         """The search of every trained method at every width, as far as what is finished carries it."""
         for method in trained_methods(self.regime):
             for width in settings.widths:
-
-                def scores(point: Point, method: Method = method, width: int = width) -> tuple[float, ...] | None:
-                    runs = [
-                        finished.get(_label("search", method, width, point, seed)) for seed in search_seeds(settings)
-                    ]
-                    there = [search_errors(run.outcome, settings) for run in runs if run is not None]
-                    means = [sum(errors) / len(runs) for errors in zip(*there, strict=True)]
-                    return tuple(means) if len(there) == len(runs) else None
-
-                yield method, width, searched(*settings.axes_of(method), scores)
+                label = partial(_label, "search", method, width)
+                yield method, width, search_of(settings.axes_of(method), label, finished, settings)
 
     def rows(self, settings: Fig2aSettings, finished: Finished) -> Rows:
         """A row for each method, width, choice and seed; width null for infinite width."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from beyondkernels.core import Reference, require, require_positive
@@ -11,8 +12,8 @@ from beyondkernels.experiments.base import Experiment, Finished, Label, Rows
 from beyondkernels.experiments.resnet.fig2.settings import Fig2Settings
 from beyondkernels.experiments.resnet.fig3 import pictures, tables
 from beyondkernels.experiments.resnet.fig3.methods import NAMES, TWO_STEP, WAYS, Way, exact, trained_spec, two_step_spec
-from beyondkernels.experiments.resnet.held_out import points_of, search_errors, search_seeds
-from beyondkernels.experiments.resnet.search import Found, Point, Search, searched
+from beyondkernels.experiments.resnet.held_out import points_of, require_unseen, search_of, search_seeds
+from beyondkernels.experiments.resnet.search import Found, Point, Search
 from beyondkernels.experiments.settings import setting
 from beyondkernels.reports import Claim, Column, Figure
 from beyondkernels.runs import RunSpec
@@ -147,8 +148,7 @@ class Fig3(Experiment):
 
     def plan(self, settings: Fig3Settings, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
         """The two-step kernel with every seed; the search, as far as it is known; the chosen ones with every seed."""
-        common = sorted({*seeds} & {*search_seeds(settings)})
-        require(not common, f"seeds must not be those of the search, got {common}")
+        require_unseen(seeds, settings)
         specs: dict[Label, RunSpec] = {
             (TWO_STEP, n, f"β={exact(beta)}", seed): two_step_spec(settings, n, beta, seed)
             for n in settings.kernel_sizes
@@ -176,18 +176,8 @@ class Fig3(Experiment):
                 for beta in settings.betas:
                     case = SearchCase(way, n, beta, {})
                     for width in settings.widths:
-
-                        def scores(
-                            point: Point, case: SearchCase = case, width: int = width
-                        ) -> tuple[float, ...] | None:
-                            labels = [case.label("search", width, point, seed) for seed in search_seeds(settings)]
-                            runs = [finished[label] for label in labels if label in finished]
-                            if len(runs) < len(labels):
-                                return None
-                            errors = [search_errors(run.outcome, settings) for run in runs]
-                            return tuple(sum(each) / len(each) for each in zip(*errors, strict=True))
-
-                        case.by_width[width] = searched(*settings.axes, scores)
+                        label = partial(case.label, "search", width)
+                        case.by_width[width] = search_of(settings.axes, label, finished, settings)
                     yield case
 
     def rows(self, settings: Fig3Settings, finished: Finished) -> Rows:

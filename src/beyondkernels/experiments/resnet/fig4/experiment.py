@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 from beyondkernels.core import Reference, require, require_between, require_positive
@@ -13,8 +14,8 @@ from beyondkernels.experiments.resnet.fig4 import pictures, tables
 from beyondkernels.experiments.resnet.fig4.construction import closed_form_spec, targets
 from beyondkernels.experiments.resnet.fig4.notes import LARGE_NOTE, NOTES, SMALL_NOTE, remarks
 from beyondkernels.experiments.resnet.fig4.specs import Start, construction_spec, trained_spec
-from beyondkernels.experiments.resnet.held_out import search_errors, search_seeds
-from beyondkernels.experiments.resnet.search import Axis, Point, Search, position, searched
+from beyondkernels.experiments.resnet.held_out import require_unseen, search_of, search_seeds
+from beyondkernels.experiments.resnet.search import Axis, Point, Search, position
 from beyondkernels.experiments.settings import setting
 from beyondkernels.reports import Claim, Column, Figure
 from beyondkernels.runs import RunSpec
@@ -161,8 +162,7 @@ class Fig4a(Experiment):
 
     def plan(self, settings: Fig4Settings, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
         """W* in closed form and by descent; the search as far as it is known; the chosen ones from both starts."""
-        common = sorted({*seeds} & {*search_seeds(settings)})
-        require(not common, f"seeds must not be those of the search, got {common}")
+        require_unseen(seeds, settings)
         specs: dict[Label, RunSpec] = {
             ("closed form", f"R={risk:g}", seeds[0]): closed_form_spec(settings, risk, seeds[0])
             for risk, _ in targets()
@@ -192,16 +192,8 @@ class Fig4a(Experiment):
         """The search at every number of epochs and width, as far as what is finished carries it."""
         for epochs in settings.epochs:
             for width in settings.widths:
-
-                def scores(point: Point, epochs: int = epochs, width: int = width) -> tuple[float, ...] | None:
-                    runs = [
-                        finished.get(_label("search", epochs, width, point, seed)) for seed in search_seeds(settings)
-                    ]
-                    there = [search_errors(run.outcome, settings) for run in runs if run is not None]
-                    means = [sum(errors) / len(runs) for errors in zip(*there, strict=True)]
-                    return tuple(means) if len(there) == len(runs) else None
-
-                yield epochs, width, searched(*settings.axes, scores)
+                label = partial(_label, "search", epochs, width)
+                yield epochs, width, search_of(settings.axes, label, finished, settings)
 
     def rows(self, settings: Fig4Settings, finished: Finished) -> Rows:
         """A row for each run: of W*, of the search, and of the chosen ones by either choice and from both starts."""
