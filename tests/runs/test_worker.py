@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -93,3 +94,27 @@ def test_key_that_differs_in_the_worker_is_not_stored(toys, store, start):
         assert "another key in the worker" in event["message"]
         worker.stdin.close()
     assert store.keys() == []
+
+
+_PAGES_FOR_TWENTY = """
+import resource, sys, numpy
+from beyondkernels.runs.worker import keep_freed_memory
+if sys.argv[1] == "kept":
+    keep_freed_memory()
+def pages():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+numpy.ones(2**22), numpy.ones(2**22)  # 64 MiB in all
+before = pages()
+for _ in range(20):
+    numpy.ones(2**22), numpy.ones(2**22)
+print(pages() - before)
+"""
+
+
+@pytest.mark.skipif("glibc" not in platform.libc_ver()[0], reason="the C library's help is glibc's")
+def test_large_tensors_take_the_memory_of_those_before():
+    kept, given_back = (
+        int(subprocess.run([sys.executable, "-c", _PAGES_FOR_TWENTY, way], capture_output=True, check=True).stdout)
+        for way in ("kept", "given back")
+    )
+    assert kept < given_back / 10

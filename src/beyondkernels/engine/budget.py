@@ -23,8 +23,9 @@ from beyondkernels.networks import Linearised, Network
 if TYPE_CHECKING:
     from beyondkernels.engine.learner import TrainedNetwork
 
-EVALUATION_BLOCK = 2000
-"""Points that are evaluated together."""
+_EVALUATED_POINTS = 2000
+_EVALUATED_NUMBERS = 2**23
+"""Points that are evaluated together, at most; fewer of a wide network, whose hidden values would leave the cache."""
 
 _SLACK = 1.1
 """What an allocator needs beside what is asked of it."""
@@ -47,6 +48,17 @@ def initial_shapes(network: Network, algorithm: Algorithm, in_dim: int, out_dim:
     """The parameters and buffers that training starts from, without their numbers: tensors that take no memory."""
     with torch.device("meta"):
         return algorithm.initialise(network, in_dim, out_dim, _Shapes(0))
+
+
+def evaluation_block(network: Network) -> int:
+    """How many points are evaluated together.
+
+    >>> from beyondkernels.networks import TwoLayer
+    >>> evaluation_block(TwoLayer(100)), evaluation_block(TwoLayer(20_000))
+    (2000, 208)
+    """
+    fitting = _EVALUATED_NUMBERS // max(1, network.footprint)
+    return max(16, min(_EVALUATED_POINTS, fitting // 16 * 16))  # products of other sizes are padded
 
 
 def bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
@@ -123,7 +135,7 @@ def _rough(learner: TrainedNetwork, sizes: Sizes) -> int | None:
         return None
     one = learner.network.footprint + sizes.in_dim + sizes.out_dim + 1
     points = max((stage.batch or sizes.samples) for stage in _stages(learner))
-    numbers = max(points, EVALUATION_BLOCK) * one + (sizes.samples + sizes.tests) * sizes.out_dim
+    numbers = max(points, evaluation_block(learner.network)) * one + (sizes.samples + sizes.tests) * sizes.out_dim
     return 4 * 40 * (one**2 + numbers) + RECORDED  # no more weights than pairs of neurons, inputs and outputs
 
 
@@ -199,7 +211,7 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
 
 def _evaluation(network: Network, params: Tensors, buffers: Tensors, sizes: Sizes) -> int:
     n = max(sizes.samples, sizes.tests)
-    x = torch.empty(min(n, EVALUATION_BLOCK), sizes.in_dim)
+    x = torch.empty(min(n, evaluation_block(network)), sizes.in_dim)
     peak = peak_bytes(lambda: network.apply(params, buffers, x, train=False))
     outputs = 4 * n * sizes.out_dim
     return 2 * _bytes(params) + _bytes(buffers) + peak + 4 * outputs  # an optimiser's state is of its parameters' size

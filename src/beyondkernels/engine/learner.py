@@ -26,7 +26,7 @@ from beyondkernels.core import (
     unknown,
 )
 from beyondkernels.engine import compiled
-from beyondkernels.engine.budget import EVALUATION_BLOCK, Sizes, initial_shapes, members_within, require_memory
+from beyondkernels.engine.budget import Sizes, evaluation_block, initial_shapes, members_within, require_memory
 from beyondkernels.engine.member import Backend, Member, require_points
 from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.engine.train import train
@@ -225,7 +225,6 @@ class _Recorder:
 
 def predict(member: Member, x: torch.Tensor) -> torch.Tensor:
     """A member's predictions, block by block, each member on its own so that company changes nothing."""
-    blocks = [
-        member.network.apply(member.params, member.buffers, rows, train=False)[0] for rows in x.split(EVALUATION_BLOCK)
-    ]
+    network, size = member.network, evaluation_block(member.network)
+    blocks = [network.apply(member.params, member.buffers, rows, train=False)[0] for rows in x.split(size)]
     return torch.cat(blocks)
