@@ -24,7 +24,7 @@ def advance(member: Member, steps: int) -> None:
     inner = network.network if isinstance(network, Linearised) else network
     assert isinstance(algorithm, GradientDescent | Layerwise)
     assert isinstance(inner, FullyConnected | ThreeLayerResNet)
-    step = library("descent")
+    step = library("linearised" if isinstance(network, Linearised) else "descent")
     layout = Layout(inner, member.params, int(step.bk_lanes()))
     x, y = (_plain(part) for part in (member.sample.x, member.sample.y))
     y = y.reshape(len(x), -1)
@@ -35,18 +35,22 @@ def advance(member: Member, steps: int) -> None:
     trained = network.trained(algorithm.descent(member.stage).group, member.params)
     rates = np.array([float(name in trained) for pair in layout.names for name in pair], dtype=np.float32)
     value, velocity = layout.pack(member.params), layout.pack(member.optimiser)
-    at = layout.pack(member.buffers, "at.") if isinstance(network, Linearised) else None
     hyper = algorithm.hyper_of(member.stage, range(member.step + 1, member.step + steps + 1))
     columns = [np.array(hyper[name], dtype=np.float32) for name in ("rate", "momentum", "decay")]
     shape = np.array([layout.kind, layout.hidden, layout.width, x.shape[1], layout.out_dim, batch], np.int32)
     losses = np.empty(steps, dtype=np.float32)
-    taken = step.bk_descent(
-        *(_pointer(a) for a in (shape, at, value, velocity, rates, x, y, order)),
+    arguments = (
+        *(_pointer(a) for a in (shape, value, velocity, rates, x, y, order)),
         len(order),
         steps,
-        len(x) if _is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0,
         *(_pointer(a) for a in (*columns, losses)),
     )
+    if isinstance(network, Linearised):
+        at = layout.pack(member.buffers, "at.")
+        keep = len(x) if _is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0
+        taken = step.bk_linearised(*arguments, _pointer(at), keep)
+    else:
+        taken = step.bk_descent(*arguments)
     member.params = layout.unpack(value, member.params)
     member.optimiser = layout.unpack(velocity, member.optimiser)
     if taken < steps:
@@ -63,5 +67,5 @@ def _plain(tensor: torch.Tensor) -> np.ndarray:
     return np.ascontiguousarray(tensor.numpy(), dtype=np.float32)
 
 
-def _pointer(array: np.ndarray | None) -> int | None:
-    return None if array is None else array.ctypes.data
+def _pointer(array: np.ndarray) -> int:
+    return array.ctypes.data

@@ -30,8 +30,10 @@ _COMPILERS = ("g++", "clang++", "c++")
 
 
 _POINTER, _WHOLE, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
+_DESCENT = [*[_POINTER] * 7, _WHOLE, _WHOLE, *[_POINTER] * 4]
 _ARGUMENTS = {
-    "descent": [*[_POINTER] * 8, _WHOLE, _WHOLE, _WHOLE, *[_POINTER] * 4],
+    "descent": _DESCENT,
+    "linearised": [*_DESCENT, _POINTER, _WHOLE],
     "one_pass": [*[_POINTER] * 12, _WHOLE, _REAL, _REAL, _WHOLE, _WHOLE, _POINTER],
 }
 """What the function of each source takes: it is called ``bk_`` and the source's name."""
@@ -44,7 +46,7 @@ def library(name: str = "descent") -> ctypes.CDLL:
     Flags leave the arithmetic as it stands: no reordering of sums, no flushing of tiny numbers anywhere in the process.
 
     Arguments:
-        name: ``descent`` or ``one_pass``; each is compiled when it is first needed.
+        name: ``descent``, ``linearised`` or ``one_pass``; each is compiled when it is first needed.
     """
     built = ctypes.CDLL(str(_built(name)))
     step = getattr(built, f"bk_{name}")

@@ -64,8 +64,26 @@ class Network {
   }
   virtual ~Network() = default;
 
+  // Trains for some steps; returns how many were taken before a loss was not finite, which is then the last one written.
+  // The batches of the steps are in `order`; where there are fewer than steps, they come again.
+  int64_t train(const float *points, const float *labels, const int64_t *order, int64_t batches, int64_t steps,
+                const float *learning, const float *momentum, const float *decay, float *losses) {
+    for (int64_t t = 0; t < steps; t++) {
+      losses[t] = step(points, labels, order + t % batches * b, {learning[t], momentum[t], decay[t]});
+      if (!is_finite(losses[t])) return t;
+    }
+    return steps;
+  }
+
+ protected:
+  int kind, hidden, m, d, k, b, kp;
+  int64_t wide, narrow;
+  std::vector<Weights> layers;
+  std::vector<Floats> h;
+  Floats x, out, out1, error, sum, zeros, readout_t;
+
   // One step of gradient descent; returns the loss before it, a mean over the batch of |out - y|^2.
-  float step(const float *points, const float *labels, const int64_t *rows, float rate, float momentum, float decay) {
+  float step(const float *points, const float *labels, const int64_t *rows, const Pace &given) {
     for (int i = 0; i < b; i++) std::memcpy(x.data() + (int64_t)i * d, points + rows[i] * d, sizeof(float) * d);
     evaluate(rows);
     float loss = 0;
@@ -76,20 +94,13 @@ class Network {
         error[(int64_t)i * kp + c] = 2.0f / b * e;
       }
     if (!is_finite(loss)) return loss / b;
-    pace = {rate, momentum, decay};
+    pace = given;
     backward();
     Weights &A = layers[hidden];
     A.descend(0, A.count, readout_gradient.data(), pace);
     A.descend(A.count, A.count + A.biases, readout_gradient.data() + A.count, pace);
     return loss / b;
   }
-
- protected:
-  int kind, hidden, m, d, k, b, kp;
-  int64_t wide, narrow;
-  std::vector<Weights> layers;
-  std::vector<Floats> h;
-  Floats x, out, out1, error, sum, zeros, readout_t;
 
   int inputs(int l) const { return l == 0 ? d : kind == RESNET_BOTTLENECK ? k : m; }
 
@@ -235,5 +246,7 @@ class Network {
     return trained_up_to(l - 1) || (kind == RESNET_BOTTLENECK && layers[hidden].trained());
   }
 };
+
+extern "C" int32_t bk_lanes() { return LANES; }
 
 #endif
