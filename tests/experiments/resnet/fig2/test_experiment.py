@@ -1,8 +1,10 @@
+"""Figure 2: plan, choices, claims, table and figures on numbers that are made up."""
+
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -10,24 +12,16 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.published import published
+from beyondkernels.core import InputError, Outcome
 from beyondkernels.experiments.resnet.fig2.experiment import Fig2a, Fig2b
 from beyondkernels.experiments.resnet.fig2.methods import (
     KERNELS,
     KERNELS_BY_SGD,
-    Method,
-    kernel_spec,
     network_of,
-    problem_of,
     trained_methods,
-    trained_spec,
 )
-from beyondkernels.experiments.resnet.fig2.settings import Fig2aSettings, Fig2Settings
-from beyondkernels.experiments.resnet.held_out import points_of, search_errors
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
-from beyondkernels.runs.perform import perform
 
 torch.set_num_threads(1)
 
@@ -96,27 +90,6 @@ def finished_runs(errors: dict[str, Any], experiment: Fig2a = A, search: Any = N
 def claims(errors: dict[str, Any], scale: str = "laptop", **more: Any) -> dict[str, Any]:
     rows = A.rows(SMALL, finished_runs(errors, **more))
     return {claim.id: claim for claim in A.claims(SMALL, rows, scale)}
-
-
-def test_the_papers_numbers() -> None:
-    printed = published("resnet", "figure2")
-    for experiment, n in ((A, "n_all"), (B, "n_hidden")):
-        settings = experiment.settings("paper")
-        names = ("dim", "outputs", "alpha", "epochs", "decay_epoch", "momentum", "batch")
-        assert {name: getattr(settings, name) for name in names} == {name: printed[name] for name in names}
-        assert settings.samples == printed[n]
-        assert settings.widths == (20, 50, 100, 200, 500, 1000)
-        assert settings.threshold == pytest.approx(printed["threshold"])
-        laptop = experiment.settings("laptop")
-        assert laptop.widths == (20, 50, 100, 200)
-        changed = {name for name in vars(settings) if getattr(settings, name) != getattr(laptop, name)}
-        coarser = {"learning_rates", "weight_decays", "kernel_rates", "kernel_decays"}
-        assert changed == coarser | {"widths", "test_samples"}
-
-
-def test_the_threshold_is_the_problems() -> None:
-    for settings in (A.settings("paper"), A.settings("smoke"), replace(A.settings("smoke"), alpha=0.7)):
-        assert settings.threshold == pytest.approx(problem_of(settings).base_only_risk, rel=1e-12)
 
 
 def test_specs_are_what_the_paper_trains() -> None:
@@ -316,108 +289,6 @@ def test_a_figure_leaves_out_what_diverged_and_says_so() -> None:
     assert "1 of 3 runs of 3resnet (all), by validation, at width 20" in choices.caption
     for figure in (error, by_sgd, choices):
         assert ET.fromstring(render_svg(figure)).tag.endswith("svg")
-
-
-def test_validation_and_test_points_are_disjoint() -> None:
-    """The errors of a run of the search, computed again from the network it trained."""
-    settings = replace(A.settings("smoke"), epochs=3, decay_epoch=2)
-    method, point, seed = trained_methods("all")[0], (0.01, 0.01), 1000
-    spec = trained_spec(method, settings, 8, point, seed)
-    learner: Any = spec.learner
-    names = ("W.weight", "W.bias", "V.weight", "V.bias", "A.weight")
-    kept = replace(learner, snapshot_at=(learner.algorithm.steps,), snapshot_names=names)
-    outcome = perform([replace(spec, learner=kept)])[0]
-    at = f"snapshot/{learner.algorithm.steps}/"
-    W, b1, V, b2, A_ = (torch.from_numpy(outcome.arrays[at + name]).double() for name in names)
-    sample = spec.problem.sample(points_of(settings), Stream(seed).child("test"))
-    out1 = torch.relu(sample.x.double() @ W.T + b1) @ A_.T
-    out = out1 + torch.relu(out1 @ V.T + b2) @ A_.T
-    errors = (out - sample.y.double()).square().sum(1)
-    v = settings.validation_samples
-    expected = errors[v:].mean().item(), errors[:v].mean().item()
-    assert search_errors(outcome, settings) == pytest.approx(expected, rel=1e-4)
-    assert abs(expected[0] - expected[1]) > 1e-2  # else the test could not tell them apart
-    diverged = Outcome("diverged", {"steps": 1.0})
-    assert search_errors(diverged, settings) == (math.inf, math.inf)
-
-
-def test_a_kernel_by_sgd_tends_to_the_ridge_regression_of_its_features() -> None:
-    """(NTK) against the tangent features themselves: what g(x; θ₀) leaves of y, regressed with all outputs together."""
-    settings = replace(
-        A.settings("smoke"), samples=30, batch=30, epochs=4000, decay_epoch=3000, momentum=0.9, validation_samples=50
-    )
-    for name in ("3resnet", "2layer"):
-        spec = trained_spec(Method(name, "NTK"), settings, 8, (0.01, 0.1), 1000)
-        found = perform([spec])[0].scalars
-        network, stream, learner = network_of(name, 8), Stream(1000), cast("Any", spec.learner)
-        sample = spec.problem.sample(30, stream.child("train"))
-        test = spec.problem.sample(points_of(settings), stream.child("test"))
-        _, drawn = learner.algorithm.initialise(learner.network, 8, 4, stream.child("learner").child("initial"))
-        params = {key.removeprefix("at."): value.double() for key, value in drawn.items()}
-        parts = []
-        for points in (sample.x.double(), test.x.double()):
-            slopes = torch.func.jacrev(lambda at, x=points, g=network: g.apply(at, {}, x)[0])(params)
-            start = network.apply(params, {}, points)[0]
-            parts.append((torch.cat([slope.flatten(2) for slope in slopes.values()], 2).flatten(0, 1), start))
-        (features, start), (features_test, start_test) = parts
-        # the loss is a mean over points, weight decay λ adds λ|Δ|²/2: so half of Nλ is the ridge
-        ridge = 30 * 0.1 / 2
-        gram = features @ features.T + ridge * torch.eye(len(features), dtype=torch.float64)
-        alpha = torch.linalg.solve(gram, (sample.y.double() - start).flatten())
-        out = start_test + (features_test @ (features.T @ alpha)).view(start_test.shape)
-        expected = (out - test.y.double()).square().sum(1).mean().item()
-        assert found["test_loss"] == pytest.approx(expected, rel=1e-3)
-
-
-@pytest.mark.parametrize("method", KERNELS, ids=lambda method: method.name)
-def test_infinite_width_does_not_depend_on_the_width_it_is_asked_at(
-    method: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = A.settings("paper")
-    x = problem_of(settings).sample(20, Stream(5)).x
-    grams = []
-    for width in (50, 1000):
-        monkeypatch.setattr("beyondkernels.experiments.resnet.fig2.methods._ANY_WIDTH", width)
-        kernel: Any = kernel_spec(method, settings, None, 0).learner
-        gram = kernel.kernel(x)
-        grams.append(gram / gram.trace())  # the best ridge goes with the scale
-    assert torch.allclose(*grams, rtol=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"widths": ()}, "widths must hold increasing numbers, each once"),
-        ({"widths": (20, 20)}, "widths must hold increasing numbers, each once"),
-        ({"widths": (0, 20)}, "widths must be positive, got 0"),
-        ({"learning_rates": (0.05, 0.02)}, "learning_rates must hold increasing numbers"),
-        ({"learning_rates": (0.03,)}, "1, 2 or 5 times a power of ten, got 0.03"),
-        ({"learning_rates": (-0.1, 0.1)}, "learning_rates must be positive, got -0.1"),
-        ({"learning_rates": (0.05, 5.0)}, r"learning_rates must lie in \[0.001, 1.0\], got 5.0"),
-        ({"decay_limits": (1.0, 0.1)}, "decay_limits must be two increasing numbers"),
-        ({"batch": 501}, r"batch must not exceed samples \(500\), got 501"),
-        ({"decay_epoch": 801}, r"decay_epoch must lie in \[0, 800\], got 801"),
-        ({"search_seeds": 0}, "search_seeds must be positive, got 0"),
-    ],
-)
-def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
-    for settings in (Fig2Settings(), Fig2aSettings()):
-        with pytest.raises(InputError, match=sentence):
-            replace(settings, **changes)
-
-
-def test_bad_grids_of_the_kernels() -> None:
-    with pytest.raises(InputError, match="kernel_rates must hold increasing numbers"):
-        replace(Fig2aSettings(), kernel_rates=(0.1, 0.05))
-    with pytest.raises(InputError, match=r"kernel_decays must lie in \[0.0001, 10.0\], got 20.0"):
-        replace(Fig2aSettings(), kernel_decays=(1.0, 20.0))
-    with pytest.raises(InputError, match="kernel_rate_limits must be two increasing numbers"):
-        replace(Fig2aSettings(), kernel_rate_limits=(1.0,))
-    axes = Fig2aSettings().axes_of(KERNELS_BY_SGD[0]), Fig2aSettings().axes_of(trained_methods("all")[0])
-    assert [[axis.limits for axis in pair] for pair in axes] == [
-        [(1e-5, 1.0), (1e-4, 10.0)],
-        [(1e-3, 1.0), (1e-4, 1.0)],
-    ]
 
 
 def test_remarks() -> None:
