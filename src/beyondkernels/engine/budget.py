@@ -197,14 +197,14 @@ def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tens
 
 
 def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tensors, sizes: Sizes) -> _Stage:
-    """The state and its packed copy, gradients and transposed weights, the numbers of a batch, the order of points."""
+    """The state and its packed copy, what it is packed from, the numbers of a batch, kept ones, the order of points."""
     network = learner.network
     state = _bytes(params) + _bytes(buffers) + _bytes(learner.algorithm.optimiser(stage, params))
     points = stage.batch or sizes.samples
     _, width, _ = _grown(network) or ("", network.footprint, None)
     numbers = network.footprint + (8 if isinstance(network, Linearised) else 4) * width
     activations = 4 * points * (numbers + sizes.in_dim + 4 * sizes.out_dim)
-    kept = 4 * min(KEPT, sizes.samples * network.footprint) if isinstance(network, Linearised) else 0
+    kept = 4 * min(KEPT, sizes.samples * network.footprint)  # of layers that stand still, if there are any
     order = 8 * points * (2 * -(-stage.steps // 20) if stage.batch else 1)
     return _Stage(2 * state + 2 * _bytes(params) + activations + kept + order)
 

@@ -12,7 +12,7 @@ import torch
 from beyondkernels.algorithms import FeatureLearning, GradientDescent, Hinge, Squared
 from beyondkernels.core import Case, InputError, Problem, Sample, Stream, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
-from beyondkernels.engine.compiled import refusal
+from beyondkernels.engine.compiled import descent, refusal
 from beyondkernels.networks import (
     FullyConnected,
     Linearised,
@@ -114,6 +114,26 @@ def test_stopping_to_look_changes_no_bit(name):
     through, halted = trained(NETWORKS[name], rule), trained(NETWORKS[name], rule, stops=(1, 7, 8, 29))
     assert gap(through, halted) == 0
     assert through.step == halted.step == 30
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        *((name, "last") for name in NETWORKS),
+        *((name, "all-W") for name in NETWORKS if "resnet" in name or "bottleneck" in name),
+        *((name, "all-layer1") for name in NETWORKS if "layers" in name and name != "two layers"),
+        ("five layers", "layer3+last"),
+        ("three layers", "last+layer1"),
+    ],
+)
+def test_what_layers_that_stand_still_make_of_points_is_kept_without_changing_a_bit(name, group, monkeypatch):
+    rule = replace(RULE, steps=30, learning_rate=0.002, group=group)
+    members = []
+    for epochs in (0, 10**9):
+        monkeypatch.setattr(descent, "_KEPT_EPOCHS", epochs)
+        members.append(trained(NETWORKS[name], rule, stops=(11,)))
+    assert gap(*members) == 0
+    assert gap(members[0], trained(NETWORKS[name], rule, "eager")) <= 2e-5
 
 
 def case(seed: int) -> Case:

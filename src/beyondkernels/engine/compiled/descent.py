@@ -13,7 +13,7 @@ from beyondkernels.engine.member import Member
 from beyondkernels.networks import FullyConnected, Linearised, ThreeLayerResNet
 
 _KEPT_NUMBERS = 2**25
-"""What a linearised network makes of its training points is kept up to so many numbers."""
+"""What layers that stand still make of the training points is kept up to so many numbers."""
 _KEPT_EPOCHS = 100
 """And if each point is used so often: it is made anew after every stop of a run, of which there may be some dozens."""
 
@@ -43,12 +43,12 @@ def advance(member: Member, steps: int) -> None:
         *(_pointer(a) for a in (shape, value, velocity, rates, x, y, order)),
         len(order),
         steps,
+        len(x) if _is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0,
         *(_pointer(a) for a in (*columns, losses)),
     )
     if isinstance(network, Linearised):
         at = layout.pack(member.buffers, "at.")
-        keep = len(x) if _is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0
-        taken = step.bk_linearised(*arguments, _pointer(at), keep)
+        taken = step.bk_linearised(*arguments, _pointer(at))
     else:
         taken = step.bk_descent(*arguments)
     member.params = layout.unpack(value, member.params)

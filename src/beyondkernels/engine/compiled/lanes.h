@@ -12,7 +12,6 @@ typedef int32_t Mask __attribute__((vector_size(4 * LANES)));
 typedef float AnyLanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
-#define NOINLINE __attribute__((noinline))
 #ifdef __clang__
 #define UNROLL _Pragma("unroll")
 #define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)

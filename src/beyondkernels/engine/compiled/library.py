@@ -30,10 +30,10 @@ _COMPILERS = ("g++", "clang++", "c++")
 
 
 _POINTER, _WHOLE, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
-_DESCENT = [*[_POINTER] * 7, _WHOLE, _WHOLE, *[_POINTER] * 4]
+_DESCENT = [*[_POINTER] * 7, _WHOLE, _WHOLE, _WHOLE, *[_POINTER] * 4]
 _ARGUMENTS = {
     "descent": _DESCENT,
-    "linearised": [*_DESCENT, _POINTER, _WHOLE],
+    "linearised": [*_DESCENT, _POINTER],
     "one_pass": [*[_POINTER] * 12, _WHOLE, _REAL, _REAL, _WHOLE, _WHOLE, _POINTER],
 }
 """What the function of each source takes: it is called ``bk_`` and the source's name."""

@@ -1,6 +1,6 @@
 // The first-order expansion of a network where it started: out(at) + d out(at) · value.
 //
-// Nothing but `value` moves, so that what the network itself makes of every point can be computed once and kept.
+// Nothing but `value` moves: what the network itself makes of a point never changes.
 
 #ifndef BEYONDKERNELS_LINEARISED_H
 #define BEYONDKERNELS_LINEARISED_H
@@ -11,30 +11,23 @@
 
 class Linearised : public Network {
  public:
-  // `keep` points are passed through the network now; with none, each batch is when its turn comes.
-  Linearised(const int32_t *shape, const float *at, float *value, float *velocity, const float *rates,
-             const float *points, int64_t keep)
+  Linearised(const int32_t *shape, const float *at, float *value, float *velocity, const float *rates)
       : Network(shape, at, value, velocity, rates), dh(hidden, Floats(wide)), dout(narrow), dout1(narrow),
-        dsum(kind == RESNET_FULL ? wide : 0), dreadout_t((int64_t)m * kp), kept_h(hidden, Floats(keep * m)),
-        kept_out(keep * kp), kept_out1(kind == RESNET_BOTTLENECK ? keep * kp : 0) {
+        dsum(kind == RESNET_FULL ? wide : 0), dreadout_t((int64_t)m * kp) {
     transpose_weights();
     for (const Weights &layer : layers) moves.push_back(layer.trained() || !is_zero(layer));
-    for (int64_t start = 0; start < keep; start += b) {
-      const int64_t size = std::min<int64_t>(b, keep - start);
-      std::copy_n(points + start * d, size * d, x.begin());
-      forward();
-      for (int l = 0; l < hidden; l++) std::copy_n(h[l].begin(), size * m, kept_h[l].begin() + start * m);
-      std::copy_n(out.begin(), size * kp, kept_out.begin() + start * kp);
-      if (kind == RESNET_BOTTLENECK) std::copy_n(out1.begin(), size * kp, kept_out1.begin() + start * kp);
-    }
+    kept.clear();
+    for (Floats &layer : h) kept.push_back({&layer, m, {}});
+    kept.push_back({&out, kp, {}});
+    if (kind == RESNET_BOTTLENECK) kept.push_back({&out1, kp, {}});
   }
 
  protected:
   void evaluate(const int64_t *rows) override {
-    if (kept_out.empty())
-      forward();
-    else
+    if (recalls)
       recall(rows);
+    else
+      forward();
     tangent();
     for (int64_t i = 0; i < narrow; i++) out[i] += dout[i];
   }
@@ -42,22 +35,10 @@ class Linearised : public Network {
  private:
   std::vector<Floats> dh;
   Floats dout, dout1, dsum, dreadout_t;
-  std::vector<Floats> kept_h;
-  Floats kept_out, kept_out1;
   std::vector<char> moves;
 
   static bool is_zero(const Weights &layer) {
     return std::all_of(layer.value, layer.value + layer.count + layer.biases, [](float w) { return w == 0; });
-  }
-
-  void recall(const int64_t *rows) {
-    for (int64_t i = 0; i < b; i++) {
-      for (int l = 0; l < hidden; l++) std::copy_n(kept_h[l].begin() + rows[i] * m, m, h[l].begin() + i * m);
-      std::copy_n(kept_out.begin() + rows[i] * kp, kp, out.begin() + i * kp);
-      if (kind == RESNET_BOTTLENECK) std::copy_n(kept_out1.begin() + rows[i] * kp, kp, out1.begin() + i * kp);
-    }
-    if (kind == RESNET_FULL)
-      for (int64_t i = 0; i < wide; i++) sum[i] = h[0][i] + h[1][i];
   }
 
   // The derivative of out along value, from layer to layer.
@@ -69,6 +50,7 @@ class Linearised : public Network {
       read_out(dout, h[hidden - 1], dh[hidden - 1], below);
     } else if (kind == RESNET_FULL) {
       below = activate(1, rows_of(h[0], m), rows_of(dh[0], m), below);
+      if (recalls) add_layers();
       for (int64_t i = 0; i < wide; i++) dsum[i] = dh[0][i] + dh[1][i];
       read_out(dout, sum, dsum, below);
     } else {

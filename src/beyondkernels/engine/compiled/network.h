@@ -32,7 +32,7 @@ struct Weights {
   bool trained() const { return rate != 0 || bias_rate != 0; }
 
   // A step for some of the numbers, given their part of the gradient.
-  void descend(int64_t from, int64_t to, const float *g, const Pace &pace) {
+  void descend(int64_t from, int64_t to, const float *g, Pace pace) {
     const float own = from < count ? rate : bias_rate, eta = pace.learning_rate * own;
     if (own == 0) return;
     for (int64_t i = from; i < to; i++) {
@@ -41,6 +41,13 @@ struct Weights {
       value[i] -= eta * v;
     }
   }
+};
+
+// Where a batch leaves its values, so many for each point, and those of all points, which never change.
+struct Kept {
+  Floats *batch;
+  int each;
+  Floats all;
 };
 
 class Network {
@@ -61,8 +68,24 @@ class Network {
       velocity += count + biases;
       if (!last) gradient.resize(std::max<size_t>(gradient.size(), (int64_t)std::min(inputs(l), rows_at_once()) * m));
     }
+    for (int l = 0; l < (kind == RESNET_BOTTLENECK ? 1 : hidden) && !layers[l].trained(); l++)
+      kept.push_back({&h[l], m, {}});
   }
   virtual ~Network() = default;
+
+  // Passes so many points now through the layers that stand still, so that no step has to.
+  void keep(const float *points, int64_t count) {
+    if (kept.empty()) return;
+    transpose_weights();
+    for (Kept &one : kept) one.all.resize(count * one.each);
+    for (int64_t start = 0; start < count; start += b) {
+      const int64_t size = std::min<int64_t>(b, count - start);
+      std::copy_n(points + start * d, size * d, x.begin());
+      forward();
+      for (Kept &one : kept) std::copy_n(one.batch->begin(), size * one.each, one.all.begin() + start * one.each);
+    }
+    recalls = true;
+  }
 
   // Trains for some steps; returns how many were taken before a loss was not finite, which is then the last one written.
   // The batches of the steps are in `order`; where there are fewer than steps, they come again.
@@ -80,6 +103,8 @@ class Network {
   int64_t wide, narrow;
   std::vector<Weights> layers;
   std::vector<Floats> h;
+  std::vector<Kept> kept;  // at first those layers, from the first on, that stand still
+  bool recalls = false;
   Floats x, out, out1, error, sum, zeros, readout_t;
 
   // One step of gradient descent; returns the loss before it, a mean over the batch of |out - y|^2.
@@ -108,9 +133,16 @@ class Network {
   Left columns_of(const Floats &matrix, int stride) const { return {matrix.data(), 1, stride}; }
 
   // From x, which holds these rows of the points, to out.
-  virtual void evaluate(const int64_t *) {
+  virtual void evaluate(const int64_t *rows) {
     transpose_weights();
-    forward();
+    if (recalls) recall(rows);
+    forward(recalls ? kept.size() : 0);
+  }
+
+  void recall(const int64_t *rows) {
+    for (const Kept &one : kept)
+      for (int64_t i = 0; i < b; i++)
+        std::copy_n(one.all.begin() + rows[i] * one.each, one.each, one.batch->begin() + i * one.each);
   }
 
   // Has to be called when weights have moved.
@@ -119,15 +151,15 @@ class Network {
     if (kind == RESNET_BOTTLENECK && passes_below(1)) transpose(inner_t.data(), kp, layers[1].at, k, m);
   }
 
-  // From x to out.
-  void forward() {
-    activate(0, rows_of(x, d));
+  // From x to out; so many layers have their values already.
+  void forward(int done = 0) {
+    if (done < 1) activate(0, rows_of(x, d));
     if (kind == FULLY_CONNECTED) {
-      for (int l = 1; l < hidden; l++) activate(l, rows_of(h[l - 1], m));
+      for (int l = std::max(1, done); l < hidden; l++) activate(l, rows_of(h[l - 1], m));
       read_out(out, h[hidden - 1]);
     } else if (kind == RESNET_FULL) {
-      activate(1, rows_of(h[0], m));
-      for (int64_t i = 0; i < wide; i++) sum[i] = h[0][i] + h[1][i];
+      if (done < 2) activate(1, rows_of(h[0], m));
+      add_layers();
       read_out(out, sum);
     } else {
       read_out(out1, h[0]);
@@ -135,6 +167,10 @@ class Network {
       read_out(out, h[1]);
       for (int64_t i = 0; i < narrow; i++) out[i] += out1[i];
     }
+  }
+
+  void add_layers() {
+    for (int64_t i = 0; i < wide; i++) sum[i] = h[0][i] + h[1][i];
   }
 
   // From the error, a derivative in out, to the readout's gradient, and to the step of every other layer: it is taken as
@@ -168,10 +204,12 @@ class Network {
       find_readout_gradient(error, h[1], false);
       through_readout(change, error);
       where_active(change.data(), h[1].data(), wide);
+      if (passes_below(1)) {
+        std::memcpy(error1.data(), error.data(), sizeof(float) * narrow);
+        add_product(error1.data(), rows_of(change, m), inner_t.data(), b, m, kp);
+      }
       descend(1, columns_of(out1, kp), change);
       if (!passes_below(1)) return;
-      std::memcpy(error1.data(), error.data(), sizeof(float) * narrow);
-      add_product(error1.data(), rows_of(change, m), inner_t.data(), b, m, kp);
       find_readout_gradient(error1, h[0], true);
       if (!trained_up_to(0)) return;
       through_readout(below, error1);

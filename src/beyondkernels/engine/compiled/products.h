@@ -48,7 +48,7 @@ INLINE int tiles(int r, float *C, int64_t n, Left L, const float *R, int64_t by_
 }
 
 template <int VECTORS>
-static NOINLINE void strip(float *C, int64_t n, Left L, const float *R, int64_t by_inner, int rows, int inner, Begin begin) {
+static void strip(float *C, int64_t n, Left L, const float *R, int64_t by_inner, int rows, int inner, Begin begin) {
   // ten rows of three vectors would not fit the registers
   int r = VECTORS == 3 ? 0 : tiles<10, VECTORS>(0, C, n, L, R, by_inner, rows, inner, begin);
   r = tiles<5, VECTORS>(r, C, n, L, R, by_inner, rows, inner, begin);
