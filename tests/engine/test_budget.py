@@ -140,6 +140,18 @@ def test_what_is_expected_of_the_compiled_backend(learner):
     assert 4 * (4 * count + count + inner + 16 * m + batch) <= needed <= 1.6 * 4 * (5 * count + inner + 16 * m + batch)
 
 
+@pytest.mark.parametrize(("group", "kept"), [("all", 0), ("last", 2), ("hidden-W", 2)])
+def test_kept_values_of_layers_that_stand_still_are_counted(group, kept):
+    few, many = (
+        bytes_needed(TrainedNetwork(RESNET, replace(RULE, steps=steps, group=group), backend="compiled"), given)
+        for given in (sizes(COMPOSITE, 500),)
+        for steps in (1000 - 1, 1000)  # of 50 points, so that a hundred epochs are not quite, or just reached
+    )
+    assert few is not None
+    assert many is not None
+    assert many - few == pytest.approx(1.1 * 4 * 500 * kept * RESNET.width, abs=2000)  # the order of points grows too
+
+
 def test_nothing_is_allocated_to_find_out():
     huge = TrainedNetwork(ThreeLayerResNet(2_000_000, parameterisation=POPULAR), RULE)
     assert (

@@ -11,10 +11,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from beyondkernels.algorithms import Algorithm, Batch, Stage
+from beyondkernels.algorithms import Algorithm, Batch, GradientDescent, Layerwise, Stage
 from beyondkernels.algorithms.gradient import BLOCK
 from beyondkernels.core import InputError, Stream, Tensors, UncacheableError, digest
-from beyondkernels.engine.compiled.descent import _KEPT_NUMBERS as KEPT
+from beyondkernels.engine.compiled.descent import is_kept
 from beyondkernels.engine.ensemble import _WORTH as WORTH
 from beyondkernels.engine.tape import _BYTES as RECORDED
 from beyondkernels.kernels.finite.memory import peak_bytes
@@ -204,9 +204,20 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
     _, width, _ = _grown(network) or ("", network.footprint, None)
     numbers = network.footprint + (8 if isinstance(network, Linearised) else 4) * width
     activations = 4 * points * (numbers + sizes.in_dim + 4 * sizes.out_dim)
-    kept = 4 * min(KEPT, sizes.samples * network.footprint)  # of layers that stand still, if there are any
+    kept = 4 * sizes.samples * network.footprint if _keeps(learner, stage, params, sizes) else 0
     order = 8 * points * (2 * -(-stage.steps // 20) if stage.batch else 1)
     return _Stage(2 * state + 2 * _bytes(params) + activations + kept + order)
+
+
+def _keeps(learner: TrainedNetwork, stage: Stage, params: Tensors, sizes: Sizes) -> bool:
+    """Whether the compiled backend passes all points through some layers once and keeps what comes out."""
+    network, algorithm = learner.network, learner.algorithm
+    if not isinstance(algorithm, GradientDescent | Layerwise):
+        return False
+    first = next(iter(params))
+    still = isinstance(network, Linearised) or first not in network.trained(algorithm.descent(stage).group, params)
+    uses = stage.steps * (stage.batch or sizes.samples)
+    return still and is_kept(uses, sizes.samples, network.footprint)
 
 
 def _evaluation(network: Network, params: Tensors, buffers: Tensors, sizes: Sizes) -> int:

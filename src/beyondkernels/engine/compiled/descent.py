@@ -43,7 +43,7 @@ def advance(member: Member, steps: int) -> None:
         *(_pointer(a) for a in (shape, value, velocity, rates, x, y, order)),
         len(order),
         steps,
-        len(x) if _is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0,
+        len(x) if is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0,
         *(_pointer(a) for a in (*columns, losses)),
     )
     if isinstance(network, Linearised):
@@ -58,8 +58,14 @@ def advance(member: Member, steps: int) -> None:
     member.count(min(taken + 1, steps))
 
 
-def _is_kept(uses: int, points: int, numbers: int) -> bool:
-    """A question to the whole stage, whatever part of it is taken at a time: the last bits may depend on it."""
+def is_kept(uses: int, points: int, numbers: int) -> bool:
+    """Whether what layers that stand still make of the points is kept: a question to the whole of a stage.
+
+    Arguments:
+        uses: how often a point is used in it, all points together.
+        points: how many there are.
+        numbers: what is to be kept of each.
+    """
     return uses >= _KEPT_EPOCHS * points and points * numbers <= _KEPT_NUMBERS
 
 
