@@ -73,6 +73,20 @@ def test_what_does_not_fit_beside_each_other_stands_below(width: int) -> None:
     assert ("±" in text) == (width == 200)
 
 
+def test_a_table_below_says_which_row_it_speaks_of_and_of_no_other() -> None:
+    rows: list[dict[str, Any]] = [
+        {"method": method, "width": width, "error": 1.5, "remark": "", "gap": None}
+        for method in ("network", "kernel")
+        for width in (500, 1000)
+    ]
+    rows[2]["remark"] = "on the edge of its grid"
+    columns = [Column(key) for key in ("method", "width", "error", "remark", "gap")]
+    first, second = tables_of(columns, rows, 40)  # what has no gap at all is not shown as a table of its own
+    assert first.row_count == 4
+    cells = [[str(cell) for cell in column.cells] for column in second.columns]
+    assert cells[:3] == [["kernel"], ["500"], ["on the edge of its grid"]]
+
+
 def test_claims_hang_beneath_their_mark() -> None:
     claims = [
         Claim("a", "A long sentence " * 8, paper=1.0, measured=0.5, holds=True, reason="because " * 20),

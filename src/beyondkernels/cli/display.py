@@ -64,7 +64,7 @@ def tables_of(columns: Sequence[Column], rows: Sequence[Any], width: int) -> lis
     """A table whose cells stay on one line: spreads are left out for it, then it becomes several, one below the other.
 
     Arguments:
-        columns: the columns; the first stands in every table.
+        columns: the columns; those first ones that tell the rows apart stand in every table, if there is room.
         rows: the rows.
         width: how wide a table may be.
     """
@@ -72,23 +72,42 @@ def tables_of(columns: Sequence[Column], rows: Sequence[Any], width: int) -> lis
     shorter = [lambda cell: cell, lambda cell: cell.replace(" ± ", "±"), lambda cell: cell.partition("±")[0].rstrip()]
     tries = [[[shorten(cell) for cell in line] for line in whole] for shorten in shorter]
     cells = next((each for each in tries if sum(_widths(columns, each)) - _GAP <= width), tries[-1])
-    widths, groups = _widths(columns, cells), [[0]]
-    for i in range(1, len(columns)):
-        if len(groups[-1]) > 1 and sum(widths[j] for j in (*groups[-1], i)) - _GAP > width:
-            groups.append([0])
+    widths = _widths(columns, cells)
+    lead = _telling(cells)
+    if sum(widths[: len(lead)]) + max(widths[len(lead) :], default=0) - _GAP > width:
+        lead = [0]
+    groups = [[*lead]]
+    for i in range(len(lead), len(columns)):
+        if len(groups[-1]) > len(lead) and sum(widths[j] for j in (*groups[-1], i)) - _GAP > width:
+            groups.append([*lead])
         groups[-1].append(i)
-    return [_table(group, columns, rows, cells, widths) for group in groups]
+    tables = [_table(group, len(lead), columns, rows, cells, widths) for group in groups]
+    return [table for i, table in enumerate(tables) if i == 0 or table.row_count > 0]
+
+
+def _telling(cells: Sequence[list[str]]) -> list[int]:
+    """The fewest first columns in which no two rows are the same; the first alone where all columns are needed."""
+    count = len(cells[0]) if cells else 1
+    fewest = next((n for n in range(1, count) if len({tuple(line[:n]) for line in cells}) == len(cells)), 1)
+    return list(range(fewest))
 
 
 def _table(
-    which: Sequence[int], columns: Sequence[Column], rows: Sequence[Any], cells: Sequence[list[str]], widths: list[int]
+    which: Sequence[int],
+    lead: int,
+    columns: Sequence[Column],
+    rows: Sequence[Any],
+    cells: Sequence[list[str]],
+    widths: list[int],
 ) -> Table:
+    """Some of the columns; rows that say nothing in them are left out."""
     table = plain_table()
     for i in which:
         title = "\n".join(textwrap.wrap(columns[i].title, max(widths[i] - _GAP, 1), break_long_words=False))
         table.add_column(Text(title), justify="right" if columns[i].numeric(rows) else "left", overflow="fold")
     for line in cells:
-        table.add_row(*(Text(line[i]) for i in which))
+        if len(which) == lead or any(line[i] not in ("", "–") for i in which[lead:]):
+            table.add_row(*(Text(line[i]) for i in which))
     return table
 
 
