@@ -5,11 +5,12 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.algorithms import GradientDescent
-from beyondkernels.core import InputError, Problem, Sample
-from beyondkernels.engine import TrainedNetwork, compare, fit
+from beyondkernels.algorithms import GradientDescent, Squared
+from beyondkernels.core import InputError, Problem, Sample, Stream
+from beyondkernels.engine import Member, TrainedNetwork, compare, fit
+from beyondkernels.engine.learner import predict
 from beyondkernels.kernels import ConstantClassifier, Gaussian, KernelRidge, PolynomialKernel
-from beyondkernels.networks import FromModule, TwoLayer
+from beyondkernels.networks import FromModule, FullyConnected, TwoLayer
 from beyondkernels.problems import DictionaryParity
 
 PROBLEM = DictionaryParity(dim=8, patterns=6, relevant=3)
@@ -134,3 +135,15 @@ def test_the_record_begins_at_the_start_where_it_is_asked_to(backend):
     untrained = fit(TrainedNetwork(network, replace(rule, steps=1, learning_rate=1e-30), **fields), problem, **words)
     for name in ("train_loss", "test_loss"):
         assert run.outcome.series[name][0] == untrained.outcome.scalars[name]
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 70])
+def test_predictions_of_blocks_are_put_together(n, monkeypatch):
+    monkeypatch.setattr("beyondkernels.engine.learner.evaluation_block", lambda network: 32)
+    network = FullyConnected(6, depth=3)
+    x = Stream(0).child("x").normal(n, 4)
+    member = Member(network, GradientDescent(1, 0.1, objective=Squared()), Sample(x, x[:, :2]), Stream(1))
+    member.start(4, 2)
+    out = predict(member, x)
+    assert out.shape == (n, 2)
+    assert torch.allclose(out, network.apply(member.params, member.buffers, x)[0], atol=1e-6)

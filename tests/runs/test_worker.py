@@ -103,10 +103,10 @@ if sys.argv[1] == "kept":
     keep_freed_memory()
 def pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-numpy.ones(2**22), numpy.ones(2**22)  # 64 MiB in all
+numpy.ones(2**21), numpy.ones(2**21)  # 32 MiB in all
 before = pages()
 for _ in range(20):
-    numpy.ones(2**22), numpy.ones(2**22)
+    numpy.ones(2**21), numpy.ones(2**21)
 print(pages() - before)
 """
 

@@ -226,5 +226,12 @@ class _Recorder:
 def predict(member: Member, x: torch.Tensor) -> torch.Tensor:
     """A member's predictions, block by block, each member on its own so that company changes nothing."""
     network, size = member.network, evaluation_block(member.network)
-    blocks = [network.apply(member.params, member.buffers, rows, train=False)[0] for rows in x.split(size)]
-    return torch.cat(blocks)
+    blocks = (network.apply(member.params, member.buffers, rows, train=False)[0] for rows in x.split(size))
+    first = next(blocks)
+    # one tensor from the start: results of every block would lie between the hidden values of one and the next, whose
+    # memory could then not be used again
+    out = first.new_empty(len(x), *first.shape[1:])
+    out[: len(first)] = first
+    for i, block in enumerate(blocks, 1):
+        out[i * size : i * size + len(block)] = block
+    return out
