@@ -142,9 +142,9 @@ def test_stopping_to_look_changes_no_bit(name, batch, kept):
 
 def test_what_is_kept_is_no_question_of_stops():
     """A stage of many epochs keeps, one of few does not, however either is cut."""
-    assert descent._is_kept(100 * N, N, 20)
-    assert not descent._is_kept(99 * N, N, 20)
-    assert not descent._is_kept(10**6 * N, N, 2**25)
+    assert descent.is_kept(100 * N, N, 20)
+    assert not descent.is_kept(99 * N, N, 20)
+    assert not descent.is_kept(10**6 * N, N, 2**25)
     rule = replace(RULE, steps=600)  # 105 epochs
     through, halted = finished(started("bottleneck", rule)), finished(started("bottleneck", rule), (5, 311))
     assert gap(through.params, halted.params) == 0
