@@ -96,7 +96,7 @@ class Coupling(Experiment):
         _ERROR_NOTE,
         _SNAPSHOT_NOTE,
     )
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 60.0}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 9.0, "paper": 60.0}
 
     def settings(self, scale: str) -> CouplingSettings:
         """Widths up to 100,000; at laptop scale with fewer steps, points and seeds."""
