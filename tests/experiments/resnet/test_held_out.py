@@ -54,15 +54,15 @@ def test_errors_are_of_disjoint_points():
 
 
 def test_the_mean_over_seeds_decides_and_each_criterion_for_itself():
-    def test(rate, decay, seed):
+    def on_test(rate, decay, seed):
         if (rate, decay) == (0.1, 0.01):
             return 0.0 if seed == 1000 else 10.0  # one lucky seed
         return abs(rate - 0.2) + abs(decay - 0.02)
 
-    def validation(rate, decay, seed):
+    def on_validation(rate, decay, seed):
         return abs(rate - 0.5) + abs(decay - 0.05)
 
-    found = search_of(AXES, label, finished(test, validation), NUMBERS).found
+    found = search_of(AXES, label, finished(on_test, on_validation), NUMBERS).found
     assert found is not None
     assert [each.point for each in found] == [(0.2, 0.02), (0.5, 0.05)]
     assert [each.on_edge for each in found] == [False, True]
