@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,9 +22,10 @@ from beyondkernels.core import (
     canonical_json,
     describe,
     digest,
+    later,
     load_file,
 )
-from beyondkernels.core.components import class_path
+from beyondkernels.core.components import admit, class_path, foreign
 
 GOLDEN_JSON = (
     '{"class":"beyondkernels.activations.truncated_relu:SmoothedTruncatedReLU","fields":{"std":0.1},"revision":1}'
@@ -265,3 +267,90 @@ def test_remarks_travel_where_they_are_asked_for():
     assert digest(back) == digest(tree)
     unsayable = Leaf(remark={1, 2})  # pyright: ignore[reportArgumentType]
     assert describe(unsayable, remarks=True) == describe(unsayable)
+
+
+@dataclass(frozen=True)
+class Grown(Component):
+    identity: ClassVar[str] = "beyondkernels.attic:Small"
+
+    size: int = 2
+    leaf: Leaf = later(Leaf(4))
+    rate: float = later(1)
+
+
+@dataclass(frozen=True)
+class Heir(Grown):
+    pass
+
+
+def test_a_field_added_later_counts_only_with_another_value():
+    old = {"class": "beyondkernels.attic:Small", "revision": 1, "fields": {"size": 2}}
+    assert describe(Grown()) == old
+    assert describe(Grown(2, Leaf(4, 0.5), 1.0)) == old
+    assert describe(Grown(rate=2))["fields"] == {"size": 2, "rate": 2.0}
+    assert len({digest(Grown(leaf=leaf)) for leaf in (Leaf(4), Leaf(), Leaf(4, 0.25))}) == 3
+    for value in (Grown(), Grown(3, Leaf(1), 2.5)):
+        assert through_text(value) == value
+
+
+def test_a_component_that_moved_is_found_by_its_old_name():
+    assert type(build({"class": "beyondkernels.attic:Small", "revision": 1, "fields": {"size": 5}})) is Grown
+    assert class_path(Heir) == f"{__name__}:Heir"  # a name is not inherited
+    assert type(through_text(Heir())) is Heir
+
+
+def test_two_components_cannot_have_one_name():
+    with pytest.raises(TypeError, match=r"Thief and .*Grown cannot both be known as beyondkernels\.attic:Small"):
+
+        class Thief(Component):
+            identity: ClassVar[str] = "beyondkernels.attic:Small"
+
+    assert type(build({"class": "beyondkernels.attic:Small", "revision": 1, "fields": {}})) is Grown
+
+
+def test_modules_that_have_moved_are_searched():
+    code = (
+        "import sys\n"
+        "from beyondkernels.core import build, InputError\n"
+        "try:\n"
+        "    build({'class': 'beyondkernels.attic:Gone', 'revision': 1, 'fields': {}})\n"
+        "except InputError as error:\n"
+        "    print(error)\n"
+        "print('beyondkernels.problems.labels' in sys.modules, 'beyondkernels.__main__' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "no component 'beyondkernels.attic:Gone' can be found in this version of beyondkernels",
+        "True False",
+    ]
+
+
+def test_nothing_is_imported_because_a_description_names_it(tmp_path, monkeypatch):
+    (tmp_path / "planted.py").write_text("raise SystemExit('it ran')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=r"^planted:Thing is not a component of this package or of a loaded file, so"):
+        build({"class": "planted:Thing", "revision": 1, "fields": {}})
+    with pytest.raises(InputError, match=r"can be found: no file absent\.py with it is loaded"):
+        build({"class": "beyondkernels_user.absent:Thing", "revision": 1, "fields": {}})
+    with pytest.raises(InputError, match=r"^planted:thing is not a function of this package or of a loaded file, so"):
+        build({"function": "planted:thing"})
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["os:system", "subprocess:run", "builtins:eval", "beyondkernels.core.components:sys.exit", "beyondkernels.core"],
+)
+def test_only_own_functions_are_found(path):
+    with pytest.raises(InputError, match=f"{path}.* (is not a function|can be found)"):
+        build({"function": path})
+
+
+def test_what_is_foreign_is_admitted_by_name():
+    value = Tree(Leaf(), function=math.sqrt, anything=(SmoothedTruncatedReLU(0.1), {"a": Outer.Inner()}))
+    here = f"{__name__}:"
+    assert foreign(describe(value)) == {"math:sqrt", f"{here}Tree", f"{here}Leaf", f"{here}Outer.Inner"}
+    with pytest.raises(InputError, match="operator:add is not a function"):
+        build({"function": "operator:add"})
+    admit("operator:add")
+    assert build({"function": "operator:add"})(1, 2) == 3
+    admit("nowhere_at_all:thing")

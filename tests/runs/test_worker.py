@@ -22,7 +22,8 @@ COMMAND = [sys.executable, "-P", "-m", "beyondkernels.runs.worker"]
 
 @pytest.fixture
 def start(store):
-    message = {"path": sys.path, "load": [str(TOYS)], "store": str(store.path), "provenance": {}, "save_every": 60.0}
+    message = {"path": sys.path, "load": [str(TOYS)], "admit": [], "store": str(store.path)}
+    message |= {"provenance": {}, "save_every": 60.0}
     return json.dumps(message).encode() + b"\n"
 
 

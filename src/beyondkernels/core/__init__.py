@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from beyondkernels.core.components import Component, build, canonical_json, describe, digest, load_file
+from beyondkernels.core.components import Component, build, canonical_json, describe, digest, later, load_file
 from beyondkernels.core.contracts import (
     Case,
     Checkpoint,
@@ -55,6 +55,7 @@ __all__ = [
     "canonical_json",
     "describe",
     "digest",
+    "later",
     "load_file",
     "require",
     "require_between",

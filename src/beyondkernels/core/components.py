@@ -13,9 +13,10 @@ import importlib
 import importlib.util
 import json
 import math
+import pkgutil
 import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +25,12 @@ from beyondkernels.core.errors import InputError, UncacheableError
 USER_MODULES = "beyondkernels_user"
 """Parent name of modules loaded from a user's file."""
 
+_PACKAGE = "beyondkernels"
+
+
+_REGISTRY: dict[str, type[Component]] = {}
+_DESCRIBED: dict[str, Callable[..., Any]] = {}
+
 
 class Component:
     """Base of everything that is part of a run's identity: problems, networks, algorithms, learners, measurements.
@@ -31,14 +38,47 @@ class Component:
     A subclass is a frozen dataclass; a field with ``metadata={"identity": False}`` is a remark and does not count.
     Raise ``revision`` when the numbers it gives change for the same fields: stored runs of the old revision are then
     left alone and new ones are computed. Code that is edited without that goes unnoticed.
+
+    Identity can grow. A field that is added to a class of which runs are stored is declared with :func:`later`. A
+    class that moves to another module, or gets another name, keeps its old name in the keys of its runs as the class
+    variable ``identity``; a subclass does not inherit it:
+
+        identity: ClassVar[str] = "beyondkernels.old.module:OldName"
     """
 
     revision: ClassVar[int] = 1
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        path = class_path(cls)
+        known = _REGISTRY.setdefault(path, cls)
+        if _home(known) != _home(cls):
+            raise TypeError(f"{_home(cls)} and {_home(known)} cannot both be known as {path}")
+        _REGISTRY[path] = cls  # a user's file may be loaded anew
+
 
 def class_path(cls: type) -> str:
-    """Where a class is found again: ``module:Name``."""
-    return f"{cls.__module__}:{cls.__qualname__}"
+    """The name of a class in keys and descriptions: ``module:Name``, or what it was before the class moved."""
+    return vars(cls).get("identity") or _home(cls)
+
+
+def later(default: Any) -> Any:
+    """A field that a component got when runs of it were stored already.
+
+    It is no part of the run's key while it has its default, so the stored runs still serve. What the default means
+    can therefore never change, except with ``revision``.
+
+    Arguments:
+        default: the value with which the component does what it did before.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Ring(Component):
+    ...     size: int
+    ...     twist: float = later(0.0)
+    >>> describe(Ring(3))["fields"], describe(Ring(3, 0.5))["fields"]
+    ({'size': 3}, {'size': 3, 'twist': 0.5})
+    """
+    return dataclasses.field(default=default, metadata={"later": True})
 
 
 def describe(value: Any, where: str = "configuration", *, remarks: bool = False) -> Any:
@@ -58,20 +98,20 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
             raise UncacheableError(
                 f"{cls.__name__} is defined in the main script, where no other process finds it again"
             )
-        hints = _hints(cls)
         fields = {}
         for field in dataclasses.fields(typing.cast(Any, value)):
             is_remark = not field.metadata.get("identity", True)
             if is_remark and not remarks:
                 continue
-            content = getattr(value, field.name)
-            if hints[field.name] in (float, float | None) and type(content) is int:
-                content = float(content)
             try:
-                fields[field.name] = describe(content, f"{cls.__name__}.{field.name}", remarks=remarks)
+                said = _described_field(cls, field.name, getattr(value, field.name), remarks)
             except UncacheableError:
                 if not is_remark:
                     raise
+                continue
+            if field.metadata.get("later") and said == _described_field(cls, field.name, field.default, remarks):
+                continue
+            fields[field.name] = said
         return {"class": class_path(cls), "revision": cls.revision, "fields": fields}
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -92,7 +132,12 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
 
 
 def build(description: Any) -> Any:
-    """The inverse of :func:`describe`."""
+    """The inverse of :func:`describe`, without trust in the description.
+
+    A description may come from a store that someone else wrote. So a class is built only if it is a component of this
+    package or one that is loaded already, and a function is found only in this package, in a user's file that is
+    loaded, or if :func:`describe` has met it in this process. Nothing else is imported.
+    """
     if isinstance(description, list):
         return tuple(build(item) for item in description)
     if not isinstance(description, dict):
@@ -102,16 +147,34 @@ def build(description: Any) -> Any:
     if "mapping" in description:
         return {key: build(item) for key, item in description["mapping"].items()}
     if "function" in description:
-        return _resolve(description["function"])
-    try:
-        cls = _resolve(description["class"])
-    except (ImportError, AttributeError, KeyError, ValueError) as error:
-        raise InputError(f"no component {description.get('class')!r} can be found: {error}") from error
-    if not (isinstance(cls, type) and issubclass(cls, Component)):
-        raise InputError(f"{description['class']} is not a component of this package")
+        return _function(description["function"])
+    cls = _component(description.get("class"))
     if cls.revision != description["revision"]:
         raise InputError(f"{cls.__name__} is at revision {cls.revision}, the description at {description['revision']}")
     return cls(**{name: build(item) for name, item in description["fields"].items()})
+
+
+def foreign(description: Any) -> set[str]:
+    """The classes and functions in a description that belong neither to this package nor to a loaded file.
+
+    A process that made the description from living components can tell another one to :func:`admit` them.
+    """
+    if isinstance(description, list):
+        return set().union(*map(foreign, description))
+    if not isinstance(description, dict):
+        return set()
+    names = {name for name in (description.get("class"), description.get("function")) if isinstance(name, str)}
+    inside = set().union(*map(foreign, description.values()))
+    return inside | {name for name in names if ":" in name and not _is_ours(name) and not _is_loaded(name)}
+
+
+def admit(path: str) -> None:
+    """Import a class or function ``module:Name``, so that :func:`build` finds it; never one that a store names."""
+    module, _, name = path.partition(":")
+    try:
+        _DESCRIBED[path] = _attribute(importlib.import_module(module), name)
+    except ImportError:
+        return  # who builds it says so
 
 
 def canonical_json(value: Any) -> str:
@@ -151,12 +214,81 @@ def _hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
-def _resolve(path: str) -> Any:
-    module, _, name = path.partition(":")
-    target: Any = sys.modules.get(module) or importlib.import_module(module)
+def _described_field(cls: type, name: str, content: Any, remarks: bool) -> Any:
+    if _hints(cls)[name] in (float, float | None) and type(content) is int:
+        content = float(content)
+    return describe(content, f"{cls.__name__}.{name}", remarks=remarks)
+
+
+def _home(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _component(path: Any) -> type[Component]:
+    """The component class of a name, from the registry or a module of this package."""
+    if not isinstance(path, str) or ":" not in path:
+        raise InputError(f"no component {path!r} can be found: a name such as 'module:Name' is needed")
+    if path not in _REGISTRY:
+        module = path.partition(":")[0]
+        if _is_loaded(module):
+            raise InputError(
+                f"no component {path!r} can be found: no file {module.partition('.')[2]}.py with it is loaded"
+            )
+        if not _is_ours(module):
+            raise InputError(f"{path} is not a component of this package or of a loaded file, so it is not imported")
+        _import_ours(module)
+        if path not in _REGISTRY:
+            for name in _all_modules():  # it moved
+                _import_ours(name)
+    if path not in _REGISTRY:
+        raise InputError(f"no component {path!r} can be found in this version of {_PACKAGE}")
+    return _REGISTRY[path]
+
+
+def _function(path: Any) -> Any:
+    """The function of a name, from this package, a loaded file, or among those described in this process."""
+    if path in _DESCRIBED:
+        return _DESCRIBED[path]
+    module, _, name = str(path).partition(":")
+    if _is_ours(module):
+        _import_ours(module)
+    elif not _is_loaded(module):
+        raise InputError(f"{path} is not a function of this package or of a loaded file, so it is not imported")
+    found = _attribute(sys.modules.get(module), name)
+    # what a module has imported is not its own: os.system is one attribute away from most of them
+    if f"{getattr(found, '__module__', '')}:{getattr(found, '__qualname__', '')}" != path:
+        raise InputError(f"no function {path!r} can be found")
+    return found
+
+
+def _attribute(target: Any, name: str) -> Any:
     for part in name.split("."):
-        target = getattr(target, part)
+        target = getattr(target, part, None)
     return target
+
+
+def _is_ours(module: str) -> bool:
+    return module.startswith(f"{_PACKAGE}.")
+
+
+def _is_loaded(module: str) -> bool:
+    return module.startswith(f"{USER_MODULES}.")
+
+
+def _import_ours(module: str) -> None:
+    """Import a module of this package if there is one of that name."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not _is_ours(error.name or ""):
+            raise
+
+
+def _all_modules() -> Iterator[str]:
+    package = sys.modules[_PACKAGE]
+    for info in pkgutil.walk_packages(package.__path__, f"{_PACKAGE}."):
+        if not info.name.endswith("__main__"):
+            yield info.name
 
 
 def _source(function: Callable[..., Any]) -> str:
@@ -165,11 +297,9 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 def _function_path(function: Callable[..., Any], where: str) -> str:
-    path = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '')}"
-    try:
-        found = _resolve(path)
-    except (ImportError, AttributeError, ValueError):
-        found = None
-    if found is not function:
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
+    if _attribute(sys.modules.get(module), name) is not function:
         raise UncacheableError(f"{where} holds an unnamed function without a stable identity, so the run is not stored")
+    path = f"{module}:{name}"
+    _DESCRIBED[path] = function
     return path

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from beyondkernels.core.components import canonical_json, describe
+from beyondkernels.core.components import canonical_json, describe, foreign
 from beyondkernels.core.errors import InputError, StoreError, require
 from beyondkernels.runs.chunks import chunks
 from beyondkernels.runs.events import Event
@@ -119,6 +119,7 @@ class _Local:
         self.start = {
             "path": [str(entry) for entry in sys.path],
             "load": list(self.executor.load),
+            "admit": sorted(set().union(*(foreign(run) for task in self.tasks for run in task.open.values()))),
             "store": str(self.store.path.resolve()),
             "provenance": provenance(self.executor.command),
             "save_every": self.executor.save_every,

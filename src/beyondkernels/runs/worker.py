@@ -16,7 +16,7 @@ import threading
 from dataclasses import asdict
 from typing import Any, NoReturn
 
-from beyondkernels.core.components import build, load_file
+from beyondkernels.core.components import admit, build, load_file
 from beyondkernels.core.errors import InputError, StoreError
 from beyondkernels.runs.events import Event
 from beyondkernels.runs.spec import RunSpec
@@ -61,6 +61,8 @@ def _serve(messages: queue.SimpleQueue[dict[str, Any]], say: Any) -> NoReturn:
     sys.path[:] = start["path"]
     for file in start["load"]:
         load_file(file)
+    for name in start["admit"]:  # the parent has these classes and functions from somewhere else and asks for them
+        admit(name)
     store = Store.open(start["store"], create=False)
     say({"kind": "ready"})
 
