@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from beyondkernels import core as core
     from beyondkernels import engine as engine
     from beyondkernels import experiments as experiments
+    from beyondkernels import frame as frame
     from beyondkernels import kernels as kernels
     from beyondkernels import measure as measure
     from beyondkernels import networks as networks
@@ -43,6 +44,7 @@ LAYERS = (
     "measure",
     "runs",
     "reports",
+    "frame",
     "experiments",
     "bench",
     "cli",

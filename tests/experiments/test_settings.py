@@ -7,7 +7,7 @@ import pytest
 
 from beyondkernels.core import InputError
 from beyondkernels.experiments import changed, described, setting
-from beyondkernels.experiments.settings import as_word, parsed
+from beyondkernels.frame.settings import as_word, parsed
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def count(number: int, noun: str) -> str:
 def show_result(result: Result, out: Console) -> None:
     """The table, then the claims, then what is missing."""
     request = result.request
-    columns, rows = request.experiment.table(request.settings, result.rows)
+    columns, rows = result.reading.table
     out.print(
         Text(f"\n{request.experiment.id} · {request.scale} scale · {count(len(request.seeds), 'seed')}", style="bold")
     )

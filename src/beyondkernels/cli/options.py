@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import InputError, unknown
-from beyondkernels.experiments.settings import parsed
+from beyondkernels.frame.settings import parsed
 
 _KINDS: dict[str, tuple[type, str]] = {
     "scale": (str, "a word"),

@@ -13,8 +13,8 @@ from rich.text import Text
 from beyondkernels.cli.display import count, plain_table
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError
-from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, described, find, store_path
-from beyondkernels.experiments.settings import as_word
+from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, find, store_path
+from beyondkernels.frame import as_word, described, stated
 from beyondkernels.runs import Store, StoredRun
 
 
@@ -59,15 +59,15 @@ def _show_experiment(experiment: Experiment, store: str | None, out: Console) ->
     path = store_path(store)
     opened = open_store(store) if path.exists() else None
     asked = [r for r in opened.requests() if r["experiment"] == experiment.id] if opened else []
+    by_scale = [experiment.settings(scale) for scale in SCALES]
     out.print(Text(f"{experiment.id}: {experiment.title}", style="bold"))
     out.print(Text(str(experiment.reference), style="dim"))
-    out.print(Text(f"\n{experiment.summary}\n"))
+    out.print(Text(f"\n{experiment.summary_of(by_scale[-1])}\n"))
     table = plain_table()
     for heading in ("setting", *SCALES, "whose", "why"):
         # lists of numbers may take several lines; names are never cut
         named = heading in ("setting", "whose")
         table.add_column(heading, justify="right" if heading in SCALES else "left", no_wrap=named, overflow="fold")
-    by_scale = [experiment.settings(scale) for scale in SCALES]
     for setting in described(by_scale[-1], by_scale[-1]):
         values = [Text(as_word(getattr(settings, setting.name)).replace(",", ", ")) for settings in by_scale]
         table.add_row(setting.name, *values, setting.origin, Text(setting.why))
@@ -76,7 +76,7 @@ def _show_experiment(experiment: Experiment, store: str | None, out: Console) ->
     latest = f" (latest verdicts: {_how(asked[-1])})" if asked else ""
     out.print(Text(f"\nClaims{latest}", style="bold"))
     lines = Table.grid(padding=(0, 1))
-    for claim in experiment.claims(by_scale[-1], [], "paper"):
+    for claim in stated(experiment, by_scale[-1], "paper"):
         lines.add_row({True: "✓", False: "✗", None: "·"}[verdicts.get(claim.id)], Text(claim.text))
     out.print(lines)
     if opened and asked:

@@ -9,18 +9,18 @@ from typing import TypeGuard
 
 from beyondkernels.core import InputError, load_file, unknown
 from beyondkernels.core.components import USER_MODULES
-from beyondkernels.experiments.base import Experiment
+from beyondkernels.frame.experiment import Experiment
 
 CATALOGUE = {
     "features/table1": "beyondkernels.experiments.features.table1:Table1",
     "features/table1-strong": "beyondkernels.experiments.features.table1_strong:Table1Strong",
-    "resnet/coupling": "beyondkernels.experiments.resnet.coupling.experiment:Coupling",
-    "resnet/fig2a": "beyondkernels.experiments.resnet.fig2.experiment:Fig2a",
-    "resnet/fig2b": "beyondkernels.experiments.resnet.fig2.experiment:Fig2b",
-    "resnet/fig3": "beyondkernels.experiments.resnet.fig3.experiment:Fig3",
-    "resnet/fig4a": "beyondkernels.experiments.resnet.fig4.experiment:Fig4a",
-    "resnet/fig4b": "beyondkernels.experiments.resnet.fig4.experiment:Fig4b",
-    "resnet/theorem1": "beyondkernels.experiments.resnet.theorem1.experiment:Theorem1",
+    "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
+    "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
+    "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",
+    "resnet/fig3": "beyondkernels.experiments.resnet.fig3:Fig3",
+    "resnet/fig4a": "beyondkernels.experiments.resnet.fig4:Fig4a",
+    "resnet/fig4b": "beyondkernels.experiments.resnet.fig4:Fig4b",
+    "resnet/theorem1": "beyondkernels.experiments.resnet.theorem1:Theorem1",
 }
 """Where each experiment is declared."""
 

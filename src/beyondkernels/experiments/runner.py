@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import require, require_positive
-from beyondkernels.experiments.base import Experiment, Label, Rows
 from beyondkernels.experiments.catalogue import find, portable, source_file
-from beyondkernels.experiments.settings import as_word, changed, described
+from beyondkernels.frame import Experiment, Frame, Label, Reading, as_word, changed, described, expected, plan, tidy
 from beyondkernels.reports import Claim, ExperimentPage, Setting
 from beyondkernels.reports.numbers import plain
 from beyondkernels.runs import Event, Executor, LocalExecutor, MissingRunError, RunSpec, Store, StoredRun, provenance
@@ -39,7 +38,7 @@ class Request:
     @functools.cached_property
     def first_round(self) -> dict[Label, RunSpec]:
         """The runs that are needed to begin with; asking for it finds out settings that are impossible."""
-        return self.experiment.plan(self.settings, self.seeds, {})
+        return plan(self.experiment, self.settings, self.seeds, {})
 
     def page_command(self) -> str:
         """The command that makes it again; where the seeds are not 0, 1, 2, …, the call from Python that does."""
@@ -67,20 +66,29 @@ class Result:
     missing: Mapping[Label, str]
     provenance: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def rows(self) -> Rows:
-        """Plain data, a row for each run."""
-        return self.request.experiment.rows(self.request.settings, self.finished)
+    @functools.cached_property
+    def reading(self) -> Reading:
+        """What the finished runs say."""
+        asked = self.request
+        return Reading(asked.experiment, asked.settings, asked.seeds, self.finished, asked.scale)
 
-    @property
+    @functools.cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain data, a row for each run."""
+        return plain(self.to_frame().to_dict("records"))
+
+    def to_frame(self) -> Frame:
+        """The rows as a pandas DataFrame: coordinates, numbers, status, how each run was chosen."""
+        return tidy(self.reading.rows)
+
+    @functools.cached_property
     def claims(self) -> list[Claim]:
         """What the paper says, and whether it holds here; while runs are missing, no claim is decided."""
-        claims = self.request.experiment.claims(self.request.settings, self.rows, self.request.scale)
         missing, all_runs = len(self.missing), len(self.missing) + len(self.finished)
         reason = f"{missing} of {all_runs} runs {'is' if missing == 1 else 'are'} missing"
         return [
             dataclasses.replace(claim, holds=None, reason=reason) if missing and claim.holds is not None else claim
-            for claim in claims
+            for claim in self.reading.claims
         ]
 
     @property
@@ -110,23 +118,23 @@ class Result:
     def page(self) -> ExperimentPage:
         """The result as a page of a report."""
         experiment, settings = self.request.experiment, self.request.settings
-        columns, rows = experiment.table(settings, self.rows)
+        columns, rows = self.reading.table
         gaps = [f"Missing runs: {len(self.missing)} ({'; '.join(sorted(set(self.missing.values())))})."]
         return ExperimentPage(
             id=experiment.id,
             title=experiment.title,
-            summary=experiment.summary,
+            summary=experiment.summary_of(settings),
             reference=str(experiment.reference),
             scale=self.request.scale,
             seeds=self.request.seeds,
             claims=self.claims,
             rows=rows,
             columns=columns,
-            figures=experiment.figures(settings, self.finished),
+            figures=self.reading.figures,
             settings=self.settings,
             provenance=self.provenance,
             command=self.request.page_command(),
-            notes=[*experiment.notes, *experiment.remarks(settings), *(gaps if self.missing else [])],
+            notes=[*experiment.notes(settings), *(gaps if self.missing else [])],
         )
 
 
@@ -155,7 +163,7 @@ def ask(
         changes: settings to replace, by name.
     """
     experiment = find(name) if isinstance(name, str) else name
-    settings = experiment.settings_at(scale)
+    settings = experiment.settings(scale)
     require(hasattr(settings, "seeds"), f"the settings of {experiment.id} must have a field seeds")
     settings = changed(settings, changes or {})
     which: int | Sequence[int] = settings.seeds if seeds is None else seeds
@@ -235,13 +243,15 @@ def store_path(given: str | Path | None) -> Path:
 
 def dry_run(request: Request, store: Store | None) -> dict[str, Any]:
     """How many runs the first round needs, how many are stored, and what the rest may take on one core."""
+    later = expected(request.experiment, request.settings, request.seeds)[1]
     keys = {spec.key for spec in request.first_round.values()}
     there = sum(store.has(key) for key in keys) if store else 0
     each = request.experiment.seconds_per_run.get(request.scale)
     return {
         "runs": len(keys),
         "stored": there,
-        "core_seconds": None if each is None else each * (len(keys) - there),
+        "later": later,
+        "core_seconds": None if each is None else each * (len(keys) - there + later),
     }
 
 
@@ -273,7 +283,7 @@ def _rounds(
 
 def _new(request: Request, finished: Mapping[Label, StoredRun], missing: Mapping[Label, str]) -> dict[Label, RunSpec]:
     begun = finished or missing
-    wanted = request.experiment.plan(request.settings, request.seeds, finished) if begun else request.first_round
+    wanted = plan(request.experiment, request.settings, request.seeds, finished) if begun else request.first_round
     return {label: spec for label, spec in wanted.items() if label not in finished and label not in missing}
 
 

@@ -1,6 +1,6 @@
 """Claims, figure kinds, tables and static pages: plain data in, files out; nothing is trained here."""
 
-from beyondkernels.reports.claims import Claim, at_least, at_most, between, mean_interval
+from beyondkernels.reports.claims import AtLeast, AtMost, Between, Claim, Judged, Test, mean_interval
 from beyondkernels.reports.figures import (
     Curves,
     Directions,
@@ -24,6 +24,9 @@ from beyondkernels.reports.tables import Column, html_table, to_csv, to_json
 from beyondkernels.reports.write import write_report
 
 __all__ = [
+    "AtLeast",
+    "AtMost",
+    "Between",
     "Claim",
     "Column",
     "Curves",
@@ -34,6 +37,7 @@ __all__ = [
     "ExperimentPage",
     "Figure",
     "Histogram",
+    "Judged",
     "Level",
     "Line",
     "Marks",
@@ -41,9 +45,7 @@ __all__ = [
     "Quantity",
     "Scatter",
     "Setting",
-    "at_least",
-    "at_most",
-    "between",
+    "Test",
     "html_table",
     "mean_interval",
     "render_png",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from beyondkernels.core import require, require_between
@@ -15,7 +16,13 @@ SILENT = "says nothing at this scale"
 
 Verdict = Literal["holds", "fails", "silent"]
 
-_SIDES = {"at least": "below", "at most": "above"}
+Strength = Literal["mean", "clearly", "unless clearly not"]
+"""What decides: the mean alone; the whole interval; or the mean, forgiven where the interval reaches the bound."""
+
+Range = tuple[float, float]
+"""The least and the greatest value that a quantity can have."""
+
+ANY: Range = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,8 @@ class Claim:
         holds: whether the claim holds; ``None`` when it cannot be said.
         reason: by how much it holds or fails, or why it cannot be said.
         unit: written behind the numbers, such as ``%``.
+        strength: what decides it.
+        values: what was measured with each seed.
     """
 
     id: str
@@ -45,6 +54,8 @@ class Claim:
     holds: bool | None = None
     reason: str = ""
     unit: str = ""
+    strength: Strength = "mean"
+    values: tuple[float, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -55,11 +66,150 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """The claim as ``bk run --json`` writes it: non-finite numbers are null."""
-        names = ("id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason")
+        names = ("id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason", "strength", "values")
         return {name: plain(getattr(self, name)) for name in names}
 
 
-def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float | None, float | None, float | None, str]:
+@dataclass(frozen=True)
+class Judged:
+    """What a test says of the numbers of all seeds.
+
+    Arguments:
+        measured: their mean.
+        low: the lower end of its interval.
+        high: the upper end.
+        interval: what kind of interval that is.
+        holds: whether the test is passed; None when it cannot be said.
+        reason: by how much, or why it cannot be said.
+        margin: by how much the mean passes; negative where it does not.
+        values: the numbers themselves.
+    """
+
+    measured: float | None
+    low: float | None
+    high: float | None
+    interval: str
+    holds: bool | None = None
+    reason: str = ""
+    margin: float = math.nan
+    values: tuple[float, ...] = ()
+
+
+class Test(ABC):
+    """A condition on the mean over seeds."""
+
+    __test__ = False  # no test case of pytest's
+    strength: Strength
+
+    def judge(self, values: Sequence[float | None], unit: str = "", within: Range = ANY) -> Judged:
+        """Decide by the numbers of all seeds.
+
+        Arguments:
+            values: one for each seed; ``None`` or a non-finite number where a run has none.
+            unit: written behind the numbers.
+            within: the least and the greatest value there can be; an interval does not reach beyond.
+        """
+        there = [float(value) for value in values if value is not None and math.isfinite(value)]
+        mean, low, high, interval = mean_interval(there, within=within)
+        judged = Judged(mean, low, high, interval, values=tuple(there))
+        missing = len(values) - len(there)
+        if mean is None:
+            return replace(judged, reason="no run gave a value")
+        if missing:
+            return replace(judged, reason=f"{missing} of {len(values)} runs gave no value")
+        return self._decide(judged, mean, unit)
+
+    @abstractmethod
+    def _decide(self, judged: Judged, mean: float, unit: str) -> Judged: ...
+
+    def by_strength(self, judged: Judged, margin: float, reason: str, bounds: tuple[float, ...]) -> Judged:
+        """Decide by the mean's margin, or by whether the interval keeps clear of the bounds."""
+        low, high = judged.low, judged.high
+        judged = replace(judged, margin=margin)
+        if low is None or high is None:
+            if self.strength != "mean":
+                return replace(judged, reason=f"{reason}; one seed has no interval, so nothing is clear")
+            return replace(judged, holds=margin >= 0, reason=reason)
+        open_ = low < high and any(low <= bound <= high for bound in bounds)
+        if open_:
+            reason += "; the interval contains the bound, so other seeds may say otherwise"
+        if not open_ or self.strength == "mean":
+            return replace(judged, holds=margin >= 0, reason=reason)
+        holds = self.strength == "unless clearly not"
+        return replace(judged, holds=holds, reason=reason if holds == (margin >= 0) else f"not clearly: {reason}")
+
+
+@dataclass(frozen=True)
+class AtLeast(Test):
+    """That the mean over seeds is no smaller than a bound.
+
+    Arguments:
+        bound: the smallest mean that passes.
+        strength: what decides.
+
+    >>> AtLeast(95).judge([99.0, 100.0, 98.0], unit="%").reason
+    '99.0 % is at least 95.0 %, by 4.0 points'
+    """
+
+    bound: float
+    strength: Strength = "mean"
+
+    def _decide(self, judged: Judged, mean: float, unit: str) -> Judged:
+        return _one_sided(self, judged, mean, mean - self.bound, unit, ("at least", "below"))
+
+
+@dataclass(frozen=True)
+class AtMost(Test):
+    """That the mean over seeds is no larger than a bound; arguments as for :class:`AtLeast`.
+
+    >>> AtMost(0.85).judge([0.86, 0.88]).reason
+    '0.870 is above 0.850, by 0.020; the interval contains the bound, so other seeds may say otherwise'
+    >>> AtMost(0.85, "clearly").judge([0.7, 0.9]).holds, AtMost(0.85, "clearly").judge([0.7]).holds
+    (False, None)
+    """
+
+    bound: float
+    strength: Strength = "mean"
+
+    def _decide(self, judged: Judged, mean: float, unit: str) -> Judged:
+        return _one_sided(self, judged, mean, self.bound - mean, unit, ("at most", "above"))
+
+
+@dataclass(frozen=True)
+class Between(Test):
+    """That the mean over seeds lies in an interval.
+
+    Arguments:
+        lower: its lower end.
+        upper: its upper end.
+        strength: what decides.
+
+    >>> Between(45, 60).judge([52.0, 53.0], unit="%").reason
+    '52.5 % lies in [45.0 %, 60.0 %], 7.5 points inside'
+    """
+
+    lower: float
+    upper: float
+    strength: Strength = "mean"
+
+    def __post_init__(self) -> None:
+        require(self.lower <= self.upper, f"lower must be at most upper, got {self.lower} and {self.upper}")
+
+    def _decide(self, judged: Judged, mean: float, unit: str) -> Judged:
+        margin = min(mean - self.lower, self.upper - mean)
+        digits = _digits(margin, mean, self.lower, self.upper, unit=unit)
+        ends = f"[{show_number(self.lower, unit, digits)}, {show_number(self.upper, unit, digits)}]"
+        away, at = _margin(abs(margin), unit, digits), show_number(mean, unit, digits)
+        if margin >= 0:
+            reason = f"{at} lies in {ends}, {away} inside"
+        else:
+            reason = f"{at} lies {away} {'below' if mean < self.lower else 'above'} {ends}"
+        return self.by_strength(judged, margin, reason, (self.lower, self.upper))
+
+
+def mean_interval(
+    values: Sequence[float], level: float = 0.95, within: Range = ANY
+) -> tuple[float | None, float | None, float | None, str]:
     r"""The mean over seeds with its t interval, and a label that says what the interval is.
 
     .. math:: \bar v \pm t_{n-1,\,(1+\text{level})/2} \cdot s / \sqrt n,
@@ -70,9 +220,10 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float |
     Arguments:
         values: the v_i, one for each seed.
         level: how often such intervals hold the true mean, for independent normal values.
+        within: the least and the greatest value there can be; the interval does not reach beyond.
 
-    >>> mean_interval([1.0, 2.0, 3.0])
-    (2.0, -0.484..., 4.484..., '95 % t interval over 3 seeds')
+    >>> mean_interval([1.0, 2.0, 3.0], within=(0.0, 10.0))
+    (2.0, 0.0, 4.484..., '95 % t interval over 3 seeds')
     >>> mean_interval([7.0])
     (7.0, None, None, 'one seed, no interval')
     """
@@ -89,144 +240,17 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float |
 
     s = math.sqrt(math.fsum((value - mean) ** 2 for value in v) / (n - 1))
     half = float(stdtrit(n - 1, (1 + level) / 2)) * s / math.sqrt(n)
-    return mean, mean - half, mean + half, f"{100 * level:g} % t interval over {n} seeds"
+    least, greatest = min(within[0], mean), max(within[1], mean)
+    low, high = max(mean - half, least), min(mean + half, greatest)
+    return mean, low, high, f"{100 * level:g} % t interval over {n} seeds"
 
 
-def at_least(
-    id: str,  # noqa: A002
-    text: str,
-    values: Sequence[float | None],
-    bound: float,
-    *,
-    paper: float | str | None = None,
-    unit: str = "",
-    speaks: bool = True,
-    silence: str = SILENT,
-) -> Claim:
-    """The claim that the mean over seeds is no smaller than a bound.
-
-    Arguments:
-        id: the claim's short name.
-        text: its sentence.
-        values: one for each seed; ``None`` or a non-finite number where a run is missing.
-        bound: the smallest mean at which the claim holds.
-        paper: the published value.
-        unit: written behind the numbers.
-        speaks: whether the claim says anything at this scale.
-        silence: the reason given when it does not.
-
-    >>> claim = at_least("network", "the network learns the parity", [99.0, 100.0, 98.0], 95, unit="%")
-    >>> claim.holds, claim.reason
-    (True, '99.0 % is at least 95.0 %, by 4.0 points')
-    """
-    return _one_sided("at least", id, text, values, bound, paper, unit, speaks, silence)
-
-
-def at_most(
-    id: str,  # noqa: A002
-    text: str,
-    values: Sequence[float | None],
-    bound: float,
-    *,
-    paper: float | str | None = None,
-    unit: str = "",
-    speaks: bool = True,
-    silence: str = SILENT,
-) -> Claim:
-    """The claim that the mean over seeds is no larger than a bound; arguments as for :func:`at_least`.
-
-    >>> at_most("kernel", "the tangent kernel does not", [0.86, 0.88], 0.85).reason
-    '0.870 is above 0.850, by 0.020; the interval contains the bound, so other seeds may say otherwise'
-    """
-    return _one_sided("at most", id, text, values, bound, paper, unit, speaks, silence)
-
-
-def between(
-    id: str,  # noqa: A002
-    text: str,
-    values: Sequence[float | None],
-    lower: float,
-    upper: float,
-    *,
-    paper: float | str | None = None,
-    unit: str = "",
-    speaks: bool = True,
-    silence: str = SILENT,
-) -> Claim:
-    """The claim that the mean over seeds lies in [lower, upper]; other arguments as for :func:`at_least`.
-
-    >>> between("one_step", "one step is not enough", [52.0, 53.0], 45, 60, unit="%").reason
-    '52.5 % lies in [45.0 %, 60.0 %], 7.5 points inside'
-    """
-    require(lower <= upper, f"lower must be at most upper, got {lower} and {upper}")
-    claim = _measured(id, text, values, paper, unit, speaks, silence)
-    if claim.reason or claim.measured is None:
-        return claim
-    mean = claim.measured
-    margin = min(mean - lower, upper - mean)
-    digits = _digits(margin, mean, lower, upper, unit=unit)
-    ends = f"[{show_number(lower, unit, digits)}, {show_number(upper, unit, digits)}]"
-    away, at = _margin(abs(margin), unit, digits), show_number(mean, unit, digits)
-    if margin >= 0:
-        reason = f"{at} lies in {ends}, {away} inside"
-    else:
-        reason = f"{at} lies {away} {'below' if mean < lower else 'above'} {ends}"
-    return _decided(claim, margin >= 0, reason, (lower, upper))
-
-
-def _one_sided(
-    side: Literal["at least", "at most"],
-    name: str,
-    text: str,
-    values: Sequence[float | None],
-    bound: float,
-    paper: float | str | None,
-    unit: str,
-    speaks: bool,
-    silence: str,
-) -> Claim:
-    claim = _measured(name, text, values, paper, unit, speaks, silence)
-    if claim.reason or claim.measured is None:
-        return claim
-    mean = claim.measured
-    margin = mean - bound if side == "at least" else bound - mean
+def _one_sided(test: Test, judged: Judged, mean: float, margin: float, unit: str, words: tuple[str, str]) -> Judged:
+    bound = test.bound if isinstance(test, AtLeast | AtMost) else math.nan
     digits = _digits(margin, mean, bound, unit=unit)
-    words = side if margin >= 0 else _SIDES[side]
-    reason = f"{show_number(mean, unit, digits)} is {words} {show_number(bound, unit, digits)}"
-    return _decided(claim, margin >= 0, f"{reason}, by {_margin(abs(margin), unit, digits)}", (bound,))
-
-
-def _measured(
-    name: str,
-    text: str,
-    values: Sequence[float | None],
-    paper: float | str | None,
-    unit: str,
-    speaks: bool,
-    silence: str,
-) -> Claim:
-    """The claim with its measured value, undecided; it has a reason already when nothing can be decided."""
-    there = [float(value) for value in values if value is not None and math.isfinite(value)]
-    mean, low, high, interval = mean_interval(there)
-    missing = len(values) - len(there)
-    if not speaks:
-        reason = silence
-    elif not there:
-        reason = "no run gave a value"
-    elif missing:
-        reason = f"{missing} of {len(values)} runs gave no value"
-    else:
-        reason = ""
-    return Claim(name, text, paper, mean, low, high, interval, None, reason, unit)
-
-
-def _decided(claim: Claim, holds: bool, reason: str, bounds: tuple[float, ...]) -> Claim:
-    low, high = claim.low, claim.high
-    if low is not None and high is not None and low < high and any(low <= bound <= high for bound in bounds):
-        reason += "; the interval contains the bound, so other seeds may say otherwise"
-    return Claim(
-        claim.id, claim.text, claim.paper, claim.measured, low, high, claim.interval, holds, reason, claim.unit
-    )
+    word = words[0] if margin >= 0 else words[1]
+    reason = f"{show_number(mean, unit, digits)} is {word} {show_number(bound, unit, digits)}"
+    return test.by_strength(judged, margin, f"{reason}, by {_margin(abs(margin), unit, digits)}", (bound,))
 
 
 def _digits(margin: float, mean: float, *bounds: float, unit: str) -> int | None:

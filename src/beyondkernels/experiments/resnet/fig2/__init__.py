@@ -1,1 +1,0 @@
-"""Figure 2: the three-layer ResNet against kernels and fully connected networks, over width."""

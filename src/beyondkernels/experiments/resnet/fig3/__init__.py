@@ -1,1 +1,0 @@
-"""Figure 3: the three-layer ResNet over the size of the base signal."""

@@ -1,0 +1,544 @@
+"""Figure 4 (and 1): SGD against the least weights that compute a monomial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import beyondkernels as bk
+from beyondkernels.core import Reference, require
+from beyondkernels.experiments.published import published
+from beyondkernels.experiments.resnet.monomial import (
+    DEGREE,
+    AllPoints,
+    ClosedForm,
+    closed_form,
+    least_norm,
+    network_of,
+    norm_of,
+)
+from beyondkernels.experiments.resnet.searching import CRITERIA, SearchSettings, test_error, validation_error
+from beyondkernels.frame import (
+    Again,
+    At,
+    Drawn,
+    Experiment,
+    Frame,
+    Over,
+    Picture,
+    Provided,
+    Runs,
+    Scale,
+    Searched,
+    Series,
+    Shown,
+    Statement,
+    Table,
+    Value,
+    claim,
+    least,
+    scale,
+    select,
+    setting,
+)
+from beyondkernels.reports import AtLeast, AtMost, Figure, Line, Marks, Scatter
+from beyondkernels.runs import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+
+FITTED = 0.12
+"""How small a training error a search must meet before it can say that SGD finds nothing: the paper's largest of W*."""
+
+CLOSED, DESCENT, SGD = "closed form", "W*", "SGD"
+
+_NOT_STATED = "not stated in the paper"
+_TRAINED = "layer1.weight"
+
+
+@dataclass(frozen=True)
+class Fig4Settings(SearchSettings):
+    """The numbers of Figure 4(a); the defaults are the paper's."""
+
+    dim: int = setting(40, "paper", "d")
+    samples: int = setting(5000, "paper", "N")
+    widths: tuple[int, ...] = setting(
+        (200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000), "paper", "m, each even"
+    )
+    epochs: tuple[int, ...] = setting(
+        (800, 3200), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800"
+    )
+    batch: int = setting(50, "ours", f"that of §8.1; {_NOT_STATED}")
+    momentum: float = setting(0.9, "ours", f"that of §8.1; {_NOT_STATED}")
+    start: Literal["1/m", "1/d"] = setting("1/m", "ours", f"variance of the weights, that of §8.1; {_NOT_STATED}")
+    learning_rates: tuple[float, ...] = setting(
+        (0.5, 1.0, 2.0, 5.0, 10.0), "ours", "to begin with; the paper names only the set {1, 2, 5}·10^k"
+    )
+    weight_decays: tuple[float, ...] = setting((5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4), "ours", "to begin with")
+    rate_limits: tuple[float, ...] = setting((0.05, 50.0), "ours", "the grid does not grow beyond")
+    decay_limits: tuple[float, ...] = setting((1e-7, 1e-2), "ours", "the grid does not grow beyond")
+    search_seeds: int = setting(1, "ours", f"1000, 1001, …: for the search alone; {_NOT_STATED}")
+    seeds: int = setting(3, "ours", f"0, 1, 2, …: for the chosen ones and W*; {_NOT_STATED}")
+    construction_width: int = setting(200, "paper", "m of W*")
+    construction_steps: int = setting(
+        10_000, "ours", "of gradient descent on all 64 points; the rate falls by 10 half-way"
+    )
+    construction_rate: float = setting(10.0, "ours")
+    construction_decays: tuple[float, ...] = setting(
+        (1.5e-3, 1.2e-3, 1e-3, 9e-4, 8e-4, 7e-4, 5e-4, 4e-4, 3e-4, 2e-4, 1e-4, 5e-5), "ours", "the path of W*"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.dim >= DEGREE, f"dim must be at least {DEGREE}, the degree of the monomial, got {self.dim}")
+        require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
+        require(self.construction_width >= 64, f"construction_width must be at least 64, got {self.construction_width}")
+        for name in ("widths", "epochs", "construction_width"):
+            given = getattr(self, name)
+            odd = [value for value in (given if isinstance(given, tuple) else (given,)) if value % 2]
+            require(not odd, f"{name} must be even, got {(*odd, '')[0]}")
+
+    @property
+    def other_start(self) -> Literal["1/m", "1/d"]:
+        """The start that is not searched."""
+        return "1/d" if self.start == "1/m" else "1/m"
+
+
+@dataclass(frozen=True)
+class Fig4bSettings(Fig4Settings):
+    """The numbers of Figure 4(b)."""
+
+    dim: int = setting(100, "paper", "d")
+    samples: int = setting(50_000, "paper", "N")
+    widths: tuple[int, ...] = setting((200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000), "paper", "m, each even")
+    epochs: tuple[int, ...] = setting((200, 800), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800")
+    batch: int = setting(100, "paper")
+    weight_decays: tuple[float, ...] = setting(
+        (1e-8, 1e-7, 1e-6, 1e-5, 5e-5, 2e-4), "ours", "to begin with; a wide network fits the sample from 10⁻⁷ down"
+    )
+    decay_limits: tuple[float, ...] = setting((1e-8, 1e-2), "ours", "the grid does not grow beyond")
+
+
+_SMOKE = scale(
+    dim=8,
+    samples=200,
+    widths=(8, 16),
+    epochs=(4, 8),
+    batch=20,
+    learning_rates=(0.1, 0.5),
+    weight_decays=(1e-4, 1e-3),
+    rate_limits=(0.1, 1.0),
+    decay_limits=(1e-4, 2e-3),
+    seeds=2,
+    validation_samples=100,
+    test_samples=200,
+    construction_width=64,
+    construction_steps=400,
+    construction_decays=(1e-3, 3e-4),
+)
+
+
+class Fig4a(Experiment):
+    """d = 40, N = 5000."""
+
+    id: ClassVar[str] = "resnet/fig4a"
+    title: ClassVar[str] = "SGD and the least weights of a monomial, d = 40"
+    summary: ClassVar[str] = (
+        "The label is the product of six signs out of {{s.dim}}. There are two-layer networks of small Frobenius norm "
+        "that compute it. They are made by hand here, with the least norm there can be or close to it. The paper "
+        "reports that SGD from a random start finds neither these nor any solution with a test error below "
+        "{{bound:g}}. Here it has {{s.samples}} points, and {{schedules}}."
+    )
+    reference: ClassVar[Reference] = Reference("resnet", "§8.2, Figures 1 and 4(a)")
+    notes_file: ClassVar[str] = "fig4.md"
+    symbols: ClassVar[Mapping[str, str]] = {"width": "width"}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 500.0}
+    numbers: ClassVar[type] = Fig4Settings
+    scales: ClassVar[Mapping[str, Scale]] = {
+        "laptop": scale(
+            widths=(200, 500),
+            learning_rates=(2.0, 5.0, 10.0),
+            weight_decays=(1e-5, 5e-5, 2e-4),
+            rate_limits=(0.5, 20.0),
+            decay_limits=(2e-6, 1e-3),
+            test_samples=5000,
+        ),
+        "smoke": _SMOKE,
+    }
+    printed: ClassVar[str] = "d40_n5000"
+
+    @property
+    def bound(self) -> float:
+        """The best test error of the paper's search."""
+        return published("resnet", "figure4")["sgd_best_test"][self.printed]
+
+    def runs(self, s: Fig4Settings) -> list[Runs]:
+        """W* in closed form and by descent; SGD, searched at every width and number of epochs, from both starts."""
+        width = [s.construction_width]
+        risks, rate = [risk for risk, _ in targets()], [s.construction_rate]
+        return [
+            Runs(closed_form_spec, {"part": [CLOSED], "aim": risks, "width": width}, closed_form_row, seeds=1),
+            Runs(
+                descent_spec,
+                {"part": [DESCENT], "width": width, "learning_rate": rate, "weight_decay": s.construction_decays},
+                descent_row,
+            ),
+            Searched(
+                sgd_spec,
+                {"part": [SGD], "epochs": s.epochs, "width": s.widths, "start": [s.start]},
+                sgd_row,
+                axes=lambda _: s.axes,
+                criteria=CRITERIA,
+                search_seeds=s.search_seeds,
+                again=[Again("validation", {"start": s.other_start})],
+                show_search=True,
+            ),
+        ]
+
+    def claims(self, s: Fig4Settings) -> list[Statement]:
+        """W* exists, in closed form and by descent; SGD finds no such weights, and none that generalises."""
+        bound, several = self.bound, len(s.epochs) > 1
+        fitted = Provided(
+            least("train_error", per_seed=False, part=SGD, role="search"),
+            AtMost(FITTED),
+            f"no run of the search has a training error of at most {FITTED:g}; the least is {{}}",
+        )
+        made = [
+            claim(
+                f"w-star-{risk:g}",
+                f"There are weights with risk at most {risk:g} and ‖W‖_F/√d at most {norm:g}: in closed form",
+                _least_norm(risk, part=CLOSED),
+                AtMost(norm),
+                paper=norm,
+                interval="exact",
+            )
+            for risk, norm in targets()
+        ]
+        made += [
+            claim(
+                f"w-star-descent-{risk:g}",
+                f"Gradient descent on all points of the six inputs finds weights with risk at most {risk:g} and "
+                f"‖W‖_F/√d at most {norm:g}",
+                _least_norm(risk, part=DESCENT),
+                AtMost(norm),
+                paper=norm,
+            )
+            for risk, norm in targets()
+        ]
+        schedules = {"": ("in any schedule" if several else "in the search", list(s.epochs))}
+        schedules |= {f"-{epochs}": (f"in {epochs} epochs", [epochs]) for epochs in s.epochs if several}
+        for name, (where, epochs) in schedules.items():
+            search = {"part": SGD, "role": "search", "epochs": epochs}
+            made.append(
+                claim(
+                    f"sgd-test{name}",
+                    f"SGD meets no test error below {bound:g} {where}",
+                    least("test_error", per_seed=False, **search),
+                    AtLeast(bound),
+                    paper=bound,
+                    interval=lambda rows, search=search: f"the least of {len(select(rows, search))} runs",
+                    provided=replace(fitted, value=least("train_error", per_seed=False, **search)),
+                )
+            )
+        made.append(
+            claim(
+                "sgd-fresh",
+                "Trained with fresh seeds, the schedule, width and setting that validation points choose have a test "
+                f"error of at least {bound:g}",
+                Value(_fresh, None, (0.0, math.inf)),
+                AtLeast(bound),
+                paper=bound,
+                provided=fitted,
+            )
+        )
+        for risk, norm in targets():
+            made.append(
+                claim(
+                    f"sgd-norm-{risk:g}",
+                    f"Every run of SGD with training error at most {risk:g} has ‖W‖_F/√d of at least {norm:g}",
+                    least("norm", per_seed=False, part=SGD, train_error=lambda error, risk=risk: error <= risk),
+                    AtLeast(norm),
+                    paper=norm,
+                    interval=lambda rows, risk=risk: _with_error(rows, risk),
+                    nowhere="no run has so small a training error",
+                )
+            )
+        return made
+
+    def table(self, s: Fig4Settings) -> Table:
+        """W*, what the search met, and the chosen ones."""
+        return Table(
+            {"what": "Weights", "choice": "Chosen on", "epochs": "Epochs", "width": "Width", "weight_decay": "Decay"},
+            [
+                Shown("train_error", "Training error", ".3f"),
+                Shown("test_error", "Test error", ".3f"),
+                Shown("norm", "‖W‖/√d", ".2f"),
+                Shown("learning_rate", "Rate", "g", show="first"),
+            ],
+            where={"role": lambda role: role != "search"},
+            more=_search_lines,
+        )
+
+    def figures(self, s: Fig4Settings) -> list[Picture]:
+        """Norm against training error and against test error, and test error over width."""
+        zero = {"predicting zero": 1.0, "the paper's best": self.bound}
+        also = {
+            "train": "a training error may lie left of it",
+            "test": "a test error, being over finitely many points, may lie slightly left of it by chance",
+        }
+        words = {"train": "training error", "test": "test error"}
+        fresh = {f"{epochs} epochs, fresh seeds": {"epochs": epochs} for epochs in s.epochs}
+        return [
+            *(
+                Drawn(
+                    f"norm-{which}",
+                    f"Norm and {words[which]}",
+                    "A mark for each run that did not diverge: those of the search, and the chosen settings with fresh "
+                    "seeds from both starts. The line is a lower bound on the norm of weights with that risk, the mean "
+                    f"error over all points; {also[which]}. What W* does on six inputs it does on any number.",
+                    f"{words[which].capitalize()} against the norm of the weights on a logarithmic scale: a mark for "
+                    "each run of SGD, hollow marks for W*, and a line for the lower bound on the norm",
+                    lambda picture, rows, which=which: _scatter(picture, rows, s, f"{which}_error"),
+                )
+                for which in ("train", "test")
+            ),
+            Over(
+                "width",
+                "Test error over width",
+                "The least error that the search met, and the error of the setting chosen on validation points with "
+                "fresh seeds.",
+                "Test error over width for each number of epochs, in the search and with fresh seeds",
+                x="width",
+                y="test_error",
+                line=fresh if len(s.widths) > 1 else {},
+                where={"part": SGD, "role": "chosen", "choice": "validation"},
+                x_label="width m",
+                y_label="test error",
+                x_scale="log",
+                levels=zero,
+                more=lambda rows: [_search_curve(rows, epochs) for epochs in s.epochs],
+            ),
+        ]
+
+    def facts(self, settings: Fig4Settings) -> Any:
+        """The settings, the paper's numbers, and what its bound on the generalisation gap comes to."""
+        s, (error, norm) = settings, targets()[0]
+        *first, last = map(str, s.epochs)
+        schedules = f"{', '.join(first)} and {last} epochs side by side" if first else f"{last} epochs"
+        enough = (2 * norm / 0.3) ** 2
+        return SimpleNamespace(
+            s=s,
+            bound=self.bound,
+            schedules=schedules,
+            fitted=FITTED,
+            error=error,
+            norm=norm,
+            gap=2 * norm * math.sqrt(s.dim) / math.sqrt(s.samples),
+            enough=enough,
+            enough_points=enough * s.dim,
+        )
+
+    def remarks(self, s: Fig4Settings) -> list[str]:
+        """The lower bound on norms."""
+        ours = ", ".join(f"{least_norm(risk):.2f} for R = {risk:g}" for risk, _ in targets())
+        theirs = ", ".join(f"{norm:g}" for _, norm in targets())
+        width = s.construction_width
+        excess = float(closed_form(width, 0.0)[0].norm()) / math.sqrt(DEGREE) / least_norm(0)
+        return [
+            (
+                f"No network of this kind with risk R has ‖W‖_F/√d below {least_norm(0):.2f}·(1 − √R), at any width "
+                f"and dimension (the proof stands in beyondkernels.theory.minimal_norm): that is {ours}, where the "
+                f"paper's W* have {theirs}. The closed form reaches it at widths that are multiples of {2**DEGREE}; "
+                f"at width {width} it needs {excess:.4f} times as much."
+            )
+        ]
+
+
+class Fig4b(Fig4a):
+    """d = 100, N = 50,000."""
+
+    id: ClassVar[str] = "resnet/fig4b"
+    title: ClassVar[str] = "SGD and the least weights of a monomial, d = 100"
+    reference: ClassVar[Reference] = Reference("resnet", "§8.2, Figure 4(b)")
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 25.0, "paper": 1600.0}
+    numbers: ClassVar[type] = Fig4bSettings
+    scales: ClassVar[Mapping[str, Scale]] = {
+        "laptop": scale(
+            widths=(200, 1000),
+            epochs=(200,),
+            learning_rates=(2.0, 10.0),
+            weight_decays=(1e-8, 1e-7, 1e-6, 1e-5, 1e-4),
+            rate_limits=(0.5, 20.0),
+            decay_limits=(1e-8, 1e-3),
+            test_samples=5000,
+        ),
+        "smoke": _SMOKE,
+    }
+    printed: ClassVar[str] = "d100_n50000"
+
+
+def targets() -> list[tuple[float, float]]:
+    """The paper's errors and norms of W*.
+
+    >>> targets()
+    [(0.12, 9.7), (0.037, 12.5), (0.011, 13.8)]
+    """
+    printed = published("resnet", "figure4")
+    return list(zip(printed["error"], printed["norm_over_sqrt_d"], strict=True))
+
+
+def closed_form_spec(s: Fig4Settings, at: At) -> RunSpec:
+    """The closed form at the figure's dimension; the seed only draws the points it is looked at."""
+    return RunSpec(bk.problems.Monomial(s.dim), ClosedForm(at.width, at.aim), 1, s.test_samples, at.seed)
+
+
+def descent_spec(s: Fig4Settings, at: At) -> RunSpec:
+    """W trained by gradient descent on all points of the six relevant inputs, as in footnote 16."""
+    steps = s.construction_steps
+    rule = _descent(s, at, steps, None, steps // 2)
+    network = network_of(at.width, DEGREE, s.start)
+    return RunSpec(AllPoints(), _normed(s, network, rule, steps), 2**DEGREE, 2**DEGREE, at.seed)
+
+
+def sgd_spec(s: Fig4Settings, at: At) -> RunSpec:
+    """W trained by SGD on a sample. The test sample begins with the validation points, which the record looks at."""
+    in_epoch = s.samples // s.batch
+    steps = at.epochs * in_epoch
+    rule = _descent(s, at, steps, s.batch, at.epochs // 2 * in_epoch)
+    recorded = {"record_at": (steps,), "record_points": s.validation_samples}
+    learner = _normed(s, network_of(at.width, s.dim, at.start), rule, steps, **recorded)
+    return RunSpec(bk.problems.Monomial(s.dim), learner, s.samples, s.points, at.seed)
+
+
+def _descent(s: Fig4Settings, at: At, steps: int, batch: int | None, drop: int) -> Any:
+    loss = bk.algorithms.Squared()
+    return bk.algorithms.GradientDescent(
+        steps, at.learning_rate, batch, s.momentum, at.weight_decay, "hidden", loss, (drop,)
+    )
+
+
+def _normed(s: Fig4Settings, network: Any, rule: Any, steps: int, **recorded: Any) -> Any:
+    from beyondkernels.measure.norms import NormedNetwork  # here, so that a declaration does not wait for torch
+
+    return NormedNetwork(network, rule, snapshot_at=(steps,), snapshot_names=(_TRAINED,), backend=s.backend, **recorded)
+
+
+def closed_form_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+    """Its errors are on points of the figure's dimension, where all points have the same."""
+    found = outcome.scalars
+    return {
+        "what": f"W* in closed form, R = {at.aim:g}",
+        "role": "made",
+        "risk": found.get("risk"),
+        "train_error": found.get("train_loss"),
+        "test_error": found.get("test_loss"),
+        "norm": found.get("norm"),
+        "start": s.start,
+    }
+
+
+def descent_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+    """Training and test error are the risk."""
+    risk = outcome.scalars.get("test_loss")
+    return {
+        "what": "W* by descent",
+        "role": "made",
+        "risk": risk,
+        "train_error": outcome.scalars.get("train_loss"),
+        "test_error": risk,
+        "norm": norm_of(outcome, DEGREE),
+        "start": s.start,
+    }
+
+
+def sgd_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+    """The test error is on the points that are not for validation."""
+    finished = outcome.status == "finished"
+    return {
+        "what": "SGD" if at.start == s.start else "SGD from the other start",
+        "train_error": outcome.scalars.get("train_loss"),
+        "test_error": test_error(s, outcome) if finished else None,
+        "validation_error": validation_error(s, outcome) if finished else None,
+        "norm": norm_of(outcome, s.dim),
+    }
+
+
+def _least_norm(risk: float, part: str) -> Value:
+    """For each seed the least norm among weights with that risk or less."""
+    most = risk * (1 + 1e-9)  # the closed form has the very risk, but for the last digits
+    return least("norm", among={"risk": lambda found: found <= most}, part=part)
+
+
+def _fresh(rows: Frame) -> Series:
+    """With fresh seeds, the schedule, width, rate and decay that have the least validation error in the search."""
+    chosen = select(rows, {"part": SGD, "role": "chosen", "choice": "validation"})
+    if chosen.empty:
+        return chosen.reindex(columns=["test_error"])["test_error"].astype(float)
+    best = chosen.loc[chosen["search_error"].idxmin()]
+    names = ["epochs", "width", "learning_rate", "weight_decay"]
+    return select(chosen, {name: best[name] for name in names}).set_index("seed")["test_error"].astype(float)
+
+
+def _distinct(rows: Frame) -> Frame:
+    """Each run of SGD once: what both choices choose has two rows."""
+    names = ["role", "epochs", "width", "start", "learning_rate", "weight_decay", "seed"]
+    return select(rows, {"part": SGD}).drop_duplicates(names)
+
+
+def _with_error(rows: Frame, risk: float) -> str:
+    runs = _distinct(rows)
+    return f"the least of the {int((runs['train_error'] <= risk).sum())} of {len(runs)} runs with such an error"
+
+
+def _search_lines(rows: Frame) -> list[dict[str, Any]]:
+    """The search's best at each number of epochs and width."""
+    search, lines = select(rows, {"part": SGD, "role": "search"}), []
+    for (epochs, width), mine in search.groupby(["epochs", "width"], sort=False) if len(search) else ():
+        there = mine.dropna(subset="test_error")
+        if len(there):
+            best = there.loc[there["test_error"].idxmin()]
+            lost = len(mine) - len(there)
+            numbers = {name: best[name] for name in ("train_error", "test_error", "norm", "learning_rate")}
+            place = {"what": "SGD, the search's best", "choice": "test", "epochs": str(epochs), "width": str(width)}
+            remark = f"of {len(mine)} runs" + (f", {lost} diverged" if lost else "")
+            lines.append({**place, "weight_decay": f"{best['weight_decay']:g}", **numbers, "remark": remark})
+    return lines
+
+
+def _search_curve(rows: Frame, epochs: int) -> Line:
+    """The least test error that the search met, over width."""
+    found = select(rows, {"role": "search", "epochs": epochs}).groupby("width", sort=False)["test_error"].min()
+    return Line(f"{epochs} epochs, search", list(found.index), found.to_list())
+
+
+def _scatter(picture: Drawn, rows: Frame, s: Fig4Settings, error: str) -> list[Figure]:
+    """Figure 4: every run of SGD as a mark, and the weights that exist."""
+    runs = _distinct(rows).dropna(subset="norm") if len(rows) else rows
+    if runs.empty:
+        return []
+
+    def marks(label: str, mine: Frame, hollow: bool = False) -> Marks:
+        there = mine.dropna(subset="norm")
+        return Marks(label, there["norm"].to_list(), there[error].to_list(), hollow)
+
+    risks, norms = zip(*targets(), strict=True)
+    most, first = least_norm(0), min(1.0, runs["norm"].min())
+    # the line's norms are evenly spaced on a logarithmic axis, from the smallest one on
+    curve = [(1 - (first / most) ** (i / 100)) ** 2 for i in range(101)]
+    return [
+        Scatter(
+            **picture.words,
+            marks=[
+                *(marks(f"SGD, {epochs} epochs", select(runs, {"epochs": epochs})) for epochs in s.epochs),
+                marks("W* by descent on all points", select(rows, {"part": DESCENT}), True),
+                Marks("the paper's W*", norms, risks, hollow=True),
+            ],
+            lines=[Line("lower bound on the norm", [least_norm(risk) for risk in curve], curve)],
+            x_label="‖W‖_F/√d",
+            y_label=error.replace("train_error", "training error").replace("_", " "),
+            x_scale="log",
+        )
+    ]

@@ -1,0 +1,79 @@
+"""What the searches of Figures 2, 3 and 4 share: their settings, and the errors that choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from beyondkernels.core import require, require_between
+from beyondkernels.frame import Axis, setting
+from beyondkernels.frame.axes import position
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The numbers of a search over learning rate and weight decay."""
+
+    batch: int = setting(50, "paper")
+    momentum: float = setting(0.9, "paper")
+    learning_rates: tuple[float, ...] = setting(
+        (0.01, 0.02, 0.05, 0.1, 0.2), "ours", "to begin with; the paper names only the set {1, 2, 5}·10^k"
+    )
+    weight_decays: tuple[float, ...] = setting((0.001, 0.002, 0.005, 0.01, 0.02, 0.05), "ours", "to begin with")
+    rate_limits: tuple[float, ...] = setting((1e-3, 1.0), "ours", "the grid does not grow beyond")
+    decay_limits: tuple[float, ...] = setting((1e-4, 1.0), "ours", "the grid does not grow beyond")
+    search_seeds: int = setting(2, "ours", "1000, 1001, …: for the search alone; not stated in the paper")
+    seeds: int = setting(5, "ours", "0, 1, 2, …: for what is reported; not stated in the paper")
+    validation_samples: int = setting(1000, "ours", "fresh points for the second choice")
+    test_samples: int = setting(10_000, "ours", "not stated in the paper")
+    backend: Literal["compiled", "eager"] = setting(
+        "compiled", "ours", "needs a C++ compiler; eager does without, more slowly"
+    )
+
+    def __post_init__(self) -> None:
+        check_axis(self, "learning_rates", "rate_limits")
+        check_axis(self, "weight_decays", "decay_limits")
+
+    @property
+    def axes(self) -> dict[str, Axis]:
+        """Learning rates and weight decays to begin with."""
+        return axes_of(self.learning_rates, self.rate_limits, self.weight_decays, self.decay_limits)
+
+    @property
+    def points(self) -> int:
+        """Validation and test points together: a run's test sample begins with the former."""
+        return self.validation_samples + self.test_samples
+
+
+def axes_of(rates: Any, rate_limits: Any, decays: Any, decay_limits: Any) -> dict[str, Axis]:
+    """Learning rates and weight decays as axes of a search."""
+    return {"learning_rate": Axis(rates, rate_limits), "weight_decay": Axis(decays, decay_limits)}
+
+
+def check_axis(settings: Any, name: str, limits_name: str) -> None:
+    """Ask that the values of a search stand on its grid and within two limits."""
+    ends = getattr(settings, limits_name)
+    two = len(ends) == 2 and 0 < ends[0] <= ends[1]
+    require(two, f"{limits_name} must be two increasing numbers, got {ends}")
+    for value in getattr(settings, name):
+        position(value)
+        require_between(name, value, *ends)
+
+
+def test_error(settings: SearchSettings, outcome: Outcome) -> float:
+    """The error on the test points that are not for validation."""
+    n, v = settings.points, settings.validation_samples
+    return (n * outcome.scalars["test_loss"] - v * validation_error(settings, outcome)) / (n - v)
+
+
+def validation_error(settings: SearchSettings, outcome: Outcome) -> float:
+    """The error on the validation points, which the record looks at."""
+    return float(outcome.series["test_loss"][-1])
+
+
+CRITERIA: Mapping[str, Any] = {"test": test_error, "validation": validation_error}
+"""The paper chooses by test error; the second choice does without test points."""

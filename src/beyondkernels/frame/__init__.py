@@ -1,0 +1,58 @@
+"""The frame for experiments: coordinates, searches, one tidy table, and claims, tables and figures over it."""
+
+from beyondkernels.frame.axes import Axis
+from beyondkernels.frame.claims import Crossing, Provided, Statement, claim
+from beyondkernels.frame.experiment import SCALES, Experiment, Scale, scale
+from beyondkernels.frame.figures import Drawn, Over, OverTime, Picture, by_seed
+from beyondkernels.frame.notes import fill, read_notes
+from beyondkernels.frame.reading import Reading, expected, plan, stated
+from beyondkernels.frame.rows import Frame, Series, Where, select, tabulate, tidy
+from beyondkernels.frame.runs import Again, At, Finished, Label, Runs, Searched, exact
+from beyondkernels.frame.settings import as_word, changed, described, setting
+from beyondkernels.frame.tables import Shown, Table
+from beyondkernels.frame.values import Value, least, of
+
+__all__ = [
+    "SCALES",
+    "Again",
+    "At",
+    "Axis",
+    "Crossing",
+    "Drawn",
+    "Experiment",
+    "Finished",
+    "Frame",
+    "Label",
+    "Over",
+    "OverTime",
+    "Picture",
+    "Provided",
+    "Reading",
+    "Runs",
+    "Scale",
+    "Searched",
+    "Series",
+    "Shown",
+    "Statement",
+    "Table",
+    "Value",
+    "Where",
+    "as_word",
+    "by_seed",
+    "changed",
+    "claim",
+    "described",
+    "exact",
+    "expected",
+    "fill",
+    "least",
+    "of",
+    "plan",
+    "read_notes",
+    "scale",
+    "select",
+    "setting",
+    "stated",
+    "tabulate",
+    "tidy",
+]
