@@ -23,8 +23,10 @@ from beyondkernels.core.errors import (
     require_between,
     require_positive,
     require_whole,
+    shown,
     unknown,
 )
+from beyondkernels.core.fields import Checked
 from beyondkernels.core.references import PAPERS, Paper, Reference
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PAPERS",
     "Case",
+    "Checked",
     "Checkpoint",
     "Component",
     "DivergedError",
@@ -62,6 +65,7 @@ __all__ = [
     "require_positive",
     "require_whole",
     "seeded_globally",
+    "shown",
     "unknown",
 ]
 

@@ -35,9 +35,10 @@ _DESCRIBED: dict[str, Callable[..., Any]] = {}
 class Component:
     """Base of everything that is part of a run's identity: problems, networks, algorithms, learners, measurements.
 
-    A subclass is a frozen dataclass; a field with ``metadata={"identity": False}`` is a remark and does not count.
-    Raise ``revision`` when the numbers it gives change for the same fields: stored runs of the old revision are then
-    left alone and new ones are computed. Code that is edited without that goes unnoticed.
+    A subclass is a frozen dataclass. A field
+    with ``metadata={"identity": False}`` is a remark and does not count. Raise ``revision`` when the numbers it gives
+    change for the same fields: stored runs of the old revision are then left alone and new ones are computed. Code
+    that is edited without that goes unnoticed.
 
     Identity can grow. A field that is added to a class of which runs are stored is declared with :func:`later`. A
     class that moves to another module, or gets another name, keeps its old name in the keys of its runs as the class

@@ -29,6 +29,26 @@ def require(condition: bool, sentence: str) -> None:
         raise InputError(sentence)
 
 
+def shown(value: Any, limit: int = 80) -> str:
+    """A value as a sentence repeats it: on one line, and cut where it is long.
+
+    >>> shown("relu"), shown(0.5), len(shown("x" * 1000))
+    ("'relu'", '0.5', 80)
+    """
+    if isinstance(value, str | bytes | list | tuple) and len(value) > limit:
+        value = value[:limit]  # each item takes at least one character; a long list takes long to write out
+    try:
+        text = " ".join(repr(plain_number(value)).split())
+    except Exception:  # a repr of someone else's, or a whole number of more digits than Python writes
+        text = f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def plain_number(value: Any) -> Any:
+    """The Python number in a scalar of numpy or torch; anything else as it is."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+
+
 def require_positive(name: str, value: float) -> None:
     """Ask that a size or a scale is positive.
 
@@ -38,7 +58,7 @@ def require_positive(name: str, value: float) -> None:
     beyondkernels.core.errors.InputError: pairs must be positive, got 0
     """
     _require_number(name, value)
-    require(value > 0, f"{name} must be positive, got {value}")
+    require(bool(value > 0), f"{name} must be positive, got {shown(value)}")
 
 
 def require_whole(name: str, value: object, least: int | None = 1) -> None:
@@ -50,9 +70,9 @@ def require_whole(name: str, value: object, least: int | None = 1) -> None:
     beyondkernels.core.errors.InputError: n must be a whole number, got 2.5
     """
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError(f"{name} must be a whole number, got {value!r}")
+        raise InputError(f"{name} must be a whole number, got {shown(value)}")
     if least is not None and value < least:
-        raise InputError(f"{name} must be {'positive' if least == 1 else f'at least {least}'}, got {value}")
+        raise InputError(f"{name} must be {'positive' if least == 1 else f'at least {least}'}, got {shown(value)}")
 
 
 def require_between(name: str, value: float, low: float, high: float, brackets: str = "[]") -> None:
@@ -66,15 +86,15 @@ def require_between(name: str, value: float, low: float, high: float, brackets: 
     _require_number(name, value)
     above = value >= low if brackets[0] == "[" else value > low
     below = value <= high if brackets[1] == "]" else value < high
-    require(above and below, f"{name} must lie in {brackets[0]}{low}, {high}{brackets[1]}, got {value}")
+    require(bool(above and below), f"{name} must lie in {brackets[0]}{low}, {high}{brackets[1]}, got {shown(value)}")
 
 
 def _require_number(name: str, value: Any) -> None:
     """Ask for what can be compared with a number, from whichever library."""
     try:
-        _ = value > 0
-    except TypeError:
-        raise InputError(f"{name} must be a number, got {value!r}") from None
+        _ = bool(value > 0)
+    except Exception:  # text has no order with numbers, an array has several answers
+        raise InputError(f"{name} must be a number, got {shown(value)}") from None
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
@@ -86,6 +106,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     beyondkernels.core.errors.InputError: unknown scale 'labtop', did you mean laptop?
     """
     names = list(known)
-    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(str(name)[:80], names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
-    raise InputError(f"unknown {kind} {name!r}, {hint}")
+    raise InputError(f"unknown {kind} {shown(name)}, {hint}")

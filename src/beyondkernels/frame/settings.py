@@ -9,12 +9,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from beyondkernels.core import InputError, unknown
+from beyondkernels.core.errors import shown
+from beyondkernels.core.fields import check_value, hints_of
 from beyondkernels.reports import Setting
 from beyondkernels.reports.pages import Origin
 
 
 def setting(default: Any, origin: Origin, why: str = "") -> Any:
     """A field of a settings dataclass.
+
+    What it may hold is said in its annotation, as for any component:
+
+        widths: Annotated[tuple[int, ...], positive, rising] = setting((50, 100), "paper")
+
+    Types and constraints (:mod:`beyondkernels.core.constraints`) are checked whenever a setting is changed, and when
+    the settings are made if their class is derived from :class:`beyondkernels.core.Checked`.
 
     Arguments:
         default: its value at the paper's scale.
@@ -43,13 +52,13 @@ def changed(settings: Any, changes: Mapping[str, Any]) -> Any:
         settings: the settings to start from.
         changes: new values by name; text is read as the field's type, nothing is evaluated.
     """
-    hints = typing.get_type_hints(type(settings))
+    hints, constrained = typing.get_type_hints(type(settings)), hints_of(type(settings))
     names = [field.name for field in dataclasses.fields(settings)]
     values = {}
     for name, value in changes.items():
         if name not in names:
             unknown("setting", name, names)
-        values[name] = parsed(name, value, hints[name])
+        values[name] = check_value(name, parsed(name, value, hints[name]), constrained[name])
     return dataclasses.replace(settings, **values)
 
 
@@ -73,7 +82,7 @@ def parsed(name: str, value: Any, kind: Any) -> Any:
     if typing.get_origin(kind) is tuple:
         items = [item for item in value.split(",") if item.strip()] if isinstance(value, str) else value
         if not isinstance(items, list | tuple):
-            raise InputError(f"{name} must be a list, got {value!r}")
+            raise InputError(f"{name} must be a list, got {shown(value)}")
         return tuple(parsed(name, item, options[0]) for item in items)
     if typing.get_origin(kind) is Literal:
         if value not in options:
@@ -85,7 +94,7 @@ def parsed(name: str, value: Any, kind: Any) -> Any:
     try:
         return read(value)
     except (ValueError, TypeError, OverflowError, KeyError):
-        raise InputError(f"{name} must be {words}, got {value!r}") from None
+        raise InputError(f"{name} must be {words}, got {shown(value)}") from None
 
 
 def as_word(value: Any) -> str:

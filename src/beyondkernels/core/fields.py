@@ -1,0 +1,222 @@
+"""Checks the fields of dataclasses against their annotations, when an instance is made.
+
+Types are read from the annotation and ranges from the constraints in it (:mod:`beyondkernels.core.constraints`).
+Values that mean the same become the same: a scalar of numpy or torch becomes a Python number, a list becomes a tuple, a
+whole number in a tuple of floats becomes a float.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union
+
+from beyondkernels.core.constraints import Constraint, any_number
+from beyondkernels.core.errors import InputError, plain_number, shown
+
+LARGEST = 2**63 - 1
+"""The largest whole number that can count the entries of a tensor."""
+
+
+class WrongTypeError(InputError):
+    """A value is of another type than its field."""
+
+
+class Checked:
+    """Base of dataclasses whose fields are checked when an instance is made, before their own ``__post_init__``."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__post_init__" in vars(cls):
+            cls.__post_init__ = _after_check(cls.__post_init__)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def check_fields(instance: Any) -> None:
+    """Ask of every field of a dataclass what its annotation says, and keep each value in one form."""
+    for name, kind in _kinds(type(instance)).items():
+        value = getattr(instance, name)
+        kept = kind.read(name, value)
+        if kept is not value:
+            object.__setattr__(instance, name, kept)
+
+
+def check_value(name: str, value: Any, hint: Any) -> Any:
+    """A value as a field with this annotation keeps it, or an ``InputError`` that says what is wrong with it.
+
+    >>> check_value("widths", [8, 16], tuple[int, ...])
+    (8, 16)
+    >>> check_value("steps", True, int)
+    Traceback (most recent call last):
+        ...
+    beyondkernels.core.fields.WrongTypeError: steps must be a whole number, got True
+    """
+    return _kind(hint).read(name, value)
+
+
+def hints_of(cls: type) -> dict[str, Any]:
+    """The annotations of a dataclass's fields, with the constraints in them."""
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError:  # a class inside a function may name what only that function knows
+        return {}
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What a field takes.
+
+    Arguments:
+        words: what that is, as it follows "must be".
+        read: called with the field's name and a value; gives the value as it is kept or raises an ``InputError``.
+    """
+
+    words: str
+    read: Callable[[str, Any], Any]
+
+
+def _after_check(own: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(own)
+    def post_init(self: Any, *arguments: Any) -> None:
+        if type(self).__post_init__ is post_init:  # once, by the class of the instance and not by those above it
+            check_fields(self)
+        own(self, *arguments)
+
+    return post_init
+
+
+@functools.cache
+def _kinds(cls: type) -> dict[str, _Kind]:
+    hints, fields = hints_of(cls), dataclasses.fields(typing.cast(Any, cls))
+    return {field.name: _kind(hints[field.name]) for field in fields if field.init and field.name in hints}
+
+
+def _kind(hint: Any) -> _Kind:
+    origin, options = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return _constrained(options[0], [item for item in options[1:] if isinstance(item, Constraint)])
+    if origin in (Union, types.UnionType):
+        return _one_of([_kind(option) for option in options])
+    if origin is Literal:
+        return _literal(options)
+    if origin is tuple:
+        return _tuple(options)
+    if hint in (int, float):
+        return _number(hint)
+    if hint is Any or not isinstance(origin or hint, type) or getattr(hint, "_is_protocol", False):
+        return _Kind("anything", lambda _, value: value)
+    return _instance(origin or hint)
+
+
+def _constrained(hint: Any, constraints: list[Constraint]) -> _Kind:
+    kind = _number(hint, limited=False) if hint in (int, float) else _kind(hint)
+    limited = hint in (int, float) and any_number not in constraints
+
+    def read(name: str, value: Any) -> Any:
+        kept = kind.read(name, value)
+        for ask in constraints if kept is not None else ():
+            ask(name, kept)
+        if limited:  # last, so that a range is said rather than that all numbers are finite
+            _require_ordinary(name, kept, hint)
+        return kept
+
+    return _Kind(kind.words, read)
+
+
+def _one_of(kinds: list[_Kind]) -> _Kind:
+    words = " or ".join(kind.words for kind in kinds if kind.words != "None")
+
+    def read(name: str, value: Any) -> Any:
+        for kind in kinds:
+            try:
+                return kind.read(name, value)
+            except WrongTypeError:
+                continue
+        raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
+
+    return _Kind(words, read)
+
+
+def _literal(options: tuple[Any, ...]) -> _Kind:
+    words = " or ".join(map(repr, options))
+
+    def read(name: str, value: Any) -> Any:
+        plain = plain_number(value)
+        if not any(type(plain) is type(option) and plain == option for option in options):
+            raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
+        return plain
+
+    return _Kind(words, read)
+
+
+def _tuple(options: tuple[Any, ...]) -> _Kind:
+    kinds = [_kind(option) for option in options if option is not ...]
+    floats = options == (float, ...)
+
+    def read(name: str, value: Any) -> Any:
+        items = value.tolist() if getattr(value, "ndim", 0) > 0 and hasattr(value, "tolist") else value
+        if not isinstance(items, tuple | list | range):
+            raise WrongTypeError(f"{name} must be a list, got {shown(value)}")
+        if len(items) > _LONGEST:
+            raise InputError(f"{name} must be a list of at most {_LONGEST} values, got {len(items)}")
+        of_each = kinds * len(items) if ... in options else kinds
+        if len(of_each) != len(items):
+            raise WrongTypeError(f"{name} must be a list of {len(kinds)} values, got {shown(value)}")
+        kept = tuple(kind.read(f"each of {name}", item) for kind, item in zip(of_each, items, strict=True))
+        if floats:
+            kept = tuple(map(float, kept))
+        same = isinstance(value, tuple) and all(one is other for one, other in zip(kept, value, strict=True))
+        return value if same else kept
+
+    return _Kind("a list", read)
+
+
+def _number(kind: Any, *, limited: bool = True) -> _Kind:
+    words = "a whole number" if kind is int else "a number"
+
+    def read(name: str, value: Any) -> Any:
+        number = plain_number(value)
+        if isinstance(number, bool) or not isinstance(number, int if kind is int else int | float):
+            raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
+        if limited:
+            _require_ordinary(name, number, kind)
+        return number
+
+    return _Kind(words, read)
+
+
+def _require_ordinary(name: str, number: Any, kind: type) -> None:
+    if kind is int and abs(number) > LARGEST:
+        raise InputError(f"{name} must be less than 2^63, got {shown(number)}")
+    if kind is float and not -sys.float_info.max <= number <= sys.float_info.max:
+        raise InputError(f"{name} must be finite, got {shown(number)}")
+
+
+def _instance(cls: type) -> _Kind:
+    article = "an" if cls.__name__[0] in "AEIOU" else "a"
+    words = _WORDS.get(cls, f"{article} {cls.__name__}")
+
+    def read(name: str, value: Any) -> Any:
+        plain = plain_number(value) if cls is bool else value
+        if not isinstance(plain, cls):
+            raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
+        return plain
+
+    return _Kind(words, read)
+
+
+_WORDS: dict[Any, str] = {
+    bool: "True or False",
+    str: "text",
+    type(None): "None",
+    Callable: "a function",
+    Mapping: "a mapping",
+}
+_LONGEST = 10_000_000
