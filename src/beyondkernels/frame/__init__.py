@@ -8,7 +8,7 @@ from beyondkernels.frame.notes import fill, read_notes
 from beyondkernels.frame.reading import Reading, expected, plan, stated
 from beyondkernels.frame.rows import Frame, Series, Where, select, tabulate, tidy
 from beyondkernels.frame.runs import Again, At, Finished, Label, Runs, Searched, exact
-from beyondkernels.frame.settings import as_word, changed, described, setting
+from beyondkernels.frame.settings import Backend, Count, Counts, Size, Sizes, as_word, changed, described, setting
 from beyondkernels.frame.tables import Shown, Table
 from beyondkernels.frame.values import Value, least, of
 
@@ -17,6 +17,9 @@ __all__ = [
     "Again",
     "At",
     "Axis",
+    "Backend",
+    "Count",
+    "Counts",
     "Crossing",
     "Drawn",
     "Experiment",
@@ -33,6 +36,8 @@ __all__ = [
     "Searched",
     "Series",
     "Shown",
+    "Size",
+    "Sizes",
     "Statement",
     "Table",
     "Value",

@@ -6,13 +6,21 @@ import dataclasses
 import math
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from beyondkernels.core import InputError, unknown
+from beyondkernels.core.constraints import not_empty, positive, rising
 from beyondkernels.core.errors import shown
 from beyondkernels.core.fields import check_value, hints_of
 from beyondkernels.reports import Setting
 from beyondkernels.reports.pages import Origin
+
+Count = Annotated[int, positive]
+Size = Annotated[float, positive]
+Counts = Annotated[tuple[int, ...], positive, rising, not_empty]
+Sizes = Annotated[tuple[float, ...], positive, rising, not_empty]
+Backend = Literal["compiled", "eager"]
+"""What most settings are; a setting that asks for something else says so in its own annotation."""
 
 
 def setting(default: Any, origin: Origin, why: str = "") -> Any:

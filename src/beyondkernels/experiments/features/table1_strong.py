@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import beyondkernels as bk
 from beyondkernels.core import Reference
+from beyondkernels.core.constraints import between
 from beyondkernels.experiments.features import pictures, tables
 from beyondkernels.experiments.features.table1 import Table1
 from beyondkernels.experiments.features.tables import TableSettings, accuracies, process_of
-from beyondkernels.frame import At, Drawn, Experiment, Picture, Runs, Scale, Shown, Statement, Table, claim, of, setting
+from beyondkernels.frame import (
+    At,
+    Drawn,
+    Experiment,
+    Picture,
+    Runs,
+    Scale,
+    Shown,
+    Size,
+    Statement,
+    Table,
+    claim,
+    of,
+    setting,
+)
 from beyondkernels.reports import AtLeast
 from beyondkernels.runs import RunSpec
 
@@ -30,10 +45,12 @@ CONVERGED: dict[str, tuple[int, Literal["neurons", "tangent"]]] = {
 class StrongSettings(TableSettings):
     """Table 1's numbers, and how far the classifiers converge."""
 
-    tolerance: float = setting(
+    tolerance: Size = setting(
         1e-4, "ours", "relative duality gap of every fit; at 1e-3 a half-solved fit can win the choice"
     )
-    validation: float = setting(0.2, "ours", "share of the training sample on which the ridge is chosen")
+    validation: Annotated[float, between(0, 1, "()")] = setting(
+        0.2, "ours", "share of the training sample on which the ridge is chosen"
+    )
 
     @property
     def of_table1(self) -> TableSettings:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import beyondkernels as bk
 from beyondkernels.core import require, require_between
+from beyondkernels.core.constraints import not_negative
 from beyondkernels.experiments.resnet.searching import SearchSettings
-from beyondkernels.frame import setting
+from beyondkernels.frame import Count, Counts, Size, setting
 from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
@@ -24,15 +25,15 @@ NetworkName = Literal["3resnet", "3layer", "2layer"]
 class CompositeSettings(SearchSettings):
     """The numbers of §8.1; the defaults are the paper's."""
 
-    dim: int = setting(30, "paper")
-    outputs: int = setting(15, "paper")
-    alpha: float = setting(0.3, "paper")
-    samples: int = setting(500, "paper", "N")
-    widths: tuple[int, ...] = setting(
+    dim: Count = setting(30, "paper")
+    outputs: Count = setting(15, "paper")
+    alpha: Size = setting(0.3, "paper")
+    samples: Count = setting(500, "paper", "N")
+    widths: Counts = setting(
         (20, 50, 100, 200, 500, 1000), "paper", "m; the paper goes on to what 16 GB of GPU memory hold"
     )
-    epochs: int = setting(800, "paper")
-    decay_epoch: int = setting(400, "paper", "the learning rate falls by 10 after it")
+    epochs: Count = setting(800, "paper")
+    decay_epoch: Annotated[int, not_negative] = setting(400, "paper", "the learning rate falls by 10 after it")
 
     def __post_init__(self) -> None:
         super().__post_init__()

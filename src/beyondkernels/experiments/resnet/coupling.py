@@ -8,12 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
-from beyondkernels.core import Reference, require, require_between
+from beyondkernels.core import Checked, Reference, require
+from beyondkernels.core.constraints import at_least, between, not_empty, not_negative, rising
 from beyondkernels.frame import (
     At,
+    Backend,
+    Count,
+    Counts,
     Experiment,
     Frame,
     Over,
@@ -21,6 +25,7 @@ from beyondkernels.frame import (
     Runs,
     Scale,
     Shown,
+    Size,
     Statement,
     Table,
     claim,
@@ -65,48 +70,46 @@ _MANY = 4  # lines over steps that can still be told apart
 
 
 @dataclass(frozen=True)
-class CouplingSettings:
+class CouplingSettings(Checked):
     """The numbers of the experiment; the defaults are those of its largest scale."""
 
-    dim: int = setting(5, "ours", "d; inputs are uniform on the sphere")
-    frequency: float = setting(2.0, "ours", "ω of F(x) = (sin ω⟨w, x⟩, cos ω⟨w, x⟩) with ‖w‖ = 1/√2")
-    alpha: float = setting(
+    dim: Annotated[int, at_least(2)] = setting(5, "ours", "d; inputs are uniform on the sphere")
+    frequency: Annotated[float, between(0, 5, "(]")] = setting(
+        2.0, "ours", "ω of F(x) = (sin ω⟨w, x⟩, cos ω⟨w, x⟩) with ‖w‖ = 1/√2"
+    )
+    alpha: Size = setting(
         0.1, "ours", "at 0.3, tried too, Claim C.6's right side is above the whole signal and says nothing"
     )
-    widths: tuple[int, ...] = setting((100, 316, 1000, 3162, 10_000, 31_623, 100_000), "ours", "m, half-decades")
-    fit_from: int = setting(
+    widths: Annotated[Counts, at_least(2)] = setting(
+        (100, 316, 1000, 3162, 10_000, 31_623, 100_000), "ours", "m, half-decades"
+    )
+    fit_from: Count = setting(
         1000, "ours", "slopes are fitted over the widths from here on: the lemmas speak of m beyond an unstated M"
     )
-    first_power: float = setting(
+    first_power: Annotated[float, between(-0.5, -0.125, "()")] = setting(
         -5 / 16, "theorem", "σ_w = m to this power: the middle of what Table 1 leaves as m grows at a fixed τ_w"
     )
-    second_power: float = setting(3 / 16, "theorem", "σ_v = m to this power: likewise, between m⁰ and m^(3/8)")
-    steps: int = setting(100_000, "ours", "T, one fresh point a step, the same at all widths")
-    first_rate: float = setting(0.05, "ours", "η_w; the theorem's Θ̃(min{1, δ})")
-    second_rate: float = setting(
+    second_power: Annotated[float, between(0, 0.375, "()")] = setting(
+        3 / 16, "theorem", "σ_v = m to this power: likewise, between m⁰ and m^(3/8)"
+    )
+    steps: Count = setting(100_000, "ours", "T, one fresh point a step, the same at all widths")
+    first_rate: Size = setting(0.05, "ours", "η_w; the theorem's Θ̃(min{1, δ})")
+    second_rate: Size = setting(
         0.005, "ours", "η_v; the theorem's own share of η_w, 0.0058 with constants 1, hardly moves V in so many steps"
     )
-    snapshots: tuple[int, ...] = setting(
+    snapshots: Annotated[tuple[int, ...], not_negative, rising, not_empty] = setting(
         (0, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000), "ours", "where everything is measured, beside the end"
     )
-    points: int = setting(500, "ours", "fresh points at which terms are measured")
-    witness_points: int = setting(150, "ours", "on which W* and V* are fitted")
-    witness_ridge: float = setting(0.01, "ours", "of that fit, as a share of the Gram matrix's mean diagonal")
-    test_samples: int = setting(5000, "ours")
-    seeds: int = setting(10, "ours", "0, 1, 2, …: start and points of the training; all share the measured points")
-    backend: Literal["compiled", "eager"] = setting(
-        "compiled", "ours", "needs a C++ compiler; eager does without, more slowly"
-    )
+    points: Count = setting(500, "ours", "fresh points at which terms are measured")
+    witness_points: Count = setting(150, "ours", "on which W* and V* are fitted")
+    witness_ridge: Size = setting(0.01, "ours", "of that fit, as a share of the Gram matrix's mean diagonal")
+    test_samples: Count = setting(5000, "ours")
+    seeds: Count = setting(10, "ours", "0, 1, 2, …: start and points of the training; all share the measured points")
+    backend: Backend = setting("compiled", "ours", "needs a C++ compiler; eager does without, more slowly")
 
     def __post_init__(self) -> None:
-        require_between("frequency", self.frequency, 0, 5, "(]")  # beyond it the series of base_only_risk cancels
-        require(self.dim >= 2, f"dim must be at least 2, got {self.dim}")
-        # for a fixed τ_w ≥ 1 Table 1's m^(1/8) σ_w ≤ τ_w ≤ m^(1/8) σ_w^(1/4) leaves, for large m, only these powers
-        require_between("first_power", self.first_power, -0.5, -0.125, "()")
-        require_between("second_power", self.second_power, 0, 0.375, "()")
         require(len(self.wide) >= 2, f"fit_from must leave at least two widths to fit over, got {self.fit_from}")
-        first = self.snapshots[0] if self.snapshots else "none"
-        require(first == 0, f"snapshots must begin with 0, the start, got {first}")
+        require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
 
     @property
     def times(self) -> tuple[int, ...]:

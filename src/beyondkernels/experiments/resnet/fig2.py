@@ -25,12 +25,14 @@ from beyondkernels.experiments.resnet.searching import CRITERIA, axes_of, check_
 from beyondkernels.frame import (
     At,
     Axis,
+    Count,
     Experiment,
     Over,
     Runs,
     Scale,
     Searched,
     Shown,
+    Sizes,
     Statement,
     Table,
     claim,
@@ -85,14 +87,10 @@ BY_SGD = [Method(method.network, method.regime) for method in SOLVED]
 class Fig2aSettings(CompositeSettings):
     """The numbers of Figure 2(a); the defaults are the paper's."""
 
-    kernel_rates: tuple[float, ...] = setting(
-        (0.005, 0.01, 0.02, 0.05, 0.1), "ours", "for kernels trained by SGD, to begin with"
-    )
-    kernel_decays: tuple[float, ...] = setting(
-        (0.01, 0.02, 0.05, 0.1, 0.2), "ours", "for kernels trained by SGD, to begin with"
-    )
-    kernel_rate_limits: tuple[float, ...] = setting((1e-5, 1.0), "ours", "the kernels' grid does not grow beyond")
-    kernel_decay_limits: tuple[float, ...] = setting((1e-4, 10.0), "ours", "the kernels' grid does not grow beyond")
+    kernel_rates: Sizes = setting((0.005, 0.01, 0.02, 0.05, 0.1), "ours", "for kernels trained by SGD, to begin with")
+    kernel_decays: Sizes = setting((0.01, 0.02, 0.05, 0.1, 0.2), "ours", "for kernels trained by SGD, to begin with")
+    kernel_rate_limits: Sizes = setting((1e-5, 1.0), "ours", "the kernels' grid does not grow beyond")
+    kernel_decay_limits: Sizes = setting((1e-4, 10.0), "ours", "the kernels' grid does not grow beyond")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,7 +107,7 @@ class Fig2aSettings(CompositeSettings):
 class Fig2bSettings(Fig2aSettings):
     """The numbers of Figure 2(b)."""
 
-    samples: int = setting(1000, "paper", "N")
+    samples: Count = setting(1000, "paper", "N")
 
 
 _LAPTOP = scale(

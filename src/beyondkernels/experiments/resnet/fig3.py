@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
-from beyondkernels.core import Reference, require, require_positive
+from beyondkernels.core import Reference, require
+from beyondkernels.core.constraints import not_empty, not_negative, positive, rising
 from beyondkernels.experiments.resnet.composite import (
     SMOKE,
     CompositeSettings,
@@ -21,6 +22,8 @@ from beyondkernels.experiments.resnet.composite import (
 from beyondkernels.experiments.resnet.searching import CRITERIA
 from beyondkernels.frame import (
     At,
+    Count,
+    Counts,
     Crossing,
     Experiment,
     Over,
@@ -28,6 +31,7 @@ from beyondkernels.frame import (
     Scale,
     Searched,
     Shown,
+    Sizes,
     Statement,
     Table,
     claim,
@@ -54,28 +58,26 @@ ABOUT = (0.5, 2.0)
 class Fig3Settings(CompositeSettings):
     """The numbers of Figure 3; the defaults are the paper's where it states them."""
 
-    samples: int = setting(500, "ours", "N, not stated for this figure; that of Figure 2(a)")
-    more_samples: tuple[int, ...] = setting((1000,), "ours", "further N; that of Figure 2(b)")
-    kernel_samples: tuple[int, ...] = setting((2000, 5000), "ours", "further N for the two-step kernel alone")
-    betas: tuple[float, ...] = setting(
+    samples: Count = setting(500, "ours", "N, not stated for this figure; that of Figure 2(a)")
+    more_samples: Annotated[tuple[int, ...], positive, rising] = setting(
+        (1000,), "ours", "further N; that of Figure 2(b)"
+    )
+    kernel_samples: Annotated[tuple[int, ...], positive, rising] = setting(
+        (2000, 5000), "ours", "further N for the two-step kernel alone"
+    )
+    betas: Annotated[tuple[float, ...], not_negative, rising, not_empty] = setting(
         tuple(i / 20 for i in range(21)), "ours", "β; the paper says between 0 and 1, the steps are ours"
     )
-    widths: tuple[int, ...] = setting((200, 1000), "ours", "m, not stated for this figure; the best is taken")
-    two_step_weights: tuple[float, ...] = setting(
+    widths: Counts = setting((200, 1000), "ours", "m, not stated for this figure; the best is taken")
+    two_step_weights: Sizes = setting(
         (1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0), "ours", "of the second kernel beside the first, the best is taken"
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, values in (
-            ("betas", self.betas),
-            ("samples and more_samples", self.sizes),
-            ("more_samples and kernel_samples", (*self.more_samples, *self.kernel_samples)),
-        ):
-            rising = list(values) == sorted({*values})
-            require(rising, f"{name} must hold increasing numbers, each once, got {values}")
-        require(len(self.betas) > 0 and self.betas[0] >= 0, f"betas must not be negative, got {self.betas}")
-        require_positive("alpha", self.alpha)
+        sizes = (*self.sizes, *self.kernel_samples)
+        rising = list(sizes) == sorted({*sizes})
+        require(rising, f"samples, more_samples and kernel_samples must increase in this order, got {sizes}")
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
+from beyondkernels.core.constraints import at_least, between, even, not_empty, positive
 from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.monomial import (
     DEGREE,
@@ -24,6 +25,8 @@ from beyondkernels.experiments.resnet.searching import CRITERIA, SearchSettings,
 from beyondkernels.frame import (
     Again,
     At,
+    Count,
+    Counts,
     Drawn,
     Experiment,
     Frame,
@@ -35,6 +38,8 @@ from beyondkernels.frame import (
     Searched,
     Series,
     Shown,
+    Size,
+    Sizes,
     Statement,
     Table,
     Value,
@@ -63,43 +68,37 @@ _TRAINED = "layer1.weight"
 class Fig4Settings(SearchSettings):
     """The numbers of Figure 4(a); the defaults are the paper's."""
 
-    dim: int = setting(40, "paper", "d")
-    samples: int = setting(5000, "paper", "N")
-    widths: tuple[int, ...] = setting(
+    dim: Annotated[int, at_least(DEGREE)] = setting(40, "paper", "d")
+    samples: Count = setting(5000, "paper", "N")
+    widths: Annotated[Counts, even] = setting(
         (200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000), "paper", "m, each even"
     )
-    epochs: tuple[int, ...] = setting(
+    epochs: Annotated[Counts, even] = setting(
         (800, 3200), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800"
     )
-    batch: int = setting(50, "ours", f"that of §8.1; {_NOT_STATED}")
-    momentum: float = setting(0.9, "ours", f"that of §8.1; {_NOT_STATED}")
+    batch: Count = setting(50, "ours", f"that of §8.1; {_NOT_STATED}")
+    momentum: Annotated[float, between(0, 1, "[)")] = setting(0.9, "ours", f"that of §8.1; {_NOT_STATED}")
     start: Literal["1/m", "1/d"] = setting("1/m", "ours", f"variance of the weights, that of §8.1; {_NOT_STATED}")
-    learning_rates: tuple[float, ...] = setting(
+    learning_rates: Sizes = setting(
         (0.5, 1.0, 2.0, 5.0, 10.0), "ours", "to begin with; the paper names only the set {1, 2, 5}·10^k"
     )
-    weight_decays: tuple[float, ...] = setting((5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4), "ours", "to begin with")
-    rate_limits: tuple[float, ...] = setting((0.05, 50.0), "ours", "the grid does not grow beyond")
-    decay_limits: tuple[float, ...] = setting((1e-7, 1e-2), "ours", "the grid does not grow beyond")
-    search_seeds: int = setting(1, "ours", f"1000, 1001, …: for the search alone; {_NOT_STATED}")
-    seeds: int = setting(3, "ours", f"0, 1, 2, …: for the chosen ones and W*; {_NOT_STATED}")
-    construction_width: int = setting(200, "paper", "m of W*")
-    construction_steps: int = setting(
+    weight_decays: Sizes = setting((5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4), "ours", "to begin with")
+    rate_limits: Sizes = setting((0.05, 50.0), "ours", "the grid does not grow beyond")
+    decay_limits: Sizes = setting((1e-7, 1e-2), "ours", "the grid does not grow beyond")
+    search_seeds: Count = setting(1, "ours", f"1000, 1001, …: for the search alone; {_NOT_STATED}")
+    seeds: Count = setting(3, "ours", f"0, 1, 2, …: for the chosen ones and W*; {_NOT_STATED}")
+    construction_width: Annotated[int, at_least(64), even] = setting(200, "paper", "m of W*")
+    construction_steps: Count = setting(
         10_000, "ours", "of gradient descent on all 64 points; the rate falls by 10 half-way"
     )
-    construction_rate: float = setting(10.0, "ours")
-    construction_decays: tuple[float, ...] = setting(
+    construction_rate: Size = setting(10.0, "ours")
+    construction_decays: Annotated[tuple[float, ...], positive, not_empty] = setting(
         (1.5e-3, 1.2e-3, 1e-3, 9e-4, 8e-4, 7e-4, 5e-4, 4e-4, 3e-4, 2e-4, 1e-4, 5e-5), "ours", "the path of W*"
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.dim >= DEGREE, f"dim must be at least {DEGREE}, the degree of the monomial, got {self.dim}")
         require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
-        require(self.construction_width >= 64, f"construction_width must be at least 64, got {self.construction_width}")
-        for name in ("widths", "epochs", "construction_width"):
-            given = getattr(self, name)
-            odd = [value for value in (given if isinstance(given, tuple) else (given,)) if value % 2]
-            require(not odd, f"{name} must be even, got {(*odd, '')[0]}")
 
     @property
     def other_start(self) -> Literal["1/m", "1/d"]:
@@ -111,15 +110,19 @@ class Fig4Settings(SearchSettings):
 class Fig4bSettings(Fig4Settings):
     """The numbers of Figure 4(b)."""
 
-    dim: int = setting(100, "paper", "d")
-    samples: int = setting(50_000, "paper", "N")
-    widths: tuple[int, ...] = setting((200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000), "paper", "m, each even")
-    epochs: tuple[int, ...] = setting((200, 800), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800")
-    batch: int = setting(100, "paper")
-    weight_decays: tuple[float, ...] = setting(
+    dim: Annotated[int, at_least(DEGREE)] = setting(100, "paper", "d")
+    samples: Count = setting(50_000, "paper", "N")
+    widths: Annotated[Counts, even] = setting(
+        (200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000), "paper", "m, each even"
+    )
+    epochs: Annotated[Counts, even] = setting(
+        (200, 800), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800"
+    )
+    batch: Count = setting(100, "paper")
+    weight_decays: Sizes = setting(
         (1e-8, 1e-7, 1e-6, 1e-5, 5e-5, 2e-4), "ours", "to begin with; a wide network fits the sample from 10⁻⁷ down"
     )
-    decay_limits: tuple[float, ...] = setting((1e-8, 1e-2), "ours", "the grid does not grow beyond")
+    decay_limits: Sizes = setting((1e-8, 1e-2), "ours", "the grid does not grow beyond")
 
 
 _SMOKE = scale(

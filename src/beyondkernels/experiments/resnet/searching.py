@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from beyondkernels.core import require, require_between
-from beyondkernels.frame import Axis, setting
+from beyondkernels.core import Checked, require, require_between
+from beyondkernels.core.constraints import between
+from beyondkernels.frame import Axis, Backend, Count, Sizes, setting
 from beyondkernels.frame.axes import position
 
 if TYPE_CHECKING:
@@ -15,24 +16,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SearchSettings:
+class SearchSettings(Checked):
     """The numbers of a search over learning rate and weight decay."""
 
-    batch: int = setting(50, "paper")
-    momentum: float = setting(0.9, "paper")
-    learning_rates: tuple[float, ...] = setting(
+    batch: Count = setting(50, "paper")
+    momentum: Annotated[float, between(0, 1, "[)")] = setting(0.9, "paper")
+    learning_rates: Sizes = setting(
         (0.01, 0.02, 0.05, 0.1, 0.2), "ours", "to begin with; the paper names only the set {1, 2, 5}·10^k"
     )
-    weight_decays: tuple[float, ...] = setting((0.001, 0.002, 0.005, 0.01, 0.02, 0.05), "ours", "to begin with")
-    rate_limits: tuple[float, ...] = setting((1e-3, 1.0), "ours", "the grid does not grow beyond")
-    decay_limits: tuple[float, ...] = setting((1e-4, 1.0), "ours", "the grid does not grow beyond")
-    search_seeds: int = setting(2, "ours", "1000, 1001, …: for the search alone; not stated in the paper")
-    seeds: int = setting(5, "ours", "0, 1, 2, …: for what is reported; not stated in the paper")
-    validation_samples: int = setting(1000, "ours", "fresh points for the second choice")
-    test_samples: int = setting(10_000, "ours", "not stated in the paper")
-    backend: Literal["compiled", "eager"] = setting(
-        "compiled", "ours", "needs a C++ compiler; eager does without, more slowly"
-    )
+    weight_decays: Sizes = setting((0.001, 0.002, 0.005, 0.01, 0.02, 0.05), "ours", "to begin with")
+    rate_limits: Sizes = setting((1e-3, 1.0), "ours", "the grid does not grow beyond")
+    decay_limits: Sizes = setting((1e-4, 1.0), "ours", "the grid does not grow beyond")
+    search_seeds: Count = setting(2, "ours", "1000, 1001, …: for the search alone; not stated in the paper")
+    seeds: Count = setting(5, "ours", "0, 1, 2, …: for what is reported; not stated in the paper")
+    validation_samples: Count = setting(1000, "ours", "fresh points for the second choice")
+    test_samples: Count = setting(10_000, "ours", "not stated in the paper")
+    backend: Backend = setting("compiled", "ours", "needs a C++ compiler; eager does without, more slowly")
 
     def __post_init__(self) -> None:
         check_axis(self, "learning_rates", "rate_limits")

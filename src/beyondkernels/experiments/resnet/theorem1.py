@@ -5,18 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import beyondkernels as bk
-from beyondkernels.core import Reference, require
+from beyondkernels.core import Checked, Reference, require
 from beyondkernels.frame import (
     At,
+    Backend,
+    Count,
     Experiment,
     Frame,
     Over,
     Runs,
     Scale,
     Shown,
+    Size,
+    Sizes,
     Statement,
     Table,
     Value,
@@ -44,31 +48,26 @@ _MEMORY = 2**30
 
 
 @dataclass(frozen=True)
-class RiskSettings:
+class RiskSettings(Checked):
     """The numbers of the experiment."""
 
-    dim: int = setting(40, "ours", "d")
-    outputs: int = setting(4, "ours", "k")
-    alphas: tuple[float, ...] = setting(
-        (0.2, 0.225, 0.25, 0.275, 0.3, 0.325, 0.35, 0.375, 0.4, 0.425, 0.45, 0.475, 0.5), "ours"
-    )
-    width: int = setting(1000, "ours", "m")
-    first_std: float = setting(0.5, "ours", "σ_w, within [m^{−1/2+0.01}, m^{−0.01}] of Table 1")
-    second_std: float = setting(1.0, "ours", "σ_v as in §8.1; Table 1 asks for polylog(m)")
-    unit_alpha: float = setting(0.5, "ours", "where δ = 1: Theorem 1 leaves its constant open")
-    rate: float = setting(1.0, "ours", "η_w/min{1, δ}; chosen on seeds 100 to 102 at α = 0.5")
-    ratio: float = setting(0.1, "ours", "η_v/η_w at δ = 1, falling as α²; chosen likewise")
-    kernel_samples: int = setting(2000, "ours", "points of the two-step kernel")
-    kernel_weights: tuple[float, ...] = setting((10.0, 100.0, 1e3, 1e4, 1e5), "ours", "of its second kernel, to try")
-    seeds: int = setting(10, "ours", "0, 1, 2, …")
-    test_samples: int = setting(20_000, "ours", "fresh points for the risk at the end")
-    backend: Literal["compiled", "eager"] = setting(
-        "compiled", "ours", "needs a C++ compiler; eager does without, far more slowly"
-    )
+    dim: Count = setting(40, "ours", "d")
+    outputs: Count = setting(4, "ours", "k")
+    alphas: Sizes = setting((0.2, 0.225, 0.25, 0.275, 0.3, 0.325, 0.35, 0.375, 0.4, 0.425, 0.45, 0.475, 0.5), "ours")
+    width: Count = setting(1000, "ours", "m")
+    first_std: Size = setting(0.5, "ours", "σ_w, within [m^{−1/2+0.01}, m^{−0.01}] of Table 1")
+    second_std: Size = setting(1.0, "ours", "σ_v as in §8.1; Table 1 asks for polylog(m)")
+    unit_alpha: Size = setting(0.5, "ours", "where δ = 1: Theorem 1 leaves its constant open")
+    rate: Size = setting(1.0, "ours", "η_w/min{1, δ}; chosen on seeds 100 to 102 at α = 0.5")
+    ratio: Size = setting(0.1, "ours", "η_v/η_w at δ = 1, falling as α²; chosen likewise")
+    kernel_samples: Count = setting(2000, "ours", "points of the two-step kernel")
+    kernel_weights: Sizes = setting((10.0, 100.0, 1e3, 1e4, 1e5), "ours", "of its second kernel, to try")
+    seeds: Count = setting(10, "ours", "0, 1, 2, …")
+    test_samples: Count = setting(20_000, "ours", "fresh points for the risk at the end")
+    backend: Backend = setting("compiled", "ours", "needs a C++ compiler; eager does without, far more slowly")
 
     def __post_init__(self) -> None:
-        rising = len(self.alphas) > 1 and list(self.alphas) == sorted(set(self.alphas))
-        require(rising, f"alphas must hold at least two increasing numbers, each once, got {self.alphas}")
+        require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
 
 
 class Theorem1(Experiment):
