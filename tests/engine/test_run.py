@@ -79,8 +79,8 @@ class Doubled(Problem):
 
 def test_regressions_are_shown_by_their_errors():
     comparison = compare(Doubled(), 40, learners={"line": PolynomialKernel(degree=1)}, seeds=2, test=20)
-    assert comparison.rows[0]["test_error"] < 1e-6
-    assert f"{comparison.rows[0]['test_error']:.3g}" in str(comparison)
+    assert comparison.rows[0]["test_loss"] < 1e-6
+    assert f"{comparison.rows[0]['test_loss']:.3g}" in str(comparison)
     assert "%" not in str(comparison)
 
 

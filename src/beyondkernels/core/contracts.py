@@ -105,13 +105,28 @@ class Checkpoint(ABC):
 
 @dataclass(frozen=True)
 class Case:
-    """What a learner is given: one problem with its train and test sample, the run's stream, and where to save."""
+    """What a learner is given.
+
+    Arguments:
+        problem: where the samples come from.
+        train: what it learns from.
+        test: fresh points that say how well.
+        stream: all that is random in it comes from here.
+        checkpoint: where to save.
+        validation: more fresh points, by which someone else chooses among learners; it is only scored on them.
+    """
 
     problem: Problem
     train: Sample
     test: Sample
     stream: Stream
     checkpoint: Checkpoint | None = None
+    validation: Sample | None = None
+
+    @property
+    def fresh(self) -> dict[str, Sample]:
+        """The samples a learner must not learn from, by name: ``test``, and ``validation`` where there is one."""
+        return {"test": self.test} | ({} if self.validation is None else {"validation": self.validation})
 
 
 class Learner(Component, ABC):
@@ -119,7 +134,11 @@ class Learner(Component, ABC):
 
     @abstractmethod
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Learn from the train sample, and say how it went on the test sample."""
+        """Learn from the train sample, and say how it went.
+
+        All learners call the same numbers by the same names: ``train_loss``, ``test_loss``, ``validation_loss``, and
+        ``train_accuracy``, ``test_accuracy``, ``validation_accuracy`` where labels are ±1.
+        """
 
     @classmethod
     def fit_together(cls, learners: Sequence[Learner], cases: Sequence[Case], progress: Progress) -> list[Outcome]:
@@ -142,4 +161,9 @@ class Learner(Component, ABC):
         """Say what stands in the way of learning from so many points of a problem, before anything is drawn.
 
         Raises an :class:`InputError`: sizes that do not go together, or more memory than is allowed.
+
+        Arguments:
+            problem: where points come from.
+            samples: how many there are to learn from.
+            test_samples: how many fresh ones, for the test and for validation.
         """

@@ -180,7 +180,7 @@ class _Recorder:
         return record is not None
 
     def outcome(self) -> Outcome:
-        """The end, on all points of both samples."""
+        """The end, on all points of all samples."""
         status = "diverged" if self.member.diverged else "finished"
         end = {} if self.member.diverged else self._report(None) | self._summary()
         series = {name: np.array(values) for name, values in self.series.items()}
@@ -214,7 +214,7 @@ class _Recorder:
 
     def _report(self, points: int | None) -> dict[str, float]:
         report = {}
-        for which, sample in (("train", self.case.train), ("test", self.case.test)):
+        for which, sample in ({"train": self.case.train} | self.case.fresh).items():
             part = sample if points is None else Sample(sample.x[:points], sample.y[:points])
             out = predict(self.member, part.x)
             report |= {

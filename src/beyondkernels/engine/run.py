@@ -129,7 +129,7 @@ class Comparison:
     def __str__(self) -> str:
         rows = self.rows
         accurate = any("test_accuracy" in row for row in rows)
-        what = "accuracy" if accurate else "error"  # of regressions no accuracy is known
+        what = "accuracy" if accurate else "loss"  # of regressions no accuracy is known
         width = max(len("learner"), *(len(row["learner"]) for row in rows))
         lines = [f"{'learner':{width}} {'train':>8} {'test':>8} {'spread':>8}"]
         for row in rows:

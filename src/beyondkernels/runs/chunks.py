@@ -21,7 +21,7 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
     """
     groups: dict[tuple[object, ...], list[RunSpec]] = {}
     for spec in {spec.key: spec for spec in specs}.values():
-        sizes = (spec.samples, spec.test_samples, spec.problem.in_dim, spec.problem.out_dim)
+        sizes = (spec.samples, spec.test_samples, spec.validation_samples, spec.problem.in_dim, spec.problem.out_dim)
         groups.setdefault((class_path(type(spec.learner)), spec.learner.ensemble_key(), *sizes), []).append(spec)
     result = []
     for group in groups.values():

@@ -21,9 +21,10 @@ def perform(
 ) -> list[Outcome]:
     """The outcomes of runs whose learners are of one class, learnt together.
 
-    The train sample comes from the stream ``Stream(seed).child("train")``, the test sample from ``child("test")``, and
-    the learner is given ``child("learner")``, so that a run's numbers do not depend on its company. Members with the
-    same problem, size and seed share one sample. An outcome that diverged is not measured: it has no end state.
+    The train sample comes from the stream ``Stream(seed).child("train")``, the test sample from ``child("test")``, the
+    validation sample from ``child("validation")``, and the learner is given ``child("learner")``, so that a run's
+    numbers do not depend on its company. Members with the same problem, size and seed share one sample. An outcome that
+    diverged is not measured: it has no end state.
 
     Arguments:
         specs: the runs.
@@ -34,7 +35,7 @@ def perform(
         return []
     kind = type(specs[0].learner)
     for spec in specs:
-        spec.learner.check(spec.problem, spec.samples, spec.test_samples)
+        spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
     require(
         all(type(spec.learner) is kind for spec in specs),
         f"runs performed together need learners of one class, got {_classes(specs)}",
@@ -70,6 +71,7 @@ def _cases(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint | None]) -
             test=draw(spec, spec.test_samples, "test"),
             stream=Stream(spec.seed).child("learner"),
             checkpoint=checkpoint,
+            validation=draw(spec, spec.validation_samples, "validation") if spec.validation_samples else None,
         )
         for spec, checkpoint in zip(specs, checkpoints, strict=True)
     ]

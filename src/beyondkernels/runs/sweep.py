@@ -197,7 +197,7 @@ def fit_many(
         specs.append(RunSpec(given.problem, learner, given.n, test, given.seed))
     _require_different(points, specs)
     for spec in specs:
-        spec.learner.check(spec.problem, spec.samples, spec.test_samples)
+        spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
     with tempfile.TemporaryDirectory() as folder:
         opened = Store.open(Path(folder) / "store" if store is None else store)
         rows = {spec.key: row for spec in specs if (row := _stored_row(spec, opened)) is not None}
