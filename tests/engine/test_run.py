@@ -7,8 +7,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError, Problem, Sample, Stream
-from beyondkernels.engine import Member, TrainedNetwork, compare, fit
-from beyondkernels.engine.learner import predict
+from beyondkernels.engine import Member, Predictor, TrainedNetwork, compare, fit
 from beyondkernels.kernels import ConstantClassifier, Gaussian, KernelRidge, PolynomialKernel
 from beyondkernels.networks import FromModule, FullyConnected, TwoLayer
 from beyondkernels.problems import DictionaryParity
@@ -30,13 +29,6 @@ def test_fit_needs_a_rule_for_a_network():
         fit(TwoLayer(pairs=4), PROBLEM, n=60)
     with pytest.raises(InputError, match="n must be positive, got 0"):
         fit(TwoLayer(pairs=4), PROBLEM, n=0, algorithm=RULE)
-
-
-def test_measure_on_a_run():
-    run = fit(TwoLayer(pairs=4), PROBLEM, n=60, algorithm=RULE, snapshot_at=(0, 5), snapshot_names=("hidden.weight",))
-    scalars, arrays = run.measure(bk.measure.Alignment())
-    assert set(scalars) == {"cosine/0", "cosine/5", "cosine_either/0", "cosine_either/5"}
-    assert arrays["cosines/5"].shape == (8,)
 
 
 def test_compare_gives_all_learners_the_same_samples():
@@ -139,11 +131,11 @@ def test_the_record_begins_at_the_start_where_it_is_asked_to(backend):
 
 @pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 70])
 def test_predictions_of_blocks_are_put_together(n, monkeypatch):
-    monkeypatch.setattr("beyondkernels.engine.learner.evaluation_block", lambda _: 32)
+    monkeypatch.setattr("beyondkernels.engine.predictor.evaluation_block", lambda _: 32)
     network = FullyConnected(6, depth=3)
     x = Stream(0).child("x").normal(n, 4)
     member = Member(network, GradientDescent(1, 0.1, objective=Squared()), Sample(x, x[:, :2]), Stream(1))
     member.start(4, 2)
-    out = predict(member, x)
+    out = Predictor(member.network, member.params, member.buffers)(x)
     assert out.shape == (n, 2)
     assert torch.allclose(out, network.apply(member.params, member.buffers, x)[0], atol=1e-6)

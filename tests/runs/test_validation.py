@@ -107,3 +107,22 @@ def test_members_with_and_without_it_go_to_different_chunks():
     specs = [replace(spec_of("hinge", n), seed=seed) for n in (0, 25) for seed in range(2)]
     groups = bk.runs.chunks(specs, 1)
     assert sorted({spec.validation_samples for spec in group} for group in groups) == [{0}, {25}]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_comes_back_predicts(name):
+    spec = spec_of(name, 0)
+    (outcome,) = perform([spec])
+    assert outcome.predictor is not None
+    test = spec.problem.sample(25, Stream(3).child("test"))
+    out = outcome.predictor(test.x).double()
+    assert out.shape == (25, spec.problem.out_dim)
+    loss = float((out - test.y.double().reshape(out.shape)).square().sum(1).mean())
+    if "test_accuracy" in outcome.scalars:
+        right = [
+            1.0 if y * f > 0 else 0.5 if f == 0 else 0.0
+            for y, f in zip(test.y.tolist(), out[:, 0].tolist(), strict=True)
+        ]
+        assert outcome.scalars["test_accuracy"] == pytest.approx(sum(right) / 25)
+    if name in ("eager", "compiled", "ridge", "held out", "iterative", "two steps", "feature machine"):
+        assert outcome.scalars["test_loss"] == pytest.approx(loss, rel=1e-6)

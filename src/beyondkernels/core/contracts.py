@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from beyondkernels.core.components import Component, digest
+from beyondkernels.core.errors import InputError, require, unknown
 
 if TYPE_CHECKING:  # the command line reads outcomes without waiting for torch
     import numpy as np
@@ -59,14 +60,59 @@ class Outcome:
     Arguments:
         status: ``finished``, or ``diverged`` when a number stopped being finite.
         scalars: its end, number by number.
-        series: its record over time; ``series["step"]`` is the time axis of the others.
+        series: its record over time, the first dimension of each; ``series["step"]`` is the time axis, and
+            ``series["norm/step"]`` that of ``series["norm/W"]`` and all others whose names begin so.
         arrays: snapshots and measured arrays.
+        predictor: what was learnt, from points (n, …) to predictions (n, out_dim); it is not stored.
     """
 
     status: Literal["finished", "diverged"] = "finished"
     scalars: dict[str, float] = field(default_factory=dict)
     series: dict[str, np.ndarray] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    predictor: Callable[[torch.Tensor], torch.Tensor] | None = field(default=None, compare=False, repr=False)
+
+    def over(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The steps of a series, and the series.
+
+        >>> import numpy as np
+        >>> record = {"step": np.array([0, 5]), "test_loss": np.array([1.0, 0.5])}
+        >>> Outcome(series=record).over("test_loss")[0]
+        array([0, 5])
+        """
+        if name not in self.series:
+            unknown("series", name, self.series)
+        group, joint, _ = name.rpartition("/")
+        return self.series[f"{group}{joint}step"], self.series[name]
+
+    def at(self, name: str, step: int, missing: Any = ...) -> Any:
+        """A series at one step: a number, or an array where each step has one.
+
+        Arguments:
+            name: of the series.
+            step: after which.
+            missing: what to give where there is no such number; an error, unless it is said.
+
+        >>> import numpy as np
+        >>> record = {"step": np.array([0, 5]), "test_loss": np.array([1.0, 0.5])}
+        >>> Outcome(series=record).at("test_loss", 5)
+        0.5
+        """
+        if missing is not ... and name not in self.series:
+            return missing
+        steps, values = self.over(name)
+        found = [i for i, each in enumerate(steps) if each == step]
+        if missing is not ... and not found:
+            return missing
+        require(len(found) > 0, f"{name} was looked at after steps {_few(steps)}, not after {step}")
+        value = values[found[0]]
+        return value if value.ndim else value.item()
+
+
+def _few(steps: np.ndarray) -> str:
+    """The first of them."""
+    shown = ", ".join(f"{step:g}" for step in steps[:8])
+    return f"{shown}, …" if len(steps) > 8 else shown
 
 
 @dataclass(frozen=True)
@@ -167,3 +213,45 @@ class Learner(Component, ABC):
             samples: how many there are to learn from.
             test_samples: how many fresh ones, for the test and for validation.
         """
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that has ended, as a measurement sees it.
+
+    Arguments:
+        learner: what learnt.
+        case: the problem, the samples and the run's stream.
+        outcome: what the learner left, and what earlier measurements found.
+    """
+
+    learner: Learner
+    case: Case
+    outcome: Outcome
+
+    @property
+    def problem(self) -> Problem:
+        """Where the samples came from."""
+        return self.case.problem
+
+    @property
+    def predictor(self) -> Callable[[torch.Tensor], torch.Tensor]:
+        """What was learnt, from points to predictions; of a network it also has ``params`` and ``buffers``."""
+        if self.outcome.predictor is None:
+            raise InputError(f"{type(self.learner).__name__} left no predictor behind; stored runs have none")
+        return self.outcome.predictor
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a measurement gives.
+
+    Arguments:
+        scalars: numbers.
+        series: arrays over time, as ``measure.over_steps`` makes them.
+        arrays: whatever has no time axis.
+    """
+
+    scalars: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, np.ndarray] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)

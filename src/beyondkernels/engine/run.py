@@ -5,23 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Stream, require, require_whole
 from beyondkernels.engine.learner import TrainedNetwork
 from beyondkernels.kernels import Kernel, KernelRidge
 from beyondkernels.networks import Network
-
-
-class Measures(Protocol):
-    """Anything that measures an outcome, such as those of :mod:`beyondkernels.measure`."""
-
-    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """Scalars and arrays."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -44,10 +34,6 @@ class Run:
     def status(self) -> str:
         """``finished`` or ``diverged``."""
         return self.outcome.status
-
-    def measure(self, measurement: Measures) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """Scalars and arrays of a measurement on this run."""
-        return measurement.measure(self.outcome, self.problem)
 
 
 def fit(

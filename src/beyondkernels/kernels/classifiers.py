@@ -89,8 +89,11 @@ class FixedFeatureClassifier(Learner):
             progress=progress,
         )
 
+        def predictor(x: torch.Tensor) -> torch.Tensor:
+            return (feature_map(x).forward(choice.weights) + choice.intercept).reshape(-1, 1)
+
         def correct(x: torch.Tensor, y: torch.Tensor) -> float:
-            return accuracy(feature_map(x).forward(choice.weights) + choice.intercept, y)
+            return accuracy(predictor(x), y)
 
         return Outcome(
             scalars={
@@ -108,6 +111,7 @@ class FixedFeatureClassifier(Learner):
                 "path_held_out_accuracy": np.array([trial.validation_accuracy for trial in choice.path]),
                 "path_duality_gap": np.array([trial.solution.relative_gap for trial in choice.path]),
             },
+            predictor=predictor,
         )
 
 
@@ -121,7 +125,8 @@ class ConstantClassifier(Learner):
         majority = 1.0 if by_name["train"].sum() >= 0 else -1.0
         progress(1.0)
         return Outcome(
-            scalars={f"{name}_accuracy": accuracy(torch.full_like(y, majority), y) for name, y in by_name.items()}
+            scalars={f"{name}_accuracy": accuracy(torch.full_like(y, majority), y) for name, y in by_name.items()},
+            predictor=lambda x: torch.full((len(x), 1), majority, dtype=torch.float64, device=x.device),
         )
 
 

@@ -35,8 +35,11 @@ _MATRICES = {"leave_one_out": 5, "validation": 6}  # of the Gram matrix's size a
 _Outputs: TypeAlias = dict[str, torch.Tensor]
 """Labels or predictions of the fresh samples, by their names."""
 
-_Fit: TypeAlias = tuple[dict[str, float], dict[str, np.ndarray], torch.Tensor, _Outputs]
-"""Scalars and arrays, what the fit leaves of y at the training points, and its predictions at the fresh ones."""
+Predictor: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
+"""From points to predictions."""
+
+_Fit: TypeAlias = tuple[dict[str, float], dict[str, np.ndarray], torch.Tensor, _Outputs, Predictor]
+"""Scalars and arrays, what is left of y at the training points, predictions at the fresh ones, and for any others."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class KernelRidge(Learner):
         """
         y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
         solve = self._exact if self.solver == "exact" else self._iterative
-        scalars, arrays, missing, found = solve(case, y, fresh, progress)
+        scalars, arrays, missing, found, predictor = solve(case, y, fresh, progress)
         losses = {"train_loss": missing.square().sum(1).mean().item()}
         losses |= {
             f"{name}_loss": (found[name] - labels).square().sum(1).mean().item() for name, labels in fresh.items()
@@ -129,7 +132,7 @@ class KernelRidge(Learner):
             scalars["train_accuracy"] = accuracy(y - missing, y)
             scalars |= {f"{name}_accuracy": accuracy(found[name], labels) for name, labels in fresh.items()}
         progress(1.0)
-        return Outcome(scalars=scalars, arrays=arrays)
+        return Outcome(scalars=scalars, arrays=arrays, predictor=predictor)
 
     def _exact(self, case: Case, y: torch.Tensor, fresh: _Outputs, progress: Progress) -> _Fit:
         n = len(y)
@@ -184,7 +187,11 @@ class KernelRidge(Learner):
             "path_condition": path.conditions.numpy(),
             "eigenvalues": np.ascontiguousarray(fitted.eigenvalues.numpy()),
         }
-        return scalars, arrays, best * alpha, found  # y − Kα = λα
+
+        def predictor(x: torch.Tensor) -> torch.Tensor:
+            return torch.cat([self.kernel(rows, case.train.x) @ alpha for rows in x.split(_ROWS)])
+
+        return scalars, arrays, best * alpha, found, predictor  # y − Kα = λα
 
     def _iterative(self, case: Case, y: torch.Tensor, fresh: _Outputs, progress: Progress) -> _Fit:
         x, (n, k) = case.train.x, y.shape
@@ -230,7 +237,8 @@ class KernelRidge(Learner):
             "iterations": float(fitted.iterations),
             "converged": float(fitted.converged),
         }
-        return scalars, arrays, y - fitted.fitted, {name: fitted.predict(case.fresh[name].x) for name in fresh}
+        found = {name: fitted.predict(case.fresh[name].x) for name in fresh}
+        return scalars, arrays, y - fitted.fitted, found, fitted.predict
 
     def _split(self, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
         n = len(case.train)

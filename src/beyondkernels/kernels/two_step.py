@@ -160,7 +160,11 @@ class TwoStepRidge(Learner):
         }
         progress(1.0)
         arrays = {f"path_{name}": np.ascontiguousarray(column.flatten().numpy()) for name, column in columns.items()}
-        return Outcome(scalars=scalars, arrays=arrays)
+
+        def predictor(x: torch.Tensor) -> torch.Tensor:
+            return fitted.at(x, y.new_zeros(len(x), k), i, j).predictions
+
+        return Outcome(scalars=scalars, arrays=arrays, predictor=predictor)
 
     def _held_out_errors(self, case: Case, y: torch.Tensor) -> torch.Tensor:
         """The error of every weight and ridge at points that neither step has seen, (weights, ridges)."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from beyondkernels.core.components import canonical_json
-from beyondkernels.core.contracts import Case, Checkpoint, Outcome, Progress, Sample
+from beyondkernels.core.contracts import Case, Checkpoint, Ended, Measured, Outcome, Progress, Sample
 from beyondkernels.core.errors import require
 from beyondkernels.runs.spec import RunSpec
 
@@ -43,13 +43,13 @@ def perform(
     cases = _cases(specs, checkpoints or [None] * len(specs))
     outcomes = kind.fit_together([spec.learner for spec in specs], cases, progress)
     require(len(outcomes) == len(specs), f"{kind.__name__} gave {len(outcomes)} outcomes for {len(specs)} runs")
-    for spec, outcome in zip(specs, outcomes, strict=True):
+    for spec, case, outcome in zip(specs, cases, outcomes, strict=True):
         require(
             outcome.status in ("finished", "diverged"),
             f"{kind.__name__} gave the status {outcome.status!r}, a run is finished or diverged",
         )
         if outcome.status == "finished":
-            _measure(spec, outcome)
+            _measure(spec, case, outcome)
     return outcomes
 
 
@@ -77,14 +77,18 @@ def _cases(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint | None]) -
     ]
 
 
-def _measure(spec: RunSpec, outcome: Outcome) -> None:
+def _measure(spec: RunSpec, case: Case, outcome: Outcome) -> None:
     for component in spec.measurements:
-        scalars, arrays = cast("Measurement", component).measure(outcome, spec.problem)
-        _merge(outcome.scalars, scalars, component)
-        _merge(outcome.arrays, arrays, component)
+        measured = cast("Measurement", component).measure(Ended(spec.learner, case, outcome))
+        require(
+            isinstance(measured, Measured),
+            f"{type(component).__name__} must give a Measured(scalars, series, arrays), got {measured!r}",
+        )
+        for kind in ("scalars", "series", "arrays"):
+            _merge(getattr(outcome, kind), getattr(measured, kind), component)
 
 
-def _merge(old: dict[str, Any], new: dict[str, Any], component: object) -> None:
+def _merge(old: dict[str, Any], new: Mapping[str, Any], component: object) -> None:
     twice = sorted(old.keys() & new.keys())
     require(not twice, f"{type(component).__name__} gives {', '.join(twice)}, which the run has already")
     old.update(new)

@@ -6,7 +6,9 @@ better names leaves the old ones here. Nothing is imported for this: a class is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from beyondkernels.core.contracts import Outcome
@@ -49,6 +51,33 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 """For each learner, by the name in its description, what its scalars and arrays were called and are called now."""
 
 
+@dataclass(frozen=True)
+class _Timed:
+    """Names that once held a step: the group that their series form now, and how they were written."""
+
+    group: str
+    scalars: str = ""
+    arrays: str = ""
+    array_ending: str = ""
+
+
+_STEP = r"/(?P<step>\d+)"
+_TERM = r"(first|second)_(flips|vanishing|output|matrix|radius)(_max|_bound|_ratio)?"
+
+TIMED: Mapping[str, _Timed] = {
+    "beyondkernels.measure.alignment:Alignment": _Timed(
+        "alignment", rf"(?P<name>cosine|cosine_either){_STEP}", rf"(?P<name>cosines){_STEP}"
+    ),
+    "beyondkernels.measure.directions:Directions": _Timed("directions", arrays=rf"(?P<name>)directions{_STEP}"),
+    "beyondkernels.measure.coupling:Coupling": _Timed(
+        "coupling", rf"(?P<name>{_TERM}){_STEP}", rf"(?P<name>(first|second)_flips){_STEP}", "_each"
+    ),
+    "beyondkernels.measure.regret:Regret": _Timed("regret", rf"(?P<name>(?!{_TERM}/)\w+){_STEP}"),
+    "beyondkernels.measure.norms:NormedNetwork": _Timed("norm", r"norm/(?P<step>\d+)/(?P<name>.+)"),
+}
+"""For learners and measurements, by the names in their descriptions, the scalars and arrays that are series now."""
+
+
 def translated(description: Mapping[str, Any], outcome: Outcome) -> Outcome:
     """An outcome with the names that today's code gives.
 
@@ -60,16 +89,52 @@ def translated(description: Mapping[str, Any], outcome: Outcome) -> Outcome:
     >>> translated(spec, Outcome(scalars={"test_error": 0.5})).scalars
     {'test_loss': 0.5}
     """
-    names = RENAMED.get(_learner(description), {})
-    return Outcome(outcome.status, _renamed(outcome.scalars, names), outcome.series, _renamed(outcome.arrays, names))
+    names = RENAMED.get(_class_of(description, "learner"), {})
+    scalars, arrays = _renamed(outcome.scalars, names), _renamed(outcome.arrays, names)
+    series = dict(outcome.series)
+    for part in _parts(description):
+        if part in TIMED:
+            _make_series(TIMED[part], scalars, arrays, series)
+    return Outcome(outcome.status, scalars, series, arrays)
 
 
-def _learner(description: Any) -> str:
-    """The name of the learner's class; whatever else a description holds is for others to judge."""
+def _parts(description: Any) -> list[str]:
+    """The names of the classes of the learner and of all measurements."""
     try:
-        return str(description["fields"]["learner"]["class"])
+        count = len(description["fields"]["measurements"])
+    except (KeyError, TypeError, IndexError):
+        count = 0
+    return [_class_of(description, "learner"), *(_class_of(description, "measurements", i) for i in range(count))]
+
+
+def _class_of(description: Any, *path: str | int) -> str:
+    """The name of a part's class; whatever else a description holds is for others to judge."""
+    try:
+        part = description["fields"]
+        for name in path:
+            part = part[name]
+        return str(part["class"])
     except (KeyError, TypeError, IndexError):
         return ""
+
+
+def _make_series(timed: _Timed, scalars: dict[str, Any], arrays: dict[str, Any], series: dict[str, Any]) -> None:
+    """Take what holds a step in its name out of scalars and arrays, and add it to the series."""
+    found: dict[str, dict[int, Any]] = {}
+    for values, pattern, ending in ((scalars, timed.scalars, ""), (arrays, timed.arrays, timed.array_ending)):
+        for full_name in [name for name in values if pattern and re.fullmatch(pattern, name)]:
+            match = re.fullmatch(pattern, full_name)
+            assert match is not None
+            name = (match["name"] or "points") + ending
+            found.setdefault(name, {})[int(match["step"])] = values.pop(full_name)
+    if not found:
+        return
+    import numpy as np
+
+    steps = sorted(next(iter(found.values())))
+    series[f"{timed.group}/step"] = np.array([float(step) for step in steps])
+    for name, by_step in found.items():
+        series[f"{timed.group}/{name}"] = np.array([by_step[step] for step in steps])
 
 
 def _renamed(values: dict[str, _T], names: Mapping[str, str]) -> dict[str, _T]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -238,7 +239,8 @@ class RecursiveFeatureMachine(Learner):
         arrays = {
             f"round_{name}": np.array([getattr(this, field) for this in fit.record]) for name, field in record.items()
         }
-        return Outcome(scalars=scalars, arrays=arrays | {"metric": fit.metric.numpy()})
+        predictor = functools.partial(fit.predict, memory=self.memory)
+        return Outcome(scalars=scalars, arrays=arrays | {"metric": fit.metric.numpy()}, predictor=predictor)
 
 
 def mean_error(out: torch.Tensor, y: torch.Tensor) -> float:
