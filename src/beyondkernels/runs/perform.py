@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from beyondkernels.core.components import canonical_json
-from beyondkernels.core.contracts import Case, Checkpoint, Ended, Measured, Outcome, Progress, Sample
-from beyondkernels.core.errors import require
+from beyondkernels.core.contracts import Case, Checkpoint, Ended, Measured, Outcome, Problem, Progress, Sample
+from beyondkernels.core.errors import UncacheableError, require
 from beyondkernels.runs.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def perform(
         all(type(spec.learner) is kind for spec in specs),
         f"runs performed together need learners of one class, got {_classes(specs)}",
     )
-    cases = _cases(specs, checkpoints or [None] * len(specs))
+    cases = cases_of(specs, checkpoints)
     outcomes = kind.fit_together([spec.learner for spec in specs], cases, progress)
     require(len(outcomes) == len(specs), f"{kind.__name__} gave {len(outcomes)} outcomes for {len(specs)} runs")
     for spec, case, outcome in zip(specs, cases, outcomes, strict=True):
@@ -53,13 +53,14 @@ def perform(
     return outcomes
 
 
-def _cases(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint | None]) -> list[Case]:
+def cases_of(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint] | None = None) -> list[Case]:
+    """What the learners of some runs are given: the same however often it is asked for."""
     from beyondkernels.core.streams import Stream
 
-    drawn: dict[tuple[str, int, int, str], Sample] = {}
+    drawn: dict[tuple[object, int, int, str], Sample] = {}
 
     def draw(spec: RunSpec, n: int, name: str) -> Sample:
-        identity = (canonical_json(spec.problem), n, spec.seed, name)
+        identity = (_identity(spec.problem), n, spec.seed, name)
         if identity not in drawn:
             drawn[identity] = spec.problem.sample(n, Stream(spec.seed).child(name))
         return drawn[identity]
@@ -73,8 +74,16 @@ def _cases(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint | None]) -
             checkpoint=checkpoint,
             validation=draw(spec, spec.validation_samples, "validation") if spec.validation_samples else None,
         )
-        for spec, checkpoint in zip(specs, checkpoints, strict=True)
+        for spec, checkpoint in zip(specs, checkpoints or [None] * len(specs), strict=True)
     ]
+
+
+def _identity(problem: Problem) -> object:
+    """Equal for equal problems; one that no other process could find again is equal to itself."""
+    try:
+        return canonical_json(problem)
+    except UncacheableError:
+        return id(problem)
 
 
 def _measure(spec: RunSpec, case: Case, outcome: Outcome) -> None:
