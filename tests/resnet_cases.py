@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import Outcome, Problem, Sample, Stream
-from beyondkernels.measure import ResNetWeights
-from beyondkernels.networks import theorem_network
+from beyondkernels.networks import ResNetWeights, theorem_network
 
 D, K, M, N = 4, 3, 12, 7
 

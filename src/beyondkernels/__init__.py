@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from beyondkernels import reports as reports
     from beyondkernels import runs as runs
     from beyondkernels import theory as theory
-    from beyondkernels.engine import compare as compare
-    from beyondkernels.engine import fit as fit
     from beyondkernels.experiments import run as run
+    from beyondkernels.runs import compare as compare
+    from beyondkernels.runs import fit as fit
     from beyondkernels.runs import fit_many as fit_many
     from beyondkernels.runs import grid as grid
     from beyondkernels.runs import one_two_five as one_two_five
@@ -52,8 +52,8 @@ LAYERS = (
 """The packages in the order data flows through them: each imports only those before it."""
 
 _FUNCTIONS = {
-    "fit": "engine",
-    "compare": "engine",
+    "fit": "runs",
+    "compare": "runs",
     "fit_many": "runs",
     "grid": "runs",
     "one_two_five": "runs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -23,8 +24,13 @@ def paper_result(missing: Any = ()) -> Result:
     for method in METHODS:
         for seed in range(5):
             share = 1.0 if seed else 0.7
-            scalars = {"train_accuracy": share, "test_accuracy": share, "cosine/600": share, "cosine_either/2": 0.999}
-            finished[method.name, seed] = StoredRun("0" * 32, {}, Outcome("finished", scalars), {})
+            scalars = {"train_accuracy": share, "test_accuracy": share}
+            series = {
+                "alignment/step": np.array([2.0, 600.0]),
+                "alignment/cosine": np.array([share, share]),
+                "alignment/cosine_either": np.array([0.999, 0.999]),
+            }
+            finished[method.name, seed] = StoredRun("0" * 32, {}, Outcome("finished", scalars, series), {})
     return Result(ask("features/table1", "paper"), finished, dict(missing))
 
 

@@ -130,7 +130,7 @@ def test_show_a_run_of_table1(bk: Any, table1: Path) -> None:
     assert "part of       features/table1 at smoke scale (Network 0)\n" in shown
     assert "DictionaryProblem(" in shown
     assert f"test_accuracy               {network.outcome.scalars['test_accuracy']:.6g}\n" in shown
-    assert "directions/2                34×2 numbers" in shown
+    assert "directions/points           3×34×2 numbers" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 

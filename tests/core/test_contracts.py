@@ -1,11 +1,12 @@
 """What every learner gets for free."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Sample, Stream, digest
+from beyondkernels.core import Case, Ended, InputError, Learner, Outcome, Problem, Progress, Sample, Stream, digest
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,38 @@ def test_defaults():
 
 def test_sample_has_a_length():
     assert len(Sample(torch.zeros(5, 2), torch.zeros(5))) == 5
+
+
+SERIES = {
+    "step": np.array([0.0, 5.0]),
+    "test_loss": np.array([1.0, 0.5]),
+    "norm/step": np.array([3.0]),
+    "norm/W": np.array([[1.0, 2.0]]),
+}
+
+
+def test_a_series_has_the_axis_of_its_group():
+    outcome = Outcome(series=SERIES)
+    assert outcome.over("test_loss")[0] is SERIES["step"]
+    assert outcome.over("norm/W")[0] is SERIES["norm/step"]
+    assert (outcome.at("test_loss", 5), outcome.at("norm/W", 3).tolist()) == (0.5, [1.0, 2.0])
+    assert type(outcome.at("test_loss", 0)) is float
+    assert outcome.at("test_loss", 3, missing=None) is None
+    assert outcome.at("nothing", 3, missing=0.0) == 0.0
+    with pytest.raises(InputError, match=r"^test_loss was looked at after steps 0, 5, not after 3$"):
+        outcome.at("test_loss", 3)
+    with pytest.raises(InputError, match=r"^unknown series 'test_los', did you mean test_loss"):
+        outcome.at("test_los", 5)
+
+
+def test_fresh_samples_by_name():
+    here = case(1.0)
+    assert here.fresh == {"test": here.test}
+    assert replace(here, validation=here.train).fresh == {"test": here.test, "validation": here.train}
+
+
+def test_a_run_that_left_no_predictor_says_so():
+    ended = Ended(Slope(), case(1.0), Outcome())
+    assert ended.problem is ended.case.problem
+    with pytest.raises(InputError, match=r"^Slope left no predictor behind; stored runs have none$"):
+        _ = ended.predictor

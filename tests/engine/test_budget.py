@@ -12,7 +12,7 @@ import torch
 
 from beyondkernels.algorithms import FeatureLearning, GradientDescent, Layerwise, OnePass, Squared
 from beyondkernels.core import Case, InputError, Problem, Stream
-from beyondkernels.engine import TrainedNetwork, budget, fit
+from beyondkernels.engine import TrainedNetwork, budget
 from beyondkernels.engine.budget import Sizes, bytes_needed, initial_shapes, members_within, readable
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.networks import (
@@ -24,6 +24,7 @@ from beyondkernels.networks import (
     popular_initialisation,
 )
 from beyondkernels.problems import CompositeParity, DictionaryParity
+from beyondkernels.runs import fit
 from beyondkernels.theory import theorem26
 
 COMPOSITE = CompositeParity(dim=30, outputs=15)

@@ -7,9 +7,10 @@ import torch
 
 from beyondkernels.algorithms import FeatureLearning, GradientDescent, Squared, Stage, Transition
 from beyondkernels.core import Case, InputError, Outcome, Stream
-from beyondkernels.engine import Member, TrainedNetwork, fit, train
+from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
 from beyondkernels.problems import DictionaryParity
+from beyondkernels.runs import fit
 from beyondkernels.theory import ProcessSettings, StepSettings, theorem26
 
 PROBLEM = DictionaryParity(dim=12, patterns=8, relevant=3)

@@ -189,7 +189,7 @@ def test_learner_reports_its_scalars(source):
     assert 0 <= s["duality_gap"] <= 1e-3
     assert s["converged"] == 1
     assert s["iterations"] >= 1
-    assert outcome.arrays["path_validation_accuracy"].max() == s["validation_accuracy"]
+    assert outcome.arrays["path_held_out_accuracy"].max() == s["held_out_accuracy"]
     assert s["ridge"] in outcome.arrays["path_ridge"]
     assert set(ConstantClassifier().fit(case(), quiet).scalars) == {"train_accuracy", "test_accuracy"}
     assert outcome.scalars == learner.fit(case(), quiet).scalars

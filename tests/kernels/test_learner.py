@@ -80,17 +80,17 @@ def test_errors_are_summed_over_outputs_and_averaged_over_points():
     s = outcome.scalars
     every = [(literal(kernel, here, ridge)[2] ** 2).sum(1).mean() for ridge in ridges]
     np.testing.assert_allclose(outcome.arrays["path_ridge"], ridges)
-    np.testing.assert_allclose(outcome.arrays["path_error"], every, rtol=1e-9)
+    np.testing.assert_allclose(outcome.arrays["path_choice_loss"], every, rtol=1e-9)
     assert int(np.argmin(every)) == 1
     assert s["ridge"] == 0.3
     assert s["ridge_on_edge"] == 0
     train, test, _ = literal(kernel, here, s["ridge"])
-    assert s["leave_one_out_error"] == pytest.approx(min(every))
-    assert s["train_error"] == pytest.approx(np.mean(((train - here.train.y.numpy()) ** 2).sum(1)))
-    assert s["test_error"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
+    assert s["leave_one_out_loss"] == pytest.approx(min(every))
+    assert s["train_loss"] == pytest.approx(np.mean(((train - here.train.y.numpy()) ** 2).sum(1)))
+    assert s["test_loss"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
     assert s["condition"] == pytest.approx(np.linalg.cond(kernel(here.train.x).numpy() + 0.3 * np.eye(60)), rel=1e-6)
     assert "test_accuracy" not in s
-    assert s["test_error"] < 0.7 * here.test.y.square().sum(1).mean().item()
+    assert s["test_loss"] < 0.7 * here.test.y.square().sum(1).mean().item()
 
 
 def test_validation_chooses_on_held_out_points_and_fits_all():
@@ -104,12 +104,12 @@ def test_validation_chooses_on_held_out_points_and_fits_all():
     for ridge in ridges:
         alpha = np.linalg.solve(kernel(x[inside]).numpy() + ridge * np.eye(45), y[inside])
         errors.append(((kernel(x[outside], x[inside]).numpy() @ alpha - y[outside]) ** 2).sum(1).mean())
-    np.testing.assert_allclose(outcome.arrays["path_error"], errors, rtol=1e-9)
+    np.testing.assert_allclose(outcome.arrays["path_choice_loss"], errors, rtol=1e-9)
     assert s["ridge"] == ridges[int(np.argmin(errors))]
-    assert s["validation_error"] == pytest.approx(min(errors))
+    assert s["held_out_loss"] == pytest.approx(min(errors))
     _, test, left_out = literal(kernel, here, s["ridge"])
-    assert s["test_error"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
-    assert s["leave_one_out_error"] == pytest.approx((left_out**2).sum(1).mean())
+    assert s["test_loss"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
+    assert s["leave_one_out_loss"] == pytest.approx((left_out**2).sum(1).mean())
 
 
 @pytest.mark.parametrize("choose", ["leave_one_out", "validation"])
@@ -130,7 +130,7 @@ def test_the_grid_grows_towards_the_best():
     for outcome in (inside, down, up):
         assert outcome.scalars["ridge"] == pytest.approx(inside.scalars["ridge"])
         assert outcome.scalars["ridge_on_edge"] == 0
-        assert outcome.scalars["test_error"] == pytest.approx(inside.scalars["test_error"], rel=1e-6)
+        assert outcome.scalars["test_loss"] == pytest.approx(inside.scalars["test_loss"], rel=1e-6)
     np.testing.assert_allclose(down.arrays["path_ridge"], [100, 10, 1, 0.1, 0.01][: len(down.arrays["path_ridge"])])
     uneven = KernelRidge(kernel, (1000.0, 900.0, 90.0)).fit(here, quiet)  # each edge has a step of its own
     np.testing.assert_allclose(uneven.arrays["path_ridge"][:5], [1000, 900, 90, 9, 0.9])
@@ -145,7 +145,7 @@ def test_a_single_ridge_is_taken_as_it_is(choose):
     assert outcome.scalars["ridge"] == 1000.0
     assert outcome.scalars["ridge_on_edge"] == 0
     _, test, _ = literal(kernel, here, 1000.0)
-    assert outcome.scalars["test_error"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
+    assert outcome.scalars["test_loss"] == pytest.approx(np.mean(((test - here.test.y.numpy()) ** 2).sum(1)))
 
 
 @pytest.mark.parametrize("signs", [False, True])
@@ -160,18 +160,18 @@ def test_the_iterative_solver_agrees_with_the_exact_one(signs):
     assert s["iterations"] > rough.scalars["iterations"] > 0
     assert s["ridge"] == e["ridge"] == 0.3
     assert s["ridge_on_edge"] == e["ridge_on_edge"] == 0
-    shared = ["train_error", "test_error", "validation_error"] + signs * ["train_accuracy", "test_accuracy"]
+    shared = ["train_loss", "test_loss", "held_out_loss"] + signs * ["train_accuracy", "test_accuracy"]
     for name in shared:
         assert s[name] == pytest.approx(e[name], rel=1e-7)
-    assert set(e) - set(s) == {"leave_one_out_error", "condition", "degrees_of_freedom"}
-    for name in ("path_ridge", "path_error", "path_train_error"):
+    assert set(e) - set(s) == {"leave_one_out_loss", "condition", "degrees_of_freedom"}
+    for name in ("path_ridge", "path_choice_loss", "path_train_loss"):
         np.testing.assert_allclose(near.arrays[name], exact.arrays[name], rtol=1e-7)
     assert near.arrays["path_converged"].tolist() == [1, 1, 1]
     assert near.arrays["path_iterations"].min() > 0
     # what the rough one states holds: the root mean square of its distance from the exact fit
     train, _, _ = literal(kernel, here, 0.3)
     y = here.train.y.reshape(250, -1).to(F64).numpy()
-    off = abs(math.sqrt(rough.scalars["train_error"]) - math.sqrt(np.mean(((train - y) ** 2).sum(1))))
+    off = abs(math.sqrt(rough.scalars["train_loss"]) - math.sqrt(np.mean(((train - y) ** 2).sum(1))))
     assert 0 < off <= rough.scalars["training_error_bound"] < 2e-3
     assert s["training_error_bound"] < 1e-8
 
@@ -225,7 +225,7 @@ def test_the_grid_does_not_grow_below_rounding():
     outcome = KernelRidge(PolynomialKernel(1, 0.0), (1.0, 0.1), smallest=1e-30).fit(here, quiet)
     top = outcome.arrays["eigenvalues"][-1]
     assert outcome.arrays["path_ridge"][-1] >= 60 * 2.0**-52 * top * (1 - 1e-9)
-    assert outcome.scalars["test_error"] < 1e-10
+    assert outcome.scalars["test_loss"] < 1e-10
 
 
 def test_labels_may_come_as_a_vector_or_a_column():
@@ -291,6 +291,6 @@ def test_bad_samples_are_named():
 def test_the_path_at_the_test_points_belongs_to_fits_to_all_points(choose):
     here, kernel = case(), Gaussian(bandwidth=3.0)
     outcome = KernelRidge(kernel, (1.0, 0.1, 0.01), choose).fit(here, quiet)
-    for ridge, error in zip(outcome.arrays["path_ridge"], outcome.arrays["path_test_error"], strict=True):
+    for ridge, error in zip(outcome.arrays["path_ridge"], outcome.arrays["path_test_loss"], strict=True):
         f = literal(kernel, here, ridge)[1]
         assert error == pytest.approx(((f - here.test.y.numpy()) ** 2).sum(1).mean(), rel=1e-9)

@@ -108,23 +108,23 @@ def test_both_steps_are_the_literal_ones(choose, folds):
     else:
         errors = expected["loo"]
     at = int(np.argmin(errors))
-    np.testing.assert_allclose(path["path_error"], errors, rtol=1e-8)
-    np.testing.assert_allclose(path["path_test_error"], expected["test"], rtol=1e-8)
-    np.testing.assert_allclose(path["path_train_error"], expected["train"], rtol=1e-8)
+    np.testing.assert_allclose(path["path_choice_loss"], errors, rtol=1e-8)
+    np.testing.assert_allclose(path["path_test_loss"], expected["test"], rtol=1e-8)
+    np.testing.assert_allclose(path["path_train_loss"], expected["train"], rtol=1e-8)
     np.testing.assert_allclose(path["path_ridge"], expected["ridge"], rtol=1e-10)
     np.testing.assert_allclose(path["path_weight"], np.repeat(WEIGHTS, 3))
     signal, signal_test = (2.0 * part.hidden["base"].double().numpy() for part in (here.train, here.test))
     assert s == pytest.approx(
         {
-            "train_error": expected["train"][at],
-            "test_error": expected["test"][at],
-            "test_error_best": expected["test"].min(),
-            "chosen_error": errors[at],
-            "leave_one_out_error": expected["loo"][at],
-            "first_error": error(base_test - y_test),
-            "left_out_error": error(base - y),
-            "base_error": error(base_test - signal_test),
-            "left_out_base_error": error(base - signal),
+            "train_loss": expected["train"][at],
+            "test_loss": expected["test"][at],
+            "test_loss_best": expected["test"].min(),
+            "choice_loss": errors[at],
+            "leave_one_out_loss": expected["loo"][at],
+            "first_loss": error(base_test - y_test),
+            "left_out_loss": error(base - y),
+            "base_loss": error(base_test - signal_test),
+            "left_out_base_loss": error(base - signal),
             "weight": WEIGHTS[at // 3],
             "ridge": expected["ridge"][at],
             "first_ridge": ridge,
@@ -133,7 +133,7 @@ def test_both_steps_are_the_literal_ones(choose, folds):
         },
         rel=1e-8,
     )
-    assert s["test_error_best"] < s["test_error"] or at == int(np.argmin(expected["test"]))
+    assert s["test_loss_best"] < s["test_loss"] or at == int(np.argmin(expected["test"]))
 
 
 def test_weight_zero_is_the_first_kernel_alone():
@@ -141,25 +141,25 @@ def test_weight_zero_is_the_first_kernel_alone():
     two = replace(SMALL, weights=(0.0,), choose="leave_one_out").fit(here, quiet)
     ridges = tuple(ridge * SMALL.first.diagonal(here.train.x).mean().item() for ridge in RIDGES)
     one = KernelRidge(SMALL.first, ridges, smallest=1.0, largest=1.0).fit(here, quiet)
-    assert two.scalars["test_error"] == pytest.approx(one.scalars["test_error"], rel=1e-9)
-    assert two.scalars["first_error"] == pytest.approx(one.scalars["test_error"], rel=1e-9)
+    assert two.scalars["test_loss"] == pytest.approx(one.scalars["test_loss"], rel=1e-9)
+    assert two.scalars["first_loss"] == pytest.approx(one.scalars["test_loss"], rel=1e-9)
 
 
 def test_it_learns_the_composite_part_where_one_kernel_does_not():
     here = case(PARITY, 400, test=1000)
     floor, first = PARITY.base_only_risk, PolynomialKernel(2, scale=1 / 12)
     two = TwoStepRidge(first, PolynomialKernel(4), weights=(0.01, 1.0)).fit(here, quiet).scalars
-    assert two["test_error"] < floor / 100
+    assert two["test_loss"] < floor / 100
     # eight signs multiplied are beyond any kernel at this size, also one that has polynomials of that degree
     for kernel in (first, PolynomialKernel(8, scale=1 / 12)):
-        assert KernelRidge(kernel).fit(here, quiet).arrays["path_test_error"].min() > floor
-    assert two["first_error"] > floor > two["base_error"] > 0
+        assert KernelRidge(kernel).fit(here, quiet).arrays["path_test_loss"].min() > floor
+    assert two["first_loss"] > floor > two["base_loss"] > 0
 
 
 def test_nothing_is_learnt_from_a_second_kernel_that_is_blind_to_the_composite_part():
     here = case(PARITY, 400, test=1000)
     blind = TwoStepRidge(PolynomialKernel(2, scale=1 / 12), PolynomialKernel(3), weights=(0.01, 1.0))
-    assert blind.fit(here, quiet).scalars["test_error_best"] > PARITY.base_only_risk
+    assert blind.fit(here, quiet).scalars["test_loss_best"] > PARITY.base_only_risk
 
 
 def test_the_risk_falls_like_the_fourth_power():
@@ -169,10 +169,10 @@ def test_the_risk_falls_like_the_fourth_power():
     found = [learner.fit(case(LinearThenPolynomial(6, alpha, 3, 0.2), 300), quiet).scalars for alpha in alphas]
     slopes = {
         name: np.log(found[1][name] / found[0][name]) / np.log(alphas[1] / alphas[0])
-        for name in ("test_error", "base_error")
+        for name in ("test_loss", "base_loss")
     }
-    assert slopes["base_error"] == pytest.approx(2, abs=0.2)
-    assert slopes["test_error"] == pytest.approx(4, abs=0.3)
+    assert slopes["base_loss"] == pytest.approx(2, abs=0.2)
+    assert slopes["test_loss"] == pytest.approx(4, abs=0.3)
 
 
 def test_leave_one_out_predictions_betray_the_label_and_folds_hide_it():
@@ -182,19 +182,19 @@ def test_leave_one_out_predictions_betray_the_label_and_folds_hide_it():
     learner = TwoStepRidge(plain, plain, (1.0,), (1e-8,), choose="leave_one_out")
     betrayed, hidden = (replace(learner, folds=folds).fit(here, quiet).scalars for folds in (0, 2))
     variance = here.train.y.var().item()
-    assert betrayed["leave_one_out_error"] < 0.01 * variance  # a function of x and of F'(x_i) gives y_i back
-    assert betrayed["test_error"] > 0.9
-    assert hidden["leave_one_out_error"] > 0.95 * variance
+    assert betrayed["leave_one_out_loss"] < 0.01 * variance  # a function of x and of F'(x_i) gives y_i back
+    assert betrayed["test_loss"] > 0.9
+    assert hidden["leave_one_out_loss"] > 0.95 * variance
 
 
 def test_a_validation_error_is_that_of_points_unseen_even_where_leave_one_out_is_not():
     here = case(CompositeParity(20, 4), 300, test=1000)
     learner = TwoStepRidge(PolynomialKernel(2, scale=1 / 20), PolynomialKernel(4), folds=0)
     honest = learner.fit(here, quiet).scalars
-    assert honest["chosen_error"] > honest["test_error"]  # fewer points
+    assert honest["choice_loss"] > honest["test_loss"]  # fewer points
     fooled = replace(learner, choose="leave_one_out").fit(here, quiet).scalars
-    assert fooled["chosen_error"] < fooled["test_error"] / 3
-    assert honest["test_error"] < fooled["test_error"]
+    assert fooled["choice_loss"] < fooled["test_loss"] / 3
+    assert honest["test_loss"] < fooled["test_loss"]
 
 
 def test_same_run_same_numbers_and_identity():
@@ -210,8 +210,8 @@ def test_same_run_same_numbers_and_identity():
 
 def test_a_problem_without_a_base_has_no_base_error():
     scalars = SMALL.fit(case(Noise(), 40), quiet).scalars
-    assert "base_error" not in scalars
-    assert scalars["left_out_error"] > 0
+    assert "base_loss" not in scalars
+    assert scalars["left_out_loss"] > 0
 
 
 @pytest.mark.parametrize(

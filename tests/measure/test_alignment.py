@@ -10,6 +10,7 @@ from beyondkernels.core import InputError, build, describe
 from beyondkernels.measure import Alignment, cosines
 from beyondkernels.measure.alignment import direction, snapshots
 from beyondkernels.problems import DictionaryParity
+from measuring import measured
 
 RNG = np.random.default_rng(0)
 
@@ -56,20 +57,20 @@ def test_snapshots_by_step(outcome_of):
 
 def test_alignment(outcome_of, pointing):
     outcome = outcome_of(at0=[[0, 1, 0], [3, 4, 0], [-4, 0, 3]], at2=[[1e-30, 0, 0], [0, 0, 0], [0, 0, 2]])
-    scalars, arrays = Alignment().measure(outcome, pointing)
-    signed, either = {"cosine/0": 0.6, "cosine/2": 1.0}, {"cosine_either/0": 0.8, "cosine_either/2": 1.0}
-    assert scalars == pytest.approx(signed | either)  # −0.8 points along −v
-    assert arrays.keys() == {"cosines/0", "cosines/2"}
-    assert arrays["cosines/0"] == pytest.approx([0, 0.6, -0.8])
-    assert arrays["cosines/2"] == pytest.approx([1, 0, 0])
-    assert all(type(value) is float for value in scalars.values())
+    found = measured(Alignment(), outcome, pointing)
+    assert (dict(found.scalars), dict(found.arrays)) == ({}, {})
+    series = found.series
+    assert series["alignment/step"].tolist() == [0, 2]
+    assert series["alignment/cosine"] == pytest.approx([0.6, 1.0])
+    assert series["alignment/cosine_either"] == pytest.approx([0.8, 1.0])  # −0.8 points along −v
+    assert series["alignment/cosines"] == pytest.approx(np.array([[0, 0.6, -0.8], [1, 0, 0]]))
 
 
 def test_sentences(outcome_of, pointing, lost):
     with pytest.raises(InputError, match=r"^the run kept no snapshot of hidden\.weight; ask for one with snapshot_at"):
-        Alignment().measure(outcome_of(), pointing)
+        measured(Alignment(), outcome_of(), pointing)
     with pytest.raises(InputError, match=r"^Lost knows no ground-truth direction$"):
-        Alignment().measure(outcome_of(at0=[[1, 0, 0]]), lost)
+        measured(Alignment(), outcome_of(at0=[[1, 0, 0]]), lost)
 
 
 def test_description_and_back():

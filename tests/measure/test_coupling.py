@@ -11,9 +11,10 @@ import torch
 
 import resnet_cases as cases
 from beyondkernels.core import InputError, Outcome, Stream, build, describe
-from beyondkernels.measure import Coupling, ResNetWeights, coupling_bounds, coupling_terms
-from beyondkernels.measure.resnet_weights import blocks, course, radii, scales
-from beyondkernels.networks import theorem_network
+from beyondkernels.measure import Coupling, coupling_bounds, coupling_terms
+from beyondkernels.measure.course import blocks, course, radii, scales
+from beyondkernels.networks import ResNetWeights, theorem_network
+from measuring import measured
 
 torch.set_num_threads(1)
 INITIAL, NOW = cases.weights(0.0), cases.weights(0.4)
@@ -183,41 +184,42 @@ def test_the_matrix_can_exceed_the_order_of_the_radius(sigma, least):
 
 def test_measurement_along_a_run():
     problem, run = cases.TwoSignals(), cases.outcome((0, 0.0), (3, 0.1), (10, 0.4))
-    scalars, arrays = Coupling(points=20, seed=4).measure(run, problem)
+    found = measured(Coupling(points=20, seed=4), run, problem)
+    assert (dict(found.scalars), dict(found.arrays)) == ({}, {})
+    at = Outcome(series=dict(found.series)).at
     x = problem.sample(20, Stream(4).child("coupling")).x
     now = cases.weights(0.4)
     each = [literal(INITIAL, now, row) for row in x.numpy()]
     for name in each[0]:
         unit = cases.M if name.endswith("flips") else 1
-        assert scalars[f"{name}/10"] == pytest.approx(np.mean([one[name] for one in each]) / unit, rel=1e-10), name
-        assert scalars[f"{name}_max/10"] == pytest.approx(max(one[name] for one in each) / unit, rel=1e-10), name
-    assert arrays["second_flips/10"] == pytest.approx([one["second_flips"] / cases.M for one in each])
-    assert scalars["first_flips/0"] == scalars["first_flips_bound/0"] == scalars["first_radius/0"] == 0
-    assert 0 < scalars["first_radius/3"] < scalars["first_radius/10"]
-    assert scalars["first_radius/10"] == pytest.approx(np.linalg.norm((now.W - INITIAL.W).numpy(), 2))
-    assert scalars["second_radius/10"] == pytest.approx(np.linalg.norm((now.V - INITIAL.V).numpy(), 2))
+        assert at(f"coupling/{name}", 10) == pytest.approx(np.mean([one[name] for one in each]) / unit, rel=1e-10), name
+        assert at(f"coupling/{name}_max", 10) == pytest.approx(max(one[name] for one in each) / unit, rel=1e-10), name
+    assert at("coupling/second_flips_each", 10) == pytest.approx([one["second_flips"] / cases.M for one in each])
+    assert at("coupling/first_flips", 0) == at("coupling/first_flips_bound", 0) == at("coupling/first_radius", 0) == 0
+    assert 0 < at("coupling/first_radius", 3) < at("coupling/first_radius", 10)
+    assert at("coupling/first_radius", 10) == pytest.approx(np.linalg.norm((now.W - INITIAL.W).numpy(), 2))
+    assert at("coupling/second_radius", 10) == pytest.approx(np.linalg.norm((now.V - INITIAL.V).numpy(), 2))
     sigma = float(np.std(INITIAL.W.numpy())), float(np.std(INITIAL.V.numpy())) * cases.M**0.5
-    radii = scalars["first_radius/10"], scalars["second_radius/10"]
+    radii = at("coupling/first_radius", 10), at("coupling/second_radius", 10)
     outputs = torch.tensor([one["first_output"] for one in each])
     bounds = coupling_bounds(cases.M, cases.K, sigma, radii, outputs)
-    assert scalars["second_output_bound/10"] == pytest.approx(float(bounds.second_output.mean()))
-    assert scalars["second_flips_bound/10"] == pytest.approx(float(bounds.second_flips.mean()) / cases.M)
+    assert at("coupling/second_output_bound", 10) == pytest.approx(float(bounds.second_output.mean()))
+    assert at("coupling/second_flips_bound", 10) == pytest.approx(float(bounds.second_flips.mean()) / cases.M)
     for name in each[0]:
         ratio = max(one[name] / right for one, right in zip(each, getattr(bounds, name).tolist(), strict=True))
-        assert scalars[f"{name}_ratio/10"] == pytest.approx(ratio, rel=1e-10), name
-    assert scalars["first_flips_ratio/0"] == 0
-    assert all(type(value) is float for value in scalars.values())
+        assert at(f"coupling/{name}_ratio", 10) == pytest.approx(ratio, rel=1e-10), name
+    assert at("coupling/first_flips_ratio", 0) == 0
     assert build(describe(Coupling(7))) == Coupling(7)
 
 
 def test_blocks_of_points_change_nothing(monkeypatch):
     problem, run = cases.TwoSignals(), cases.outcome((0, 0.0), (10, 0.4))
-    whole, arrays = Coupling(points=20, seed=4).measure(run, problem)
-    monkeypatch.setattr("beyondkernels.measure.resnet_weights._BLOCK", 3 * cases.M)
+    whole = measured(Coupling(points=20, seed=4), run, problem).series
+    monkeypatch.setattr("beyondkernels.measure.course._BLOCK", 3 * cases.M)
     assert [len(part) for part in blocks(X, cases.M)] == [3, 3, 1]
-    parts, more = Coupling(points=20, seed=4).measure(run, problem)
-    assert parts == pytest.approx(whole, rel=1e-12)
-    assert all((more[name] == arrays[name]).all() for name in arrays)
+    parts = measured(Coupling(points=20, seed=4), run, problem).series
+    assert parts.keys() == whole.keys()
+    assert all(parts[name] == pytest.approx(whole[name], rel=1e-12) for name in whole)
 
 
 def test_scales_and_radii_of_a_wide_start():

@@ -9,6 +9,7 @@ import pytest
 import naive
 from beyondkernels.core import InputError, build, describe
 from beyondkernels.measure import Directions, classical_scaling, cosine_distances
+from measuring import measured
 
 RNG = np.random.default_rng(1)
 
@@ -91,23 +92,23 @@ def test_dimensions_must_fit(dimensions):
 def test_directions(outcome_of, pointing):
     """Two neurons along v, one against it, one across; v and −v close the list."""
     weights = [[2, 0, 0], [1e-30, 0, 0], [-5, 0, 0], [0, 3, 0]]
-    scalars, arrays = Directions().measure(outcome_of(at0=weights, at7=weights[::-1]), pointing)
-    assert scalars == {}
-    assert arrays.keys() == {"directions/0", "directions/7"}
-    points = arrays["directions/0"]
+    found = measured(Directions(), outcome_of(at0=weights, at7=weights[::-1]), pointing)
+    assert (dict(found.scalars), dict(found.arrays)) == ({}, {})
+    assert found.series["directions/step"].tolist() == [0, 7]
+    points, reversed_points = found.series["directions/points"]
     assert points.shape == (6, 2)
     for i, j in ((1, 0), (4, 0), (5, 2)):
         assert points[i] == pytest.approx(points[j], abs=1e-6)
     # On the line of v, −v and what lies across, cosine distance is 0, 1 and 2: a picture without loss.
     assert euclidean(points) == pytest.approx(cosine_distances(np.array([*weights, [1, 0, 0], [-1, 0, 0]])), abs=1e-7)
-    assert arrays["directions/7"][:4] == pytest.approx(points[:4][::-1], abs=1e-7)
+    assert reversed_points[:4] == pytest.approx(points[:4][::-1], abs=1e-7)
 
 
 def test_sentences(outcome_of, pointing, lost):
     with pytest.raises(InputError, match=r"^the run kept no snapshot of hidden\.weight; ask for one with snapshot_at"):
-        Directions().measure(outcome_of(), pointing)
+        measured(Directions(), outcome_of(), pointing)
     with pytest.raises(InputError, match=r"^Lost knows no ground-truth direction$"):
-        Directions().measure(outcome_of(at0=[[1, 0, 0]]), lost)
+        measured(Directions(), outcome_of(at0=[[1, 0, 0]]), lost)
 
 
 def test_description_and_back():

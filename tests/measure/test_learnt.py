@@ -11,6 +11,7 @@ from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.measure import LearntSignals
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 from beyondkernels.problems import CompositeParity, Monomial
+from measuring import measured
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3, 0.5)
@@ -45,9 +46,9 @@ def test_a_network_written_by_hand(b, a):
         F = [signs[0] * signs[1], signs[2] * signs[3], signs[4] * signs[5], signs[6] * signs[7]]
         expected = [b * f + a * s * F[0] * F[1] * F[2] * F[3] for f, s in zip(F, (-1, 1, -1, 1), strict=True)]
         assert NETWORK.apply(params, {}, torch.tensor([signs]))[0][0].tolist() == pytest.approx(expected, abs=1e-5)
-    found, arrays = LearntSignals(500).measure(outcome(params), PROBLEM)
-    assert found == pytest.approx({"base_coefficient": b, "composite_coefficient": a}, abs=1e-6)
-    assert arrays == {}
+    found = measured(LearntSignals(500), outcome(params), PROBLEM)
+    assert found.scalars == pytest.approx({"base_coefficient": b, "composite_coefficient": a}, abs=1e-6)
+    assert (dict(found.series), dict(found.arrays)) == ({}, {})
 
 
 def test_what_is_neither_signal_is_left_out():
@@ -61,7 +62,7 @@ def test_what_is_neither_signal_is_left_out():
     ff, gg, fg = (sum(p * q for p, q in zip(*pair, strict=True)) for pair in ((F, F), (G, G), (F, G)))
     fo, go = (sum(p * q for p, q in zip(signal, out, strict=True)) for signal in (F, G))
     det = ff * gg - fg**2
-    found, _ = LearntSignals(60, seed=5).measure(outcome(params), PROBLEM)
+    found = measured(LearntSignals(60, seed=5), outcome(params), PROBLEM).scalars
     expected = {"base_coefficient": (gg * fo - fg * go) / det, "composite_coefficient": (ff * go - fg * fo) / det}
     assert found == pytest.approx(expected, rel=1e-4)
 
@@ -70,6 +71,6 @@ def test_sentences():
     with pytest.raises(InputError, match=r"^points must be positive, got 0$"):
         LearntSignals(0)
     with pytest.raises(InputError, match=r"^problem must be composite to have two signals, got Monomial$"):
-        LearntSignals().measure(outcome(exact(1.0, 0.3)), Monomial(8))
+        measured(LearntSignals(), outcome(exact(1.0, 0.3)), Monomial(8))
     with pytest.raises(InputError, match=r"^the run kept no snapshot of A\.weight"):
-        LearntSignals().measure(Outcome(), PROBLEM)
+        measured(LearntSignals(), Outcome(), PROBLEM)

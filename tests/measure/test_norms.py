@@ -35,25 +35,21 @@ def test_norms_stand_in_place_of_snapshots() -> None:
     normed = perform([spec(NormedNetwork, seed=seed) for seed in (0, 1)])
     for whole, small in zip(kept, normed, strict=True):
         assert small.arrays == {}
-        expected = {}
-        for name, array in whole.arrays.items():
+        assert len(whole.arrays) == 4
+        for full_name, array in whole.arrays.items():
+            _, step, name = full_name.split("/")
             total = math.fsum(float(w) ** 2 for row in array.tolist() for w in row)
-            expected[name.replace("snapshot", "norm")] = math.sqrt(total)
-        assert len(expected) == 4
-        found = {name: value for name, value in small.scalars.items() if name.startswith("norm/")}
-        assert found == pytest.approx(expected, rel=1e-14)
-        assert {name: value for name, value in small.scalars.items() if name not in found} == whole.scalars
-        assert small.series.keys() == whole.series.keys()
-        assert found["norm/0/layer1.weight"] != found["norm/8/layer1.weight"]
+            assert small.at(f"norm/{name}", int(step)) == pytest.approx(math.sqrt(total), rel=1e-14)
+        assert small.scalars == whole.scalars
+        assert small.series.keys() - whole.series.keys() == {"norm/step", "norm/layer1.weight", "norm/output.weight"}
+        assert small.at("norm/layer1.weight", 0) != small.at("norm/layer1.weight", 8)
 
 
 def test_a_diverged_run_has_no_norm_at_its_end() -> None:
     (outcome,) = perform([spec(NormedNetwork, rate=1e25)])
     assert outcome.status == "diverged"
-    assert {name for name in outcome.scalars if name.startswith("norm/")} == {
-        "norm/0/layer1.weight",
-        "norm/0/output.weight",
-    }
+    assert outcome.series["norm/step"].tolist() == [0]
+    assert outcome.at("norm/layer1.weight", 8, missing=None) is None
 
 
 def test_something_must_be_wanted() -> None:

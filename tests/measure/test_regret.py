@@ -7,11 +7,13 @@ import pytest
 import torch
 
 import resnet_cases as cases
-from beyondkernels.core import InputError, Stream, build, describe
-from beyondkernels.measure import Regret, ResNetWeights, Witness, along, existence_errors, regret_terms
+from beyondkernels.core import InputError, Outcome, Stream, build, describe
+from beyondkernels.measure import Regret, Witness, along, existence_errors, regret_terms
+from beyondkernels.measure.course import radii, scales
 from beyondkernels.measure.existence import gate_bounds
 from beyondkernels.measure.regret import error_bound, signals
-from beyondkernels.measure.resnet_weights import radii, scales
+from beyondkernels.networks import ResNetWeights
+from measuring import measured
 
 torch.set_num_threads(1)
 PROBLEM = cases.TwoSignals(noise=0.2)
@@ -169,37 +171,40 @@ def test_a_witness_writes_both_signals():
 def test_measurement_along_a_run():
     run = cases.outcome((0, 0.0), (5, 0.3))
     measurement = Regret(points=15, witness_points=6, ridge=1e-4, seed=3)
-    scalars, arrays = measurement.measure(run, PROBLEM)
-    assert arrays == {}
+    found = measured(measurement, run, PROBLEM)
+    assert dict(found.arrays) == {}
+    scalars, at = found.scalars, Outcome(series=dict(found.series)).at
     stream = Stream(3).child("regret")
     sample = PROBLEM.sample(15, stream.child("points"))
     star = Witness.of(INITIAL, PROBLEM.sample(6, stream.child("witness")).x, base, composite, 1e-4)
     H = base(sample.x) + composite(base(sample.x))
     terms = regret_terms(INITIAL, NOW, star, sample.x, sample.y, H)
     for name, value in vars(terms).items():
-        assert scalars[f"{name}/5"] == pytest.approx(float(value.mean())), name
-        assert scalars[f"{name}_max/5"] == pytest.approx(float(value.max())), name
+        assert at(f"regret/{name}", 5) == pytest.approx(float(value.mean())), name
+        assert at(f"regret/{name}_max", 5) == pytest.approx(float(value.max())), name
     errors = existence_errors(INITIAL, NOW, star, sample.x, base, composite)
     size = NOW.first(sample.x)[1].norm(dim=1)
     bounds = gate_bounds(cases.M, scales(INITIAL), radii(INITIAL, NOW), star, size)
     for name, bound in bounds.items():
         assert float(errors[name].max()) > 0
-        assert scalars[f"{name}_ratio/5"] == pytest.approx(float((errors[name] / bound).max())), name
-        assert scalars[f"{name}_ratio/0"] == 0
-    assert scalars["regret_se/5"] == pytest.approx(float(np.std(terms.regret.numpy())) / 15**0.5)
-    assert scalars["risk/0"] != scalars["risk/5"]
-    assert scalars["first_distance/0"] == pytest.approx(scalars["first_witness"])
-    assert scalars["second_distance/5"] == pytest.approx(float((NOW.V - INITIAL.V - star.V).norm()))
-    assert "second_now/5" in scalars
+        assert at(f"regret/{name}_ratio", 5) == pytest.approx(float((errors[name] / bound).max())), name
+        assert at(f"regret/{name}_ratio", 0) == 0
+    assert at("regret/regret_se", 5) == pytest.approx(float(np.std(terms.regret.numpy())) / 15**0.5)
+    assert at("regret/risk", 0) != at("regret/risk", 5)
+    assert at("regret/first_distance", 0) == pytest.approx(scalars["first_witness"])
+    assert at("regret/second_distance", 5) == pytest.approx(float((NOW.V - INITIAL.V - star.V).norm()))
+    assert "regret/second_now" in found.series
     assert all(type(value) is float for value in scalars.values())
     assert build(describe(measurement)) == measurement
 
 
 def test_blocks_of_points_change_nothing(monkeypatch):
     run, measurement = cases.outcome((0, 0.0), (5, 0.3)), Regret(points=15, witness_points=6, ridge=1e-4)
-    whole, _ = measurement.measure(run, PROBLEM)
-    monkeypatch.setattr("beyondkernels.measure.resnet_weights._BLOCK", 4 * cases.M)
-    assert measurement.measure(run, PROBLEM)[0] == pytest.approx(whole, rel=1e-10)
+    whole = measured(measurement, run, PROBLEM).series
+    monkeypatch.setattr("beyondkernels.measure.course._BLOCK", 4 * cases.M)
+    parts = measured(measurement, run, PROBLEM).series
+    assert parts.keys() == whole.keys()
+    assert all(parts[name] == pytest.approx(whole[name], rel=1e-10) for name in whole)
 
 
 def test_a_scaled_base_signal_is_part_of_the_target():
@@ -214,8 +219,8 @@ def test_a_scaled_base_signal_is_part_of_the_target():
 def test_sentences(pointing):
     run = cases.outcome((0, 0.0), (5, 0.3))
     with pytest.raises(InputError, match=r"^Pointing knows no base signal F and composite signal αG\(F\)$"):
-        Regret().measure(run, pointing)
+        measured(Regret(), run, pointing)
     with pytest.raises(InputError, match=r"^Ξ is for runs that leave A where it starts, got a run that trained A$"):
-        Regret().measure(cases.outcome((0, 0.0), (5, 0.3), same_readout=False), PROBLEM)
+        measured(Regret(), cases.outcome((0, 0.0), (5, 0.3), same_readout=False), PROBLEM)
     with pytest.raises(InputError, match=r"^ridge must be positive, got 0$"):
         Regret(ridge=0)

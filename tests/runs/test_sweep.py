@@ -11,10 +11,10 @@ import torch
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError, build, describe
-from beyondkernels.engine import TrainedNetwork, fit
+from beyondkernels.engine import TrainedNetwork
 from beyondkernels.networks import FullyConnected, Parameterisation, TwoLayer
 from beyondkernels.problems import DictionaryParity
-from beyondkernels.runs import RunSpec, Store, fit_many, grid, one_two_five
+from beyondkernels.runs import RunSpec, Store, fit, fit_many, grid, one_two_five
 from beyondkernels.runs.checkpoints import Checkpoints
 
 PROBLEM = DictionaryParity(dim=8, patterns=6, relevant=3)
@@ -254,7 +254,7 @@ def test_numbers_of_single_precision_are_what_they_say():
 
 
 def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("beyondkernels.runs.sweep.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("beyondkernels.runs.road.SAVE_EVERY", 0.0)
     points, store = grid(learning_rate=[0.01, 0.1], seed=range(2)), tmp_path / "store"
     write, saved = Checkpoints.write, []
 

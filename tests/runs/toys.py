@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from beyondkernels.core import Case, Component, Learner, Outcome, Problem, Progress, Sample, Saved
+from beyondkernels.core import Case, Component, Ended, Learner, Measured, Outcome, Problem, Progress, Sample, Saved
 
 
 class _Pretend(types.ModuleType):
@@ -196,6 +196,6 @@ class Doubled(Component):
 
     name: str = "error"
 
-    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        value = 2 * outcome.scalars[self.name]
-        return {f"twice_{self.name}": value}, {f"row_{self.name}": np.full(problem.in_dim, value)}
+    def measure(self, run: Ended) -> Measured:
+        value = 2 * run.outcome.scalars[self.name]
+        return Measured({f"twice_{self.name}": value}, arrays={f"row_{self.name}": np.full(run.problem.in_dim, value)})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from beyondkernels.core.components import Component, digest
+from beyondkernels.core.errors import InputError, require, unknown
 
 if TYPE_CHECKING:  # the command line reads outcomes without waiting for torch
     import numpy as np
@@ -59,14 +60,59 @@ class Outcome:
     Arguments:
         status: ``finished``, or ``diverged`` when a number stopped being finite.
         scalars: its end, number by number.
-        series: its record over time; ``series["step"]`` is the time axis of the others.
+        series: its record over time, the first dimension of each; ``series["step"]`` is the time axis, and
+            ``series["norm/step"]`` that of ``series["norm/W"]`` and all others whose names begin so.
         arrays: snapshots and measured arrays.
+        predictor: what was learnt, from points (n, …) to predictions (n, out_dim); it is not stored.
     """
 
     status: Literal["finished", "diverged"] = "finished"
     scalars: dict[str, float] = field(default_factory=dict)
     series: dict[str, np.ndarray] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    predictor: Callable[[torch.Tensor], torch.Tensor] | None = field(default=None, compare=False, repr=False)
+
+    def over(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The steps of a series, and the series.
+
+        >>> import numpy as np
+        >>> record = {"step": np.array([0, 5]), "test_loss": np.array([1.0, 0.5])}
+        >>> Outcome(series=record).over("test_loss")[0]
+        array([0, 5])
+        """
+        if name not in self.series:
+            unknown("series", name, self.series)
+        group, joint, _ = name.rpartition("/")
+        return self.series[f"{group}{joint}step"], self.series[name]
+
+    def at(self, name: str, step: int, missing: Any = ...) -> Any:
+        """A series at one step: a number, or an array where each step has one.
+
+        Arguments:
+            name: of the series.
+            step: after which.
+            missing: what to give where there is no such number; an error, unless it is said.
+
+        >>> import numpy as np
+        >>> record = {"step": np.array([0, 5]), "test_loss": np.array([1.0, 0.5])}
+        >>> Outcome(series=record).at("test_loss", 5)
+        0.5
+        """
+        if missing is not ... and name not in self.series:
+            return missing
+        steps, values = self.over(name)
+        found = [i for i, each in enumerate(steps) if each == step]
+        if missing is not ... and not found:
+            return missing
+        require(len(found) > 0, f"{name} was looked at after steps {_few(steps)}, not after {step}")
+        value = values[found[0]]
+        return value if value.ndim else value.item()
+
+
+def _few(steps: np.ndarray) -> str:
+    """The first of them."""
+    shown = ", ".join(f"{step:g}" for step in steps[:8])
+    return f"{shown}, …" if len(steps) > 8 else shown
 
 
 @dataclass(frozen=True)
@@ -105,13 +151,28 @@ class Checkpoint(ABC):
 
 @dataclass(frozen=True)
 class Case:
-    """What a learner is given: one problem with its train and test sample, the run's stream, and where to save."""
+    """What a learner is given.
+
+    Arguments:
+        problem: where the samples come from.
+        train: what it learns from.
+        test: fresh points that say how well.
+        stream: all that is random in it comes from here.
+        checkpoint: where to save.
+        validation: more fresh points, by which someone else chooses among learners; it is only scored on them.
+    """
 
     problem: Problem
     train: Sample
     test: Sample
     stream: Stream
     checkpoint: Checkpoint | None = None
+    validation: Sample | None = None
+
+    @property
+    def fresh(self) -> dict[str, Sample]:
+        """The samples a learner must not learn from, by name: ``test``, and ``validation`` where there is one."""
+        return {"test": self.test} | ({} if self.validation is None else {"validation": self.validation})
 
 
 class Learner(Component, ABC):
@@ -119,7 +180,11 @@ class Learner(Component, ABC):
 
     @abstractmethod
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Learn from the train sample, and say how it went on the test sample."""
+        """Learn from the train sample, and say how it went.
+
+        All learners call the same numbers by the same names: ``train_loss``, ``test_loss``, ``validation_loss``, and
+        ``train_accuracy``, ``test_accuracy``, ``validation_accuracy`` where labels are ±1.
+        """
 
     @classmethod
     def fit_together(cls, learners: Sequence[Learner], cases: Sequence[Case], progress: Progress) -> list[Outcome]:
@@ -142,4 +207,51 @@ class Learner(Component, ABC):
         """Say what stands in the way of learning from so many points of a problem, before anything is drawn.
 
         Raises an :class:`InputError`: sizes that do not go together, or more memory than is allowed.
+
+        Arguments:
+            problem: where points come from.
+            samples: how many there are to learn from.
+            test_samples: how many fresh ones, for the test and for validation.
         """
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that has ended, as a measurement sees it.
+
+    Arguments:
+        learner: what learnt.
+        case: the problem, the samples and the run's stream.
+        outcome: what the learner left, and what earlier measurements found.
+    """
+
+    learner: Learner
+    case: Case
+    outcome: Outcome
+
+    @property
+    def problem(self) -> Problem:
+        """Where the samples came from."""
+        return self.case.problem
+
+    @property
+    def predictor(self) -> Callable[[torch.Tensor], torch.Tensor]:
+        """What was learnt, from points to predictions; of a network it also has ``params`` and ``buffers``."""
+        if self.outcome.predictor is None:
+            raise InputError(f"{type(self.learner).__name__} left no predictor behind; stored runs have none")
+        return self.outcome.predictor
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a measurement gives.
+
+    Arguments:
+        scalars: numbers.
+        series: arrays over time, as ``measure.over_steps`` makes them.
+        arrays: whatever has no time axis.
+    """
+
+    scalars: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, np.ndarray] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from beyondkernels.engine.features import NetworkFeatures
 from beyondkernels.engine.learner import TrainedNetwork
 from beyondkernels.engine.member import Member
-from beyondkernels.engine.run import Comparison, Run, compare, fit
+from beyondkernels.engine.predictor import Predictor
 from beyondkernels.engine.train import train
 
-__all__ = ["Comparison", "Member", "NetworkFeatures", "Run", "TrainedNetwork", "compare", "fit", "train"]
+__all__ = ["Member", "NetworkFeatures", "Predictor", "TrainedNetwork", "train"]

@@ -26,8 +26,9 @@ from beyondkernels.core import (
     unknown,
 )
 from beyondkernels.engine import compiled
-from beyondkernels.engine.budget import Sizes, evaluation_block, initial_shapes, members_within, require_memory
+from beyondkernels.engine.budget import Sizes, initial_shapes, members_within, require_memory
 from beyondkernels.engine.member import Backend, Member, require_points
+from beyondkernels.engine.predictor import Predictor
 from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.engine.train import train
 from beyondkernels.networks import Network
@@ -180,11 +181,15 @@ class _Recorder:
         return record is not None
 
     def outcome(self) -> Outcome:
-        """The end, on all points of both samples."""
+        """The end, on all points of all samples."""
         status = "diverged" if self.member.diverged else "finished"
         end = {} if self.member.diverged else self._report(None) | self._summary()
         series = {name: np.array(values) for name, values in self.series.items()}
-        return Outcome(status, {"steps": float(self.member.step), **end}, series, self.arrays)
+        predictor = None if self.member.diverged else self._predictor()
+        return Outcome(status, {"steps": float(self.member.step), **end}, series, self.arrays, predictor)
+
+    def _predictor(self) -> Predictor:
+        return Predictor(self.member.network, self.member.params, self.member.buffers)
 
     def _summary(self) -> dict[str, float]:
         return self.member.algorithm.summary(self.member.step, self.member.optimiser)
@@ -213,25 +218,11 @@ class _Recorder:
                 self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].numpy().copy()
 
     def _report(self, points: int | None) -> dict[str, float]:
-        report = {}
-        for which, sample in (("train", self.case.train), ("test", self.case.test)):
+        report, predictor = {}, self._predictor()
+        for which, sample in ({"train": self.case.train} | self.case.fresh).items():
             part = sample if points is None else Sample(sample.x[:points], sample.y[:points])
-            out = predict(self.member, part.x)
+            out = predictor(part.x)
             report |= {
                 f"{which}_{name}": value for name, value in self.member.algorithm.loss.report(out, part.y).items()
             }
         return report
-
-
-def predict(member: Member, x: torch.Tensor) -> torch.Tensor:
-    """A member's predictions, block by block, each member on its own so that company changes nothing."""
-    network, size = member.network, evaluation_block(member.network)
-    blocks = (network.apply(member.params, member.buffers, rows, train=False)[0] for rows in x.split(size))
-    first = next(blocks)
-    # one tensor from the start: results of every block would lie between the hidden values of one and the next, whose
-    # memory could then not be used again
-    out = first.new_empty(len(x), *first.shape[1:])
-    out[: len(first)] = first
-    for i, block in enumerate(blocks, 1):
-        out[i * size : i * size + len(block)] = block
-    return out

@@ -17,7 +17,17 @@ from beyondkernels.experiments.catalogue import find, portable, source_file
 from beyondkernels.frame import Experiment, Frame, Label, Reading, as_word, changed, described, expected, plan, tidy
 from beyondkernels.reports import Claim, ExperimentPage, Setting
 from beyondkernels.reports.numbers import plain
-from beyondkernels.runs import Event, Executor, LocalExecutor, MissingRunError, RunSpec, Store, StoredRun, provenance
+from beyondkernels.runs import (
+    Event,
+    Executor,
+    LocalExecutor,
+    MissingRunError,
+    RunSpec,
+    Store,
+    StoredRun,
+    gather,
+    provenance,
+)
 
 DEFAULT_STORE = "store"
 """Where runs are kept unless ``--store`` or ``BK_STORE`` says otherwise."""
@@ -263,38 +273,23 @@ def _rounds(
     specs: dict[Label, RunSpec] = {}
     while new := _new(request, finished, missing):
         specs |= new
-        there = _readable(new, store)
-        todo = {spec.key: spec for label, spec in new.items() if label not in there}
-        names = {spec.key: " ".join(map(str, label)) for label, spec in new.items() if label not in there}
-        observer.planned(request, names, len({new[label].key for label in there}))
-        failures = {}
-        for event in executor.execute(list(todo.values()), store) if todo else ():
-            observer.happened(event)
-            if event.kind == "run" and event.status == "crashed":
-                failures[event.key] = f"crashed: {event.message}" if event.message else "crashed"
-        there |= _readable({label: spec for label, spec in new.items() if label not in there}, store)
+        names = {spec.key: " ".join(map(str, label)) for label, spec in new.items()}
+        planned = functools.partial(_tell, observer, request, names)
+        found = gather(new.values(), store, executor, planned, observer.happened)
         # in the plan's order, whatever was stored before: a resumed call gives the rows of an undisturbed one
-        finished |= {label: there[label] for label in new if label in there}
-        missing |= {
-            label: failures.get(spec.key, "not in the store") for label, spec in new.items() if label not in there
-        }
+        finished |= {label: found.runs[spec.key] for label, spec in new.items() if spec.key in found.runs}
+        missing |= {label: found.missing[spec.key] for label, spec in new.items() if spec.key in found.missing}
     return finished, missing, specs
+
+
+def _tell(observer: Observer, request: Request, names: dict[str, str], todo: Sequence[RunSpec], stored: int) -> None:
+    observer.planned(request, {spec.key: names[spec.key] for spec in todo}, stored)
 
 
 def _new(request: Request, finished: Mapping[Label, StoredRun], missing: Mapping[Label, str]) -> dict[Label, RunSpec]:
     begun = finished or missing
     wanted = plan(request.experiment, request.settings, request.seeds, finished) if begun else request.first_round
     return {label: spec for label, spec in wanted.items() if label not in finished and label not in missing}
-
-
-def _readable(specs: Mapping[Label, RunSpec], store: Store) -> dict[Label, StoredRun]:
-    found = {}
-    for label, spec in specs.items():
-        try:
-            found[label] = store.read(spec.key)
-        except MissingRunError:
-            continue
-    return found
 
 
 def _document(

@@ -67,14 +67,15 @@ class FixedFeatureClassifier(Learner):
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Choose the ridge, fit, and count the errors.
 
-        ``duality_gap`` is the relative gap of the last fit, ``iterations`` are those of all fits together,
+        ``held_out_accuracy`` is that of the part of the training sample by which the ridge was chosen, before the last
+        fit. ``duality_gap`` is the relative gap of the last fit, ``iterations`` are those of all fits together,
         ``converged`` is 1 when the last fit met the tolerance, ``ridge_on_edge`` is 1 when the best ridge is a limit.
         """
         try:
             feature_map = self.source.feature_map(case)
         except DivergedError:
             return Outcome("diverged")
-        y, y_test = labels(case.train.y), labels(case.test.y)
+        y, fresh = labels(case.train.y), {name: (part.x, labels(part.y)) for name, part in case.fresh.items()}
         choice = choose_ridge(
             feature_map,
             case.train.x,
@@ -88,14 +89,17 @@ class FixedFeatureClassifier(Learner):
             progress=progress,
         )
 
+        def predictor(x: torch.Tensor) -> torch.Tensor:
+            return (feature_map(x).forward(choice.weights) + choice.intercept).reshape(-1, 1)
+
         def correct(x: torch.Tensor, y: torch.Tensor) -> float:
-            return accuracy(feature_map(x).forward(choice.weights) + choice.intercept, y)
+            return accuracy(predictor(x), y)
 
         return Outcome(
             scalars={
                 "train_accuracy": correct(case.train.x, y),
-                "test_accuracy": correct(case.test.x, y_test),
-                "validation_accuracy": choice.validation_accuracy,
+                **{f"{name}_accuracy": correct(*part) for name, part in fresh.items()},
+                "held_out_accuracy": choice.validation_accuracy,
                 "ridge": choice.ridge,
                 "ridge_on_edge": float(choice.on_edge),
                 "duality_gap": choice.solution.relative_gap,
@@ -104,9 +108,10 @@ class FixedFeatureClassifier(Learner):
             },
             arrays={
                 "path_ridge": np.array([trial.ridge for trial in choice.path]),
-                "path_validation_accuracy": np.array([trial.validation_accuracy for trial in choice.path]),
+                "path_held_out_accuracy": np.array([trial.validation_accuracy for trial in choice.path]),
                 "path_duality_gap": np.array([trial.solution.relative_gap for trial in choice.path]),
             },
+            predictor=predictor,
         )
 
 
@@ -116,14 +121,12 @@ class ConstantClassifier(Learner):
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Count the classes."""
-        y, y_test = labels(case.train.y), labels(case.test.y)
-        majority = 1.0 if y.sum() >= 0 else -1.0
+        by_name = {name: labels(part.y) for name, part in ({"train": case.train} | case.fresh).items()}
+        majority = 1.0 if by_name["train"].sum() >= 0 else -1.0
         progress(1.0)
         return Outcome(
-            scalars={
-                "train_accuracy": accuracy(torch.full_like(y, majority), y),
-                "test_accuracy": accuracy(torch.full_like(y_test, majority), y_test),
-            }
+            scalars={f"{name}_accuracy": accuracy(torch.full_like(y, majority), y) for name, y in by_name.items()},
+            predictor=lambda x: torch.full((len(x), 1), majority, dtype=torch.float64, device=x.device),
         )
 
 

@@ -32,8 +32,14 @@ _CHOICES = ("leave_one_out", "validation")
 _SOLVERS = ("exact", "iterative")
 _MATRICES = {"leave_one_out": 5, "validation": 6}  # of the Gram matrix's size at one time, as measured: 4.2 and 6.0
 
-_Fit: TypeAlias = tuple[dict[str, float], dict[str, np.ndarray], torch.Tensor, torch.Tensor]
-"""Scalars and arrays, what the fit leaves of y at the training points, and its predictions at the test points."""
+_Outputs: TypeAlias = dict[str, torch.Tensor]
+"""Labels or predictions of the fresh samples, by their names."""
+
+Predictor: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
+"""From points to predictions."""
+
+_Fit: TypeAlias = tuple[dict[str, float], dict[str, np.ndarray], torch.Tensor, _Outputs, Predictor]
+"""Scalars and arrays, what is left of y at the training points, predictions at the fresh ones, and for any others."""
 
 
 @dataclass(frozen=True)
@@ -104,32 +110,31 @@ class KernelRidge(Learner):
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Choose the ridge, fit, and measure.
 
-        Errors are means over points of the squared error summed over outputs, without the ½ (resnet, §8.1). Accuracies
+        Losses are means over points of the squared error summed over outputs, without the ½ (resnet, §8.1). Accuracies
         are there when all labels are ±1 and there is one output. ``ridge_on_edge`` is 1 when the best ridge is the
-        first or last that was tried, of several. The path's errors are those it was chosen by; ``path_test_error``, of
-        fits to all points, chooses nothing here, and is for those who must choose as a paper did. With the exact solver
+        first or last that was tried, of several, and ``path_choice_loss`` is what it was chosen by: held-out points of
+        the training sample, whose loss is ``held_out_loss`` then, or each point left out. ``path_test_loss`` and
+        ``path_validation_loss``, of fits to all points, choose nothing here, and are for those who choose as a paper
+        did. With the exact solver
         ``condition`` is that of K + λ. With the iterative one ``training_error_bound`` is the most that the fit and the
         exact one can differ at the training points, root mean square (:class:`LargeSolution` says for which kernels),
         ``converged`` is 1 when that is within the tolerance, and ``path_converged`` says the same of every ridge tried.
         """
-        y, y_test = (outputs("y", part.y, len(part)) for part in (case.train, case.test))
-        require(
-            y_test.shape[1] == y.shape[1], f"test labels must have {y.shape[1]} outputs like y, got {y_test.shape[1]}"
-        )
+        y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
         solve = self._exact if self.solver == "exact" else self._iterative
-        scalars, arrays, missing, f_test = solve(case, y, y_test, progress)
-        errors = {
-            "train_error": missing.square().sum(1).mean().item(),
-            "test_error": (f_test - y_test).square().sum(1).mean().item(),
+        scalars, arrays, missing, found, predictor = solve(case, y, fresh, progress)
+        losses = {"train_loss": missing.square().sum(1).mean().item()}
+        losses |= {
+            f"{name}_loss": (found[name] - labels).square().sum(1).mean().item() for name, labels in fresh.items()
         }
-        scalars = errors | scalars
-        if y.shape[1] == 1 and bool((torch.cat([y, y_test]).abs() == 1).all()):
+        scalars = losses | scalars
+        if y.shape[1] == 1 and bool((torch.cat([y, *fresh.values()]).abs() == 1).all()):
             scalars["train_accuracy"] = accuracy(y - missing, y)
-            scalars["test_accuracy"] = accuracy(f_test, y_test)
+            scalars |= {f"{name}_accuracy": accuracy(found[name], labels) for name, labels in fresh.items()}
         progress(1.0)
-        return Outcome(scalars=scalars, arrays=arrays)
+        return Outcome(scalars=scalars, arrays=arrays, predictor=predictor)
 
-    def _exact(self, case: Case, y: torch.Tensor, y_test: torch.Tensor, progress: Progress) -> _Fit:
+    def _exact(self, case: Case, y: torch.Tensor, fresh: _Outputs, progress: Progress) -> _Fit:
         n = len(y)
         needed = 8 * _MATRICES[self.choose] * n**2
         require(
@@ -156,33 +161,39 @@ class KernelRidge(Learner):
 
         at = fitted.ridges.tolist().index(best)
         alpha, whole = fitted.coefficients(best), fitted.at(path.ridges)
-        parts, errors_test = [], torch.zeros(len(path.ridges), dtype=torch.float64)
-        for x, labels in zip(case.test.x.split(_ROWS), y_test.split(_ROWS), strict=True):
-            block = self.kernel(x, case.train.x)
-            parts.append(block @ alpha)
-            errors_test += whole.validation_errors(block, labels).sum(1) * len(x)
-        f_test = torch.cat(parts)
+        found, losses = {}, {}
+        for name, part in case.fresh.items():
+            blocks, total = [], torch.zeros(len(path.ridges), dtype=torch.float64)
+            for x, labels in zip(part.x.split(_ROWS), fresh[name].split(_ROWS), strict=True):
+                block = self.kernel(x, case.train.x)
+                blocks.append(block @ alpha)
+                total += whole.validation_errors(block, labels).sum(1) * len(x)
+            found[name], losses[name] = torch.cat(blocks), total / max(len(part), 1)
         scalars = {
-            "leave_one_out_error": fitted.loo_errors[at].sum().item(),
+            "leave_one_out_loss": fitted.loo_errors[at].sum().item(),
             "ridge": best,
             "ridge_on_edge": _on_edge(best, path.ridges.tolist()),
             "condition": fitted.conditions[at].item(),
             "degrees_of_freedom": fitted.degrees_of_freedom[at].item(),
         }
         if self.choose == "validation":
-            scalars["validation_error"] = errors.min().item()
+            scalars["held_out_loss"] = errors.min().item()
         arrays = {
             "path_ridge": path.ridges.numpy(),
-            "path_error": errors.numpy(),
-            "path_test_error": (errors_test / max(len(y_test), 1)).numpy(),
-            "path_train_error": path.training_errors.sum(1).numpy(),
+            "path_choice_loss": errors.numpy(),
+            **{f"path_{name}_loss": loss.numpy() for name, loss in losses.items()},
+            "path_train_loss": path.training_errors.sum(1).numpy(),
             "path_degrees_of_freedom": path.degrees_of_freedom.numpy(),
             "path_condition": path.conditions.numpy(),
             "eigenvalues": np.ascontiguousarray(fitted.eigenvalues.numpy()),
         }
-        return scalars, arrays, best * alpha, f_test  # y − Kα = λα
 
-    def _iterative(self, case: Case, y: torch.Tensor, y_test: torch.Tensor, progress: Progress) -> _Fit:
+        def predictor(x: torch.Tensor) -> torch.Tensor:
+            return torch.cat([self.kernel(rows, case.train.x) @ alpha for rows in x.split(_ROWS)])
+
+        return scalars, arrays, best * alpha, found, predictor  # y − Kα = λα
+
+    def _iterative(self, case: Case, y: torch.Tensor, fresh: _Outputs, progress: Progress) -> _Fit:
         x, (n, k) = case.train.x, y.shape
         needed = memory_needed(n, k, default_centres(n))
         require(
@@ -214,19 +225,20 @@ class KernelRidge(Learner):
             held_out = part.predict(x[outside]) - y[outside]
             errors = [values.square().sum(1).mean().item() for values in (held_out, part.fitted - part.y)]
             rows.append((ridge, *errors, float(part.iterations), float(part.converged)))
-        names = ("path_ridge", "path_error", "path_train_error", "path_iterations", "path_converged")
+        names = ("path_ridge", "path_choice_loss", "path_train_loss", "path_iterations", "path_converged")
         arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-        best = ridges[int(arrays["path_error"].argmin())]  # the first of equal ones: ridges fall
+        best = ridges[int(arrays["path_choice_loss"].argmin())]  # the first of equal ones: ridges fall
         fitted = solve(slice(None), best, len(ridges))
         scalars = {
             "ridge": best,
             "ridge_on_edge": _on_edge(best, ridges),
-            "validation_error": float(arrays["path_error"].min()),
+            "held_out_loss": float(arrays["path_choice_loss"].min()),
             "training_error_bound": fitted.training_errors.norm().item(),
             "iterations": float(fitted.iterations),
             "converged": float(fitted.converged),
         }
-        return scalars, arrays, y - fitted.fitted, fitted.predict(case.test.x)
+        found = {name: fitted.predict(case.fresh[name].x) for name in fresh}
+        return scalars, arrays, y - fitted.fitted, found, fitted.predict
 
     def _split(self, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
         n = len(case.train)
@@ -252,6 +264,15 @@ class KernelRidge(Learner):
                 path = path.at([larger, *ridges])
             else:
                 return path
+
+
+def fresh_outputs(case: Case) -> _Outputs:
+    """The labels of the samples that are not learnt from, (n, outputs), with as many outputs as the training labels."""
+    k = outputs("y", case.train.y, len(case.train)).shape[1]
+    fresh = {name: outputs("y", part.y, len(part)) for name, part in case.fresh.items()}
+    for name, y in fresh.items():
+        require(y.shape[1] == k, f"{name} labels must have {k} outputs like y, got {y.shape[1]}")
+    return fresh
 
 
 def _on_edge(best: float, ridges: Sequence[float]) -> float:

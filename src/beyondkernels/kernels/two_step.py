@@ -21,6 +21,7 @@ from beyondkernels.core import (
     unknown,
 )
 from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.learner import fresh_outputs
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, RidgePath, outputs, ridge_path
 from beyondkernels.problems import CompositeProblem
 
@@ -73,7 +74,7 @@ class TwoStepRidge(Learner):
     >>> train, test = problem.sample(400, stream.child("train")), problem.sample(400, stream.child("test"))
     >>> learner = TwoStepRidge(PolynomialKernel(2, scale=1 / 12), PolynomialKernel(4))
     >>> found = learner.fit(Case(problem, train, test, stream), lambda fraction: None).scalars
-    >>> found["first_error"] > problem.base_only_risk > 100 * found["test_error"]
+    >>> found["first_loss"] > problem.base_only_risk > 100 * found["test_loss"]
     True
 
     Reference: Allen-Zhu & Li (bfc), footnote 25.
@@ -109,17 +110,16 @@ class TwoStepRidge(Learner):
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Fit both steps, choose, and measure.
 
-        Errors are means over points of the squared error summed over outputs, without the ½. ``test_error`` is that of
-        the chosen weight and ridge, ``test_error_best`` the least of all tried, which no one could know;
-        ``first_error`` is that of F' against y at test points, ``left_out_error`` that of F' at training points. Where
-        the problem is composite, ``base_error`` and ``left_out_base_error`` are those of F' against βF, its own part of
+        Losses are means over points of the squared error summed over outputs, without the ½. ``test_loss`` is that of
+        the chosen weight and ridge, ``test_loss_best`` the least of all tried, which no one could know;
+        ``first_loss`` is that of F' against y at test points, ``left_out_loss`` that of F' at training points. Where
+        the problem is composite, ``base_loss`` and ``left_out_base_loss`` are those of F' against βF, its own part of
         the target. ``ridge_on_edge`` and ``weight_on_edge`` are 1 when the chosen one is the first or last of several.
-        The path's arrays have an entry for each weight and ridge tried; its ridges are absolute, ``path_error`` is what
-        was chosen by, and ``path_test_error`` chooses nothing here.
+        The path's arrays have an entry for each weight and ridge tried; its ridges are absolute, ``path_choice_loss``
+        is what was chosen by, and ``path_test_loss`` chooses nothing here.
         """
-        y, y_test = (outputs("y", part.y, len(part)) for part in (case.train, case.test))
+        y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
         n, k = y.shape
-        require(y_test.shape[1] == k, f"test labels must have {k} outputs like y, got {y_test.shape[1]}")
         require(self.folds <= n, f"folds must not exceed the {n} training points, got {self.folds}")
         self._check_memory(n, k)
         held_out = None if self.choose == "leave_one_out" else self._held_out_errors(case, y)
@@ -130,15 +130,16 @@ class TwoStepRidge(Learner):
         chosen_by = fitted.loo_errors if held_out is None else held_out
         at = int(chosen_by.argmin())  # the first of equal ones: weights rise, ridges fall
         i, j = divmod(at, len(self.ridges))
-        errors, f_test, base_test = fitted.at_test(case.test.x, y_test, i, j)
+        found = {name: fitted.at(case.fresh[name].x, labels, i, j) for name, labels in fresh.items()}
+        base_test = found["test"].base
         scalars = {
-            "train_error": fitted.train_errors[i, j].item(),
-            "test_error": _mean_square(f_test - y_test),
-            "test_error_best": errors.min().item(),
-            "chosen_error": chosen_by.min().item(),
-            "leave_one_out_error": fitted.loo_errors[i, j].item(),
-            "first_error": _mean_square(base_test - y_test),
-            "left_out_error": _mean_square(fitted.base - y),
+            "train_loss": fitted.train_errors[i, j].item(),
+            **{f"{name}_loss": _mean_square(found[name].predictions - labels) for name, labels in fresh.items()},
+            "test_loss_best": found["test"].errors.min().item(),
+            "choice_loss": chosen_by.min().item(),
+            "leave_one_out_loss": fitted.loo_errors[i, j].item(),
+            "first_loss": _mean_square(base_test - fresh["test"]),
+            "left_out_loss": _mean_square(fitted.base - y),
             "weight": self.weights[i],
             "ridge": fitted.ridges[i, j].item(),
             "first_ridge": fitted.first_ridge,
@@ -147,19 +148,23 @@ class TwoStepRidge(Learner):
         }
         if isinstance(case.problem, CompositeProblem):
             signals = [case.problem.beta * part.hidden["base"].double() for part in (case.test, case.train)]
-            scalars["base_error"] = _mean_square(base_test - signals[0])
-            scalars["left_out_base_error"] = _mean_square(fitted.base - signals[1])
+            scalars["base_loss"] = _mean_square(base_test - signals[0])
+            scalars["left_out_base_loss"] = _mean_square(fitted.base - signals[1])
         weights = torch.tensor(self.weights, dtype=torch.float64)[:, None].expand(fitted.ridges.shape)
         columns = {
             "weight": weights,
             "ridge": fitted.ridges,
-            "error": chosen_by,
-            "test_error": errors,
-            "train_error": fitted.train_errors,
+            "choice_loss": chosen_by,
+            **{f"{name}_loss": at_points.errors for name, at_points in found.items()},
+            "train_loss": fitted.train_errors,
         }
         progress(1.0)
         arrays = {f"path_{name}": np.ascontiguousarray(column.flatten().numpy()) for name, column in columns.items()}
-        return Outcome(scalars=scalars, arrays=arrays)
+
+        def predictor(x: torch.Tensor) -> torch.Tensor:
+            return fitted.at(x, y.new_zeros(len(x), k), i, j).predictions
+
+        return Outcome(scalars=scalars, arrays=arrays, predictor=predictor)
 
     def _held_out_errors(self, case: Case, y: torch.Tensor) -> torch.Tensor:
         """The error of every weight and ridge at points that neither step has seen, (weights, ridges)."""
@@ -173,7 +178,7 @@ class TwoStepRidge(Learner):
         order = case.stream.child("validation").permutation(n)
         inside, outside = order[held:].sort().values, order[:held].sort().values
         part = self._fitted(case.train.x[inside], y[inside], case.stream.child("validation folds"))
-        return part.at_test(case.train.x[outside], y[outside])[0]
+        return part.at(case.train.x[outside], y[outside]).errors
 
     def _fitted(self, x: torch.Tensor, y: torch.Tensor, stream: Stream) -> _Fitted:
         gram = self.first(x)
@@ -223,9 +228,7 @@ class _Fitted:
     loo_errors: torch.Tensor
     train_errors: torch.Tensor
 
-    def at_test(
-        self, x: torch.Tensor, y: torch.Tensor, i: int = 0, j: int = 0
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def at(self, x: torch.Tensor, y: torch.Tensor, i: int = 0, j: int = 0) -> _AtPoints:
         """Errors of all weights and ridges, predictions of the i-th and j-th, and F', at other points."""
         learner, alpha = self.learner, self.coefficients
         w, r, n, k = alpha.shape
@@ -242,7 +245,16 @@ class _Fitted:
                 if at == i:
                     predictions.append(f[:, j])
             bases.append(base)
-        return errors / len(x), torch.cat(predictions), torch.cat(bases)
+        return _AtPoints(errors / len(x), torch.cat(predictions), torch.cat(bases))
+
+
+@dataclass(frozen=True)
+class _AtPoints:
+    """Errors of all weights and ridges, predictions of one of them, and F', at points that were not fitted."""
+
+    errors: torch.Tensor
+    predictions: torch.Tensor
+    base: torch.Tensor
 
 
 def _left_out(path: RidgePath, ridge: float, folds: int, stream: Stream) -> torch.Tensor:

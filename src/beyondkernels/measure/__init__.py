@@ -1,7 +1,7 @@
 """Measurements of runs: feature alignment, neuron directions, coupling with the start."""
 
 from beyondkernels.measure.alignment import Alignment, cosines
-from beyondkernels.measure.base import Measurement
+from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.coupling import Coupling, CouplingTerms, coupling_bounds, coupling_terms
 from beyondkernels.measure.directions import Directions, classical_scaling, cosine_distances
 from beyondkernels.measure.existence import gate_bounds
@@ -16,7 +16,6 @@ from beyondkernels.measure.regret import (
     existence_errors,
     regret_terms,
 )
-from beyondkernels.measure.resnet_weights import ResNetWeights
 
 __all__ = [
     "Alignment",
@@ -28,7 +27,6 @@ __all__ = [
     "NormedNetwork",
     "Regret",
     "RegretTerms",
-    "ResNetWeights",
     "Witness",
     "along",
     "classical_scaling",
@@ -39,5 +37,6 @@ __all__ = [
     "error_bound",
     "existence_errors",
     "gate_bounds",
+    "over_steps",
     "regret_terms",
 ]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from beyondkernels.core import InputError, Outcome, Problem
-from beyondkernels.measure.base import Measurement
+from beyondkernels.core import Ended, InputError, Measured, Outcome, Problem
+from beyondkernels.measure.base import Measurement, over_steps
 
 HIDDEN = "hidden.weight"
 
@@ -53,17 +53,16 @@ def cosines(weights: np.ndarray, truth: np.ndarray) -> np.ndarray:
 class Alignment(Measurement):
     r"""Cosines of all neurons with the ground truth, at every snapshot.
 
-    Scalars ``cosine/<step>``: the paper's :math:`\max_i \cos(w_i, v)` with :math:`v = \sum_{j\in A} M_j`;
-    ``cosine_either/<step>``: the largest to v or −v, :math:`\max_i |\cos(w_i, v)|`.
-    Arrays ``cosines/<step>``: all of them, with their signs.
+    Series ``alignment/cosine``: the paper's :math:`\max_i \cos(w_i, v)` with :math:`v = \sum_{j\in A} M_j`;
+    ``alignment/cosine_either``: the largest to v or −v, :math:`\max_i |\cos(w_i, v)|`; ``alignment/cosines``: all of
+    them at every step, with their signs.
 
     Reference: Shi, Wei & Liang (features), App. E.1, Cos Similarity.
     """
 
-    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    def measure(self, run: Ended) -> Measured:
         """The largest and all cosines."""
-        truth = direction(problem)
-        found = {step: cosines(weights, truth) for step, weights in snapshots(outcome).items()}
-        largest = {f"cosine/{step}": float(values.max()) for step, values in found.items()}
-        either = {f"cosine_either/{step}": float(np.abs(values).max()) for step, values in found.items()}
-        return largest | either, {f"cosines/{step}": values for step, values in found.items()}
+        truth = direction(run.problem)
+        found = {step: cosines(weights, truth) for step, weights in snapshots(run.outcome).items()}
+        rows = [{"cosine": v.max(), "cosine_either": np.abs(v).max(), "cosines": v} for v in found.values()]
+        return Measured(series=over_steps("alignment", found, rows))

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-import numpy as np
 import torch
 
-from beyondkernels.core import Outcome, Problem, Stream, require_positive
-from beyondkernels.measure.base import Measurement
-from beyondkernels.measure.resnet_weights import ResNetWeights, blocks, course, radii, scales, with_one
+from beyondkernels.core import Ended, Measured, Stream, require_positive
+from beyondkernels.measure.base import Measurement, over_steps
+from beyondkernels.measure.course import blocks, course, radii, scales
+from beyondkernels.networks import ResNetWeights, with_one
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,12 @@ def coupling_bounds(
 class Coupling(Measurement):
     r"""Lemma C.1 along a run of a bottleneck ``ThreeLayerResNet``: sign changes, vanishing terms, and their bounds.
 
-    Scalars, for each snapshot: ``<term>/<step>`` and ``<term>_max/<step>``, mean and largest over points, with flips as
-    fractions of the width; ``<term>_bound/<step>``, the mean of Lemma C.1's right side with constants 1, with the
-    initial standard deviations and the present spectral norms as σ and τ; ``<term>_ratio/<step>``, the largest over
-    points of left side over right side, which is the constant that the lemma would need here (zero where both are);
-    ``first_radius/<step>`` and ``second_radius/<step>``, the norms. Arrays ``first_flips/<step>``,
-    ``second_flips/<step>``: the fraction for each point.
+    Series over the snapshots, their names beginning with ``coupling/``: ``<term>`` and ``<term>_max``, mean and largest
+    over points, with flips as fractions of the width; ``<term>_bound``, the mean of Lemma C.1's right side with
+    constants 1, with the initial standard deviations and the present spectral norms as σ and τ; ``<term>_ratio``, the
+    largest over points of left side over right side, which is the constant that the lemma would need here (zero where
+    both are); ``first_radius`` and ``second_radius``, the norms; ``first_flips_each`` and ``second_flips_each``, the
+    fraction for each point.
 
     Arguments:
         points: how many fresh points.
@@ -138,27 +138,28 @@ class Coupling(Measurement):
     def __post_init__(self) -> None:
         require_positive("points", self.points)
 
-    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    def measure(self, run: Ended) -> Measured:
         """All terms at all snapshots."""
-        x = problem.sample(self.points, Stream(self.seed).child("coupling")).x
-        weights = course(outcome)
-        initial, scalars, arrays = weights[0], {}, {}
+        x = run.problem.sample(self.points, Stream(self.seed).child("coupling")).x
+        weights = course(run.outcome)
+        initial, rows = weights[0], []
         m, k, stds = initial.width, initial.outputs, scales(initial)
-        for step, now in weights.items():
+        for now in weights.values():
             taus = radii(initial, now)
             found = _joined([coupling_terms(initial, now, part) for part in blocks(x, m)])
             bounds = coupling_bounds(m, k, stds, taus, found.first_output)
+            row: dict[str, object] = {"first_radius": taus[0], "second_radius": taus[1]}
             for term in (field.name for field in fields(CouplingTerms)):
                 left, right = getattr(found, term).double(), getattr(bounds, term)
                 unit = m if term.endswith("flips") else 1
-                scalars[f"{term}/{step}"] = float(left.mean()) / unit
-                scalars[f"{term}_max/{step}"] = float(left.max()) / unit
-                scalars[f"{term}_bound/{step}"] = float(right.mean()) / unit
-                scalars[f"{term}_ratio/{step}"] = float(torch.where(left == 0, 0.0, left / right).max())
-            scalars |= {f"first_radius/{step}": taus[0], f"second_radius/{step}": taus[1]}
+                row[term] = float(left.mean()) / unit
+                row[f"{term}_max"] = float(left.max()) / unit
+                row[f"{term}_bound"] = float(right.mean()) / unit
+                row[f"{term}_ratio"] = float(torch.where(left == 0, 0.0, left / right).max())
             for term in ("first_flips", "second_flips"):
-                arrays[f"{term}/{step}"] = getattr(found, term).double().numpy() / m
-        return scalars, arrays
+                row[f"{term}_each"] = getattr(found, term).double().numpy() / m
+            rows.append(row)
+        return Measured(series=over_steps("coupling", weights, rows))
 
 
 def _joined(parts: Sequence[CouplingTerms]) -> CouplingTerms:

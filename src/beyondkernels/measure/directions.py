@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from beyondkernels.core import Outcome, Problem, require
+from beyondkernels.core import Ended, Measured, require
 from beyondkernels.measure.alignment import direction, snapshots
-from beyondkernels.measure.base import Measurement
+from beyondkernels.measure.base import Measurement, over_steps
 
 
 def cosine_distances(rows: np.ndarray) -> np.ndarray:
@@ -51,15 +51,16 @@ def classical_scaling(distances: np.ndarray, dimensions: int = 2) -> np.ndarray:
 class Directions(Measurement):
     """Neuron directions at every snapshot, in the plane by classical scaling of cosine distance.
 
-    Arrays ``directions/<step>``: a point for each neuron, then one for the ground truth v and one for −v.
+    Series ``directions/points``: at every step a point for each neuron, then one for the ground truth v and one for −v.
 
     Reference: Shi, Wei & Liang (features), Figures 2 and 6.
     """
 
-    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    def measure(self, run: Ended) -> Measured:
         """The points."""
-        truth = direction(problem)
-        return {}, {
-            f"directions/{step}": classical_scaling(cosine_distances(np.vstack([weights, truth, -truth])))
-            for step, weights in snapshots(outcome).items()
-        }
+        truth, kept = direction(run.problem), snapshots(run.outcome)
+        rows = [
+            {"points": classical_scaling(cosine_distances(np.vstack([weights, truth, -truth])))}
+            for weights in kept.values()
+        ]
+        return Measured(series=over_steps("directions", kept, rows))

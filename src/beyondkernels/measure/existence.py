@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import require_positive
-from beyondkernels.measure.resnet_weights import ResNetWeights, with_one
+from beyondkernels.networks import ResNetWeights, with_one
 from beyondkernels.theory import least_witness
 
 Map = Callable[[torch.Tensor], torch.Tensor]

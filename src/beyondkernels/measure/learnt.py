@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
-from beyondkernels.core import InputError, Outcome, Problem, Stream, require_positive
+from beyondkernels.core import Ended, InputError, Measured, Stream, require_positive
 from beyondkernels.measure.alignment import snapshots
 from beyondkernels.measure.base import Measurement
-from beyondkernels.measure.resnet_weights import ResNetWeights
+from beyondkernels.networks import ResNetWeights
 from beyondkernels.problems import CompositeProblem
 
 
@@ -35,8 +34,9 @@ class LearntSignals(Measurement):
     def __post_init__(self) -> None:
         require_positive("points", self.points)
 
-    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """The two coefficients; no arrays."""
+    def measure(self, run: Ended) -> Measured:
+        """The two coefficients."""
+        problem, outcome = run.problem, run.outcome
         if not isinstance(problem, CompositeProblem):
             raise InputError(f"problem must be composite to have two signals, got {type(problem).__name__}")
         last = max(snapshots(outcome, "A.weight"))
@@ -47,9 +47,7 @@ class LearntSignals(Measurement):
             if key.startswith(prefix)
         }
         sample = problem.sample(self.points, Stream(self.seed).child("learnt"))
-        weights = ResNetWeights.of(params)
-        _, out1 = weights.first(sample.x)
-        out = out1 + weights.second(out1)[1]
+        out = ResNetWeights.of(params).apply(sample.x)
         signals = torch.stack([sample.hidden[name].double().flatten() for name in ("base", "composite")], 1)
         b, a = torch.linalg.lstsq(signals, out.reshape(-1, 1)).solution.flatten().tolist()
-        return {"base_coefficient": b, "composite_coefficient": a}, {}
+        return Measured({"base_coefficient": b, "composite_coefficient": a})

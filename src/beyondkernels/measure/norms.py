@@ -9,8 +9,9 @@ import numpy as np
 
 from beyondkernels.core import Case, Learner, Outcome, Progress, require
 from beyondkernels.engine import TrainedNetwork
+from beyondkernels.measure.base import over_steps
 
-_SNAPSHOT, _NORM = "snapshot/", "norm/"
+_SNAPSHOT = "snapshot/"
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,15 @@ class NormedNetwork(TrainedNetwork):
 
     .. math:: \|W\|_F = \Big(\sum_{ij} W_{ij}^2\Big)^{1/2}
 
-    stands in the outcome as the scalar ``norm/<step>/<name>`` in place of the array ``snapshot/<step>/<name>``. A run
-    that diverged before a step has no norm there.
+    stands in the outcome as the series ``norm/<name>`` over ``norm/step`` in place of the arrays
+    ``snapshot/<step>/<name>``. A run that diverged before a step has no norm there.
 
     >>> import beyondkernels as bk
     >>> rule = bk.algorithms.GradientDescent(10, 0.1, objective=bk.algorithms.Squared())
     >>> network = bk.networks.FullyConnected(4, 2)
     >>> learner = NormedNetwork(network, rule, snapshot_at=(0, 10), snapshot_names=("layer1.weight",))
-    >>> sorted(bk.fit(learner, bk.problems.Monomial(6), n=20, test=20).outcome.scalars)
-    ['norm/0/layer1.weight', 'norm/10/layer1.weight', 'steps', 'test_loss', 'train_loss']
+    >>> bk.fit(learner, bk.problems.Monomial(6), n=20, test=20).outcome.over("norm/layer1.weight")[0]
+    array([ 0., 10.])
     """
 
     def __post_init__(self) -> None:
@@ -42,11 +43,12 @@ class NormedNetwork(TrainedNetwork):
 
 
 def _measured(outcome: Outcome) -> Outcome:
-    snapshots = {name: array for name, array in outcome.arrays.items() if name.startswith(_SNAPSHOT)}
-    # in float64: a float32 sum of millions of squares loses digits
-    norms = {
-        name.replace(_SNAPSHOT, _NORM, 1): float(np.linalg.norm(array.astype(np.float64).ravel()))
-        for name, array in snapshots.items()
-    }
-    others = {name: array for name, array in outcome.arrays.items() if name not in snapshots}
-    return replace(outcome, scalars={**outcome.scalars, **norms}, arrays=others)
+    rows: dict[int, dict[str, float]] = {}
+    for full_name in [name for name in outcome.arrays if name.startswith(_SNAPSHOT)]:
+        step, _, name = full_name.removeprefix(_SNAPSHOT).partition("/")
+        # in float64: a float32 sum of millions of squares loses digits
+        norm = np.linalg.norm(outcome.arrays[full_name].astype(np.float64).ravel())
+        rows.setdefault(int(step), {})[name] = float(norm)
+    norms = over_steps("norm", sorted(rows), [rows[step] for step in sorted(rows)])
+    others = {name: array for name, array in outcome.arrays.items() if not name.startswith(_SNAPSHOT)}
+    return replace(outcome, series={**outcome.series, **norms}, arrays=others)

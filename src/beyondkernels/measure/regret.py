@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import torch
 
-from beyondkernels.core import InputError, Outcome, Problem, Stream, require, require_positive
-from beyondkernels.measure.base import Measurement
+from beyondkernels.core import Ended, InputError, Measured, Problem, Stream, require, require_positive
+from beyondkernels.measure.base import Measurement, over_steps
+from beyondkernels.measure.course import blocks, course, radii, scales
 from beyondkernels.measure.existence import Map, Witness, existence_errors, gate_bounds
-from beyondkernels.measure.resnet_weights import ResNetWeights, blocks, course, radii, scales, with_one
+from beyondkernels.networks import ResNetWeights, with_one
 
 
 def along(now: ResNetWeights, first: torch.Tensor, second: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -141,12 +141,12 @@ class Regret(Measurement):
 
     The problem must know its signals, as a ``CompositeProblem`` does: ``base_signal``, ``composite_signal``, ``alpha``
     and ``beta``; F is read as βF, so that H = F + αG(F) as in the theorem. The witness is fitted on its own points;
-    everything else is measured at others. Scalars, for each snapshot: ``<term>/<step>`` and ``<term>_max/<step>``,
-    mean and largest over points, for the terms of :class:`RegretTerms` and of :func:`existence_errors`;
-    ``regret_se/<step>``, the standard error of the mean Ξ; ``first_gates_ratio/<step>`` and
-    ``second_gates_ratio/<step>``, the largest over points of these terms over :func:`gate_bounds` (zero where both
-    are); ``first_distance/<step>`` :math:`\|W - W^\star\|_F` and ``second_distance/<step>``; once, ``first_witness``
-    and ``second_witness``, the witness's Frobenius norms, which Lemma C.2 wants below τ/10.
+    everything else is measured at others. Series over the snapshots, their names beginning with ``regret/``: ``<term>``
+    and ``<term>_max``, mean and largest over points, for the terms of :class:`RegretTerms` and of
+    :func:`existence_errors`; ``regret_se``, the standard error of the mean Ξ; ``first_gates_ratio`` and
+    ``second_gates_ratio``, the largest over points of these terms over :func:`gate_bounds` (zero where both are);
+    ``first_distance`` :math:`\|W - W^\star\|_F` and ``second_distance``. Scalars ``first_witness`` and
+    ``second_witness``, the witness's Frobenius norms, which Lemma C.2 wants below τ/10.
 
     Arguments:
         points: how many fresh points.
@@ -168,17 +168,18 @@ class Regret(Measurement):
         for name in ("points", "witness_points", "ridge"):
             require_positive(name, getattr(self, name))
 
-    def measure(self, outcome: Outcome, problem: Problem) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    def measure(self, run: Ended) -> Measured:
         """All terms at all snapshots."""
+        problem = run.problem
         base, composite = signals(problem)
-        weights, stream = course(outcome), Stream(self.seed).child("regret")
+        weights, stream = course(run.outcome), Stream(self.seed).child("regret")
         sample = problem.sample(self.points, stream.child("points"))
         initial = weights[0]
         witness = Witness.of(
             initial, problem.sample(self.witness_points, stream.child("witness")).x, base, composite, self.ridge
         )
-        scalars = {"first_witness": float(witness.W.norm()), "second_witness": float(witness.V.norm())}
-        for step, now in weights.items():
+        scalars, rows = {"first_witness": float(witness.W.norm()), "second_witness": float(witness.V.norm())}, []
+        for now in weights.values():
             if not torch.equal(now.A, initial.A):
                 raise InputError("Ξ is for runs that leave A where it starts, got a run that trained A")
             stds, taus, found = scales(initial), radii(initial, now), []
@@ -189,10 +190,12 @@ class Regret(Measurement):
                 size = now.first(x)[1].norm(dim=1)
                 bounds = gate_bounds(now.width, stds, taus, witness, size)
                 found.append(terms | {f"{name}_ratio": _over(terms[name], bound) for name, bound in bounds.items()})
-            scalars |= {f"{name}/{step}": value for name, value in _summary(found).items()}
-            scalars[f"first_distance/{step}"] = float((now.W - initial.W - witness.W).norm())
-            scalars[f"second_distance/{step}"] = float((now.V - initial.V - witness.V).norm())
-        return scalars, {}
+            distances = {
+                "first_distance": float((now.W - initial.W - witness.W).norm()),
+                "second_distance": float((now.V - initial.V - witness.V).norm()),
+            }
+            rows.append(_summary(found) | distances)
+        return Measured(scalars, over_steps("regret", weights, rows))
 
 
 def signals(problem: Problem) -> tuple[Map, Map]:

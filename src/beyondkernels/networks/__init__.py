@@ -8,6 +8,7 @@ from beyondkernels.networks.linearised import Linearised
 from beyondkernels.networks.module import FromModule, NetworkModule
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
 from beyondkernels.networks.resnet_initialisation import initial_stds, popular_initialisation, theorem_network
+from beyondkernels.networks.resnet_weights import ResNetWeights, with_one
 from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 from beyondkernels.networks.two_layer import TwoLayer
 
@@ -20,6 +21,7 @@ __all__ = [
     "Network",
     "NetworkModule",
     "Parameterisation",
+    "ResNetWeights",
     "Symmetric",
     "ThreeLayerResNet",
     "TwoLayer",
@@ -30,4 +32,5 @@ __all__ = [
     "popular_initialisation",
     "recorded",
     "theorem_network",
+    "with_one",
 ]

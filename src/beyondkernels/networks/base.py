@@ -74,6 +74,33 @@ class Network(Component, ABC):
         constant = [h.new_full((len(h), 1), sum(use.bias_scale for use in biased))] if biased else []
         return torch.cat([h, *constant], 1)
 
+    def intermediates(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
+        """What each layer makes of the points on their way through :meth:`apply`: its outputs, use by use.
+
+        A hidden layer's output is what enters the activation, so that its signs are the gates. No one has to write a
+        forward pass a second time.
+
+        Arguments:
+            params: the parameters.
+            buffers: the buffers.
+            x: the points.
+
+        >>> from beyondkernels.networks import ThreeLayerResNet
+        >>> network = ThreeLayerResNet(width=4, form="bottleneck")
+        >>> params, buffers = network.init(in_dim=5, out_dim=2, stream=Stream(0))
+        >>> seen = network.intermediates(params, buffers, torch.ones(3, 5))
+        >>> {name: [tuple(output.shape) for output in outputs] for name, outputs in seen.items()}
+        {'W': [(3, 4)], 'A': [(3, 2), (3, 2)], 'V': [(3, 4)]}
+        """
+        with recorded() as uses:
+            self.apply(params, buffers, x)
+        found: dict[str, tuple[torch.Tensor, ...]] = {}
+        for use in uses:
+            (weight,) = (name for name, value in params.items() if value is use.weight)
+            layer = weight.removesuffix(".weight")
+            found[layer] = (*found.get(layer, ()), use.output)
+        return found
+
     def expansion_point(self, params: Tensors, buffers: Tensors) -> tuple[Network, Tensors, Tensors]:
         """The network, parameters and buffers whose gradient is this network's gradient: its own, unless linearised."""
         return self, params, buffers

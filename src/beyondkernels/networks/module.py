@@ -95,6 +95,29 @@ class FromModule(Network):
         require(h.ndim == 2, f"the last linear layer of {self.name} must be given (n, features), got {tuple(h.shape)}")
         return h if part.bias is None else torch.cat([h, h.new_ones(len(h), 1)], 1)
 
+    def intermediates(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
+        """The outputs of the innermost modules that hold parameters, by their names, use by use."""
+        module = _skeleton(self.factory, x.shape[-1], buffers[_SIZE].shape[-2])
+        found: dict[str, tuple[torch.Tensor, ...]] = {}
+
+        def keep(name: str) -> Callable[[torch.nn.Module, object, torch.Tensor], None]:
+            def hook(_part: torch.nn.Module, _given: object, output: torch.Tensor) -> None:
+                found[name] = (*found.get(name, ()), output)
+
+            return hook
+
+        hooks = [
+            part.register_forward_hook(keep(name))
+            for name, part in module.named_modules()
+            if next(part.parameters(recurse=False), None) is not None
+        ]
+        try:
+            self.apply(params, buffers, x)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return found
+
     @property
     def footprint(self) -> int:
         """Not known from outside; modules do not train in ensembles."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from beyondkernels.core.components import class_path
+from beyondkernels.core.errors import UncacheableError
 from beyondkernels.runs.spec import RunSpec
 
 
@@ -20,9 +21,9 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
         workers: how many workers there are.
     """
     groups: dict[tuple[object, ...], list[RunSpec]] = {}
-    for spec in {spec.key: spec for spec in specs}.values():
-        sizes = (spec.samples, spec.test_samples, spec.problem.in_dim, spec.problem.out_dim)
-        groups.setdefault((class_path(type(spec.learner)), spec.learner.ensemble_key(), *sizes), []).append(spec)
+    for spec in {identity(spec): spec for spec in specs}.values():
+        sizes = (spec.samples, spec.test_samples, spec.validation_samples, spec.problem.in_dim, spec.problem.out_dim)
+        groups.setdefault((class_path(type(spec.learner)), _company(spec), *sizes), []).append(spec)
     result = []
     for group in groups.values():
         first = group[0]
@@ -30,3 +31,19 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
         size = max(1, min(at_once, -(-len(group) // workers)))
         result += [group[start : start + size] for start in range(0, len(group), size)]
     return sorted(result, key=lambda chunk: -chunk[0].samples * len(chunk))
+
+
+def identity(spec: RunSpec) -> str:
+    """A run's key; for one that cannot be stored, who its parts are: equal for equal runs all the same."""
+    try:
+        return spec.key
+    except UncacheableError:
+        sizes = (spec.samples, spec.test_samples, spec.validation_samples, spec.seed)
+        return repr((id(spec.problem), id(spec.learner), *map(id, spec.measurements), *sizes))
+
+
+def _company(spec: RunSpec) -> object:
+    try:
+        return spec.learner.ensemble_key()
+    except UncacheableError:
+        return id(spec.learner)

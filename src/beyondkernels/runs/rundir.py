@@ -14,6 +14,7 @@ from beyondkernels.runs.encoding import decode_arrays, decode_result, encode_arr
 from beyondkernels.runs.errors import DamagedError
 from beyondkernels.runs.files import sync_directory, write_file
 from beyondkernels.runs.keys import canonical, checksum, key_of
+from beyondkernels.runs.translation import translated
 
 SPEC, RESULT, ARRAYS, PROVENANCE, DONE = "spec.json", "result.json", "arrays.npz", "provenance.json", "done.json"
 
@@ -93,7 +94,8 @@ def read(directory: Path, key: str) -> StoredRun:
         raise DamagedError(f"its files cannot be read: {type(error).__name__}: {error}") from error
     if key_of(description) != key:
         raise DamagedError(f"{SPEC} belongs to another run")
-    return StoredRun(key, description, Outcome(status, scalars, series, arrays), provenance)
+    outcome = translated(description, Outcome(status, scalars, series, arrays))
+    return StoredRun(key, description, outcome, provenance)
 
 
 def _verified(directory: Path, key: str) -> dict[str, bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import tempfile
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require, require_positive, require_whole, unknown
-from beyondkernels.runs.errors import MissingRunError
-from beyondkernels.runs.executor import LocalExecutor, SerialExecutor
-from beyondkernels.runs.saving import SAVE_EVERY
+from beyondkernels.runs.progress import Shown
+from beyondkernels.runs.road import run_all
+from beyondkernels.runs.run import Run
 from beyondkernels.runs.spec import RunSpec
-from beyondkernels.runs.store import Store
+from beyondkernels.runs.views import html_view
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from beyondkernels.algorithms import Algorithm
     from beyondkernels.networks import Network
 
@@ -96,15 +97,17 @@ def _require_sensible(name: str, value: Any) -> None:
         require_positive(name, value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """The runs of a grid.
 
     Arguments:
         rows: for each point its settings, ``status``, and the scalars of its run.
+        runs: for each point its run.
     """
 
     rows: tuple[dict[str, Any], ...]
+    runs: tuple[Run, ...] = ()
 
     def best(self, name: str = "test_loss", smallest: bool = True) -> dict[str, Any]:
         """The row with the least (or largest) value of a scalar among those that finished.
@@ -124,6 +127,20 @@ class Sweep:
             raise InputError(f"{name!r} is not a number in any finished run; {others}")
         return (min if smallest else max)(numbers, key=lambda row: row[name])
 
+    def to_frame(self) -> DataFrame:
+        """A table with a row for each point: its settings, status and scalars."""
+        import pandas as pd
+
+        return pd.DataFrame([*self.rows])
+
+    def __repr__(self) -> str:
+        counts = {how: sum(row["status"] == how for row in self.rows) for how in ("finished", "diverged", "crashed")}
+        found = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
+        return f"<Sweep of {len(self.rows)} runs: {found}>"
+
+    def _repr_html_(self) -> str:
+        return html_view("Sweep", repr(self).removeprefix("<Sweep of ").removesuffix(">"), self.rows)
+
 
 def fit_many(
     network: Network,
@@ -133,10 +150,12 @@ def fit_many(
     algorithm: Algorithm,
     grid: Sequence[Point],
     test: int = 10_000,
+    validation: int = 0,
     backend: Literal["eager", "compiled"] = "eager",
     workers: int = 1,
     store: str | Path | None = None,
     memory: int = 2**33,
+    progress: Shown = True,
     **recording: Any,
 ) -> Sweep:
     """Train a network at every point of a grid, many at once.
@@ -153,10 +172,12 @@ def fit_many(
         algorithm: the training rule.
         grid: the points, as :func:`grid` makes them.
         test: the size of the test samples.
+        validation: the size of the validation samples, by which to choose: ``best("validation_loss")``.
         backend: ``eager``, or ``compiled`` for the networks and rules that have steps written by hand.
         workers: how many processes; with 1 everything happens in this one.
         store: where runs are kept, so that none is done twice and one that was ended goes on; None keeps nothing.
         memory: bytes that each process may take beside the samples; decides whether there is an answer, never which.
+        progress: whether to show how far it is, or what to tell the fraction that is done.
         recording: further fields of :class:`TrainedNetwork`, such as ``record_at``.
 
     >>> import beyondkernels as bk
@@ -194,20 +215,10 @@ def fit_many(
     for point in points:
         given = _applied(_Given(network, algorithm, problem, n), point)
         learner = TrainedNetwork(given.network, given.algorithm, backend=backend, memory=memory, **recording)
-        specs.append(RunSpec(given.problem, learner, given.n, test, given.seed))
+        specs.append(RunSpec(given.problem, learner, given.n, test, given.seed, validation_samples=validation))
     _require_different(points, specs)
-    for spec in specs:
-        spec.learner.check(spec.problem, spec.samples, spec.test_samples)
-    with tempfile.TemporaryDirectory() as folder:
-        opened = Store.open(Path(folder) / "store" if store is None else store)
-        rows = {spec.key: row for spec in specs if (row := _stored_row(spec, opened)) is not None}
-        todo = [spec for spec in specs if spec.key not in rows]
-        save_every = SAVE_EVERY if store is not None else None
-        executor = SerialExecutor(None, save_every) if workers == 1 else LocalExecutor(workers, save_every=save_every)
-        events = [event for event in executor.execute(todo, opened) if event.kind == "run"]
-        rows |= {e.key: {"status": "crashed", "reason": e.message} for e in events if e.key and e.status == "crashed"}
-        rows |= {spec.key: _row(spec, opened) for spec in todo if spec.key not in rows}
-    return Sweep(tuple({**point, **rows[spec.key]} for point, spec in zip(points, specs, strict=True)))
+    runs = run_all(specs, store=store, workers=workers, progress=progress, forgiving=True, predictors=False)
+    return Sweep(tuple({**point, **run.as_row()} for point, run in zip(points, runs, strict=True)), tuple(runs))
 
 
 def _points(grid: Any) -> list[dict[str, Any]]:
@@ -229,19 +240,6 @@ def _require_different(points: Sequence[Point], specs: Sequence[RunSpec]) -> Non
         if before is not point:
             again = "twice" if before == point else f"and {before}, which are one run"
             raise InputError(f"grid must hold each point once, got {point} {again}")
-
-
-def _stored_row(spec: RunSpec, store: Store) -> dict[str, Any] | None:
-    """The row of a run that is stored and whole; None if it is to be done, or done again."""
-    try:
-        return _row(spec, store)
-    except MissingRunError:
-        return None
-
-
-def _row(spec: RunSpec, store: Store) -> dict[str, Any]:
-    outcome = store.read(spec.key).outcome
-    return {"status": outcome.status, **outcome.scalars}
 
 
 @dataclass(frozen=True)

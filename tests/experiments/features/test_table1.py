@@ -33,11 +33,13 @@ GOOD = {
 }
 
 
-def finished_run(percent: float | None, **more: float) -> StoredRun:
+def finished_run(percent: float | None, **more: Any) -> StoredRun:
     if percent is None:
         return StoredRun("0" * 32, {}, Outcome("diverged", {"steps": 7.0}), {})
-    scalars = {"train_accuracy": percent / 100, "test_accuracy": percent / 100, **more}
-    return StoredRun("0" * 32, {}, Outcome("finished", scalars), {})
+    series = {name: values for name, values in more.items() if np.ndim(values)}
+    scalars = {name: value for name, value in more.items() if name not in series}
+    scalars |= {"train_accuracy": percent / 100, "test_accuracy": percent / 100}
+    return StoredRun("0" * 32, {}, Outcome("finished", scalars, series), {})
 
 
 def finished_runs(percents: dict[str, Any], cosine: float = 0.995) -> dict[Any, StoredRun]:
@@ -46,7 +48,11 @@ def finished_runs(percents: dict[str, Any], cosine: float = 0.995) -> dict[Any, 
     for name, given in percents.items():
         for seed in SEEDS:
             percent = given[seed] if isinstance(given, list) else given
-            cosines = {"cosine_either/1": 0.9, "cosine_either/2": cosine, "cosine/600": cosine - 0.01 * seed}
+            cosines = {
+                "alignment/step": np.array([1.0, 2.0, 600.0]),
+                "alignment/cosine": np.array([0.9, cosine, cosine - 0.01 * seed]),
+                "alignment/cosine_either": np.array([0.9, cosine, cosine]),
+            }
             runs[name, seed] = finished_run(percent, **(cosines if name.startswith(("Network", "RF")) else {}))
     return runs
 
@@ -178,16 +184,17 @@ def test_steps_that_are_recorded() -> None:
         assert min(record_steps(steps)) >= 1
 
 
-def drawn_run(accuracy: float, **arrays: Any) -> StoredRun:
+def drawn_run(accuracy: float, **more: Any) -> StoredRun:
     series = {"step": np.array([1.0, 10.0, 600.0]), "test_accuracy": np.array([0.5, 0.7, accuracy])}
-    return StoredRun("0" * 32, {}, Outcome("finished", {"test_accuracy": accuracy}, series, arrays), {})
+    return StoredRun("0" * 32, {}, Outcome("finished", {"test_accuracy": accuracy}, series | more), {})
 
 
 def test_figures_are_drawn() -> None:
     neurons = 12
     generator = np.random.default_rng(0)
-    arrays = {f"directions/{step}": generator.normal(size=(neurons + 2, 2)) for step in (0, 1, 2)}
-    arrays |= {f"cosines/{step}": generator.uniform(-1, 1, neurons) for step in (0, 1, 2)}
+    arrays = {"directions/points": generator.normal(size=(3, neurons + 2, 2))}
+    arrays |= {"alignment/cosines": generator.uniform(-1, 1, (3, neurons))}
+    arrays |= {f"{group}/step": np.array([0.0, 1.0, 2.0]) for group in ("directions", "alignment")}
     finished: Any = {("Network", seed): drawn_run(0.9 + seed / 20, **arrays) for seed in (0, 1)}
     finished["RF", 0] = drawn_run(0.75)
     finished["Network, one rate", 0] = drawn_run(0.84)

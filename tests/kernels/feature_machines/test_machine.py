@@ -331,17 +331,18 @@ def test_learner(diagonal, columns):
     fit = fit_feature_machine(here.train.x, here.train.y, kernel="gaussian", rounds=4, diagonal=diagonal)
     s = outcome.scalars
     assert outcome.status == "finished"
-    assert set(s) == {"train_error", "test_error", "loo_error", "ridge", "round", "bandwidth"}
+    assert set(s) == {"train_loss", "test_loss", "leave_one_out_loss", "ridge", "round", "bandwidth"}
     out = fit.predict(here.test.x)
     y = here.test.y.double().reshape(300, -1)
     literal = sum((out[i, o] - y[i, o]).item() ** 2 for i in range(300) for o in range(y.shape[1])) / 300
-    assert s["test_error"] == pytest.approx(literal, rel=1e-9)
-    assert s["train_error"] == pytest.approx(fit.record[fit.best - 1].train_error, rel=1e-4, abs=1e-12)
+    assert s["test_loss"] == pytest.approx(literal, rel=1e-9)
+    assert s["train_loss"] == pytest.approx(fit.record[fit.best - 1].train_error, rel=1e-4, abs=1e-12)
     assert s["round"] == fit.best
-    assert s["loo_error"] == outcome.arrays["round_loo_error"].min() == fit.record[fit.best - 1].loo_error
-    assert s["test_error"] < 0.05 * y.square().sum(1).mean()
+    least = fit.record[fit.best - 1].loo_error
+    assert s["leave_one_out_loss"] == outcome.arrays["round_leave_one_out_loss"].min() == least
+    assert s["test_loss"] < 0.05 * y.square().sum(1).mean()
     assert np.array_equal(outcome.arrays["metric"], fit.metric.numpy())
-    assert set(outcome.arrays) == {"metric", "round_ridge", "round_train_error", "round_loo_error"}
+    assert set(outcome.arrays) == {"metric", "round_ridge", "round_train_loss", "round_leave_one_out_loss"}
     assert all(len(outcome.arrays[name]) == 4 for name in outcome.arrays if name != "metric")
 
 
@@ -353,8 +354,8 @@ def test_learner_counts_signs():
     assert outcome.scalars["test_accuracy"] == pytest.approx(hits / 300)
     assert outcome.scalars["test_accuracy"] > 0.85
     assert 0.9 < outcome.scalars["train_accuracy"] <= 1
-    assert len(outcome.arrays["round_validation_error"]) == 5
-    assert outcome.scalars["round"] == 1 + outcome.arrays["round_validation_error"].argmin()
+    assert len(outcome.arrays["round_held_out_loss"]) == 5
+    assert outcome.scalars["round"] == 1 + outcome.arrays["round_held_out_loss"].argmin()
 
 
 def test_learner_has_an_identity():

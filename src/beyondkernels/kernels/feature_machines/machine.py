@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -220,20 +221,26 @@ class RecursiveFeatureMachine(Learner):
         )
         won = fit.record[fit.best - 1]
         scalars = {
-            "loo_error": won.loo_error,
+            "leave_one_out_loss": won.loo_error,
             "ridge": won.ridge,
             "round": float(fit.best),
             "bandwidth": fit.kernel.kernel.bandwidth,
         }
-        signs = all(bool((sample.y.abs() == 1).all()) for sample in (case.train, case.test))
-        for name, sample in (("train", case.train), ("test", case.test)):
+        samples = {"train": case.train} | case.fresh
+        signs = all(bool((sample.y.abs() == 1).all()) for sample in samples.values())
+        for name, sample in samples.items():
             out, y = fit.predict(sample.x, memory=self.memory), outputs("y", sample.y, len(sample))
-            scalars[f"{name}_error"] = mean_error(out, y)
+            scalars[f"{name}_loss"] = mean_error(out, y)
             if signs and y.shape[1] == 1:
                 scalars[f"{name}_accuracy"] = accuracy(out, y)
-        names = ["ridge", "train_error", "loo_error"] + ["validation_error"] * (self.validation is not None)
-        arrays = {f"round_{name}": np.array([getattr(this, name) for this in fit.record]) for name in names}
-        return Outcome(scalars=scalars, arrays=arrays | {"metric": fit.metric.numpy()})
+        record = {"ridge": "ridge", "train_loss": "train_error", "leave_one_out_loss": "loo_error"}
+        if self.validation is not None:
+            record["held_out_loss"] = "validation_error"
+        arrays = {
+            f"round_{name}": np.array([getattr(this, field) for this in fit.record]) for name, field in record.items()
+        }
+        predictor = functools.partial(fit.predict, memory=self.memory)
+        return Outcome(scalars=scalars, arrays=arrays | {"metric": fit.metric.numpy()}, predictor=predictor)
 
 
 def mean_error(out: torch.Tensor, y: torch.Tensor) -> float:

@@ -28,6 +28,7 @@ from beyondkernels.measure.existence import Witness, gate_bounds
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform
+from measuring import measured
 
 torch.set_num_threads(1)
 
@@ -153,8 +154,15 @@ def test_a_small_run(finished: dict[Any, StoredRun]) -> None:
     s = outcome.scalars
     spec = spec_of(SMALL, 48, 1)
     for measurement in spec.measurements:
-        again, _ = measurement.measure(outcome, spec.problem)  # type: ignore[attr-defined]
-        assert {name: s[name] for name in again} == again
+        again = measured(measurement, outcome, spec.problem)  # type: ignore[arg-type]
+        assert {name: s[name] for name in again.scalars} == again.scalars
+        assert all(np.array_equal(outcome.series[name], series) for name, series in again.series.items())
+    s = s | {
+        f"{name.partition('/')[2]}/{int(step)}": value
+        for name, series in outcome.series.items()
+        if name.startswith(("coupling/", "regret/")) and series.ndim == 1
+        for step, value in zip(*outcome.over(name), strict=True)
+    }
     assert row["first_flips"] == s["first_flips/40"]
     assert row["second_matrix_order"] == pytest.approx(s["second_matrix_max/40"] / s["second_radius/40"])
     assert row["second_gates"] == pytest.approx(s["second_gates/40"] ** 0.5)
@@ -215,15 +223,16 @@ def test_the_sum_of_regrets_step_by_step() -> None:
     """Trapezoids are the integral of the straight lines between snapshots, here by a fine sum."""
     settings = replace(SMALL, first_rate=0.5, second_rate=0.25)
     regret, risk = {0: 1.0, 3: 0.5, 10: 0.2, 40: -0.01}, {0: 1.2, 3: 0.7, 10: 0.3, 40: 0.02}
-    scalars = {f"regret/{t}": v for t, v in regret.items()} | {f"risk/{t}": v for t, v in risk.items()}
-    scalars |= {"first_witness": 1.5, "second_witness": 0.3}
+    names = {"step": list(regret), "regret": list(regret.values()), "risk": list(risk.values())}
+    series = {f"regret/{name}": np.array(values) for name, values in names.items()}
+    outcome = Outcome(scalars={"first_witness": 1.5, "second_witness": 0.3}, series=series)
     ratios = []
     for end in (3, 10, 40):
         t = (np.arange(end * 1000) + 0.5) / 1000
         left = np.interp(t, list(regret), list(regret.values())).mean()
         drift = 0.1 * np.interp(t, list(risk), list(risk.values())).mean()
         ratios.append(left / (1.5**2 / (2 * 0.5 * end) + 0.3**2 / (2 * 0.25 * end) + drift))
-    assert tables.regret_ratio(settings, scalars) == pytest.approx(max(ratios), rel=1e-6)
+    assert tables.regret_ratio(settings, outcome) == pytest.approx(max(ratios), rel=1e-6)
 
 
 def test_claims_hold_as_promised_and_can_fail() -> None:

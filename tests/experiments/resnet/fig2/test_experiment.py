@@ -53,11 +53,11 @@ def network_run(test: float | None, validation: float | None = None) -> StoredRu
 
 
 def kernel_run(test: float, loo: float) -> StoredRun:
-    scalars = {"train_error": 0.2, "test_error": loo, "ridge": 3.0, "ridge_on_edge": 0.0}
+    scalars = {"train_loss": 0.2, "test_loss": loo, "ridge": 3.0, "ridge_on_edge": 0.0}
     arrays = {
         "path_ridge": np.array([9.0, 3.0, 1.0]),
-        "path_train_error": np.array([0.3, 0.2, 0.1]),
-        "path_test_error": np.array([loo + 1, loo, test]),
+        "path_train_loss": np.array([0.3, 0.2, 0.1]),
+        "path_test_loss": np.array([loo + 1, loo, test]),
     }
     return stored(Outcome("finished", scalars, arrays=arrays))
 

@@ -56,13 +56,13 @@ def network_run(test: float | None, composite: float = 0.15) -> StoredRun:
 
 def kernel_run(test: float, at: int = 4, edges: tuple[float, float] = (0.0, 0.0)) -> StoredRun:
     """Three weights with three ridges each, of which the at-th is best on the test points."""
-    scalars = {"train_error": 0.2, "test_error": test + 0.5, "test_error_best": test}
+    scalars = {"train_loss": 0.2, "test_loss": test + 0.5, "test_loss_best": test}
     scalars |= dict(zip(("weight_on_edge", "ridge_on_edge"), edges, strict=True))
     arrays = {
         "path_weight": [0.1] * 3 + [1.0] * 3 + [10.0] * 3,
         "path_ridge": [9.0, 3.0, 1.0] * 3,
-        "path_train_error": [0.3] * 9,
-        "path_test_error": [test + (i != at) for i in range(9)],
+        "path_train_loss": [0.3] * 9,
+        "path_test_loss": [test + (i != at) for i in range(9)],
     }
     return stored(Outcome("finished", scalars, arrays={name: np.array(part) for name, part in arrays.items()}))
 
@@ -339,14 +339,14 @@ def test_runs_give_what_the_rows_need() -> None:
         assert {"test_loss", "train_loss", "base_coefficient", "composite_coefficient"} <= outcome.scalars.keys()
         assert len(outcome.series["test_loss"]) == 1
     outcome = perform([two_step_spec(settings, 100, 0.5, 0)])[0]
-    assert outcome.scalars["test_error_best"] == pytest.approx(outcome.arrays["path_test_error"].min())
-    table = outcome.arrays["path_test_error"].reshape(len(settings.two_step_weights), -1)
+    assert outcome.scalars["test_loss_best"] == pytest.approx(outcome.arrays["path_test_loss"].min())
+    table = outcome.arrays["path_test_loss"].reshape(len(settings.two_step_weights), -1)
     i, j = np.argwhere(table == table.min())[0]
     inside = 0 < i < len(table) - 1 and 0 < j < len(table[0]) - 1
     by_test, held_out = two_step_rows(100, 0.5, 0, outcome)
     assert by_test["on_edge"] is not bool(inside)
     assert held_out["on_edge"] is (outcome.scalars["weight_on_edge"] + outcome.scalars["ridge_on_edge"] > 0)
-    assert by_test["test_error"] == pytest.approx(outcome.scalars["test_error_best"])
+    assert by_test["test_error"] == pytest.approx(outcome.scalars["test_loss_best"])
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,10 @@ def run(train: float, test: float, norm: float, validation: float | None = None,
         "steps": 7.0,
         "train_loss": train,
         "test_loss": (v * validation + t * test) / (v + t),
-        "norm/7/layer1.weight": norm * math.sqrt(dim),
     }
-    return stored(Outcome("finished", scalars, {"step": np.array([7.0]), "test_loss": np.array([validation])}))
+    series = {"step": np.array([7.0]), "test_loss": np.array([validation])}
+    series |= {"norm/step": np.array([7.0]), "norm/layer1.weight": np.array([norm * math.sqrt(dim)])}
+    return stored(Outcome("finished", scalars, series))
 
 
 DIVERGED = stored(Outcome("diverged", {"steps": 3.0}))

@@ -47,7 +47,7 @@ def finished_runs(powers: dict[str, float], factors: dict[str, float], settings:
         name, alpha, seed = str(label[0]), float(str(label[1]).partition("=")[2]), int(label[2])
         risk = factors[name] * (1 + 0.1 * seed) * alpha ** powers[name]
         if name == KERNEL.name:
-            finished[label] = StoredRun("0" * 32, {}, Outcome("finished", {"test_error": risk}), {})
+            finished[label] = StoredRun("0" * 32, {}, Outcome("finished", {"test_loss": risk}), {})
         else:
             finished[label] = network_run(risk, 2 * risk, risk / 2)
     return finished

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import InputError, Outcome, Tensors, require
-from beyondkernels.measure.alignment import snapshots
-
-_BLOCK = 400_000  # hidden values at once: what stays in the cache; wide layers at many points would fill the memory
+from beyondkernels.core import Tensors, require
 
 
 @dataclass(frozen=True)
@@ -23,7 +19,8 @@ class ResNetWeights:
 
     with gates :math:`D_W = \mathrm{diag}\{1_{W(x, 1) \ge 0}\}`,
     :math:`D_{V,W} = \mathrm{diag}\{1_{V(\mathrm{out}_1(x), 1) \ge 0}\}`. W and V stand for the whole weights here,
-    the proof's :math:`W^{(0)} + W` and :math:`V^{(0)} + V`.
+    the proof's :math:`W^{(0)} + W` and :math:`V^{(0)} + V`. What ``ThreeLayerResNet.apply`` computes, taken apart where
+    the proof takes it apart.
 
     Reference: Allen-Zhu & Li (resnet), §6 and App. C.
     """
@@ -62,6 +59,11 @@ class ResNetWeights:
         D = (h >= 0).double()
         return D, (D * h) @ self.A.T
 
+    def apply(self, x: torch.Tensor) -> torch.Tensor:
+        """out(x), (n, k)."""
+        _, out1 = self.first(x)
+        return out1 + self.second(out1)[1]
+
     def second(self, out1: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The gates of V at out₁, and what the second layer adds, A D V (out₁, 1)."""
         h = with_one(out1) @ self.V.T
@@ -72,44 +74,3 @@ class ResNetWeights:
 def with_one(x: torch.Tensor) -> torch.Tensor:
     """(x, 1) for each row, in float64."""
     return torch.cat([x.double(), torch.ones(len(x), 1, dtype=torch.float64)], 1)
-
-
-def blocks(x: torch.Tensor, width: int) -> Iterator[torch.Tensor]:
-    """Points, a few at a time, so that their hidden values at this width fit the memory."""
-    yield from x.split(max(1, _BLOCK // width))
-
-
-def scales(initial: ResNetWeights) -> tuple[float, float]:
-    r""":math:`\sigma_w, \sigma_v` as the entries at the start show them: V's times √m."""
-    return float(initial.W.std(correction=0)), float(initial.V.std(correction=0)) * initial.width**0.5
-
-
-def radii(initial: ResNetWeights, now: ResNetWeights) -> tuple[float, float]:
-    r"""The spectral norms of what W and V have learned: the least :math:`\tau_w, \tau_v` that bound them."""
-    first, second = (float(torch.linalg.matrix_norm(d, ord=2)) for d in (now.W - initial.W, now.V - initial.V))
-    return first, second
-
-
-def course(outcome: Outcome) -> dict[int, ResNetWeights]:
-    """The weights of a run at all its snapshots, the start among them."""
-    kept: dict[str, Mapping[int, object]] = {name: snapshots(outcome, f"{name}.weight") for name in ("W", "V", "A")}
-    biases = [name for name in ("W.bias", "V.bias") if any(key.endswith(f"/{name}") for key in outcome.arrays)]
-    if biases:  # a network may have none; those of one layer or step alone would open the wrong gates
-        kept |= {name: snapshots(outcome, name) for name in ("W.bias", "V.bias")}
-    steps = list(kept["W"])
-    if 0 not in steps or any(list(found) != steps for found in kept.values()):
-        raise InputError(
-            "the run must have kept W, V and A with their biases at the same steps, 0 among them; "
-            "ask for them with snapshot_at and snapshot_names"
-        )
-    prefix = "snapshot/{}/"
-    return {
-        step: ResNetWeights.of(
-            {
-                key.removeprefix(prefix.format(step)): torch.from_numpy(array)
-                for key, array in outcome.arrays.items()
-                if key.startswith(prefix.format(step))
-            }
-        )
-        for step in steps
-    }

@@ -1,0 +1,146 @@
+"""The one road from specifications to runs: what is stored is read, the rest is performed."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from beyondkernels.core.contracts import Outcome
+from beyondkernels.runs.chunks import chunks, identity
+from beyondkernels.runs.errors import MissingRunError
+from beyondkernels.runs.events import Event
+from beyondkernels.runs.executor import Executor, LocalExecutor, SerialExecutor
+from beyondkernels.runs.perform import perform
+from beyondkernels.runs.progress import Shown, watching
+from beyondkernels.runs.run import Run
+from beyondkernels.runs.rundir import StoredRun
+from beyondkernels.runs.saving import SAVE_EVERY
+from beyondkernels.runs.spec import RunSpec
+from beyondkernels.runs.store import Store
+from beyondkernels.runs.working import one_sentence
+
+Watch = Callable[[Event], None]
+"""Is told what happens."""
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What came of some runs, by their keys: those that are there, and why the others are not."""
+
+    runs: dict[str, StoredRun]
+    missing: dict[str, str]
+
+
+def gather(
+    specs: Iterable[RunSpec],
+    store: Store,
+    executor: Executor,
+    planned: Callable[[Sequence[RunSpec], int], None] = lambda _todo, _stored: None,
+    watch: Watch = lambda _: None,
+) -> Gathered:
+    """Read what is stored, perform what is not, and read that too.
+
+    Arguments:
+        specs: the runs; one that comes twice is done once.
+        store: where they are and where they go.
+        executor: what performs them.
+        planned: told what is to be done, and how many are stored already.
+        watch: told what the executor tells.
+    """
+    wanted = {spec.key: spec for spec in specs}
+    runs = _readable(wanted, store)
+    todo = {key: spec for key, spec in wanted.items() if key not in runs}
+    planned(list(todo.values()), len(runs))
+    crashed: dict[str, str] = {}
+    for event in executor.execute(list(todo.values()), store) if todo else ():
+        watch(event)
+        if event.kind == "run" and event.key is not None and event.status == "crashed":
+            crashed[event.key] = f"crashed: {event.message}" if event.message else "crashed"
+    runs |= _readable(todo, store)
+    return Gathered(runs, {key: crashed.get(key, "not in the store") for key in todo if key not in runs})
+
+
+def run_all(
+    specs: Sequence[RunSpec],
+    *,
+    store: str | Path | Store | None = None,
+    workers: int = 1,
+    progress: Shown = True,
+    forgiving: bool = False,
+    predictors: bool = True,
+) -> list[Run]:
+    """The runs of some specifications, in their order.
+
+    Without a store and with one worker they are performed in this process, as many at once as their learners want, and
+    what comes back predicts. Otherwise an executor performs them and they are read from the store.
+
+    Arguments:
+        specs: the runs.
+        store: where they are kept; None keeps nothing.
+        workers: worker processes; 1 is this process.
+        progress: whether to show how far it is, or what to tell the fraction that is done.
+        forgiving: whether a run that raises an exception is a run that crashed; otherwise the exception is raised.
+        predictors: whether runs of this process keep what they have learnt, which takes memory.
+    """
+    for spec in specs:
+        spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
+    if store is None and workers == 1:
+        with watching(progress, len({identity(spec) for spec in specs})) as watch:
+            return _here(specs, watch, forgiving, predictors)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ending:
+        opened = store if isinstance(store, Store) else Store.open(Path(folder) / "store" if store is None else store)
+        save_every = SAVE_EVERY if store is not None else None
+        executor = SerialExecutor(None, save_every) if workers == 1 else LocalExecutor(workers, save_every=save_every)
+        watches: list[Watch] = []
+
+        def planned(todo: Sequence[RunSpec], _stored: int) -> None:
+            watches.append(ending.enter_context(watching(progress, len(todo))))
+
+        found = gather(specs, opened, executor, planned, lambda event: watches[-1](event))
+        lost = {key: reason.removeprefix("crashed: ") for key, reason in found.missing.items()}
+        if lost and not forgiving:
+            raise RuntimeError(f"{len(lost)} of {len(specs)} runs crashed; the first: {next(iter(lost.values()))}")
+        return [
+            Run(spec, Outcome(), lost[spec.key]) if spec.key in lost else Run(spec, found.runs[spec.key].outcome)
+            for spec in specs
+        ]
+
+
+def _here(specs: Sequence[RunSpec], watch: Watch, forgiving: bool, predictors: bool) -> list[Run]:
+    runs: dict[str, Run] = {}
+    for chunk in chunks(specs, 1):
+        names = tuple(identity(spec) for spec in chunk)
+        for name, run in zip(names, _together(chunk, names, watch, forgiving), strict=True):
+            kept = run.outcome if predictors else dataclasses.replace(run.outcome, predictor=None)
+            runs[name] = dataclasses.replace(run, outcome=kept)
+            watch(Event("run", name, "crashed" if run.reason else run.outcome.status, fraction=1.0))
+    return [runs[identity(spec)] for spec in specs]
+
+
+def _together(chunk: Sequence[RunSpec], names: tuple[str, ...], watch: Watch, forgiving: bool) -> list[Run]:
+    def tell(fraction: float) -> None:
+        watch(Event("progress", fraction=fraction, chunk=names))
+
+    try:
+        return [Run(spec, outcome) for spec, outcome in zip(chunk, perform(chunk, tell), strict=True)]
+    except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
+        if not forgiving:
+            raise
+        if len(chunk) > 1:
+            alone = [_together([spec], (name,), watch, True) for spec, name in zip(chunk, names, strict=True)]
+            return [run for runs in alone for run in runs]
+        return [Run(chunk[0], Outcome(), one_sentence(error))]
+
+
+def _readable(specs: dict[str, RunSpec], store: Store) -> dict[str, StoredRun]:
+    found = {}
+    for key in specs:
+        try:
+            found[key] = store.read(key)
+        except MissingRunError:
+            continue
+    return found

@@ -1,0 +1,33 @@
+"""How results look at a glance: in words, and in a notebook."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NOTEBOOK = "beyondkernels.reports.notebook"
+"""Named and not imported: what draws pages lies above what makes runs, and is looked up when a notebook asks."""
+
+
+def html_view(title: str, facts: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """A title and a table as a piece of HTML.
+
+    Arguments:
+        title: what it is.
+        facts: a few words beside the title.
+        rows: the table.
+    """
+    return importlib.import_module(_NOTEBOOK).view_html(title, facts, rows=rows)
+
+
+def in_words(component: object) -> str:
+    """What to call a component in a line: its class, and for a learner what it learns with.
+
+    >>> from beyondkernels.kernels import Gaussian, KernelRidge
+    >>> in_words(KernelRidge(Gaussian(1.0)))
+    'KernelRidge(Gaussian)'
+    """
+    inner = next((getattr(component, name) for name in ("network", "kernel", "source") if hasattr(component, name)), "")
+    inside = inner if isinstance(inner, str) else getattr(inner, "name", None) or type(inner).__name__
+    return f"{type(component).__name__}({inside})" if inside else type(component).__name__
