@@ -14,20 +14,20 @@ _LIMITS = {"test_accuracy": (45.0, 102.0), "cosine": (0.0, 1.02)}
 
 def neuron_directions(picture: Drawn, rows: Frame) -> list[Figure]:
     """Figures 2 and 6: where the neurons point, for the first seed."""
-    arrays = _first_network(rows)
-    if arrays is None or "directions/2" not in arrays:
+    run = _first_network(rows)
+    if run is None or run.at("directions/points", 2, None) is None:
         return []
     panels = []
     for step, title in _MOMENTS.items():
-        points = arrays[f"directions/{step}"]
-        largest = abs(arrays[f"cosines/{step}"]).max()
+        points = run.at("directions/points", step)
+        largest = abs(run.at("alignment/cosines", step)).max()
         panels.append(Panel(title, points[:-2], points[-2:], note=f"largest cosine {largest:.3f}"))
     return [
         Directions(
             **picture.words,
             panels=panels,
             star_labels=("+Σ Mⱼ", "−Σ Mⱼ"),
-            near=_nearest(arrays["cosines/2"]),
+            near=_nearest(run.at("alignment/cosines", 2)),
             near_label="nearest after step two",
         )
     ]
@@ -35,13 +35,13 @@ def neuron_directions(picture: Drawn, rows: Frame) -> list[Figure]:
 
 def cosine_distribution(picture: Drawn, rows: Frame) -> list[Figure]:
     """How all neurons are aligned at the three moments, for the first seed."""
-    arrays = _first_network(rows)
-    if arrays is None or "cosines/2" not in arrays:
+    run = _first_network(rows)
+    if run is None or run.at("alignment/cosines", 2, None) is None:
         return []
     return [
         Histogram(
             **picture.words,
-            distributions=[_distribution(title, abs(arrays[f"cosines/{s}"])) for s, title in _MOMENTS.items()],
+            distributions=[_distribution(title, abs(run.at("alignment/cosines", s))) for s, title in _MOMENTS.items()],
             x_label="|cosine| with Σ Mⱼ",
             y_label="share of neurons",
             limits=(0.0, 1.0),
@@ -83,7 +83,7 @@ def _distribution(title: str, cosines: Any) -> Distribution:
 
 def _first_network(rows: Frame) -> Any:
     found = select(rows, {"method": "Network", "status": "finished"})
-    return found["outcome"].iloc[0].arrays if len(found) else None
+    return found["outcome"].iloc[0] if len(found) else None
 
 
 def _nearest(cosines: Any, share: float = 0.9) -> Sequence[int]:

@@ -121,12 +121,11 @@ def spec(s: TableSettings, at: At) -> RunSpec:
 
 def row(s: TableSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     """Accuracies in percent; cosines with the ground truth at the end, and after steps one and two."""
-    found = outcome.scalars
     return {
         **accuracies(outcome),
-        "cosine": found.get(f"cosine/{s.steps}"),
-        "cosine_either_step1": found.get("cosine_either/1"),
-        "cosine_either_step2": found.get("cosine_either/2"),
+        "cosine": outcome.at("alignment/cosine", s.steps, None),
+        "cosine_either_step1": outcome.at("alignment/cosine_either", 1, None),
+        "cosine_either_step2": outcome.at("alignment/cosine_either", 2, None),
     }
 
 

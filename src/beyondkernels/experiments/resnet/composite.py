@@ -91,14 +91,14 @@ def descent_of(s: CompositeSettings, at: At, samples: int, group: str) -> Gradie
     )
 
 
-def trained(s: CompositeSettings, problem: Any, network: Any, rule: Any, samples: int, at: At, **more: Any) -> RunSpec:
-    """A network trained on a sample. The test sample begins with the validation points, which the record looks at."""
-    last = sum(stage.steps for stage in rule.stages())
-    kept = {"snapshot_at": (last,), "snapshot_names": more["snapshot_names"]} if "snapshot_names" in more else {}
-    learner = bk.engine.TrainedNetwork(
-        network, rule, record_at=(last,), record_points=s.validation_samples, backend=s.backend, **kept
-    )
-    return RunSpec(problem, learner, samples, s.points, at.seed, more.get("measurements", ()))
+def trained(s: CompositeSettings, problem: Any, network: Any, rule: Any, samples: int, at: At, **kept: Any) -> RunSpec:
+    """A network trained on a sample; ``kept`` are its measurements and the names of what is kept for them."""
+    snapshots = {}
+    if "snapshot_names" in kept:
+        snapshots = {"snapshot_at": (sum(stage.steps for stage in rule.stages()),), **kept}
+    measurements = snapshots.pop("measurements", ())
+    learner = bk.engine.TrainedNetwork(network, rule, backend=s.backend, **snapshots)
+    return RunSpec(problem, learner, samples, s.test_samples, at.seed, measurements, s.validation_samples)
 
 
 def errors(s: Any, at: At, outcome: Outcome) -> dict[str, Any]:
@@ -117,10 +117,10 @@ def solved(outcome: Outcome, other: str, edge: str) -> list[dict[str, Any]]:
     if outcome.status != "finished":
         return [{"choice": choice} for choice in ("test", other)]
     path, scalars = outcome.arrays, outcome.scalars
-    at = int(path["path_test_error"].argmin())
+    at = int(path["path_test_loss"].argmin())
     rows = [
-        {"choice": "test", "train_error": path["path_train_error"][at], "test_error": path["path_test_error"][at]},
-        {"choice": other, "train_error": scalars["train_error"], "test_error": scalars["test_error"]},
+        {"choice": "test", "train_error": path["path_train_loss"][at], "test_error": path["path_test_loss"][at]},
+        {"choice": other, "train_error": scalars["train_loss"], "test_error": scalars["test_loss"]},
     ]
     ends = bool(scalars["ridge_on_edge"] or scalars.get("weight_on_edge", False))
     rows[0][edge], rows[1][edge] = on_edge(path, at), ends

@@ -328,7 +328,8 @@ class Coupling(Experiment):
                 "E Ξ_t = E⟨∇Obj, (W_t − W*, V_t − V*)⟩ over fresh points: how much the gradient still knows of the "
                 "way to weights that write the target.",
                 "Ξ begins near one and falls to zero within the first thousand steps at every width",
-                y="regret",
+                x="regret/step",
+                y="regret/regret",
                 line={f"m = {width}": {"width": width} for width in shown},
                 x_label="step t",
                 y_label="E Ξ_t",
@@ -476,7 +477,8 @@ def row(s: CouplingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
 
 def along(outcome: Outcome, name: str, times: tuple[int, ...]) -> list[float]:
     """A measured quantity at the snapshots."""
-    return [outcome.scalars[f"{name}/{t}"] for t in times]
+    home = "coupling" if f"coupling/{name}" in outcome.series else "regret"
+    return [outcome.at(f"{home}/{name}", t) for t in times]
 
 
 def regret_ratio(times: tuple[int, ...], regret: list[float], risk: list[float], start: float) -> float:

@@ -317,4 +317,4 @@ def solved_spec(s: Fig2aSettings, method: Method, at: At) -> RunSpec:
         network = network_of(method.network, at.width)
         finite = bk.kernels.FiniteTangent if tangent else bk.kernels.FiniteConjugate
         kernel = finite(network, at.seed, out_dim=s.outputs)
-    return RunSpec(problem_of(s), bk.kernels.KernelRidge(kernel), s.samples, s.points, at.seed)
+    return RunSpec(problem_of(s), bk.kernels.KernelRidge(kernel), s.samples, s.test_samples, at.seed)

@@ -277,4 +277,4 @@ def two_step_spec(s: Fig3Settings, at: At) -> RunSpec:
         bk.kernels.PolynomialKernel(4, scale=1 / s.outputs),
         s.two_step_weights,
     )
-    return RunSpec(problem_of(s, at.beta), learner, at.samples, s.points, at.seed)
+    return RunSpec(problem_of(s, at.beta), learner, at.samples, s.test_samples, at.seed)

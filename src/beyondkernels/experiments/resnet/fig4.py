@@ -21,7 +21,7 @@ from beyondkernels.experiments.resnet.monomial import (
     network_of,
     norm_of,
 )
-from beyondkernels.experiments.resnet.searching import CRITERIA, SearchSettings, test_error, validation_error
+from beyondkernels.experiments.resnet.searching import CRITERIA, SearchSettings
 from beyondkernels.frame import (
     Again,
     At,
@@ -407,13 +407,13 @@ def descent_spec(s: Fig4Settings, at: At) -> RunSpec:
 
 
 def sgd_spec(s: Fig4Settings, at: At) -> RunSpec:
-    """W trained by SGD on a sample. The test sample begins with the validation points, which the record looks at."""
+    """W trained by SGD on a sample."""
     in_epoch = s.samples // s.batch
     steps = at.epochs * in_epoch
     rule = _descent(s, at, steps, s.batch, at.epochs // 2 * in_epoch)
-    recorded = {"record_at": (steps,), "record_points": s.validation_samples}
-    learner = _normed(s, network_of(at.width, s.dim, at.start), rule, steps, **recorded)
-    return RunSpec(bk.problems.Monomial(s.dim), learner, s.samples, s.points, at.seed)
+    learner = _normed(s, network_of(at.width, s.dim, at.start), rule, steps)
+    problem = bk.problems.Monomial(s.dim)
+    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (), s.validation_samples)
 
 
 def _descent(s: Fig4Settings, at: At, steps: int, batch: int | None, drop: int) -> Any:
@@ -423,10 +423,10 @@ def _descent(s: Fig4Settings, at: At, steps: int, batch: int | None, drop: int) 
     )
 
 
-def _normed(s: Fig4Settings, network: Any, rule: Any, steps: int, **recorded: Any) -> Any:
+def _normed(s: Fig4Settings, network: Any, rule: Any, steps: int) -> Any:
     from beyondkernels.measure.norms import NormedNetwork  # here, so that a declaration does not wait for torch
 
-    return NormedNetwork(network, rule, snapshot_at=(steps,), snapshot_names=(_TRAINED,), backend=s.backend, **recorded)
+    return NormedNetwork(network, rule, snapshot_at=(steps,), snapshot_names=(_TRAINED,), backend=s.backend)
 
 
 def closed_form_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
@@ -458,13 +458,10 @@ def descent_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
 
 
 def sgd_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """The test error is on the points that are not for validation."""
-    finished = outcome.status == "finished"
+    """Errors and norm of a network trained by SGD on a sample."""
     return {
         "what": "SGD" if at.start == s.start else "SGD from the other start",
-        "train_error": outcome.scalars.get("train_loss"),
-        "test_error": test_error(s, outcome) if finished else None,
-        "validation_error": validation_error(s, outcome) if finished else None,
+        **{f"{name}_error": outcome.scalars.get(f"{name}_loss") for name in ("train", "test", "validation")},
         "norm": norm_of(outcome, s.dim),
     }
 

@@ -134,8 +134,9 @@ def least_norm(risk: float) -> float:
 
 def norm_of(outcome: Outcome, dim: int) -> float | None:
     """‖W‖_F/√d at the end; None if the run diverged."""
-    norm = outcome.scalars.get(f"norm/{int(outcome.scalars['steps'])}/{_TRAINED}")
-    return None if norm is None or outcome.status != "finished" else norm / dim**0.5
+    if outcome.status != "finished":
+        return None
+    return outcome.at(f"norm/{_TRAINED}", int(outcome.scalars["steps"])) / dim**0.5
 
 
 def _apply(W: torch.Tensor, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

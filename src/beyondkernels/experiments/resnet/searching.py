@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from beyondkernels.core import Checked, require, require_between
 from beyondkernels.core.constraints import between
 from beyondkernels.frame import Axis, Backend, Count, Sizes, setting
 from beyondkernels.frame.axes import position
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 
 @dataclass(frozen=True)
@@ -42,11 +39,6 @@ class SearchSettings(Checked):
         """Learning rates and weight decays to begin with."""
         return axes_of(self.learning_rates, self.rate_limits, self.weight_decays, self.decay_limits)
 
-    @property
-    def points(self) -> int:
-        """Validation and test points together: a run's test sample begins with the former."""
-        return self.validation_samples + self.test_samples
-
 
 def axes_of(rates: Any, rate_limits: Any, decays: Any, decay_limits: Any) -> dict[str, Axis]:
     """Learning rates and weight decays as axes of a search."""
@@ -63,16 +55,5 @@ def check_axis(settings: Any, name: str, limits_name: str) -> None:
         require_between(name, value, *ends)
 
 
-def test_error(settings: SearchSettings, outcome: Outcome) -> float:
-    """The error on the test points that are not for validation."""
-    n, v = settings.points, settings.validation_samples
-    return (n * outcome.scalars["test_loss"] - v * validation_error(settings, outcome)) / (n - v)
-
-
-def validation_error(settings: SearchSettings, outcome: Outcome) -> float:
-    """The error on the validation points, which the record looks at."""
-    return float(outcome.series["test_loss"][-1])
-
-
-CRITERIA: Mapping[str, Any] = {"test": test_error, "validation": validation_error}
+CRITERIA: Mapping[str, str] = {"test": "test_loss", "validation": "validation_loss"}
 """The paper chooses by test error; the second choice does without test points."""

@@ -296,7 +296,7 @@ def row(s: RiskSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     found = outcome.scalars
     return {
         "points": s.kernel_samples if at.method == KERNEL else numbers_of(s, at).steps,
-        "end": found.get("test_loss", found.get("test_error")),
+        "end": found.get("test_loss"),
         "tail": found.get("online_loss_tail"),
         "average": found.get("online_loss"),
         "floor": s.outputs * at.alpha**2,
