@@ -7,7 +7,6 @@ import json
 import math
 import os
 import threading
-import time
 import zipfile
 from pathlib import Path
 
@@ -286,25 +285,3 @@ def test_read_only_store_changes_nothing(store, spec, outcome, stored):
             change()
     assert reader.size().runs == 1
     assert sorted(store.path.rglob("*")) == before
-
-
-def test_leftovers_of_dead_processes_are_swept(store):
-    long_ago = time.time() - 7200
-    dead = 2**22 + 1  # above the largest process number there can be
-    for name, when in (
-        (f"{dead}-old", long_ago),
-        (f"{dead}-young", time.time()),
-        (f"{os.getpid()}-mine", long_ago),
-        ("1-init", long_ago),
-        ("somebody-else", long_ago),
-    ):
-        (store.path / "tmp" / name).mkdir()
-        (store.path / "tmp" / name / "arrays.npz").touch()
-        os.utime(store.path / "tmp" / name, (when, when))
-    Store.open(store.path, read_only=True)
-    assert len(names(store.path / "tmp")) == 5
-    Store.open(store.path)
-    left = [f"{os.getpid()}-mine", f"{dead}-young", "1-init", "somebody-else"]
-    assert names(store.path / "tmp") == sorted(left)
-    store.sweep([dead])
-    assert names(store.path / "tmp") == sorted(name for name in left if "young" not in name)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome, Saved
+from beyondkernels.runs.drafts import Drafts
 from beyondkernels.runs.encoding import decode_arrays, encode_arrays
 from beyondkernels.runs.errors import DamagedError
-from beyondkernels.runs.files import replace_file, unique_name
+from beyondkernels.runs.files import replace_file
 from beyondkernels.runs.keys import checksum, is_key
 from beyondkernels.runs.rundir import read_bytes, sealed, unsealed
 from beyondkernels.runs.source import code_checksum
@@ -38,7 +39,7 @@ class Checkpoints:
     """
 
     folder: Path
-    drafts: Path
+    drafts: Drafts
 
     def write(self, key: str, state: Saved, provenance: Mapping[str, Any], seconds: float) -> None:
         """Keep a state in place of the one before; an error of the disk is the caller's.
@@ -59,7 +60,7 @@ class Checkpoints:
             "bytes": len(arrays),
             "sha256": checksum(arrays),
         }
-        replace_file(self._path(key), (sealed(header), b"\n", arrays), self.drafts / unique_name())
+        replace_file(self._path(key), (sealed(header), b"\n", arrays), self.drafts.new())
 
     def read(self, key: str, provenance: Mapping[str, Any]) -> tuple[Saved, float] | None:
         """The state saved last and the seconds that went into it, if it is whole and made with the same; else None.

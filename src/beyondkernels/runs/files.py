@@ -21,22 +21,14 @@ _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def unique_name() -> str:
-    """A name nobody else uses, which begins with the number of this process."""
-    return f"{os.getpid()}-{secrets.token_hex(6)}"
+    """A random name that nobody else uses, here or in any other container or machine."""
+    return secrets.token_hex(8)
 
 
-def is_alive(name: str) -> bool:
-    """Whether the process that made a :func:`unique_name` still lives; a name of another kind counts as alive."""
-    number, dash, _ = name.partition("-")
-    if not dash or not number.isdecimal():
-        return True
-    try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # it lives and is somebody else's
-        return True
-    return True
+def entries_of(folder: Path) -> list[Path]:
+    """What is in a folder, sorted; nothing where there is none. Files that systems hide are none of ours."""
+    there = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in there if not path.name.startswith("."))
 
 
 def write_file(path: Path, content: bytes | tuple[bytes, ...]) -> None:

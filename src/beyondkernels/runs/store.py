@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import shutil
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,13 @@ from beyondkernels.core.contracts import Outcome
 from beyondkernels.core.errors import StoreError, require
 from beyondkernels.runs import index, requests, rundir
 from beyondkernels.runs.checkpoints import Checkpoints
+from beyondkernels.runs.drafts import Drafts
 from beyondkernels.runs.errors import DamagedError, MissingRunError
-from beyondkernels.runs.files import is_alive, lock, store_errors, sync_directory, unique_name
+from beyondkernels.runs.files import entries_of, lock, store_errors, sync_directory, unique_name
 from beyondkernels.runs.index import Entry
 from beyondkernels.runs.keys import is_key, key_of, require_key
 from beyondkernels.runs.opening import open_directory
 from beyondkernels.runs.rundir import StoredRun
-
-_STALE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
@@ -58,20 +55,22 @@ class Store:
 
     path: Path
     read_only: bool = False
+    owner: str = field(default_factory=unique_name, compare=False, repr=False)
 
     @classmethod
-    def open(cls, path: str | Path, *, create: bool = True, read_only: bool = False) -> Store:
+    def open(cls, path: str | Path, *, create: bool = True, read_only: bool = False, owner: str | None = None) -> Store:
         """Open the store at a path.
 
         Arguments:
             path: a store, or a new or empty directory to become one.
             create: make a new store where there is none.
             read_only: change nothing on the disk, not even to put a damaged run aside.
+            owner: a random name that a parent chose for its worker, to :meth:`sweep` what a killed one leaves.
         """
-        store = cls(Path(path), read_only)
+        store = cls(Path(path), read_only, owner or unique_name())
         open_directory(store.path, create=create, read_only=read_only)
         if not read_only:
-            store._sweep_old()
+            store.drafts.sweep_old()
         return store
 
     def has(self, key: str) -> bool:
@@ -93,14 +92,17 @@ class Store:
         contents = rundir.encode(description, outcome, provenance)
         if self.has(key):
             return
-        with store_errors(self.path, "write to"):
-            draft = self._temporary()
+        with store_errors(self.path, "write to"), self.drafts.directory() as draft:
             try:
-                draft.mkdir()
                 rundir.write(draft, key, contents)
                 self._publish(draft, key)
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
+            except FileNotFoundError as error:
+                if draft.exists():
+                    raise
+                raise StoreError(
+                    f"the draft of the run {key} vanished from {draft.parent} before it was whole; nothing else may "
+                    "remove files there while runs are being done"
+                ) from error
 
     def read(self, key: str) -> StoredRun:
         """Read a run and verify its checksums; a damaged one is put aside and :class:`MissingRunError` raised."""
@@ -139,7 +141,7 @@ class Store:
             seconds=sum(row.seconds or 0.0 for row in rows),
             statuses=statuses,
             requests=len(self.requests()),
-            quarantined=sum(1 for _ in _entries_of(self.path / "quarantine")),
+            quarantined=sum(1 for _ in entries_of(self.path / "quarantine")),
             checkpoints=len(self.checkpoints.keys()),
             checkpoint_bytes=self.checkpoints.bytes(),
         )
@@ -155,8 +157,8 @@ class Store:
         """Read everything and say what is wrong, moving nothing."""
         findings = []
         with store_errors(self.path, "read"):
-            for folder in _entries_of(self.path / "runs"):
-                for directory in _entries_of(folder):
+            for folder in entries_of(self.path / "runs"):
+                for directory in entries_of(folder):
                     key = directory.name
                     if not is_key(key) or key[:2] != folder.name:
                         findings.append(Finding(f"{folder.name}/{key}", "is not where a run belongs"))
@@ -173,7 +175,12 @@ class Store:
     @property
     def checkpoints(self) -> Checkpoints:
         """The states of runs that are not over."""
-        return Checkpoints(self.path / "checkpoints", self.path / "tmp")
+        return Checkpoints(self.path / "checkpoints", self.drafts)
+
+    @property
+    def drafts(self) -> Drafts:
+        """What is being written."""
+        return Drafts(self.path / "tmp", self.owner)
 
     def prune(self, days: float = 30.0) -> int:
         """Remove checkpoints nobody will use: damaged ones, those of stored runs, and old ones; gives their number.
@@ -190,7 +197,7 @@ class Store:
         """Keep what was asked of an experiment, in place of an earlier request at the same ``request["scale"]``."""
         self._require_writable()
         with store_errors(self.path, "write to"):
-            requests.write(self.path / "requests", self._temporary(), experiment_id, request)
+            requests.write(self.path / "requests", self.drafts.new(), experiment_id, request)
 
     def read_request(self, experiment_id: str, scale: str | None = None) -> dict[str, Any]:
         """The newest request of an experiment, at a scale or at any; :class:`MissingRequestError` if there is none."""
@@ -202,32 +209,19 @@ class Store:
         with store_errors(self.path, "read"):
             return requests.read_all(self.path / "requests")
 
-    def sweep(self, processes: Iterable[int]) -> None:
-        """Remove what processes that have ended left half written."""
-        ended = set(processes)
-        for draft in _entries_of(self.path / "tmp"):
-            number = draft.name.partition("-")[0]
-            if number.isdecimal() and int(number) in ended:
-                _remove(draft)
-
-    def _sweep_old(self) -> None:
-        oldest = time.time() - _STALE_SECONDS  # a process of another machine looks dead from here: leave it its time
-        for draft in _entries_of(self.path / "tmp"):
-            try:
-                stale = draft.lstat().st_mtime < oldest
-            except OSError:
-                continue
-            if stale and not is_alive(draft.name):
-                _remove(draft)
+    def sweep(self, owner: str) -> None:
+        """Remove what a worker that has ended left half written."""
+        self.drafts.sweep(owner)
 
     def _publish(self, draft: Path, key: str) -> None:
         target = self._directory(key)
         if not target.parent.exists():
             target.parent.mkdir(exist_ok=True)
             sync_directory(target.parent.parent)
-        while draft.exists():
+        while True:
             try:
                 draft.rename(target)
+                break
             except OSError:
                 if self.has(key):  # another process was first, and its run is as good
                     return
@@ -263,7 +257,7 @@ class Store:
         with lock(self.path / "index.lock", wait=must_save) as held:
             try:
                 if held:
-                    index.save(path, self._temporary(), rows)
+                    index.save(path, self.drafts.new(), rows)
             except (OSError, index.sqlite3.Error) as error:
                 if must_save:
                     raise StoreError(f"cannot write the index of the store {self.path}: {error}") from error
@@ -271,29 +265,14 @@ class Store:
 
     def _directories(self) -> Iterator[tuple[str, Path]]:
         with store_errors(self.path, "read"):
-            for folder in _entries_of(self.path / "runs"):
-                for directory in _entries_of(folder):
+            for folder in entries_of(self.path / "runs"):
+                for directory in entries_of(folder):
                     if is_key(directory.name) and directory.name[:2] == folder.name:
                         yield directory.name, directory
 
     def _directory(self, key: str) -> Path:
         return self.path / "runs" / key[:2] / key
 
-    def _temporary(self) -> Path:
-        return self.path / "tmp" / unique_name()
-
     def _require_writable(self) -> None:
         if self.read_only:
             raise StoreError(f"the store {self.path} was opened for reading only")
-
-
-def _entries_of(folder: Path) -> list[Path]:
-    there = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in there if not path.name.startswith("."))  # what systems hide is none of ours
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

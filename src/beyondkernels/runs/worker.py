@@ -63,7 +63,7 @@ def _serve(messages: queue.SimpleQueue[dict[str, Any]], say: Any) -> NoReturn:
         load_file(file)
     for name in start["admit"]:  # the parent has these classes and functions from somewhere else and asks for them
         admit(name)
-    store = Store.open(start["store"], create=False)
+    store = Store.open(start["store"], create=False, owner=start["owner"])
     say({"kind": "ready"})
 
     def tell(event: Event) -> None:
