@@ -51,23 +51,28 @@ class StoreSize:
 
 @dataclass(frozen=True)
 class Store:
-    """A directory of runs; open one with :meth:`Store.open`."""
+    """A directory of runs; open one with :meth:`Store.open`.
+
+    Arguments:
+        path: the directory.
+        read_only: whether nothing in it may be changed.
+        owner: a random name with which all drafts begin, so that a parent can :meth:`sweep` those of a killed worker.
+    """
 
     path: Path
     read_only: bool = False
     owner: str = field(default_factory=unique_name, compare=False, repr=False)
 
     @classmethod
-    def open(cls, path: str | Path, *, create: bool = True, read_only: bool = False, owner: str | None = None) -> Store:
+    def open(cls, path: str | Path, *, create: bool = True, read_only: bool = False) -> Store:
         """Open the store at a path.
 
         Arguments:
             path: a store, or a new or empty directory to become one.
             create: make a new store where there is none.
             read_only: change nothing on the disk, not even to put a damaged run aside.
-            owner: a random name that a parent chose for its worker, to :meth:`sweep` what a killed one leaves.
         """
-        store = cls(Path(path), read_only, owner or unique_name())
+        store = cls(Path(path), read_only)
         open_directory(store.path, create=create, read_only=read_only)
         if not read_only:
             store.drafts.sweep_old()
