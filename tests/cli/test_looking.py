@@ -199,7 +199,9 @@ def test_no_field_of_a_request_gets_a_file_loaded(bk: Any, store: Path, tmp_path
 def test_stored_claims_of_odd_types_are_shown(bk: Any, store: Path) -> None:
     opened = Store.open(store)
     (request,) = opened.requests()
-    odd = [{"id": 3, "text": None, "holds": "yes", "paper": {}, "measured": "x", "low": [1], "high": True, "unit": 5}]
+    odd = [
+        {"id": "odd", "text": None, "holds": "yes", "paper": {}, "measured": "x", "low": [1], "high": True, "unit": 5}
+    ]
     opened.write_request("user/odd", {**request, "experiment": "user/odd", "claims": odd})
     assert bk("report", "user/odd", "--store", store).exit_code == 0
     assert "not decided" in Path("report/user__odd.html").read_text()
@@ -219,9 +221,10 @@ def test_store(bk: Any, user: Path, store: Path) -> None:
     size = bk("store", "size", *at).stdout.splitlines()
     assert size[0] == "runs        4 (4 finished)"
     assert [line.split()[0] for line in size] == ["runs", "disk", "work", "requests", "quarantine", "checkpoints"]
-    (store / "index.sqlite").unlink(missing_ok=True)
-    assert bk("store", "rebuild", *at).stdout == "4 runs in the index\n"
-    assert (store / "index.sqlite").exists()
+    (store / "index.sqlite").write_bytes(b"made by an earlier version")
+    assert bk("store", "verify", *at).stdout == "4 runs, 0 damaged\n"
+    assert bk("store", "rebuild", *at).stdout == "4 runs; a store has no index, so there is nothing to rebuild\n"
+    assert not (store / "index.sqlite").exists()
 
     file = next(store.glob("runs/*/*/arrays.npz"))
     content = bytearray(file.read_bytes())
@@ -232,13 +235,34 @@ def test_store(bk: Any, user: Path, store: Path) -> None:
     key = file.parent.name
     assert answer.stdout.splitlines() == [
         f"{key}: arrays.npz does not have its checksum",
-        "4 runs, 1 damaged; the next bk run puts them aside and does them again",
+        "4 runs, 1 damaged; bk store verify --put-aside moves them into the quarantine, bk run makes them again",
     ]
     again = bk("run", f"{user}:Plain", "--scale", "smoke", "--workers", 1, *at)
     assert again.stderr.splitlines()[0] == "user/plain: 1 run to do, 3 stored already"
     assert again.exit_code == 0
     assert bk("store", "verify", *at).stdout == "4 runs, 0 damaged\n"
-    assert "1 damaged runs put aside" in bk("store", "size", *at).stdout
+    assert "1 damaged and put aside" in bk("store", "size", *at).stdout
+    listed = bk("store", "quarantine", *at).stdout.splitlines()
+    assert listed[0].startswith(f"{key}-1  0.0 MiB  2")
+    assert listed[1] == "1 thing in the quarantine; bk store quarantine --empty removes them for good"
+    assert bk("store", "quarantine", "--empty", *at).stdout == "1 thing removed from the quarantine\n"
+    assert bk("store", "quarantine", *at).stdout == "0 things in the quarantine\n"
+
+
+def test_damage_is_put_aside_on_request(bk: Any, store: Path) -> None:
+    at = ("--store", store)
+    run, request = next(store.glob("runs/*/*")), next(store.glob("requests/*/*.json"))
+    (run / "result.json").write_bytes(b"{}")
+    request.write_bytes(b"[" * 100_000)
+    (store / "runs" / "odd\x1b[2J").touch()
+    answer = bk("store", "verify", *at)
+    assert answer.exit_code == 3
+    assert "\x1b" not in answer.stdout
+    assert answer.stdout.splitlines()[-1].startswith("4 runs, 3 damaged; bk store verify --put-aside moves them")
+    moved = bk("store", "verify", "--put-aside", *at)
+    assert (moved.exit_code, moved.stdout.splitlines()[-1]) == (0, "3 runs, 3 damaged, 3 put aside")
+    assert bk("store", "verify", *at).stdout == "3 runs, 0 damaged\n"
+    assert len(list((store / "quarantine").iterdir())) == 3
 
 
 def test_store_knows_checkpoints(bk: Any, store: Path) -> None:
@@ -254,7 +278,7 @@ def test_store_knows_checkpoints(bk: Any, store: Path) -> None:
     assert answer.exit_code == 3
     assert answer.stdout.splitlines()[0] == f"checkpoints/{'1' * 32}: {'1' * 32}.state does not have its checksum"
     assert bk("store", "prune", *at).stdout == "2 checkpoints removed, 1 left\n"
-    assert bk("store", "verify", *at).stdout == "4 runs, 1 checkpoints, 0 damaged\n"
+    assert bk("store", "verify", *at).stdout == "4 runs, 1 checkpoint, 0 damaged\n"
     bad = bk("store", "prune", "--days", "soon", *at)
     assert bad.exit_code == 2
     assert "--days" in bad.stderr

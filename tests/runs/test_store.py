@@ -167,7 +167,7 @@ def test_files_that_systems_hide_are_no_damage(store, spec, stored):
 
 def test_a_run_stored_anew_while_we_found_damage_stays(store, spec, outcome, stored, monkeypatch):
     (stored / "arrays.npz").write_bytes(b"nonsense")
-    quarantine = Store._quarantine
+    quarantine = Store._put_run_aside
 
     def late(self, key):  # between our look and our move another process puts it aside and stores it anew
         monkeypatch.undo()
@@ -176,7 +176,7 @@ def test_a_run_stored_anew_while_we_found_damage_stays(store, spec, outcome, sto
         store.write(key, describe(spec), outcome, {"seconds": 2.5})
         quarantine(self, key)
 
-    monkeypatch.setattr(Store, "_quarantine", late)
+    monkeypatch.setattr(Store, "_put_run_aside", late)
     assert store.read(spec.key).provenance == {"seconds": 2.5}
     assert names(store.path / "quarantine") == [f"{spec.key}-1"]
     assert store.verify() == []
@@ -184,14 +184,14 @@ def test_a_run_stored_anew_while_we_found_damage_stays(store, spec, outcome, sto
 
 def test_a_run_stored_while_a_writer_clears_the_way_stays(store, spec, outcome, stored, monkeypatch):
     (stored / "done.json").unlink()
-    quarantine = Store._quarantine
+    quarantine = Store._put_run_aside
 
     def late(self, key):
         monkeypatch.undo()
         store.write(key, describe(spec), outcome, {"seconds": 2.5})
         quarantine(self, key)
 
-    monkeypatch.setattr(Store, "_quarantine", late)
+    monkeypatch.setattr(Store, "_put_run_aside", late)
     store.write(spec.key, describe(spec), outcome, {"seconds": 9.0})
     assert store.read(spec.key).provenance == {"seconds": 2.5}
     assert names(store.path / "tmp") == []
@@ -279,7 +279,7 @@ def test_read_only_store_changes_nothing(store, spec, outcome, stored):
     for change in (
         lambda: reader.write(spec.key, describe(spec), outcome, {}),
         lambda: reader.write_request("a/b", {"scale": "smoke"}),
-        reader.rebuild,
+        lambda: reader.put_aside([]),
     ):
         with pytest.raises(StoreError, match="was opened for reading only"):
             change()

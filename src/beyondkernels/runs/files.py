@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,9 +26,17 @@ def unique_name() -> str:
     return secrets.token_hex(8)
 
 
+def is_directory(path: Path) -> bool:
+    """Whether there is a directory at a path, and not a link to one, which may lead out of the store."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
 def entries_of(folder: Path) -> list[Path]:
     """What is in a folder, sorted; nothing where there is none. Files that systems hide are none of ours."""
-    there = folder.iterdir() if folder.is_dir() else ()
+    there = folder.iterdir() if is_directory(folder) else ()
     return sorted(path for path in there if not path.name.startswith("."))
 
 
@@ -85,7 +94,7 @@ def lock(path: Path, *, wait: bool) -> Iterator[bool]:
         yield True
         return
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError:
         yield False
         return

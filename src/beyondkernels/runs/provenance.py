@@ -16,6 +16,13 @@ from beyondkernels import __version__
 
 LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "matplotlib")
 
+_TEXT = (str, "a text")
+_KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("version", "commit", "command", "cpu", "python"), _TEXT),
+    "dirty": (bool, "true or false"),
+    "libraries": (dict, "a table"),
+    "seconds": (int | float, "a number"),
+}
 _TELLING = re.compile(r"(?:~[^/\\]*|\.\.)?[/\\].*|[A-Za-z]:[/\\].*", re.DOTALL)  # from the root, home or above
 _PATH_IN_TEXT = re.compile(
     r"""(?<=')(?:~?/|[A-Za-z]:\\)[^'\n]*(?=')|(?<=")(?:~?/|[A-Za-z]:\\)[^"\n]*(?=")"""  # quoted, maybe with spaces
@@ -40,6 +47,21 @@ def provenance(command: str | None = None) -> dict[str, Any]:
         "python": platform.python_version(),
         "seconds": None,
     }
+
+
+def flaw_in(made: Any) -> str | None:
+    """What is wrong with a provenance that somebody else may have written; None if nothing is.
+
+    >>> flaw_in({"commit": None, "seconds": 1.5}), flaw_in({"seconds": "long"})
+    (None, 'seconds must be a number, got a str')
+    """
+    if not isinstance(made, dict):
+        return f"it must be a table, got a {type(made).__name__}"
+    for name, (kinds, words) in _KINDS.items():
+        value = made.get(name)
+        if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)):
+            return f"{name} must be {words}, got a {type(value).__name__}"
+    return None
 
 
 def scrub_command(command: str) -> str:
