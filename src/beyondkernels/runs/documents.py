@@ -43,7 +43,7 @@ def read_bytes(path: Path, most: int = MOST_TEXT, expected: int | None = None) -
         if error.errno in _GONE:
             raise UnreadableError(f"{path.name} is missing or unreadable") from error
         raise
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise DamagedError(f"{path.name} is not a regular file")
@@ -51,10 +51,12 @@ def read_bytes(path: Path, most: int = MOST_TEXT, expected: int | None = None) -
             raise DamagedError(f"{path.name} has {found.st_size} bytes instead of {expected}")
         if found.st_size > most:
             raise DamagedError(f"{path.name} has {found.st_size} bytes, more than the {most} that are read")
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(found.st_size)
-        except OSError as error:
-            raise UnreadableError(f"{path.name} is missing or unreadable") from error
+    except OSError as error:
+        raise UnreadableError(f"{path.name} is missing or unreadable") from error
+    finally:
+        os.close(descriptor)
 
 
 def require_size(content: bytes, name: str, most: int = MOST_TEXT) -> bytes:
