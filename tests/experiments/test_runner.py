@@ -209,7 +209,7 @@ def test_as_json_is_the_contract(user: Any, store: Store) -> None:
     names = ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason"]
     assert [list(claim) for claim in document["claims"]] == [names]
     assert list(document["provenance"]) == ["version", "commit", "dirty", "command", "libraries", "cpu", "seconds"]
-    assert document["provenance"]["command"] == "bk run x --store s"
+    assert document["provenance"]["command"] == "bk run x"
     assert document["provenance"]["seconds"] >= 0
 
 

@@ -23,10 +23,13 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "libraries": (dict, "a table"),
     "seconds": (int | float, "a number"),
 }
-_TELLING = re.compile(r"(?:~[^/\\]*|\.\.)?[/\\].*|[A-Za-z]:[/\\].*", re.DOTALL)  # from the root, home or above
+_FILE_OPTIONS = ("--json", "--out", "--config")
+# from the root or from home, or by way of a folder above
+_TELLING = re.compile(r"(?:~[^/\\]*)?[/\\].*|[A-Za-z]:[/\\].*|(?:[^,]*[/\\])?\.\.(?:[/\\].*)?", re.DOTALL)
 _PATH_IN_TEXT = re.compile(
-    r"""(?<=')(?:~?/|[A-Za-z]:\\)[^'\n]*(?=')|(?<=")(?:~?/|[A-Za-z]:\\)[^"\n]*(?=")"""  # quoted, maybe with spaces
-    r"""|(?<![\w./\\-])(?:~?/|[A-Za-z]:\\)[^\s'"`,;()]*"""
+    r"""(?<=')(?:~?/|[A-Za-z]:\\|(?:\.+/)*\.\./)[^'\n]*(?=')"""  # quoted, maybe with spaces
+    r"""|(?<=")(?:~?/|[A-Za-z]:\\|(?:\.+/)*\.\./)[^"\n]*(?=")"""
+    r"""|(?<![\w./\\-])(?:~?/|[A-Za-z]:\\|(?:[\w.-]+/)*\.\./)[^\s'"`,;()]*"""
 )
 
 
@@ -34,7 +37,7 @@ def provenance(command: str | None = None) -> dict[str, Any]:
     """What to keep beside a result.
 
     Arguments:
-        command: the command line that asked for it; paths in it are reduced to their last part.
+        command: the command line that asked for it; the store is left out, paths are reduced to their last part.
     """
     commit, dirty = _commit(Path(__file__).resolve().parents[3])
     return {
@@ -65,20 +68,29 @@ def flaw_in(made: Any) -> str | None:
 
 
 def scrub_command(command: str) -> str:
-    """A command line whose absolute paths are reduced to their last part.
+    """A command line that tells nothing of its place: no store, and of paths to files only the last part.
 
-    >>> scrub_command("/home/ada/.venv/bin/bk run features/table1 --store=/tmp/ada/store")
-    'bk run features/table1 --store=store'
+    >>> scrub_command("/home/ada/.venv/bin/bk run features/table1 --store=/tmp/ada/store --json out/a.json")
+    'bk run features/table1 --json a.json'
     """
     try:
         words = shlex.split(command)
     except ValueError:  # an open quote
         words = command.split()
-    return shlex.join(_scrub_word(word) for word in words)
+    kept, before = [], ""
+    for word in words:
+        option, equals, value = word.partition("=")
+        if "--store" not in (option, before):  # where runs are kept is no part of how they are made
+            is_file = before in _FILE_OPTIONS or ".py:" in word or word.endswith(".py")
+            if option in _FILE_OPTIONS and equals:
+                word = f"{option}={_last(value)}"
+            kept.append(_last(word) if is_file else _scrub_word(word))
+        before = word
+    return shlex.join(kept)
 
 
 def scrub_text(text: str) -> str:
-    """A sentence whose absolute paths are reduced to their last part.
+    """A sentence whose paths from the root, from home or by way of a folder above are reduced to their last part.
 
     >>> scrub_text("no file /home/ada/data.csv, look elsewhere")
     'no file data.csv, look elsewhere'
