@@ -150,24 +150,61 @@ def test_report(bk: Any, table1: Path) -> None:
 
 def test_report_of_an_experiment_given_as_an_object(bk: Any, user: Path, store: Path) -> None:
     answer = bk("report", "--store", store)
-    assert (answer.exit_code, answer.stdout) == (3, "")  # nobody knows where its file is
-    assert answer.stderr.startswith("bk: user/plain at smoke scale is left out: unknown experiment 'user/plain'")
+    assert (answer.exit_code, answer.stdout) == (0, "report: report/index.html\n")
+    assert answer.stderr == (
+        "user/plain at smoke scale is shown as stored. "
+        "bk report FILE.py:NAME, with the file that defines the experiment, makes the full page.\n"
+    )
+    page = Path("report/user__plain.html").read_text()
+    for words in (
+        "The error is small",
+        "guess g1 0",
+        "finished",
+        "bk report FILE.py:NAME",
+    ):  # claims and runs as stored
+        assert words in page
+    assert not list(Path("report").glob("*/*.svg"))
     named = bk("report", f"{user}:Plain", "--store", store, "--out", "named")
     assert (named.exit_code, named.stderr) == (0, "")
-    assert Path("named/user__plain.html").exists()
+    assert list(Path("named").glob("user__plain/*.svg"))
 
 
-def test_report_of_a_users_file(bk: Any, user: Path, tmp_path: Path) -> None:
+def test_report_loads_no_file_that_was_not_named(bk: Any, user: Path, tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    shutil.copy(user, tmp_path / "below" / "mine.py")
+    mine = tmp_path / "below" / "mine.py"
+    shutil.copy(user, mine)
     assert bk("run", "below/mine.py:Plain", "--scale", "smoke", "--seeds", 1, "--workers", 1).exit_code == 0
-    assert bk("report").exit_code == 0  # found again where it was
-    assert "bk run mine.py:Plain --scale smoke" in Path("report/user__plain.html").read_text()
-    (tmp_path / "below" / "mine.py").rename(tmp_path / "mine.py")
-    lost = bk("report")
-    assert lost.exit_code == 3
-    assert lost.stderr == "bk: user/plain at smoke scale is left out: no file below/mine.py\n"
-    assert bk("report", "mine.py:Plain").exit_code == 0
+    mine.write_text(mine.read_text() + f"\nimport pathlib\npathlib.Path({str(tmp_path)!r}, 'ran').touch()\n")
+    for words in (("report",), ("report", "user/plain"), ("store", "verify"), ("store", "size")):
+        assert bk(*words).exit_code == 0
+        assert not (tmp_path / "ran").exists()
+    assert bk("report", "below/mine.py:Plain", "--out", "named").exit_code == 0
+    assert (tmp_path / "ran").exists()
+    assert "bk run mine.py:Plain --scale smoke" in Path("named/user__plain.html").read_text()
+
+
+@pytest.mark.parametrize("experiment", ["features/table1", "evil1.py:Evil", "features/evil2.py"])
+def test_no_field_of_a_request_gets_a_file_loaded(bk: Any, store: Path, tmp_path: Path, experiment: str) -> None:
+    (tmp_path / "features").mkdir()
+    for name in ("evil0.py", "evil1.py", "features/evil2.py"):
+        (tmp_path / name).write_text(f"from pathlib import Path\nPath({str(tmp_path)!r}, 'ran').touch()\n")
+    opened = Store.open(store)
+    name = experiment if ".py" in experiment else "evil0.py:Evil"
+    opened.write_request(experiment, {**opened.requests()[0], "experiment": experiment, "name": name})
+    bk("report", "--store", store)
+    assert bk("store", "verify", "--store", store).exit_code == 0
+    assert not (tmp_path / "ran").exists()
+
+
+def test_stored_claims_of_odd_types_are_shown(bk: Any, store: Path) -> None:
+    opened = Store.open(store)
+    (request,) = opened.requests()
+    odd = [
+        {"id": "odd", "text": None, "holds": "yes", "paper": {}, "measured": "x", "low": [1], "high": True, "unit": 5}
+    ]
+    opened.write_request("user/odd", {**request, "experiment": "user/odd", "claims": odd})
+    assert bk("report", "user/odd", "--store", store).exit_code == 0
+    assert "not decided" in Path("report/user__odd.html").read_text()
 
 
 def test_report_of_runs_that_are_gone(bk: Any, user: Path, store: Path) -> None:
@@ -184,9 +221,10 @@ def test_store(bk: Any, user: Path, store: Path) -> None:
     size = bk("store", "size", *at).stdout.splitlines()
     assert size[0] == "runs        4 (4 finished)"
     assert [line.split()[0] for line in size] == ["runs", "disk", "work", "requests", "quarantine", "checkpoints"]
-    (store / "index.sqlite").unlink(missing_ok=True)
-    assert bk("store", "rebuild", *at).stdout == "4 runs in the index\n"
-    assert (store / "index.sqlite").exists()
+    (store / "index.sqlite").write_bytes(b"made by an earlier version")
+    assert bk("store", "verify", *at).stdout == "4 runs, 0 damaged\n"
+    assert bk("store", "rebuild", *at).stdout == "4 runs; a store has no index, so there is nothing to rebuild\n"
+    assert not (store / "index.sqlite").exists()
 
     file = next(store.glob("runs/*/*/arrays.npz"))
     content = bytearray(file.read_bytes())
@@ -197,13 +235,34 @@ def test_store(bk: Any, user: Path, store: Path) -> None:
     key = file.parent.name
     assert answer.stdout.splitlines() == [
         f"{key}: arrays.npz does not have its checksum",
-        "4 runs, 1 damaged; the next bk run puts them aside and does them again",
+        "4 runs, 1 damaged; bk store verify --put-aside moves them into the quarantine, bk run makes them again",
     ]
     again = bk("run", f"{user}:Plain", "--scale", "smoke", "--workers", 1, *at)
     assert again.stderr.splitlines()[0] == "user/plain: 1 run to do, 3 stored already"
     assert again.exit_code == 0
     assert bk("store", "verify", *at).stdout == "4 runs, 0 damaged\n"
-    assert "1 damaged runs put aside" in bk("store", "size", *at).stdout
+    assert "1 damaged and put aside" in bk("store", "size", *at).stdout
+    listed = bk("store", "quarantine", *at).stdout.splitlines()
+    assert listed[0].startswith(f"{key}-1  0.0 MiB  2")
+    assert listed[1] == "1 thing in the quarantine; bk store quarantine --empty removes them for good"
+    assert bk("store", "quarantine", "--empty", *at).stdout == "1 thing removed from the quarantine\n"
+    assert bk("store", "quarantine", *at).stdout == "0 things in the quarantine\n"
+
+
+def test_damage_is_put_aside_on_request(bk: Any, store: Path) -> None:
+    at = ("--store", store)
+    run, request = next(store.glob("runs/*/*")), next(store.glob("requests/*/*.json"))
+    (run / "result.json").write_bytes(b"{}")
+    request.write_bytes(b"[" * 100_000)
+    (store / "runs" / "odd\x1b[2J").touch()
+    answer = bk("store", "verify", *at)
+    assert answer.exit_code == 3
+    assert "\x1b" not in answer.stdout
+    assert answer.stdout.splitlines()[-1].startswith("4 runs, 3 damaged; bk store verify --put-aside moves them")
+    moved = bk("store", "verify", "--put-aside", *at)
+    assert (moved.exit_code, moved.stdout.splitlines()[-1]) == (0, "3 runs, 3 damaged, 3 put aside")
+    assert bk("store", "verify", *at).stdout == "3 runs, 0 damaged\n"
+    assert len(list((store / "quarantine").iterdir())) == 3
 
 
 def test_store_knows_checkpoints(bk: Any, store: Path) -> None:
@@ -219,7 +278,7 @@ def test_store_knows_checkpoints(bk: Any, store: Path) -> None:
     assert answer.exit_code == 3
     assert answer.stdout.splitlines()[0] == f"checkpoints/{'1' * 32}: {'1' * 32}.state does not have its checksum"
     assert bk("store", "prune", *at).stdout == "2 checkpoints removed, 1 left\n"
-    assert bk("store", "verify", *at).stdout == "4 runs, 1 checkpoints, 0 damaged\n"
+    assert bk("store", "verify", *at).stdout == "4 runs, 1 checkpoint, 0 damaged\n"
     bad = bk("store", "prune", "--days", "soon", *at)
     assert bad.exit_code == 2
     assert "--days" in bad.stderr
@@ -267,7 +326,7 @@ def test_one_broken_experiment_costs_no_other_page(bk: Any, user: Path, tmp_path
     (tmp_path / "breaks.py").write_text(
         start + "    id = 'mine/breaks'\n    def rows(self, *_):\n        return 1 / 0\n"
     )
-    answer = bk("report", "mine/breaks", f"{user}:Plain")
+    answer = bk("report", "breaks.py:Mine", f"{user}:Plain")
     assert answer.exit_code == 3
     assert "mine/breaks at smoke scale is left out: breaks.py, line 6, in rows: ZeroDivisionError" in answer.stderr
     assert (tmp_path / "report" / "user__plain.html").exists()

@@ -104,11 +104,11 @@ def test_other_code_of_the_same_commit_does_not_go_on(store, monkeypatch):
 def test_a_state_that_cannot_be_read_at_the_moment_stays(store, monkeypatch, error):
     store.checkpoints.write(KEY, STATE, MADE, 1.0)
 
-    def fail(*_: object) -> bytes:
+    def fail(*_: object) -> int:
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", fail)
+        patch.setattr(os, "open", fail)
         assert store.checkpoints.read(KEY, MADE) is None
     assert store.checkpoints.read(KEY, MADE) is not None
 

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import threading
-import time
 import zipfile
 from pathlib import Path
 
@@ -168,7 +167,7 @@ def test_files_that_systems_hide_are_no_damage(store, spec, stored):
 
 def test_a_run_stored_anew_while_we_found_damage_stays(store, spec, outcome, stored, monkeypatch):
     (stored / "arrays.npz").write_bytes(b"nonsense")
-    quarantine = Store._quarantine
+    quarantine = Store._put_run_aside
 
     def late(self, key):  # between our look and our move another process puts it aside and stores it anew
         monkeypatch.undo()
@@ -177,7 +176,7 @@ def test_a_run_stored_anew_while_we_found_damage_stays(store, spec, outcome, sto
         store.write(key, describe(spec), outcome, {"seconds": 2.5})
         quarantine(self, key)
 
-    monkeypatch.setattr(Store, "_quarantine", late)
+    monkeypatch.setattr(Store, "_put_run_aside", late)
     assert store.read(spec.key).provenance == {"seconds": 2.5}
     assert names(store.path / "quarantine") == [f"{spec.key}-1"]
     assert store.verify() == []
@@ -185,14 +184,14 @@ def test_a_run_stored_anew_while_we_found_damage_stays(store, spec, outcome, sto
 
 def test_a_run_stored_while_a_writer_clears_the_way_stays(store, spec, outcome, stored, monkeypatch):
     (stored / "done.json").unlink()
-    quarantine = Store._quarantine
+    quarantine = Store._put_run_aside
 
     def late(self, key):
         monkeypatch.undo()
         store.write(key, describe(spec), outcome, {"seconds": 2.5})
         quarantine(self, key)
 
-    monkeypatch.setattr(Store, "_quarantine", late)
+    monkeypatch.setattr(Store, "_put_run_aside", late)
     store.write(spec.key, describe(spec), outcome, {"seconds": 9.0})
     assert store.read(spec.key).provenance == {"seconds": 2.5}
     assert names(store.path / "tmp") == []
@@ -280,31 +279,9 @@ def test_read_only_store_changes_nothing(store, spec, outcome, stored):
     for change in (
         lambda: reader.write(spec.key, describe(spec), outcome, {}),
         lambda: reader.write_request("a/b", {"scale": "smoke"}),
-        reader.rebuild,
+        lambda: reader.put_aside([]),
     ):
         with pytest.raises(StoreError, match="was opened for reading only"):
             change()
     assert reader.size().runs == 1
     assert sorted(store.path.rglob("*")) == before
-
-
-def test_leftovers_of_dead_processes_are_swept(store):
-    long_ago = time.time() - 7200
-    dead = 2**22 + 1  # above the largest process number there can be
-    for name, when in (
-        (f"{dead}-old", long_ago),
-        (f"{dead}-young", time.time()),
-        (f"{os.getpid()}-mine", long_ago),
-        ("1-init", long_ago),
-        ("somebody-else", long_ago),
-    ):
-        (store.path / "tmp" / name).mkdir()
-        (store.path / "tmp" / name / "arrays.npz").touch()
-        os.utime(store.path / "tmp" / name, (when, when))
-    Store.open(store.path, read_only=True)
-    assert len(names(store.path / "tmp")) == 5
-    Store.open(store.path)
-    left = [f"{os.getpid()}-mine", f"{dead}-young", "1-init", "somebody-else"]
-    assert names(store.path / "tmp") == sorted(left)
-    store.sweep([dead])
-    assert names(store.path / "tmp") == sorted(name for name in left if "young" not in name)

@@ -22,7 +22,7 @@ COMMAND = [sys.executable, "-P", "-m", "beyondkernels.runs.worker"]
 
 @pytest.fixture
 def start(store):
-    message = {"path": sys.path, "load": [str(TOYS)], "admit": [], "store": str(store.path)}
+    message = {"path": sys.path, "load": [str(TOYS)], "admit": [], "owner": "parent", "store": str(store.path)}
     message |= {"provenance": {}, "save_every": 60.0}
     return json.dumps(message).encode() + b"\n"
 

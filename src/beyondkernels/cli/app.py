@@ -148,27 +148,35 @@ def _doctor(store: StoreOption = None) -> int:
 
 @store_app.command("verify")
 @guarded
-def _verify(store: StoreOption = None) -> int:
-    """Read every run and checkpoint and check it against its checksums."""
-    from beyondkernels.cli.stores import open_store
+def _verify(
+    store: StoreOption = None,
+    put_aside: Annotated[bool, typer.Option("--put-aside", help="Move what is damaged into the quarantine.")] = False,
+) -> int:
+    """Read every run, request and checkpoint and check it against its checksums."""
+    from beyondkernels.cli.stores import verify
 
-    opened = open_store(store)
-    findings = opened.verify()
-    for finding in findings:
-        print(f"{finding.key}: {finding.what}")
-    advice = "; the next bk run puts them aside and does them again" if findings else ""
-    waiting = len(opened.checkpoints.keys())
-    print(f"{len(opened.keys())} runs{f', {waiting} checkpoints' if waiting else ''}, {len(findings)} damaged{advice}")
-    return MISSING if findings else 0
+    return MISSING if verify(store, put_aside) else 0
+
+
+@store_app.command("quarantine")
+@guarded
+def _quarantine(
+    store: StoreOption = None,
+    empty: Annotated[bool, typer.Option("--empty", help="Remove all of it, for good.")] = False,
+) -> None:
+    """List what was damaged and put aside, or remove it."""
+    from beyondkernels.cli.stores import show_quarantine
+
+    show_quarantine(store, empty)
 
 
 @store_app.command("rebuild")
 @guarded
 def _rebuild(store: StoreOption = None) -> None:
-    """Make the index anew from the runs."""
-    from beyondkernels.cli.stores import open_store
+    """Remove the index of an earlier version; stores have none any more."""
+    from beyondkernels.cli.stores import remove_index
 
-    print(f"{open_store(store, writing=True).rebuild()} runs in the index")
+    remove_index(store)
 
 
 @store_app.command("prune")
@@ -202,5 +210,5 @@ def _size(store: StoreOption = None) -> None:
     print(f"disk space  {size.bytes / 2**20:.1f} MiB")
     print(f"work        {size.seconds / 60:.1f} core-minutes")
     print(f"requests    {size.requests}")
-    print(f"quarantine  {size.quarantined} damaged runs put aside")
+    print(f"quarantine  {size.quarantined} damaged and put aside")
     print(f"checkpoints {size.checkpoints} of runs that are not over, {size.checkpoint_bytes / 2**20:.1f} MiB")

@@ -9,7 +9,7 @@ from beyondkernels.cli.display import count
 from beyondkernels.cli.guard import MISSING, in_users_file, say_error
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError, unknown
-from beyondkernels.experiments import Result, find, stored
+from beyondkernels.experiments import HOW_TO_SEE_ALL, find, is_known, page_as_stored, stored
 from beyondkernels.reports import ExperimentPage, write_report
 
 
@@ -26,24 +26,30 @@ def report(names: list[str], store: str | None, out: Path) -> int:
         if name not in known:
             unknown("experiment in this store", name, known)
     wanted = [request for (experiment, _), request in sorted(requests.items()) if experiment in chosen]
-    results: list[Result] = []
     pages: list[ExperimentPage] = []
+    gaps: dict[str, int] = {}
     for request in wanted:
+        experiment = request["experiment"]
         try:
-            result = stored(request, opened, files.get(request["experiment"]))
-            pages.append(result.page())
-            results.append(result)
+            if experiment in files or is_known(request):
+                result = stored(request, opened, files.get(experiment))
+                pages.append(result.page())
+                gaps[experiment] = gaps.get(experiment, 0) + len(result.missing)
+            else:  # no file is loaded that this call did not name
+                pages.append(page_as_stored(request, opened))
+                gaps[experiment] = gaps.get(experiment, 0) + len(request["runs"]) - len(pages[-1].rows)
+                print(f"{experiment} at {request['scale']} scale is shown as stored. {HOW_TO_SEE_ALL}", file=sys.stderr)
         except InputError as error:
-            say_error(f"{request['experiment']} at {request['scale']} scale is left out: {error}")
+            say_error(f"{experiment} at {request['scale']} scale is left out: {error}")
         except Exception as error:  # an experiment of the user's, which must not cost the others their pages
             if (place := in_users_file(error)) is None:
                 raise
-            say_error(f"{request['experiment']} at {request['scale']} scale is left out: {place}")
-    if not results:
+            say_error(f"{experiment} at {request['scale']} scale is left out: {place}")
+    if not pages:
         return MISSING
     index = write_report(pages, out)
     print(f"report: {index}")
-    for result in results:
-        if result.missing:
-            print(f"{result.request.experiment.id}: {count(len(result.missing), 'run')} missing", file=sys.stderr)
-    return MISSING if len(results) < len(wanted) or any(result.missing for result in results) else 0
+    for experiment, missing in gaps.items():
+        if missing:
+            print(f"{experiment}: {count(missing, 'run')} missing", file=sys.stderr)
+    return MISSING if len(pages) < len(wanted) or any(gaps.values()) else 0

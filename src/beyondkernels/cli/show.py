@@ -134,10 +134,12 @@ def _facts(run: StoredRun, store: Store) -> dict[str, str]:
     )
     return {
         "part of": ", ".join(users) or "no experiment's latest request",
-        "problem": _written(fields["problem"]),
-        "learner": _written(fields["learner"]),
+        "problem": _written(fields.get("problem")),
+        "learner": _written(fields.get("learner")),
         "measured by": ", ".join(map(_written, fields.get("measurements", []))) or "nothing more",
-        "samples": f"{fields['samples']} to train on, {fields['test_samples']} to test on, seed {fields['seed']}",
+        "samples": "{} to train on, {} to test on, seed {}".format(
+            *(fields.get(name) for name in ("samples", "test_samples", "seed"))
+        ),
         "made by": f"beyondkernels {made.get('version')}{commit}, in {made.get('seconds') or 0:.1f} s",
     }
 
@@ -148,7 +150,7 @@ def _written(part: Any) -> str:
         return f"({', '.join(map(_written, part))}{',' if len(part) == 1 else ''})"
     if not isinstance(part, dict):
         return repr(part)
-    if "class" not in part:
+    if not isinstance(part.get("class"), str) or not isinstance(part.get("fields"), dict):
         return _written(next(iter(part.values()))) if len(part) == 1 else repr(part)
     fields = ", ".join(f"{name}={_written(value)}" for name, value in part["fields"].items())
     return f"{part['class'].rpartition(':')[2]}({fields})"

@@ -69,14 +69,12 @@ def source_file(name: str, experiment: Experiment) -> tuple[str, ...]:
 
 
 def portable(name: str) -> str:
-    """An experiment's name as a store may keep it: of a path from the root, home or above, only the file's name.
+    """An experiment's name as a store may keep it: of a path only the file's name.
 
-    >>> portable("features/table1"), portable("mine/parity.py:Mine"), portable("/home/ada/parity.py:Mine")
-    ('features/table1', 'mine/parity.py:Mine', 'parity.py:Mine')
+    >>> portable("features/table1"), portable("mine/parity.py:Mine"), portable("../../home/ada/parity.py:Mine")
+    ('features/table1', 'parity.py:Mine', 'parity.py:Mine')
     """
-    path = Path(name)
-    telling = path.is_absolute() or ".." in path.parts or name.startswith("~")
-    return path.name if ".py:" in name and telling else name
+    return Path(name).name if ".py:" in name else name
 
 
 def _is_class(value: object) -> TypeGuard[type[Experiment]]:

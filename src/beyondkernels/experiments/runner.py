@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from beyondkernels.core import require, require_positive
-from beyondkernels.experiments.catalogue import find, portable, source_file
+from beyondkernels.core import InputError, require, require_positive
+from beyondkernels.experiments.catalogue import CATALOGUE, find, portable, source_file
 from beyondkernels.frame import Experiment, Frame, Label, Reading, as_word, changed, described, expected, plan, tidy
 from beyondkernels.reports import Claim, ExperimentPage, Setting
 from beyondkernels.reports.numbers import plain
@@ -231,9 +231,12 @@ def stored(document: Mapping[str, Any], store: Store, name: str | None = None) -
     Arguments:
         document: a request as the store keeps it.
         store: the store.
-        name: where the experiment is found if not where the document says, such as another path to a user's file.
+        name: the user's file that this call names, as ``path/file.py:NAME``. Without it only experiments of this
+            package are found: a store may come from anybody, so no file is loaded because a store names it.
     """
-    request = ask(name or document["name"], document["scale"], document["seeds"], document["settings"])
+    if name is None and document["experiment"] not in CATALOGUE:
+        raise InputError(f"{document['experiment']} is no experiment of this package: name its file, as FILE.py:NAME")
+    request = ask(name or document["experiment"], document["scale"], document["seeds"], document["settings"])
     finished: dict[Label, StoredRun] = {}
     missing: dict[Label, str] = {}
     while new := _new(request, finished, missing):

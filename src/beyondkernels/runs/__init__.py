@@ -6,7 +6,6 @@ from beyondkernels.runs.errors import MissingRequestError, MissingRunError
 from beyondkernels.runs.events import Event
 from beyondkernels.runs.executor import Executor, LocalExecutor, SerialExecutor
 from beyondkernels.runs.front import compare, fit
-from beyondkernels.runs.index import Entry
 from beyondkernels.runs.keys import is_key, key_of
 from beyondkernels.runs.perform import perform
 from beyondkernels.runs.provenance import provenance
@@ -19,7 +18,6 @@ from beyondkernels.runs.sweep import Sweep, fit_many, grid, one_two_five
 
 __all__ = [
     "Comparison",
-    "Entry",
     "Event",
     "Executor",
     "Finding",

@@ -7,6 +7,8 @@ A checkpoint is a convenience: where one is damaged, or made by anything else th
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,17 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome, Saved
+from beyondkernels.runs.documents import MOST_ARRAYS, MOST_TEXT, read_bytes, sealed, unsealed
+from beyondkernels.runs.drafts import Drafts
 from beyondkernels.runs.encoding import decode_arrays, encode_arrays
-from beyondkernels.runs.errors import DamagedError
-from beyondkernels.runs.files import replace_file, unique_name
+from beyondkernels.runs.errors import DamagedError, UnreadableError
+from beyondkernels.runs.files import entries_of, replace_file
 from beyondkernels.runs.keys import checksum, is_key
-from beyondkernels.runs.rundir import read_bytes, sealed, unsealed
 from beyondkernels.runs.source import code_checksum
 
 FORMAT = 1
 """The layout of these files."""
 
 _ENDING = ".state"
+_MOST = MOST_ARRAYS + MOST_TEXT
+_HEADER = {"key": str, "made_with": dict, "seconds": int | float, "facts": dict, "bytes": int, "sha256": str}
 _MAKERS = ("version", "commit", "dirty", "libraries", "cpu", "python")
 
 
@@ -38,7 +43,7 @@ class Checkpoints:
     """
 
     folder: Path
-    drafts: Path
+    drafts: Drafts
 
     def write(self, key: str, state: Saved, provenance: Mapping[str, Any], seconds: float) -> None:
         """Keep a state in place of the one before; an error of the disk is the caller's.
@@ -50,6 +55,8 @@ class Checkpoints:
             seconds: of work so far.
         """
         arrays = encode_arrays(Outcome(arrays=state.arrays))
+        if len(arrays) > MOST_ARRAYS:
+            raise OSError(errno.EFBIG, "the state is too large to be saved")
         header = {
             "format": FORMAT,
             "key": key,
@@ -59,7 +66,7 @@ class Checkpoints:
             "bytes": len(arrays),
             "sha256": checksum(arrays),
         }
-        replace_file(self._path(key), (sealed(header), b"\n", arrays), self.drafts / unique_name())
+        replace_file(self._path(key), (sealed(header), b"\n", arrays), self.drafts.new())
 
     def read(self, key: str, provenance: Mapping[str, Any]) -> tuple[Saved, float] | None:
         """The state saved last and the seconds that went into it, if it is whole and made with the same; else None.
@@ -69,11 +76,11 @@ class Checkpoints:
         """
         path = self._path(key)
         try:
-            header, state = _parsed(path.read_bytes(), path.name)
+            header, state = _parsed(read_bytes(path, _MOST), path.name)
             _require_place(header, key)
             if header["made_with"] == _makers(provenance):
-                return state, float(header["seconds"])
-        except (OSError, MemoryError, _OtherFormatError):  # there is none, or a passing trouble, or one of others
+                return state, header["seconds"]
+        except (OSError, MemoryError, UnreadableError, _OtherFormatError):  # none, a passing trouble, one of others
             pass
         except DamagedError:
             self.drop(key)
@@ -82,7 +89,7 @@ class Checkpoints:
     def written(self, key: str) -> int | None:
         """When the state was saved last, in nanoseconds; None if there is none."""
         try:
-            return self._path(key).stat().st_mtime_ns
+            return self._path(key).lstat().st_mtime_ns
         except OSError:
             return None
 
@@ -100,13 +107,14 @@ class Checkpoints:
         sizes = 0
         for path in self._paths():
             with contextlib.suppress(OSError):  # its run was over a moment ago
-                sizes += path.stat().st_size
+                sizes += path.lstat().st_size
         return sizes
 
-    def damaged(self) -> list[tuple[str, str]]:
-        """Those that are not what was written, and what is wrong with them."""
+    def damaged(self) -> list[tuple[str, str, Path]]:
+        """Those that are not what was written, what is wrong with them, and where they lie."""
         damage = [(path, _damage(path)) for path in self._paths()]
-        return [(f"checkpoints/{path.name.removesuffix(_ENDING)}", what) for path, what in damage if what is not None]
+        names = {path: f"checkpoints/{path.name.removesuffix(_ENDING)}" for path, _ in damage}
+        return [(names[path], what, path) for path, what in damage if what is not None]
 
     def prune(self, is_stored: Callable[[str], bool], seconds: float) -> int:
         """Remove the damaged, those of stored runs, and those that are old; gives their number.
@@ -118,7 +126,7 @@ class Checkpoints:
         oldest, removed = time.time() - seconds, 0
         for path in self._paths():
             with contextlib.suppress(FileNotFoundError, IsADirectoryError):
-                if is_stored(path.stem) or path.stat().st_mtime < oldest or _damage(path) is not None:
+                if is_stored(path.stem) or path.lstat().st_mtime < oldest or _damage(path) is not None:
                     path.unlink()
                     removed += 1
         return removed
@@ -127,8 +135,7 @@ class Checkpoints:
         return self.folder / f"{key}{_ENDING}"
 
     def _paths(self) -> list[Path]:
-        everything = self.folder.iterdir() if self.folder.is_dir() else ()
-        return sorted(path for path in everything if not path.name.startswith("."))  # systems leave hidden files
+        return entries_of(self.folder)
 
 
 class _OtherFormatError(DamagedError):
@@ -148,10 +155,10 @@ def _require_place(header: Mapping[str, Any], key: str) -> None:
 def _damage(path: Path) -> str | None:
     """What is wrong with a file, if it is still there."""
     try:
-        header = _parsed(read_bytes(path), path.name)[0] if path.suffix == _ENDING else {"key": None}
+        header = _parsed(read_bytes(path, _MOST), path.name)[0] if path.suffix == _ENDING else {"key": None}
         _require_place(header, path.stem)
     except DamagedError as error:
-        return str(error) if path.exists() else None  # else its run was over while we looked
+        return str(error) if os.path.lexists(path) else None  # else its run was over while we looked
     return None
 
 
@@ -160,6 +167,8 @@ def _parsed(content: bytes, name: str) -> tuple[dict[str, Any], Saved]:
     header = unsealed(line, name)
     if header.get("format") != FORMAT:
         raise _OtherFormatError(f"{name} has format {header.get('format')}, this version writes {FORMAT}")
+    if any(not isinstance(header.get(field), kind) for field, kind in _HEADER.items()):
+        raise DamagedError(f"{name} does not begin as a checkpoint does")
     if len(arrays) != header["bytes"] or checksum(arrays) != header["sha256"]:
         raise DamagedError(f"{name} does not have its checksum")
     try:

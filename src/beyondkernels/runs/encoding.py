@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import zipfile
 from typing import TYPE_CHECKING, Any, cast
 
 from beyondkernels.core.contracts import Outcome
 from beyondkernels.core.errors import InputError, require
+from beyondkernels.runs.documents import parsed
 from beyondkernels.runs.errors import DamagedError
 from beyondkernels.runs.keys import canonical
 
@@ -28,7 +28,9 @@ def encode_result(outcome: Outcome) -> bytes:
 
 def decode_result(content: bytes) -> tuple[Any, dict[str, float]]:
     """The inverse of :func:`encode_result`: status and scalars."""
-    data = json.loads(content)
+    data = parsed(content, "result.json")
+    if data["status"] not in ("finished", "diverged"):
+        raise DamagedError(f"result.json has the status {str(data['status'])[:80]!r}, a run is finished or diverged")
     return data["status"], {name: float(value) for name, value in data["scalars"].items()}
 
 
@@ -39,25 +41,43 @@ def encode_arrays(outcome: Outcome) -> bytes:
     named = {**_named("series", outcome.series), **_named("arrays", outcome.arrays)}
     for name, array in named.items():
         require(not array.dtype.hasobject, f"{name} holds Python objects, only arrays of numbers can be stored")
+        require(array.dtype.names is None, f"{name} holds records, only arrays of numbers can be stored")
     buffer = io.BytesIO()
     np.savez(buffer, **cast("Any", {name: named[name] for name in sorted(named)}))
     return buffer.getvalue()
 
 
 def decode_arrays(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The inverse of :func:`encode_arrays`: series and arrays."""
-    import numpy as np
+    """The inverse of :func:`encode_arrays`: series and arrays.
 
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        # what is stored uncompressed cannot unfold to more than the file's size
-        if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
-            raise DamagedError("arrays.npz is compressed, which no store writes")
+    Nothing unfolds to more than the archive's size: members are stored as they are, do not overlap, and hold as many
+    bytes as their shape says.
+    """
     parts: dict[str, dict[str, np.ndarray]] = {"series": {}, "arrays": {}}
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        for full_name in archive.files:
-            part, _, name = full_name.partition("/")
-            parts[part][name] = archive[full_name]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise DamagedError("arrays.npz is compressed, which no store writes")
+        if sum(max(member.file_size, member.compress_size) for member in members) > len(content):
+            raise DamagedError("arrays.npz has members that overlap")
+        for member in members:
+            part, _, name = member.filename.removesuffix(".npy").partition("/")
+            if name in parts[part]:
+                raise DamagedError(f"arrays.npz holds {part}/{name[:80]} twice")
+            parts[part][name] = _array(archive, member)
     return parts["series"], parts["arrays"]
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    from numpy.lib import format as npy
+
+    with archive.open(member) as file:
+        readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+        shape, _, dtype = readers[npy.read_magic(file)](file)
+        if not dtype.hasobject and math.prod(shape) * dtype.itemsize != member.file_size - file.tell():
+            raise DamagedError(f"arrays.npz holds {member.filename[:80]} in another size than its shape")
+    with archive.open(member) as file:
+        return npy.read_array(file, allow_pickle=False)  # which refuses Python objects
 
 
 def _named(part: str, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -15,3 +15,7 @@ class MissingRequestError(InputError):
 
 class DamagedError(Exception):
     """A stored file is not what was written; the message says which and how."""
+
+
+class UnreadableError(DamagedError):
+    """A stored file is not there, or the disk cannot read it at the moment."""

@@ -167,7 +167,7 @@ class _Local:
             self.selector.unregister(descriptor)
         how = worker.end()
         with contextlib.suppress(OSError):  # what it left half written is in nobody's way
-            self.store.sweep([worker.pid])
+            self.store.sweep(worker.owner)
         return how
 
     def _hear(self, worker: WorkerProcess, pipe: str) -> Iterator[Event]:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,22 +22,22 @@ _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def unique_name() -> str:
-    """A name nobody else uses, which begins with the number of this process."""
-    return f"{os.getpid()}-{secrets.token_hex(6)}"
+    """A random name that nobody else uses, here or in any other container or machine."""
+    return secrets.token_hex(8)
 
 
-def is_alive(name: str) -> bool:
-    """Whether the process that made a :func:`unique_name` still lives; a name of another kind counts as alive."""
-    number, dash, _ = name.partition("-")
-    if not dash or not number.isdecimal():
-        return True
+def is_directory(path: Path) -> bool:
+    """Whether there is a directory at a path, and not a link to one, which may lead out of the store."""
     try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, OverflowError):
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
         return False
-    except OSError:  # it lives and is somebody else's
-        return True
-    return True
+
+
+def entries_of(folder: Path) -> list[Path]:
+    """What is in a folder, sorted; nothing where there is none. Files that systems hide are none of ours."""
+    there = folder.iterdir() if is_directory(folder) else ()
+    return sorted(path for path in there if not path.name.startswith("."))
 
 
 def write_file(path: Path, content: bytes | tuple[bytes, ...]) -> None:
@@ -93,7 +94,7 @@ def lock(path: Path, *, wait: bool) -> Iterator[bool]:
         yield True
         return
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError:
         yield False
         return

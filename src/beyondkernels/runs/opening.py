@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from beyondkernels import __version__
 from beyondkernels.core.errors import StoreError
-from beyondkernels.runs.files import lock, replace_file, store_errors, sync_directory, unique_name
+from beyondkernels.runs.documents import parsed, read_bytes
+from beyondkernels.runs.errors import DamagedError
+from beyondkernels.runs.files import is_directory, lock, replace_file, store_errors, sync_directory, unique_name
 from beyondkernels.runs.keys import canonical
 
 FORMAT = 1
@@ -48,12 +50,22 @@ def open_directory(path: Path, *, create: bool, read_only: bool) -> None:
             raise StoreError(f"the store {path} has the old format {found}; open it for writing once to migrate it")
         if found < FORMAT:
             _migrate(path)
+        for folder in FOLDERS:
+            _require_folder(path, folder)
         if not read_only:
             for folder in FOLDERS:
                 (path / folder).mkdir(exist_ok=True)
             probe = path / "tmp" / unique_name()
             probe.touch()  # a read-only store is found out here, not after an hour of work
             probe.unlink()
+
+
+def _require_folder(path: Path, name: str) -> None:
+    if os.path.lexists(path / name) and not is_directory(path / name):
+        what = "a link" if (path / name).is_symlink() else "a file"
+        raise StoreError(
+            f"{name} in the store {path} is {what}, not a directory; move it away, then open the store again"
+        )
 
 
 def _make(path: Path) -> None:
@@ -69,9 +81,9 @@ def _mark(path: Path, number: int) -> None:
 
 def _format(path: Path) -> int:
     try:
-        data = json.loads((path / MARK).read_bytes())
-        found, made_by = data["format"], data.get("made_by")
-    except (ValueError, KeyError, TypeError, AttributeError):
+        data = parsed(read_bytes(path / MARK), MARK)
+        found, made_by = data["format"], str(data.get("made_by"))[:80]
+    except (DamagedError, KeyError, TypeError, AttributeError):
         found, made_by = None, None
     if not isinstance(found, int) or isinstance(found, bool):
         raise StoreError(f"{path / MARK} is damaged: it names no format; this version writes format {FORMAT}")

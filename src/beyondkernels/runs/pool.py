@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
+from beyondkernels.runs.files import unique_name
+
 _THREADS = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -55,9 +57,10 @@ class WorkerProcess:
             env={**os.environ, **dict.fromkeys(_THREADS, "1")},
         )
         self.pid = self._process.pid
+        self.owner = unique_name()
         for descriptor in self.pipes().values():
             os.set_blocking(descriptor, False)
-        self._send(start)
+        self._send({**start, "owner": self.owner})
 
     def pipes(self) -> dict[str, int]:
         """The file descriptors to listen to, by name."""

@@ -16,10 +16,20 @@ from beyondkernels import __version__
 
 LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "matplotlib")
 
-_TELLING = re.compile(r"(?:~[^/\\]*|\.\.)?[/\\].*|[A-Za-z]:[/\\].*", re.DOTALL)  # from the root, home or above
+_TEXT = (str, "a text")
+_KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("version", "commit", "command", "cpu", "python"), _TEXT),
+    "dirty": (bool, "true or false"),
+    "libraries": (dict, "a table"),
+    "seconds": (int | float, "a number"),
+}
+_FILE_OPTIONS = ("--json", "--out", "--config")
+# from the root or from home, or by way of a folder above
+_TELLING = re.compile(r"(?:~[^/\\]*)?[/\\].*|[A-Za-z]:[/\\].*|(?:[^,]*[/\\])?\.\.(?:[/\\].*)?", re.DOTALL)
 _PATH_IN_TEXT = re.compile(
-    r"""(?<=')(?:~?/|[A-Za-z]:\\)[^'\n]*(?=')|(?<=")(?:~?/|[A-Za-z]:\\)[^"\n]*(?=")"""  # quoted, maybe with spaces
-    r"""|(?<![\w./\\-])(?:~?/|[A-Za-z]:\\)[^\s'"`,;()]*"""
+    r"""(?<=')(?:~?/|[A-Za-z]:\\|(?:\.+/)*\.\./)[^'\n]*(?=')"""  # quoted, maybe with spaces
+    r"""|(?<=")(?:~?/|[A-Za-z]:\\|(?:\.+/)*\.\./)[^"\n]*(?=")"""
+    r"""|(?<![\w./\\-])(?:~?/|[A-Za-z]:\\|(?:[\w.-]+/)*\.\./)[^\s'"`,;()]*"""
 )
 
 
@@ -27,7 +37,7 @@ def provenance(command: str | None = None) -> dict[str, Any]:
     """What to keep beside a result.
 
     Arguments:
-        command: the command line that asked for it; paths in it are reduced to their last part.
+        command: the command line that asked for it; the store is left out, paths are reduced to their last part.
     """
     commit, dirty = _commit(Path(__file__).resolve().parents[3])
     return {
@@ -42,21 +52,45 @@ def provenance(command: str | None = None) -> dict[str, Any]:
     }
 
 
-def scrub_command(command: str) -> str:
-    """A command line whose absolute paths are reduced to their last part.
+def flaw_in(made: Any) -> str | None:
+    """What is wrong with a provenance that somebody else may have written; None if nothing is.
 
-    >>> scrub_command("/home/ada/.venv/bin/bk run features/table1 --store=/tmp/ada/store")
-    'bk run features/table1 --store=store'
+    >>> flaw_in({"commit": None, "seconds": 1.5}), flaw_in({"seconds": "long"})
+    (None, 'seconds must be a number, got a str')
+    """
+    if not isinstance(made, dict):
+        return f"it must be a table, got a {type(made).__name__}"
+    for name, (kinds, words) in _KINDS.items():
+        value = made.get(name)
+        if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)):
+            return f"{name} must be {words}, got a {type(value).__name__}"
+    return None
+
+
+def scrub_command(command: str) -> str:
+    """A command line that tells nothing of its place: no store, and of paths to files only the last part.
+
+    >>> scrub_command("/home/ada/.venv/bin/bk run features/table1 --store=/tmp/ada/store --json out/a.json")
+    'bk run features/table1 --json a.json'
     """
     try:
         words = shlex.split(command)
     except ValueError:  # an open quote
         words = command.split()
-    return shlex.join(_scrub_word(word) for word in words)
+    kept, before = [], ""
+    for word in words:
+        option, equals, value = word.partition("=")
+        if "--store" not in (option, before):  # where runs are kept is no part of how they are made
+            is_file = before in _FILE_OPTIONS or ".py:" in word or word.endswith(".py")
+            if option in _FILE_OPTIONS and equals:
+                word = f"{option}={_last(value)}"
+            kept.append(_last(word) if is_file else _scrub_word(word))
+        before = word
+    return shlex.join(kept)
 
 
 def scrub_text(text: str) -> str:
-    """A sentence whose absolute paths are reduced to their last part.
+    """A sentence whose paths from the root, from home or by way of a folder above are reduced to their last part.
 
     >>> scrub_text("no file /home/ada/data.csv, look elsewhere")
     'no file data.csv, look elsewhere'

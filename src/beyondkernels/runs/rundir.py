@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import errno
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome
+from beyondkernels.runs.documents import MOST_ARRAYS, MOST_TEXT, parsed, read_bytes, require_size, sealed, unsealed
 from beyondkernels.runs.encoding import decode_arrays, decode_result, encode_arrays, encode_result
 from beyondkernels.runs.errors import DamagedError
-from beyondkernels.runs.files import sync_directory, write_file
+from beyondkernels.runs.files import entries_of, is_directory, sync_directory, write_file
 from beyondkernels.runs.keys import canonical, checksum, key_of
+from beyondkernels.runs.provenance import flaw_in
 from beyondkernels.runs.translation import translated
 
 SPEC, RESULT, ARRAYS, PROVENANCE, DONE = "spec.json", "result.json", "arrays.npz", "provenance.json", "done.json"
-
-_GONE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ELOOP)
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,13 @@ class StoredRun:
 
 def encode(description: Mapping[str, Any], outcome: Outcome, provenance: Mapping[str, Any]) -> dict[str, bytes]:
     """The contents of a run's files, by name."""
-    return {
+    contents = {
         SPEC: canonical(description),
         RESULT: encode_result(outcome),
         ARRAYS: encode_arrays(outcome),
         PROVENANCE: canonical(provenance),
     }
+    return {name: require_size(content, name, _most(name)) for name, content in contents.items()}
 
 
 def write(directory: Path, key: str, contents: Mapping[str, bytes]) -> None:
@@ -62,69 +61,73 @@ def closing(key: str, contents: Mapping[str, bytes]) -> bytes:
     return sealed({"key": key, "files": files})
 
 
-def sealed(data: dict[str, Any]) -> bytes:
-    """Canonical JSON that carries its own checksum."""
-    return canonical({**data, "checksum": checksum(canonical(data))})
-
-
-def unsealed(content: bytes, name: str) -> dict[str, Any]:
-    """The inverse of :func:`sealed`; a single changed byte is an error, even one that JSON would not mind."""
-    try:
-        data = json.loads(content)
-        data.pop("checksum")
-        intact = sealed(data) == content
-    except (ValueError, KeyError, AttributeError, TypeError):
-        data, intact = {}, False
-    if not intact:
-        raise DamagedError(f"{name} does not have its checksum")
-    return data
-
-
 def read(directory: Path, key: str) -> StoredRun:
     """A run with all its checksums verified; :class:`DamagedError` says what is wrong with it."""
     contents = _verified(directory, key)
     try:
-        description = json.loads(contents[SPEC])
+        description = parsed(contents[SPEC], SPEC)
         status, scalars = decode_result(contents[RESULT])
         series, arrays = decode_arrays(contents[ARRAYS])
-        provenance = json.loads(contents[PROVENANCE])
+        provenance = parsed(contents[PROVENANCE], PROVENANCE)
+        belongs = key_of(description) == key
+        outcome = translated(description, Outcome(status, scalars, series, arrays))
     except DamagedError:
         raise
     except Exception as error:  # whatever a parser may say about bytes that nobody here wrote
         raise DamagedError(f"its files cannot be read: {type(error).__name__}: {error}") from error
-    if key_of(description) != key:
+    if not belongs:
         raise DamagedError(f"{SPEC} belongs to another run")
-    outcome = translated(description, Outcome(status, scalars, series, arrays))
+    if not _is_description(description):
+        raise DamagedError(f"{SPEC} does not describe a run")
+    if (flaw := flaw_in(provenance)) is not None:
+        raise DamagedError(f"{PROVENANCE}: {flaw}")
     return StoredRun(key, description, outcome, provenance)
 
 
+def summary(directory: Path, key: str) -> tuple[str, float, int]:
+    """How a run ended, its seconds, and the bytes of its files; looks at the small files alone, without checksums."""
+    try:
+        files = unsealed(read_bytes(directory / DONE), DONE)["files"]
+        status, _ = decode_result(read_bytes(directory / RESULT))
+        seconds = parsed(read_bytes(directory / PROVENANCE), PROVENANCE).get("seconds")
+        return str(status), float(seconds or 0.0), sum(int(file["bytes"]) for file in files.values())
+    except DamagedError:
+        raise
+    except Exception as error:  # as above
+        raise DamagedError(f"{key} cannot be read: {type(error).__name__}") from error
+
+
 def _verified(directory: Path, key: str) -> dict[str, bytes]:
+    if not is_directory(directory):
+        raise DamagedError("is a link or a file, not a run's directory")
     done = unsealed(read_bytes(directory / DONE), DONE)
-    files = done.get("files", {})
+    files = done.get("files")
     if done.get("key") != key:
         raise DamagedError(f"{DONE} belongs to another run")
-    if set(files) != {SPEC, RESULT, ARRAYS, PROVENANCE}:  # so no name in it can lead elsewhere
+    if not isinstance(files, dict) or set(files) != {SPEC, RESULT, ARRAYS, PROVENANCE}:  # so no name leads elsewhere
         raise DamagedError(f"{DONE} lists other files than a run has")
-    there = sorted(path.name for path in directory.iterdir() if not path.name.startswith("."))  # systems hide files
-    strangers = [name for name in there if name not in files and name != DONE]
+    strangers = [path.name for path in entries_of(directory) if path.name not in files and path.name != DONE]
     if strangers:
         raise DamagedError(f"{', '.join(strangers)} does not belong there")
     contents = {}
     for name, expected in files.items():
-        content = read_bytes(directory / name)
-        if len(content) != expected["bytes"]:
-            raise DamagedError(f"{name} has {len(content)} bytes instead of {expected['bytes']}")
-        if checksum(content) != expected["sha256"]:
+        size, sha256 = _expected(expected)
+        content = read_bytes(directory / name, _most(name), size)
+        if checksum(content) != sha256:
             raise DamagedError(f"{name} does not have its checksum")
         contents[name] = content
     return contents
 
 
-def read_bytes(path: Path) -> bytes:
-    """A file's content; :class:`DamagedError` if it is not there or the disk cannot read it."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        if error.errno in _GONE:
-            raise DamagedError(f"{path.name} is missing or unreadable") from error
-        raise
+def _expected(file: Any) -> tuple[int, str]:
+    if not isinstance(file, dict) or type(file.get("bytes")) is not int or not isinstance(file.get("sha256"), str):
+        raise DamagedError(f"{DONE} does not say the size and checksum of each file")
+    return file["bytes"], file["sha256"]
+
+
+def _is_description(data: Any) -> bool:
+    return isinstance(data, dict) and isinstance(data.get("class"), str) and isinstance(data.get("fields"), dict)
+
+
+def _most(name: str) -> int:
+    return MOST_ARRAYS if name == ARRAYS else MOST_TEXT

@@ -1,41 +1,41 @@
 """The store: a directory of runs that survives crashes, full disks and other processes.
 
 A store holds ``store.json`` (its format), ``runs/<two digits>/<key>/`` (the runs, which are the truth), ``requests/``
-(what was asked of it), ``checkpoints/`` (states of runs that are not over), ``quarantine/`` (damaged runs), ``tmp/``
-(what is being written) and ``index.sqlite`` (a cache).
+(what was asked of it), ``checkpoints/`` (states of runs that are not over), ``quarantine/`` (what was damaged) and
+``tmp/`` (what is being written). It may come from somebody else: whatever is in it, reading it runs no code, follows
+no link and ends with an answer.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-import shutil
-import time
+import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome
 from beyondkernels.core.errors import StoreError, require
-from beyondkernels.runs import index, requests, rundir
+from beyondkernels.runs import requests, rundir
 from beyondkernels.runs.checkpoints import Checkpoints
+from beyondkernels.runs.drafts import Drafts
 from beyondkernels.runs.errors import DamagedError, MissingRunError
-from beyondkernels.runs.files import is_alive, lock, store_errors, sync_directory, unique_name
-from beyondkernels.runs.index import Entry
+from beyondkernels.runs.files import entries_of, is_directory, store_errors, sync_directory, unique_name
 from beyondkernels.runs.keys import is_key, key_of, require_key
 from beyondkernels.runs.opening import open_directory
+from beyondkernels.runs.quarantine import Quarantine
 from beyondkernels.runs.rundir import StoredRun
-
-_STALE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong in a store: which run, request or checkpoint, and what."""
+    """Something wrong in a store: which run, request or checkpoint, what is wrong with it, and where it lies."""
 
     key: str
     what: str
+    path: Path = field(default=Path(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,17 @@ class StoreSize:
 
 @dataclass(frozen=True)
 class Store:
-    """A directory of runs; open one with :meth:`Store.open`."""
+    """A directory of runs; open one with :meth:`Store.open`.
+
+    Arguments:
+        path: the directory.
+        read_only: whether nothing in it may be changed.
+        owner: a random name with which all drafts begin, so that a parent can :meth:`sweep` those of a killed worker.
+    """
 
     path: Path
     read_only: bool = False
+    owner: str = field(default_factory=unique_name, compare=False, repr=False)
 
     @classmethod
     def open(cls, path: str | Path, *, create: bool = True, read_only: bool = False) -> Store:
@@ -71,13 +78,13 @@ class Store:
         store = cls(Path(path), read_only)
         open_directory(store.path, create=create, read_only=read_only)
         if not read_only:
-            store._sweep_old()
+            store.drafts.sweep_old()
         return store
 
     def has(self, key: str) -> bool:
         """Whether a run is there and closed; its checksums are verified when it is read."""
         require_key(key)
-        return (self._directory(key) / rundir.DONE).is_file()
+        return _is_run(self._directory(key))
 
     def write(self, key: str, description: Mapping[str, Any], outcome: Outcome, provenance: Mapping[str, Any]) -> None:
         """Store a run; if it is there already, whoever wrote it, nothing happens.
@@ -93,14 +100,17 @@ class Store:
         contents = rundir.encode(description, outcome, provenance)
         if self.has(key):
             return
-        with store_errors(self.path, "write to"):
-            draft = self._temporary()
+        with store_errors(self.path, "write to"), self.drafts.directory() as draft:
             try:
-                draft.mkdir()
                 rundir.write(draft, key, contents)
                 self._publish(draft, key)
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
+            except FileNotFoundError as error:
+                if draft.exists():
+                    raise
+                raise StoreError(
+                    f"the draft of the run {key} vanished from {draft.parent} before it was whole; nothing else may "
+                    "remove files there while runs are being done"
+                ) from error
 
     def read(self, key: str) -> StoredRun:
         """Read a run and verify its checksums; a damaged one is put aside and :class:`MissingRunError` raised."""
@@ -113,67 +123,84 @@ class Store:
             sentence = f"the run {key} is damaged ({error})"
             if self.read_only:
                 raise MissingRunError(f"{sentence}; run it again with a store that is not read-only") from error
-            self._quarantine(key)
+            self._put_run_aside(key)
             if self.has(key):  # another process was faster and has stored it anew
                 return self.read(key)
             raise MissingRunError(f"{sentence} and has been put aside in quarantine; run it again") from error
 
     def keys(self) -> list[str]:
         """The keys of all runs, sorted."""
-        return [key for key, directory in self._directories() if (directory / rundir.DONE).is_file()]
-
-    def listing(self) -> list[Entry]:
-        """A line for each run, sorted by key."""
         with store_errors(self.path, "read"):
-            return self._entries(must_save=False)
+            runs = (run for folder in entries_of(self.path / "runs") for run in entries_of(folder))
+            return [run.name for run in runs if is_key(run.name) and run == self._directory(run.name) and _is_run(run)]
 
     def size(self) -> StoreSize:
         """How much there is."""
-        rows = self.listing()
         statuses: dict[str, int] = {}
-        for row in rows:
-            statuses[row.status] = statuses.get(row.status, 0) + 1
+        total, seconds = 0, 0.0
+        for key in self.keys():
+            try:
+                with store_errors(self.path, "read"):
+                    status, took, size = rundir.summary(self._directory(key), key)
+            except DamagedError:
+                status, took, size = "damaged", 0.0, 0
+            statuses[status] = statuses.get(status, 0) + 1
+            total, seconds = total + size, seconds + took
         return StoreSize(
-            runs=len(rows),
-            bytes=sum(row.bytes for row in rows),
-            seconds=sum(row.seconds or 0.0 for row in rows),
+            runs=sum(statuses.values()),
+            bytes=total,
+            seconds=seconds,
             statuses=statuses,
             requests=len(self.requests()),
-            quarantined=sum(1 for _ in _entries_of(self.path / "quarantine")),
+            quarantined=len(self.quarantine.entries()),
             checkpoints=len(self.checkpoints.keys()),
             checkpoint_bytes=self.checkpoints.bytes(),
         )
 
-    def rebuild(self) -> int:
-        """Make the index anew from the directories; gives the number of runs."""
-        self._require_writable()
-        with store_errors(self.path, "write to"):
-            (self.path / "index.sqlite").unlink(missing_ok=True)
-            return len(self._entries(must_save=True))
-
     def verify(self) -> list[Finding]:
         """Read everything and say what is wrong, moving nothing."""
-        findings = []
         with store_errors(self.path, "read"):
-            for folder in _entries_of(self.path / "runs"):
-                for directory in _entries_of(folder):
-                    key = directory.name
-                    if not is_key(key) or key[:2] != folder.name:
-                        findings.append(Finding(f"{folder.name}/{key}", "is not where a run belongs"))
-                        continue
-                    try:
-                        rundir.read(directory, key)
-                    except DamagedError as error:
-                        if directory.exists():  # else somebody put it aside while we looked
-                            findings.append(Finding(key, str(error)))
+            findings = [*self._damaged_runs()]
             findings += [Finding(*damage) for damage in requests.damaged(self.path / "requests")]
             findings += [Finding(*damage) for damage in self.checkpoints.damaged()]
         return findings
 
+    def put_aside(self, findings: Iterable[Finding]) -> int:
+        """Move what :meth:`verify` found into the quarantine; gives how many things were moved."""
+        self._require_writable()
+        with store_errors(self.path, "put damage aside in"):
+            names = [(finding.path, finding.key.replace("/", "__")) for finding in findings]
+            return sum(self.quarantine.take(path, name) is not None for path, name in names)
+
+    def _damaged_runs(self) -> Iterator[Finding]:
+        for folder in entries_of(self.path / "runs"):
+            if not is_directory(folder):
+                yield Finding(f"runs/{folder.name}", "is a link or a file, not a folder of runs", folder)
+            for directory in entries_of(folder):
+                key = directory.name
+                if not is_key(key) or key[:2] != folder.name:
+                    yield Finding(f"{folder.name}/{key}", "is not where a run belongs", directory)
+                    continue
+                try:
+                    rundir.read(directory, key)
+                except DamagedError as error:
+                    if os.path.lexists(directory):  # else somebody put it aside while we looked
+                        yield Finding(key, str(error), directory)
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """What was damaged and has been put aside."""
+        return Quarantine(self.path / "quarantine")
+
     @property
     def checkpoints(self) -> Checkpoints:
         """The states of runs that are not over."""
-        return Checkpoints(self.path / "checkpoints", self.path / "tmp")
+        return Checkpoints(self.path / "checkpoints", self.drafts)
+
+    @property
+    def drafts(self) -> Drafts:
+        """What is being written."""
+        return Drafts(self.path / "tmp", self.owner)
 
     def prune(self, days: float = 30.0) -> int:
         """Remove checkpoints nobody will use: damaged ones, those of stored runs, and old ones; gives their number.
@@ -187,10 +214,13 @@ class Store:
             return self.checkpoints.prune(lambda key: is_key(key) and self.has(key), 86400.0 * days)
 
     def write_request(self, experiment_id: str, request: dict[str, Any]) -> None:
-        """Keep what was asked of an experiment, in place of an earlier request at the same ``request["scale"]``."""
+        """Keep what was asked of an experiment, in place of an earlier request with the same scale, settings and seeds.
+
+        ``request["complete"]`` is false until the call has come to its end.
+        """
         self._require_writable()
         with store_errors(self.path, "write to"):
-            requests.write(self.path / "requests", self._temporary(), experiment_id, request)
+            requests.write(self.path / "requests", self.drafts.new(), experiment_id, request)
 
     def read_request(self, experiment_id: str, scale: str | None = None) -> dict[str, Any]:
         """The newest request of an experiment, at a scale or at any; :class:`MissingRequestError` if there is none."""
@@ -198,102 +228,58 @@ class Store:
             return requests.read(self.path / "requests", experiment_id, scale)
 
     def requests(self) -> list[dict[str, Any]]:
-        """The newest request of each experiment and scale, the newest last."""
+        """The newest request of each experiment, scale, settings and seeds, the newest last.
+
+        Each has its ``digest``, when it was ``written`` (nanoseconds), and whether it is ``complete``.
+        """
         with store_errors(self.path, "read"):
             return requests.read_all(self.path / "requests")
 
-    def sweep(self, processes: Iterable[int]) -> None:
-        """Remove what processes that have ended left half written."""
-        ended = set(processes)
-        for draft in _entries_of(self.path / "tmp"):
-            number = draft.name.partition("-")[0]
-            if number.isdecimal() and int(number) in ended:
-                _remove(draft)
-
-    def _sweep_old(self) -> None:
-        oldest = time.time() - _STALE_SECONDS  # a process of another machine looks dead from here: leave it its time
-        for draft in _entries_of(self.path / "tmp"):
-            try:
-                stale = draft.lstat().st_mtime < oldest
-            except OSError:
-                continue
-            if stale and not is_alive(draft.name):
-                _remove(draft)
+    def sweep(self, owner: str) -> None:
+        """Remove what a worker that has ended left half written."""
+        self.drafts.sweep(owner)
 
     def _publish(self, draft: Path, key: str) -> None:
         target = self._directory(key)
-        if not target.parent.exists():
+        if not is_directory(target.parent):
+            if os.path.lexists(target.parent):  # a link or a file is no folder of runs: out of the way
+                self.quarantine.take(target.parent, f"runs__{target.parent.name}")
             target.parent.mkdir(exist_ok=True)
             sync_directory(target.parent.parent)
-        while draft.exists():
+        while True:
             try:
                 draft.rename(target)
+                break
             except OSError:
                 if self.has(key):  # another process was first, and its run is as good
                     return
-                if not target.exists():
+                if not os.path.lexists(target):
                     raise
-                self._quarantine(key)  # a directory without done.json is no run: out of the way
+                self._put_run_aside(key)  # a directory without done.json is no run: out of the way
         sync_directory(target.parent)
 
-    def _quarantine(self, key: str) -> None:
+    def _put_run_aside(self, key: str) -> None:
         """Put a damaged run aside, unless another process has stored it anew since it was found damaged."""
         source = self._directory(key)
         with store_errors(self.path, "put a damaged run aside in"):
-            for number in itertools.count(1):
-                target = self.path / "quarantine" / f"{key}-{number}"
-                try:
-                    if not target.exists():
-                        source.rename(target)
-                        with contextlib.suppress(DamagedError, OSError):
-                            rundir.read(target, key)
-                            target.rename(source)  # it is whole: back with it, unless there is one again
-                        return
-                except OSError:
-                    if not source.exists():  # another process did it
-                        return
-                    if not target.exists():
-                        raise
-
-    def _entries(self, *, must_save: bool) -> list[Entry]:
-        path = self.path / "index.sqlite"
-        rows, changed = index.entries(path, {key: self._directory(key) for key in self.keys()})
-        if self.read_only or not (changed or must_save):
-            return rows
-        with lock(self.path / "index.lock", wait=must_save) as held:
-            try:
-                if held:
-                    index.save(path, self._temporary(), rows)
-            except (OSError, index.sqlite3.Error) as error:
-                if must_save:
-                    raise StoreError(f"cannot write the index of the store {self.path}: {error}") from error
-        return rows
-
-    def _directories(self) -> Iterator[tuple[str, Path]]:
-        with store_errors(self.path, "read"):
-            for folder in _entries_of(self.path / "runs"):
-                for directory in _entries_of(folder):
-                    if is_key(directory.name) and directory.name[:2] == folder.name:
-                        yield directory.name, directory
+            target = self.quarantine.take(source, key)
+            if target is not None:
+                with contextlib.suppress(DamagedError, OSError):
+                    rundir.read(target, key)
+                    target.rename(source)  # it is whole: back with it, unless there is one again
 
     def _directory(self, key: str) -> Path:
         return self.path / "runs" / key[:2] / key
-
-    def _temporary(self) -> Path:
-        return self.path / "tmp" / unique_name()
 
     def _require_writable(self) -> None:
         if self.read_only:
             raise StoreError(f"the store {self.path} was opened for reading only")
 
 
-def _entries_of(folder: Path) -> list[Path]:
-    there = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in there if not path.name.startswith("."))  # what systems hide is none of ours
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _is_run(directory: Path) -> bool:
+    """Whether a run is there and closed, and no link on the way leads out of the store."""
+    try:
+        closed = stat.S_ISREG((directory / rundir.DONE).lstat().st_mode)
+    except OSError:
+        return False
+    return closed and is_directory(directory) and is_directory(directory.parent)

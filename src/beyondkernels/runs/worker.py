@@ -13,7 +13,7 @@ import queue
 import signal
 import sys
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NoReturn
 
 from beyondkernels.core.components import admit, build, load_file
@@ -63,7 +63,7 @@ def _serve(messages: queue.SimpleQueue[dict[str, Any]], say: Any) -> NoReturn:
         load_file(file)
     for name in start["admit"]:  # the parent has these classes and functions from somewhere else and asks for them
         admit(name)
-    store = Store.open(start["store"], create=False)
+    store = replace(Store.open(start["store"], create=False), owner=start["owner"])
     say({"kind": "ready"})
 
     def tell(event: Event) -> None:
