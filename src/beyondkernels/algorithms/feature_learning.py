@@ -79,7 +79,7 @@ class FeatureLearning(Algorithm):
             "keep_output": at.keep_output,
         }
 
-    def noise(self, stage: Stage, network: Network, points: int, stream: Stream) -> Tensors:
+    def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         """ξ for each point and neuron where it is drawn; nothing where it is averaged out."""
         std = self._step_settings(stage).noise_std
         if self.noise_kind == "smoothed" or std == 0:

@@ -18,14 +18,10 @@ from beyondkernels.engine.compiled.descent import is_kept
 from beyondkernels.engine.ensemble import _WORTH as WORTH
 from beyondkernels.engine.tape import _BYTES as RECORDED
 from beyondkernels.kernels.finite.memory import peak_bytes
-from beyondkernels.networks import Linearised, Network
+from beyondkernels.networks import Linearised, Network, evaluation_block
 
 if TYPE_CHECKING:
     from beyondkernels.engine.learner import TrainedNetwork
-
-_EVALUATED_POINTS = 2000
-_EVALUATED_NUMBERS = 2**23
-"""Points that are evaluated together, at most; fewer of a wide network, whose hidden values would leave the cache."""
 
 _SLACK = 1.1
 """What an allocator needs beside what is asked of it."""
@@ -48,17 +44,6 @@ def initial_shapes(network: Network, algorithm: Algorithm, in_dim: int, out_dim:
     """The parameters and buffers that training starts from, without their numbers: tensors that take no memory."""
     with torch.device("meta"):
         return algorithm.initialise(network, in_dim, out_dim, _Shapes(0))
-
-
-def evaluation_block(network: Network) -> int:
-    """How many points are evaluated together.
-
-    >>> from beyondkernels.networks import TwoLayer
-    >>> evaluation_block(TwoLayer(100)), evaluation_block(TwoLayer(20_000))
-    (2000, 208)
-    """
-    fitting = _EVALUATED_NUMBERS // max(1, network.footprint)
-    return max(16, min(_EVALUATED_POINTS, fitting // 16 * 16))  # products of other sizes are padded
 
 
 def bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
@@ -167,7 +152,7 @@ def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tens
     network, algorithm = learner.network, learner.algorithm
     optimiser = algorithm.optimiser(stage, params)
     points = stage.batch or sizes.samples
-    noise = algorithm.noise(stage, network, points, _Shapes(0))
+    noise = algorithm.noise(stage, network, params, points, _Shapes(0))
     state = _bytes(params) + _bytes(buffers) + _bytes(optimiser)
     batch = _batch(sizes, points)
     given = _bytes(noise) + sum(part.nbytes for part in batch)

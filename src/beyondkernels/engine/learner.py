@@ -26,11 +26,11 @@ from beyondkernels.core import (
     unknown,
 )
 from beyondkernels.engine import compiled
-from beyondkernels.engine.budget import Sizes, evaluation_block, initial_shapes, members_within, require_memory
+from beyondkernels.engine.budget import Sizes, initial_shapes, members_within, require_memory
 from beyondkernels.engine.member import Backend, Member, require_points
 from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.engine.train import train
-from beyondkernels.networks import Network
+from beyondkernels.networks import Network, predictions
 
 _ENSEMBLE_NUMBERS = 200_000  # activations and inputs of one step of all members together: what stays in the cache
 _COMPILED_MEMBERS = 16  # each trains alone: company only spares the sample from being drawn again
@@ -48,7 +48,7 @@ class TrainedNetwork(Learner):
         record_at: steps (0 is the start) at which loss and accuracy are recorded as series; the end is in the scalars.
         record_points: how many points of each sample the record looks at; the end looks at all.
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
-        snapshot_names: which parameters.
+        snapshot_names: which parameters; there is no snapshot of one while it does not exist.
         backend: ``eager``, or ``compiled`` for the networks and rules that have steps written by hand.
         memory: bytes that may be taken beside the samples; a network that needs more is refused before it is drawn.
     """
@@ -129,9 +129,10 @@ class TrainedNetwork(Learner):
 
     def require_names(self, params: Tensors) -> None:
         """Ask that all parameters of which snapshots are taken are there."""
+        known = [*params, *self.algorithm.later_parameters(self.network)]
         for name in self.snapshot_names:
-            if name not in params:
-                unknown("parameter in snapshot_names", name, params)
+            if name not in known:
+                unknown("parameter in snapshot_names", name, known)
 
 
 class _Recorder:
@@ -199,7 +200,7 @@ class _Recorder:
         for stage in self.stages:
             taken = min(left, stage.steps)
             done, left = done + taken * (stage.batch or len(self.case.train)), left - taken
-        return self.work() if self.member.diverged else done
+        return done if self.member.active else self.work()  # training may end before its last step
 
     def _append(self, step: int, report: dict[str, float]) -> None:
         for name, value in {"step": float(step), **report}.items():
@@ -210,7 +211,8 @@ class _Recorder:
             self._append(self.member.step, self._report(self.learner.record_points))
         if self.member.step in self.learner.snapshot_at:
             for name in self.learner.snapshot_names:
-                self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].numpy().copy()
+                if name in self.member.params:
+                    self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].numpy().copy()
 
     def _report(self, points: int | None) -> dict[str, float]:
         report = {}
@@ -224,14 +226,5 @@ class _Recorder:
 
 
 def predict(member: Member, x: torch.Tensor) -> torch.Tensor:
-    """A member's predictions, block by block, each member on its own so that company changes nothing."""
-    network, size = member.network, evaluation_block(member.network)
-    blocks = (network.apply(member.params, member.buffers, rows, train=False)[0] for rows in x.split(size))
-    first = next(blocks)
-    # one tensor from the start: results of every block would lie between the hidden values of one and the next, whose
-    # memory could then not be used again
-    out = first.new_empty(len(x), *first.shape[1:])
-    out[: len(first)] = first
-    for i, block in enumerate(blocks, 1):
-        out[i * size : i * size + len(block)] = block
-    return out
+    """A member's predictions, each member on its own so that company changes nothing."""
+    return predictions(member.network, member.params, member.buffers, x)

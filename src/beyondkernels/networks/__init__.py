@@ -1,6 +1,7 @@
 """Architectures as data: one definition serves training, ensembles, linearisation and kernels."""
 
 from beyondkernels.networks.base import Network
+from beyondkernels.networks.evaluation import evaluation_block, predictions
 from beyondkernels.networks.fully_connected import FullyConnected
 from beyondkernels.networks.initialisation import Initialisation, Symmetric, initialisation
 from beyondkernels.networks.linear import Use, linear, recorded
@@ -24,10 +25,12 @@ __all__ = [
     "ThreeLayerResNet",
     "TwoLayer",
     "Use",
+    "evaluation_block",
     "initial_stds",
     "initialisation",
     "linear",
     "popular_initialisation",
+    "predictions",
     "recorded",
     "theorem_network",
 ]
