@@ -111,7 +111,10 @@ def test_step_is_equation_4(step, frozen, kind):
 
 def test_noise_is_drawn_only_while_it_is_injected():
     drawn = FeatureLearning(settings(), noise_kind="drawn")
-    shapes = [drawn.noise(stage, TwoLayer(M), {}, 5, Stream(0)).get("noise") for stage in drawn.stages()]
+    shapes = [
+        drawn.noise(stage, TwoLayer(M), {"hidden.weight": torch.empty(2 * M, 1)}, 5, Stream(0)).get("noise")
+        for stage in drawn.stages()
+    ]
     assert [None if value is None else tuple(value.shape) for value in shapes] == [(5, 2 * M), (5, 2 * M), None]
     assert FeatureLearning(settings()).noise(drawn.stages()[0], TwoLayer(M), {}, 5, Stream(0)) == {}
 
