@@ -48,7 +48,7 @@ def inputs(algorithm, network, stage, seed):
     x = stream.child("x").normal(POINTS, IN_DIM)
     batch = Batch(x, torch.where(x[:, 0] > 0, 1.0, -1.0))
     hyper = {name: torch.tensor(value) for name, value in algorithm.hyper(stage, 3).items()}
-    noise = algorithm.noise(stage, network, POINTS, stream.child("noise"))
+    noise = algorithm.noise(stage, network, params, POINTS, stream.child("noise"))
     return params, buffers, algorithm.optimiser(stage, params), batch, noise, hyper
 
 

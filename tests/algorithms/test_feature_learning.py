@@ -96,7 +96,9 @@ def test_step_is_equation_4(step, frozen, kind):
     algorithm = FeatureLearning(settings(), freeze_hidden_after=frozen, noise_kind=kind)
     stage, network = algorithm.stages()[step - 1], TwoLayer(M)
     params, batch = asymmetric_params(), data()
-    noise = {name: value.double() for name, value in algorithm.noise(stage, network, N, Stream(9).at(step)).items()}
+    noise = {
+        name: value.double() for name, value in algorithm.noise(stage, network, params, N, Stream(9).at(step)).items()
+    }
     result = algorithm.step(stage, network, params, {}, {}, batch, noise, hyper_of(algorithm, stage, step))
     xi = noise["noise"].tolist() if "noise" in noise else None
     trained_hidden = frozen is None or step <= frozen
@@ -109,9 +111,12 @@ def test_step_is_equation_4(step, frozen, kind):
 
 def test_noise_is_drawn_only_while_it_is_injected():
     drawn = FeatureLearning(settings(), noise_kind="drawn")
-    shapes = [drawn.noise(stage, TwoLayer(M), 5, Stream(0)).get("noise") for stage in drawn.stages()]
+    shapes = [
+        drawn.noise(stage, TwoLayer(M), {"hidden.weight": torch.empty(2 * M, 1)}, 5, Stream(0)).get("noise")
+        for stage in drawn.stages()
+    ]
     assert [None if value is None else tuple(value.shape) for value in shapes] == [(5, 2 * M), (5, 2 * M), None]
-    assert FeatureLearning(settings()).noise(drawn.stages()[0], TwoLayer(M), 5, Stream(0)) == {}
+    assert FeatureLearning(settings()).noise(drawn.stages()[0], TwoLayer(M), {}, 5, Stream(0)) == {}
 
 
 def test_drawn_noise_averages_to_the_smoothed_step():
@@ -122,7 +127,7 @@ def test_drawn_noise_averages_to_the_smoothed_step():
     exact = smoothed.step(stage, network, params, {}, {}, data(), {}, hyper).params
     draws = []
     for i in range(400):
-        noise = {k: v.double() for k, v in drawn.noise(stage, network, N, Stream(5).at(i)).items()}
+        noise = {k: v.double() for k, v in drawn.noise(stage, network, params, N, Stream(5).at(i)).items()}
         draws.append(drawn.step(stage, network, params, {}, {}, data(), noise, hyper).params)
     for name, value in exact.items():
         values = torch.stack([draw[name] for draw in draws])

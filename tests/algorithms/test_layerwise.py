@@ -11,6 +11,7 @@ import torch
 from beyondkernels.algorithms import Batch, GradientDescent, Hinge, Layerwise, Squared
 from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.networks import Linearised, ThreeLayerResNet, TwoLayer, popular_initialisation
+from views import view
 
 torch.set_num_threads(1)
 D, K, M, POINTS = 5, 3, 8, 12
@@ -34,6 +35,10 @@ def numbers(rule, stage, step):
     return {name: torch.tensor(value) for name, value in rule.hyper(stage, step).items()}
 
 
+def seen(rule, network, params, optimiser, at, seed):
+    return view(rule, network, params, optimiser, at, initial=Stream(seed), in_dim=D, out_dim=K)
+
+
 def run(rule, network, seed=0):
     """The states after every step, the start first, those of a new stage after its transition."""
     params, buffers = rule.initialise(network, D, K, Stream(seed))
@@ -46,7 +51,7 @@ def run(rule, network, seed=0):
             )
             step += 1
             if t + 1 == stage.steps:
-                after = rule.transition(i, t + 1, params, optimiser)
+                after = rule.transition(seen(rule, network, params, optimiser, (i, t + 1, step), seed))
                 assert after.stage == (1 if i == 0 else None)
                 params = after.params
             states.append(params)
@@ -148,7 +153,7 @@ def test_vmapped_step_gives_bitwise_what_a_member_alone_gives(form, stage):
     for seed in range(3):
         params, buffers = RULE.initialise(network, D, K, Stream(seed))
         if stage.name == "second layer":
-            params = RULE.transition(0, 6, params, {}).params
+            params = RULE.transition(seen(RULE, network, params, {}, (0, 6, 6), seed)).params
         state = {name: value + 0.1 for name, value in RULE.optimiser(stage, params).items()}
         members.append((params, buffers, state, batch(0, seed), {}, numbers(RULE, stage, 7)))
 

@@ -11,6 +11,7 @@ from beyondkernels.algorithms import Batch, OnePass, Squared
 from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.networks import Linearised, ThreeLayerResNet, TwoLayer, theorem_network
 from beyondkernels.theory import ConceptSizes, theorem1
+from views import view
 
 torch.set_num_threads(1)
 NETWORK, D, K, T = theorem_network(6, 0.7, 1.3), 4, 3, 9
@@ -100,13 +101,16 @@ def test_averages_against_lists(tail, late):
     assert rule.tail_steps == late
     found = rule.summary(T, optimiser)
     assert found == pytest.approx({"online_loss": sum(losses) / T, "online_loss_tail": sum(losses[-late:]) / late})
-    after = rule.transition(0, T, params, optimiser)
+    after = rule.transition(view(rule, NETWORK, params, optimiser, (0, T, T)))
     assert after.stage is None
     for name, value in after.params.items():
         mean = sum(state[name] for state in states[-late:]) / late
         torch.testing.assert_close(value, mean, rtol=1e-12, atol=1e-14)  # A stays, so its mean is itself
     last = replace(RULE, tail=tail)
-    assert all(torch.equal(value, params[n]) for n, value in last.transition(0, T, params, {}).params.items())
+    assert all(
+        torch.equal(value, params[n])
+        for n, value in last.transition(view(last, NETWORK, params, {}, (0, T, T))).params.items()
+    )
 
 
 def test_a_run_in_progress_has_no_tail_yet():

@@ -180,9 +180,9 @@ class Staged(GradientDescent):
     def stages(self):
         return Stage("first", 4, None, check_every=2), Stage("second", STEPS, None)
 
-    def transition(self, stage, steps_in_stage, params, optimiser):
-        after = super().transition(stage, steps_in_stage, params, optimiser)
-        return after._replace(stage=1) if stage == 0 and params["output.weight"].norm() < self.enough else after
+    def transition(self, view):
+        small = view.params["output.weight"].norm() < self.enough
+        return view.enter(1) if view.stage == 0 and small else super().transition(view)
 
 
 def test_two_groups_that_take_the_same_steps_in_turns(ways, plain):

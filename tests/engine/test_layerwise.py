@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 
-from beyondkernels.algorithms import GradientDescent, Layerwise, Squared
-from beyondkernels.core import Case, Stream
+from beyondkernels.algorithms import Algorithm, GradientDescent, Layerwise, Squared
+from beyondkernels.core import Case, Stream, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 from beyondkernels.problems import CompositeParity
@@ -68,3 +68,56 @@ def test_a_run_records_both_stages():
     assert outcome.series["train_loss"][-1] == pytest.approx(outcome.scalars["train_loss"])
     assert not outcome.arrays["snapshot/7/V.weight"].any()
     assert outcome.arrays["snapshot/14/V.weight"].any()
+
+
+@dataclass(frozen=True)
+class PutAside(Layerwise):
+    """As the rule was written at first: the second layer's start waits among the parameters."""
+
+    def initialise(self, network, in_dim, out_dim, stream):
+        params, buffers = super().initialise(network, in_dim, out_dim, stream)
+        drawn = network.init(in_dim, out_dim, stream)[0]
+        second = network.trained("hidden-W", drawn)
+        return params | {f"start.{name}": drawn[name] for name in second}, buffers
+
+    def optimiser(self, stage, params):
+        return super().optimiser(
+            stage, {name: value for name, value in params.items() if not name.startswith("start.")}
+        )
+
+    def transition(self, view):
+        after = Algorithm.transition(self, view)
+        if after.stage == view.stage:
+            return after
+        kept = {name: value for name, value in view.params.items() if not name.startswith("start.")}
+        put = {name: view.params[f"start.{name}"] for name in kept if f"start.{name}" in view.params}
+        return after._replace(params=kept | put)
+
+
+@pytest.mark.parametrize("backend", ["eager", "compiled"])
+@pytest.mark.parametrize("form", ["full", "bottleneck"])
+def test_the_numbers_of_this_revision(form, backend):
+    """To the bit those of the rule as it was written at first: stored runs of it are still served."""
+    now, then = (
+        Member(network_of(form), rule, SAMPLE, Stream(2), backend) for rule in (RULE, PutAside(FIRST, RULE.second))
+    )
+    for each in (now, then):
+        each.start(8, 4)
+        train([each], [frozenset({3, 8, 11})], lambda _: None)
+    assert now.step == then.step == 14
+    for part in ("params", "optimiser"):
+        ours, theirs = getattr(now, part), getattr(then, part)
+        assert ours.keys() == theirs.keys()
+        assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert RULE.revision == 1
+    assert digest(RULE) == "7610e83c2c783a9c980bd7c6172ae65a"
+
+
+GOLDEN = {"full": 68.905303717, "bottleneck": 48.627959490}
+
+
+@pytest.mark.parametrize("form", GOLDEN)
+def test_golden_numbers_of_this_revision(form):
+    trained = member(network_of(form), RULE)
+    train([trained], [frozenset()], lambda _: None)
+    assert sum(float(value.abs().sum()) for value in trained.params.values()) == pytest.approx(GOLDEN[form], rel=1e-5)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from beyondkernels.algorithms import FeatureLearning, GradientDescent, Squared, Stage, Transition
+from beyondkernels.algorithms import FeatureLearning, GradientDescent, Squared, Stage
 from beyondkernels.core import Case, InputError, Outcome, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
@@ -115,8 +115,8 @@ def test_a_stage_entered_again_has_new_batches():
         def stages(self):
             return (Stage("up", 2, 10), Stage("down", 2, 10))
 
-        def transition(self, stage, steps_in_stage, params, optimiser):
-            return Transition(1 - stage, params, optimiser)
+        def transition(self, view):
+            return view.enter(1 - view.stage)
 
     member, seen = started(Loop(8, 0.1)), []
     for step in range(8):
@@ -188,10 +188,10 @@ class Staged(GradientDescent):
         first = replace(super().stages()[0], check_every=2)
         return (first, replace(first, name="halved"))
 
-    def transition(self, stage, steps_in_stage, params, optimiser):
-        after = super().transition(stage, steps_in_stage, params, optimiser)
-        if stage == 0 and (after.stage == 1 or params["output.weight"].norm() > self.enough):
-            return after._replace(stage=1, params={**params, "output.weight": params["output.weight"] / 2})
+    def transition(self, view):
+        after, readout = super().transition(view), view.params["output.weight"]
+        if view.stage == 0 and (after.stage == 1 or readout.norm() > self.enough):
+            return view.enter(1, view.params | {"output.weight": readout / 2})
         return after
 
 
@@ -231,8 +231,8 @@ def test_looking_at_a_member_does_not_ask_for_a_transition():
 def test_a_stage_that_is_over_cannot_go_on():
     @dataclass(frozen=True)
     class Stuck(GradientDescent):
-        def transition(self, stage, steps_in_stage, params, optimiser):
-            return Transition(stage, params, optimiser)
+        def transition(self, view):
+            return view.stay()
 
     with pytest.raises(InputError, match="stage 'descent' has had its 2 steps and cannot go on"):
         train([started(Stuck(2, 0.1))], [frozenset()], IGNORE)

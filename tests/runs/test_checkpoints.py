@@ -351,7 +351,7 @@ def test_workers_save_too(toys, store, tmp_path):
     assert store.checkpoints.keys() == []
 
 
-@pytest.mark.parametrize("backend", ["eager", "compiled"])
+@pytest.mark.parametrize("backend", ["eager", "compiled", "growing"])
 def test_a_training_killed_again_and_again_gives_the_same_bytes(tmp_path, backend):
     script = load_file(HERE / "train_and_die.py")
     command = [sys.executable, HERE / "train_and_die.py", tmp_path / "killed", backend, "1", "4", "9", "2"]

@@ -133,7 +133,7 @@ def test_the_record_begins_at_the_start_where_it_is_asked_to(backend):
 
 @pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 70])
 def test_predictions_of_blocks_are_put_together(n, monkeypatch):
-    monkeypatch.setattr("beyondkernels.engine.predictor.evaluation_block", lambda _: 32)
+    monkeypatch.setattr("beyondkernels.networks.evaluation.evaluation_block", lambda _: 32)
     network = FullyConnected(6, depth=3)
     x = Stream(0).child("x").normal(n, 4)
     member = Member(network, GradientDescent(1, 0.1, objective=Squared()), Sample(x, x[:, :2]), Stream(1))

@@ -15,13 +15,22 @@ from pathlib import Path
 import torch
 
 from beyondkernels.algorithms import GradientDescent, Squared
+from beyondkernels.core import load_file
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.networks import FullyConnected, Parameterisation
 from beyondkernels.problems import CompositeParity
 from beyondkernels.runs import RunSpec, SerialExecutor, Store, perform
 
+growing = sys.modules.get("beyondkernels_user.growing") or load_file(Path(__file__).parents[1] / "growing.py")
+
 
 def spec(backend: str, steps: int = 400) -> RunSpec:
+    """A run on a backend, or one whose parameters change their shapes (``growing``)."""
+    if backend == "growing":
+        plain = GradientDescent(steps // 2, 0.005, 10, momentum=0.9, objective=Squared())
+        looks = tuple(range(0, steps // 2, 5))  # it ends before its last step, so there are more occasions to save
+        learner = TrainedNetwork(growing.Factored(12), growing.Growing(plain, enough=3.8), looks)
+        return RunSpec(CompositeParity(dim=8, outputs=4), learner, 60, 30, 100)
     network = FullyConnected(width=12, depth=3, parameterisation=Parameterisation("standard", bias_variance=0.1))
     rule = GradientDescent(steps, 0.02, 10, momentum=0.9, weight_decay=0.001, objective=Squared(), drops=(150,))
     learner = TrainedNetwork(network, rule, record_at=(7, steps // 4, steps), backend=backend)  # pyright: ignore[reportArgumentType]

@@ -1,12 +1,13 @@
 """Training rules: stages of pure steps."""
 
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult, Transition
+from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.feature_learning import FeatureLearning
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.layerwise import Layerwise
 from beyondkernels.algorithms.losses import Hinge, Loss, Squared
 from beyondkernels.algorithms.one_pass import OnePass
 from beyondkernels.algorithms.sgd import GradientDescent
+from beyondkernels.algorithms.view import MemberView, Transition
 
 __all__ = [
     "Algorithm",
@@ -16,6 +17,7 @@ __all__ = [
     "Hinge",
     "Layerwise",
     "Loss",
+    "MemberView",
     "OnePass",
     "Squared",
     "Stage",

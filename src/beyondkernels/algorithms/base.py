@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import torch
 
 from beyondkernels.algorithms.losses import Loss
+from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import Component, Stream, Tensors, digest
 from beyondkernels.networks import Network
 
@@ -98,9 +99,21 @@ class Algorithm(Component, ABC):
         """The optimiser's state at the start of a stage."""
         return {}
 
-    def noise(self, stage: Stage, network: Network, points: int, stream: Stream) -> Tensors:
-        """The random numbers of one step, from a stream that is already at that step."""
+    def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
+        """The random numbers of one step.
+
+        Arguments:
+            stage: the present stage.
+            network: the network.
+            params: its parameters, for their names and shapes alone.
+            points: how many points the step looks at.
+            stream: already at that step.
+        """
         return {}
+
+    def later_parameters(self, network: Network) -> tuple[str, ...]:
+        """The names of parameters that are not there at the start and that a transition may add."""
+        return ()
 
     def program(self, stage: Stage) -> Hashable:
         """Equal for algorithms whose ``step`` differs in nothing but ``hyper`` and ``noise``."""
@@ -115,21 +128,16 @@ class Algorithm(Component, ABC):
         """
         return {}
 
-    def transition(self, stage: int, steps_in_stage: int, params: Tensors, optimiser: Tensors) -> Transition:
+    def transition(self, view: MemberView) -> Transition:
         """Where a member goes next; asked on the host every ``check_every`` steps and when a stage has had all of its.
 
-        Thresholds, decompositions and changes of shape belong here. Returning the same stage goes on with it, from
-        the state returned; a new stage starts from the parameters returned and its own optimiser state.
+        Thresholds, decompositions, changes of shape and choices among random draws belong here. The default goes on
+        to the end of each stage, and then to the next one.
+
+        Arguments:
+            view: the member, and nothing of the company it trains in.
         """
         stages = self.stages()
-        if steps_in_stage < stages[stage].steps:
-            return Transition(stage, params, optimiser)
-        return Transition(stage + 1 if stage + 1 < len(stages) else None, params, optimiser)
-
-
-class Transition(NamedTuple):
-    """The next stage (None: training is over) and the state it starts from."""
-
-    stage: int | None
-    params: Tensors
-    optimiser: Tensors
+        if view.steps_in_stage < stages[view.stage].steps:
+            return view.stay()
+        return view.enter(view.stage + 1) if view.stage + 1 < len(stages) else view.end()

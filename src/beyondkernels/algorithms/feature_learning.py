@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.core import InputError, Stream, Tensors, require
-from beyondkernels.networks import Linearised, Network, TwoLayer
+from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.networks import Network
 from beyondkernels.theory import ProcessSettings, StepSettings
 
 NoiseKind = Literal["smoothed", "drawn"]
@@ -67,7 +67,7 @@ class FeatureLearning(Algorithm):
 
     def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The unbiased initialisation of §3.1 at the settings' scales."""
-        return self._with_initial_scales(network).init(in_dim, out_dim, stream)
+        return network.started_by(self.settings.initial).init(in_dim, out_dim, stream)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
         """η, and the factors 1 − 2ηλ of hidden weights and readout."""
@@ -79,12 +79,12 @@ class FeatureLearning(Algorithm):
             "keep_output": at.keep_output,
         }
 
-    def noise(self, stage: Stage, network: Network, points: int, stream: Stream) -> Tensors:
+    def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         """ξ for each point and neuron where it is drawn; nothing where it is averaged out."""
         std = self._step_settings(stage).noise_std
         if self.noise_kind == "smoothed" or std == 0:
             return {}
-        return {"noise": std * stream.normal(points, 2 * _two_layer(network).pairs)}
+        return {"noise": std * stream.normal(points, len(params["hidden.weight"]))}
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""
@@ -127,15 +127,3 @@ class FeatureLearning(Algorithm):
     def _hidden_is_trained(self, stage: Stage) -> bool:
         first_step = {"emergence": 1, "improvement": 2}.get(stage.name, 3)
         return self.freeze_hidden_after is None or first_step <= self.freeze_hidden_after
-
-    def _with_initial_scales(self, network: Network) -> Network:
-        if isinstance(network, Linearised):
-            return Linearised(self._with_initial_scales(network.network))
-        return replace(_two_layer(network), initialisation=self.settings.initial)
-
-
-def _two_layer(network: Network) -> TwoLayer:
-    inner = network.network if isinstance(network, Linearised) else network
-    if not isinstance(inner, TwoLayer):
-        raise InputError(f"the learning process (4) trains a TwoLayer network, got {type(inner).__name__}")
-    return inner

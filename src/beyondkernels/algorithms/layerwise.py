@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import torch
 
 from beyondkernels.activations import activation
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult, Transition
+from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.sgd import GradientDescent
+from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import InputError, Stream, Tensors, require
 from beyondkernels.networks import Network, ThreeLayerResNet
 
-_START = "start."
 _FIRST, _SECOND = "first layer", "second layer"
 
 
@@ -76,7 +76,7 @@ class Layerwise(Algorithm):
         return replace(self.first, group="W+A" if self.first.group == "all" else "W")
 
     def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """The network's own start, the second layer's part of it put aside and zero in its place."""
+        """The network's own start, with zeros in place of the second layer."""
         if not isinstance(network, ThreeLayerResNet):
             raise InputError(f"layerwise training is for a ThreeLayerResNet, got a {type(network).__name__}")
         sigma = activation(network.activation)
@@ -86,14 +86,11 @@ class Layerwise(Algorithm):
         )
         params, buffers = super().initialise(network, in_dim, out_dim, stream)
         second = network.trained("hidden-W", params)
-        # transition sees parameters and optimiser alone, and the latter begins anew with a stage
-        aside = {_START + name: params[name] for name in second}
-        return params | {name: torch.zeros_like(params[name]) for name in second} | aside, buffers
+        return params | {name: torch.zeros_like(params[name]) for name in second}, buffers
 
     def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
         """The velocity, zero at first."""
-        own = {name: value for name, value in params.items() if not name.startswith(_START)}
-        return self.descent(stage).optimiser(stage, own)
+        return self.descent(stage).optimiser(stage, params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
         """η, µ and λ of the stage's rule, whose steps are counted from the stage's start."""
@@ -122,14 +119,14 @@ class Layerwise(Algorithm):
         """One update by the stage's rule."""
         return self.descent(stage).step(stage, network, params, buffers, optimiser, batch, noise, hyper)
 
-    def transition(self, stage: int, steps_in_stage: int, params: Tensors, optimiser: Tensors) -> Transition:
-        """After the first stage the second layer gets its start."""
-        after = super().transition(stage, steps_in_stage, params, optimiser)
-        if after.stage == stage:
+    def transition(self, view: MemberView) -> Transition:
+        """After the first stage the second layer gets its start: the network's own, drawn once more."""
+        after = super().transition(view)
+        if after.stage != 1 or view.stage == 1:
             return after
-        kept = {name: value for name, value in params.items() if not name.startswith(_START)}
-        put = {name: params[_START + name] for name in kept if _START + name in params}
-        return after._replace(params=kept | put)
+        drawn, _ = view.drawn_start()
+        second = view.network.trained("hidden-W", drawn)
+        return after._replace(params=view.params | {name: drawn[name] for name in second})
 
     def _before(self, stage: Stage) -> int:
         return self.first.steps if stage.name == _SECOND else 0

@@ -9,9 +9,10 @@ from typing import Literal
 
 import torch
 
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult, Transition
+from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Loss, Squared
+from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import InputError, Stream, Tensors, require, require_between, require_positive
 from beyondkernels.networks import Network
 from beyondkernels.theory.theorem1 import Theorem1Settings
@@ -137,11 +138,11 @@ class OnePass(Algorithm):
             found["online_loss_tail"] = float(optimiser[_SEEN_LATE]) / self.tail_steps
         return found
 
-    def transition(self, stage: int, steps_in_stage: int, params: Tensors, optimiser: Tensors) -> Transition:
+    def transition(self, view: MemberView) -> Transition:
         """The end: with the average in place of the last weights, where asked for."""
-        if self.end == "last" or steps_in_stage < self.steps:
-            return super().transition(stage, steps_in_stage, params, optimiser)
-        return Transition(None, params | {name: optimiser[name] for name in optimiser if name in params}, optimiser)
+        if self.end == "last" or view.steps_in_stage < self.steps:
+            return super().transition(view)
+        return view.end(view.params | {name: mean for name, mean in view.optimiser.items() if name in view.params})
 
 
 def _hidden(network: Network) -> tuple[tuple[str, ...], tuple[str, ...]]:

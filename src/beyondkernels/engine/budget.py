@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,20 +18,13 @@ from beyondkernels.engine.compiled.descent import is_kept
 from beyondkernels.engine.ensemble import _WORTH as WORTH
 from beyondkernels.engine.tape import _BYTES as RECORDED
 from beyondkernels.kernels.finite.memory import peak_bytes
-from beyondkernels.networks import Linearised, Network
+from beyondkernels.networks import Network, declared_form, evaluation_block
 
 if TYPE_CHECKING:
     from beyondkernels.engine.learner import TrainedNetwork
 
-_EVALUATED_POINTS = 2000
-_EVALUATED_NUMBERS = 2**23
-"""Points that are evaluated together, at most; fewer of a wide network, whose hidden values would leave the cache."""
-
 _SLACK = 1.1
 """What an allocator needs beside what is asked of it."""
-
-_SIZES = ("width", "pairs")
-"""The fields by which a network grows."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,17 +41,6 @@ def initial_shapes(network: Network, algorithm: Algorithm, in_dim: int, out_dim:
     """The parameters and buffers that training starts from, without their numbers: tensors that take no memory."""
     with torch.device("meta"):
         return algorithm.initialise(network, in_dim, out_dim, _Shapes(0))
-
-
-def evaluation_block(network: Network) -> int:
-    """How many points are evaluated together.
-
-    >>> from beyondkernels.networks import TwoLayer
-    >>> evaluation_block(TwoLayer(100)), evaluation_block(TwoLayer(20_000))
-    (2000, 208)
-    """
-    fitting = _EVALUATED_NUMBERS // max(1, network.footprint)
-    return max(16, min(_EVALUATED_POINTS, fitting // 16 * 16))  # products of other sizes are padded
 
 
 def bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
@@ -167,7 +149,7 @@ def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tens
     network, algorithm = learner.network, learner.algorithm
     optimiser = algorithm.optimiser(stage, params)
     points = stage.batch or sizes.samples
-    noise = algorithm.noise(stage, network, points, _Shapes(0))
+    noise = algorithm.noise(stage, network, params, points, _Shapes(0))
     state = _bytes(params) + _bytes(buffers) + _bytes(optimiser)
     batch = _batch(sizes, points)
     given = _bytes(noise) + sum(part.nbytes for part in batch)
@@ -198,11 +180,11 @@ def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tens
 
 def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tensors, sizes: Sizes) -> _Stage:
     """The state and its packed copy, what it is packed from, the numbers of a batch, kept ones, the order of points."""
-    network = learner.network
+    network, form = learner.network, declared_form(learner.network)
+    assert form is not None
     state = _bytes(params) + _bytes(buffers) + _bytes(learner.algorithm.optimiser(stage, params))
     points = stage.batch or sizes.samples
-    _, width, _ = _grown(network) or ("", network.footprint, None)
-    numbers = network.footprint + (8 if isinstance(network, Linearised) else 4) * width
+    numbers = network.footprint + (8 if form.linearised else 4) * form.width
     activations = 4 * points * (numbers + sizes.in_dim + 4 * sizes.out_dim)
     kept = 4 * sizes.samples * network.footprint if _keeps(learner, stage, params, sizes) else 0
     order = 8 * points * (2 * -(-stage.steps // 20) if stage.batch else 1)
@@ -211,11 +193,11 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
 
 def _keeps(learner: TrainedNetwork, stage: Stage, params: Tensors, sizes: Sizes) -> bool:
     """Whether the compiled backend passes all points through some layers once and keeps what comes out."""
-    network, algorithm = learner.network, learner.algorithm
-    if not isinstance(algorithm, GradientDescent | Layerwise):
+    network, algorithm, form = learner.network, learner.algorithm, declared_form(learner.network)
+    if form is None or not isinstance(algorithm, GradientDescent | Layerwise):
         return False
-    first = next(iter(params))
-    still = isinstance(network, Linearised) or first not in network.trained(algorithm.descent(stage).group, params)
+    first = f"{form.layers[0]}.weight"
+    still = form.linearised or first not in network.trained(algorithm.descent(stage).group, params)
     uses = stage.steps * (stage.batch or sizes.samples)
     return still and is_kept(uses, sizes.samples, network.footprint)
 
@@ -230,32 +212,19 @@ def _evaluation(network: Network, params: Tensors, buffers: Tensors, sizes: Size
 
 def _fitting(learner: TrainedNetwork, sizes: Sizes) -> tuple[str, int | None]:
     """What is too large, and the largest that is not, to two digits."""
-    found = _grown(learner.network)
-    if found is None:
-        return getattr(learner.network, "name", None) or type(learner.network).__name__, None
-    name, value, resized = found
+    network, value = learner.network, learner.network.size
+    if value is None:
+        return getattr(network, "name", None) or type(network).__name__, None
     low, high = 0, value
     while high - low > 1:
         middle = (low + high) // 2
-        needed = bytes_needed(dataclasses.replace(learner, network=resized(middle)), sizes)
+        needed = bytes_needed(dataclasses.replace(learner, network=network.resized(middle)), sizes)
         if needed is not None and needed <= learner.memory:
             low = middle
         else:
             high = middle
     digits = 10 ** max(0, len(str(low)) - 2)
-    return f"{name}={value}", low // digits * digits or None
-
-
-def _grown(network: Network) -> tuple[str, int, Callable[[int], Network]] | None:
-    """The name and value of the field by which a network grows, and the network of another size."""
-    if isinstance(network, Linearised):
-        inner = _grown(network.network)
-        return None if inner is None else (*inner[:2], lambda size: Linearised(inner[2](size)))
-    for name in _SIZES:
-        value = getattr(network, name, None)
-        if dataclasses.is_dataclass(network) and isinstance(value, int):
-            return name, value, lambda size, name=name: dataclasses.replace(network, **{name: size})  # pyright: ignore
-    return None
+    return f"{network.grows_by}={value}", low // digits * digits or None
 
 
 def _stages(learner: TrainedNetwork) -> tuple[Stage, ...]:

@@ -49,7 +49,7 @@ class TrainedNetwork(Learner):
         record_at: steps (0 is the start) at which loss and accuracy are recorded as series; the end is in the scalars.
         record_points: how many points of each sample the record looks at; the end looks at all.
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
-        snapshot_names: which parameters.
+        snapshot_names: which parameters; there is no snapshot of one while it does not exist.
         backend: ``eager``, or ``compiled`` for the networks and rules that have steps written by hand.
         memory: bytes that may be taken beside the samples; a network that needs more is refused before it is drawn.
     """
@@ -130,9 +130,10 @@ class TrainedNetwork(Learner):
 
     def require_names(self, params: Tensors) -> None:
         """Ask that all parameters of which snapshots are taken are there."""
+        known = [*params, *self.algorithm.later_parameters(self.network)]
         for name in self.snapshot_names:
-            if name not in params:
-                unknown("parameter in snapshot_names", name, params)
+            if name not in known:
+                unknown("parameter in snapshot_names", name, known)
 
 
 class _Recorder:
@@ -204,7 +205,7 @@ class _Recorder:
         for stage in self.stages:
             taken = min(left, stage.steps)
             done, left = done + taken * (stage.batch or len(self.case.train)), left - taken
-        return self.work() if self.member.diverged else done
+        return done if self.member.active else self.work()  # training may end before its last step
 
     def _append(self, step: int, report: dict[str, float]) -> None:
         for name, value in {"step": float(step), **report}.items():
@@ -215,7 +216,8 @@ class _Recorder:
             self._append(self.member.step, self._report(self.learner.record_points))
         if self.member.step in self.learner.snapshot_at:
             for name in self.learner.snapshot_names:
-                self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].numpy().copy()
+                if name in self.member.params:
+                    self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].numpy().copy()
 
     def _report(self, points: int | None) -> dict[str, float]:
         report, predictor = {}, self._predictor()

@@ -9,7 +9,7 @@ from typing import Literal
 
 import torch
 
-from beyondkernels.algorithms import Algorithm, Stage
+from beyondkernels.algorithms import Algorithm, MemberView, Stage, Transition
 from beyondkernels.core import Sample, Stream, Tensors, UncacheableError, digest, require
 from beyondkernels.networks import Network
 
@@ -41,14 +41,17 @@ class Member:
     steps_in_stage: int = 0
     stage_entered: int = 0
     step: int = 0
+    check_at: int | None = None
     diverged: bool = False
+    in_dim: int = 0
+    out_dim: int = 0
 
     def start(self, in_dim: int, out_dim: int) -> None:
         """Draw the initial parameters."""
-        params, buffers = self.algorithm.initialise(self.network, in_dim, out_dim, self.stream.child("initial"))
-        self.params, self.buffers = params, buffers
+        self.in_dim, self.out_dim = in_dim, out_dim
+        self.params, self.buffers = self.algorithm.initialise(self.network, in_dim, out_dim, self._initial)
         require_points(self.algorithm, len(self.sample))
-        self.optimiser = self.algorithm.optimiser(self.stage, params)
+        self.optimiser = self.algorithm.optimiser(self.stage, self.params)
 
     @property
     def active(self) -> bool:
@@ -68,11 +71,19 @@ class Member:
 
     def group(self) -> Hashable:
         """Members of equal groups can take their next steps as one ensemble."""
-        shapes = tuple((name, tuple(value.shape)) for name, value in (self.params | self.buffers).items())
         points = self.stage.batch or len(self.sample)
-        key = (self._architecture, self.algorithm.program(self.stage), self.step, shapes, points)
+        key = (self._architecture, self.algorithm.program(self.stage), self.step, self.shapes(), points)
         together = self.network.batching == "vmapped" and self.backend == "eager"
         return key if together else (id(self), key)
+
+    def shapes(self) -> Hashable:
+        """Names, shapes and kinds of all tensors of the state: a transition may change them, a step may not."""
+        parts = (self.params, self.buffers, self.optimiser)
+        return tuple(tuple((name, tuple(value.shape), value.dtype) for name, value in part.items()) for part in parts)
+
+    @property
+    def _initial(self) -> Stream:
+        return self.stream.child("initial")
 
     @functools.cached_property
     def _architecture(self) -> Hashable:
@@ -104,11 +115,13 @@ class Member:
     def noise(self, ahead: int) -> Tensors:
         """The random numbers of a step: of the next one if ``ahead`` is 0."""
         points, stream = self.stage.batch or len(self.sample), self.stream.child("noise").at(self.step + 1 + ahead)
-        return self.algorithm.noise(self.stage, self.network, points, stream)
+        return self.algorithm.noise(self.stage, self.network, self.params, points, stream)
 
     def steps_to_check(self) -> int:
         """How many steps until the algorithm is asked where to go next."""
         left = self.stage.steps - self.steps_in_stage
+        if self.check_at is not None:
+            return min(left, self.check_at - self.steps_in_stage)
         every = self.stage.check_every
         return left if every is None else min(left, every - self.steps_in_stage % every)
 
@@ -121,20 +134,66 @@ class Member:
         self.step += steps
         self.steps_in_stage += steps
 
+    def view(self) -> MemberView:
+        """What the algorithm sees of this member."""
+        assert self.stage_index is not None
+        return MemberView(
+            network=self.network,
+            sample=self.sample,
+            loss=self.algorithm.loss,
+            stage=self.stage_index,
+            steps_in_stage=self.steps_in_stage,
+            step=self.step,
+            stream=self.stream.child("transition").at(self.step),
+            params=dict(self.params),
+            buffers=dict(self.buffers),
+            optimiser=dict(self.optimiser),
+            in_dim=self.in_dim,
+            out_dim=self.out_dim,
+            initial=self._initial,
+        )
+
     def check(self) -> None:
         """Ask the algorithm where to go next."""
-        assert self.stage_index is not None
-        after = self.algorithm.transition(self.stage_index, self.steps_in_stage, self.params, self.optimiser)
+        after = self.algorithm.transition(self.view())
         stays = after.stage == self.stage_index
-        require(
-            not stays or self.steps_in_stage < self.stage.steps,
-            f"stage {self.stage.name!r} has had its {self.stage.steps} steps and cannot go on",
-        )
-        self.params, self.optimiser = after.params, after.optimiser
+        self._require_sound(after)
+        self.params, self.buffers = _own("params", after.params), _own("buffers", after.buffers)
         if not stays:
             self.stage_index, self.steps_in_stage, self.stage_entered = after.stage, 0, self.step
-            if after.stage is not None:
-                self.optimiser = self.algorithm.optimiser(self.stage, after.params)
+        self.check_at = None if after.check_after is None else self.steps_in_stage + after.check_after
+        if after.optimiser is not None:
+            self.optimiser = _own("optimiser", after.optimiser)
+        elif after.stage is not None:
+            self.optimiser = self.algorithm.optimiser(self.stage, self.params)
+
+    def _require_sound(self, after: Transition) -> None:
+        rule = type(self.algorithm).__name__
+        require(
+            after.stage != self.stage_index or self.steps_in_stage < self.stage.steps,
+            f"stage {self.stage.name!r} has had its {self.stage.steps} steps and cannot go on",
+        )
+        require(
+            after.stage is None or after.stage in range(len(self.stages)),
+            f"the transition of {rule} must go to one of its {len(self.stages)} stages or to None, got {after.stage!r}",
+        )
+        require(
+            after.check_after is None or after.check_after >= 1,
+            f"the transition of {rule} must be asked again after at least one step, got check_after="
+            f"{after.check_after}",
+        )
+
+
+def _own(part: str, tensors: Tensors) -> Tensors:
+    """Tensors with memory of their own, laid out in one way.
+
+    Sums that run over memory in another order round in another way, and an ensemble lays its members' tensors out anew.
+    """
+    for name, value in tensors.items():
+        require(
+            isinstance(value, torch.Tensor), f"a transition must give tensors, got {part}[{name!r}] = {value!r:.80}"
+        )
+    return {name: value.detach().clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}
 
 
 def require_points(algorithm: Algorithm, samples: int) -> None:

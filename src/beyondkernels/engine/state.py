@@ -15,7 +15,9 @@ FORMAT = 1
 """What a saved state means; raise it when that changes, and states of the old kind are left alone."""
 
 _PARTS = ("params", "buffers", "optimiser")
-_COUNTS = ("stage_index", "steps_in_stage", "stage_entered", "step", "diverged")
+_COUNTS = ("stage_index", "steps_in_stage", "stage_entered", "step", "check_at", "diverged")
+_LATER = {"check_at": None}
+"""Counts that states of this format did not always have, and what they were then."""
 
 
 def saved_state(member: Member, record: dict[str, np.ndarray]) -> Saved:
@@ -47,7 +49,8 @@ def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
     try:
         if saved.facts["format"] != FORMAT:
             return None
-        counts = {name: saved.facts["counts"][name] for name in _COUNTS}
+        known = _LATER | saved.facts["counts"]
+        counts = {name: known[name] for name in _COUNTS}
         parts: dict[str, Tensors] = {part: {} for part in _PARTS}
         for part, name, *kind in saved.facts["tensors"]:
             parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind)

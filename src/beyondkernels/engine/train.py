@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import torch
 
+from beyondkernels.core import DivergedError
 from beyondkernels.engine import compiled
 from beyondkernels.engine.ensemble import Ensemble
 from beyondkernels.engine.inputs import Inputs
@@ -90,14 +91,9 @@ class _Ensembles:
     def of(self, members: Sequence[Member]) -> Ensemble:
         """The ensemble for these members, the same one as long as their step and all shapes are the same."""
         first = members[0]
-        tensors = [
-            *(first.params | first.buffers).items(),
-            *first.optimiser.items(),
-            ("x", first.sample.x),
-            ("y", first.sample.y),
-        ]
-        shapes = tuple((name, tuple(value.shape), value.dtype) for name, value in tensors)
-        key = (id(first.network), first.algorithm.program(first.stage), first.stage, shapes, len(members))
+        sample = tuple((tuple(part.shape), part.dtype) for part in (first.sample.x, first.sample.y))
+        program = first.algorithm.program(first.stage)
+        key = (id(first.network), program, first.stage, first.shapes(), sample, len(members))
         ensemble = self._kept.pop(key, None) or Ensemble(members)
         self._kept[key] = ensemble
         if len(self._kept) > _KEPT:
@@ -113,6 +109,17 @@ def _advance_compiled(member: Member, steps: int) -> None:
 
 
 def _check(member: Member) -> None:
-    member.diverged = not all(bool(torch.isfinite(value).all()) for value in member.params.values())
-    if not member.diverged:
+    """Ask where to go next, unless there is nowhere to go from; what comes out must be finite too."""
+    member.diverged = not _finite(member)
+    if member.diverged:
+        return
+    try:
         member.check()
+    except DivergedError:
+        member.diverged = True
+    else:
+        member.diverged = not _finite(member)
+
+
+def _finite(member: Member) -> bool:
+    return all(bool(torch.isfinite(value).all()) for value in member.params.values())

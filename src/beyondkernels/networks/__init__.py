@@ -1,6 +1,8 @@
 """Architectures as data: one definition serves training, ensembles, linearisation and kernels."""
 
-from beyondkernels.networks.base import Network
+from beyondkernels.networks.base import Network, declared_form
+from beyondkernels.networks.dense import DenseForm
+from beyondkernels.networks.evaluation import evaluation_block, predictions
 from beyondkernels.networks.fully_connected import FullyConnected
 from beyondkernels.networks.initialisation import Initialisation, Symmetric, initialisation
 from beyondkernels.networks.linear import Use, linear, recorded
@@ -13,6 +15,7 @@ from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 from beyondkernels.networks.two_layer import TwoLayer
 
 __all__ = [
+    "DenseForm",
     "FromModule",
     "FullyConnected",
     "Initialisation",
@@ -26,10 +29,13 @@ __all__ = [
     "ThreeLayerResNet",
     "TwoLayer",
     "Use",
+    "declared_form",
+    "evaluation_block",
     "initial_stds",
     "initialisation",
     "linear",
     "popular_initialisation",
+    "predictions",
     "recorded",
     "theorem_network",
     "with_one",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -10,16 +11,28 @@ from typing import ClassVar, Literal
 import torch
 
 from beyondkernels.core import Component, InputError, Stream, Tensors, require, unknown
+from beyondkernels.networks.dense import DenseForm
+from beyondkernels.networks.initialisation import Initialisation
 from beyondkernels.networks.linear import recorded
 
 
 class Network(Component, ABC):
     """An architecture. Sizes of data are arguments, never fields; parameters are dicts of tensors.
 
-    ``batching`` says how many networks of one shape train at once: ``vmapped`` as one ensemble, or ``sequential``.
+    A network declares what can be done with it beside ``init`` and ``apply``; nobody asks for its class. A limit at
+    infinite width belongs to the kernels, where it is registered for a class of networks
+    (:func:`beyondkernels.kernels.infinite_tangent`).
+
+    Class variables:
+        batching: how many networks of one shape train at once: ``vmapped`` as one ensemble, or ``sequential``.
+        structured: whether parameters enter through :func:`~beyondkernels.networks.linear` alone, so that tangent
+            kernels need no derivative in any parameter.
+        grows_by: the field that sets the network's size, such as its width; None where there is none.
     """
 
     batching: ClassVar[Literal["vmapped", "sequential"]] = "vmapped"
+    structured: ClassVar[bool] = True
+    grows_by: ClassVar[str | None] = None
 
     @abstractmethod
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
@@ -105,6 +118,36 @@ class Network(Component, ABC):
         """The network, parameters and buffers whose gradient is this network's gradient: its own, unless linearised."""
         return self, params, buffers
 
+    def dense_form(self) -> DenseForm | None:
+        """What the network computes where it is made of dense layers, for the compiled backend; None elsewhere.
+
+        A class that overrides ``apply`` declares its form anew: what its parent said is not believed of it.
+        """
+        return None
+
+    def resized(self, size: int) -> Network:
+        """The same network with another value of the field that it grows by."""
+        assert self.grows_by is not None, f"{type(self).__name__} does not say what it grows by"
+        return dataclasses.replace(self, **{self.grows_by: size})  # pyright: ignore[reportArgumentType]
+
+    @property
+    def size(self) -> int | None:
+        """The value of the field that the network grows by; None where there is none."""
+        return None if self.grows_by is None else getattr(self, self.grows_by)
+
+    def started_by(self, initialisation: Initialisation) -> Network:
+        """The same network, its weights drawn by another initialisation."""
+        raise InputError(f"{type(self).__name__} does not start from an Initialisation, as TwoLayer does")
+
     def smoothed(self, std: float) -> Network:
         """The same network with Gaussian noise of this level averaged out in front of every activation."""
         raise InputError(f"{type(self).__name__} has no closed form under noise of std {std}; draw the noise instead")
+
+
+def declared_form(network: Network) -> DenseForm | None:
+    """The dense form of a network, if its own class or one that shares its ``apply`` declares it."""
+    line = type(network).__mro__
+    computes, declares = (
+        next(i for i, cls in enumerate(line) if name in vars(cls)) for name in ("apply", "dense_form")
+    )
+    return network.dense_form() if declares <= computes else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.networks.base import Network
+from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.parameterisation import Layer, Parameterisation, require_parameterisation
 
 
@@ -44,6 +45,8 @@ class FullyConnected(Network):
 
     Reference: Allen-Zhu & Li (resnet), §8.1, the networks "2layer" and "3layer"; §8.2 for the signs.
     """
+
+    grows_by: ClassVar[str | None] = "width"
 
     width: int
     depth: int = 3
@@ -96,6 +99,11 @@ class FullyConnected(Network):
     def footprint(self) -> int:
         """The neurons."""
         return (self.depth - 1) * self.width
+
+    def dense_form(self) -> DenseForm:
+        """Its layers one after the other."""
+        scaled = self.parameterisation.kind == "ntk"
+        return DenseForm("fully connected", tuple(self._names()), self.width, activation(self.activation), scaled)
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """``hidden``, ``last``, and each layer by its name."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from beyondkernels.core import Stream, Tensors, require
-from beyondkernels.networks.base import Network
+from beyondkernels.networks.base import Network, declared_form
+from beyondkernels.networks.dense import DenseForm
+from beyondkernels.networks.initialisation import Initialisation
 
 _AT = "at."
 
@@ -32,7 +34,8 @@ class Linearised(Network):
 
     def __post_init__(self) -> None:
         require(not isinstance(self.network, Linearised), "network must not be Linearised already")
-        object.__setattr__(self, "batching", self.network.batching)  # the expansion vmaps as far as the network does
+        for name in ("batching", "structured", "grows_by"):  # the expansion can do what the network can
+            object.__setattr__(self, name, getattr(self.network, name))
 
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """A zero displacement, and the network's fresh parameters as buffers."""
@@ -57,6 +60,24 @@ class Linearised(Network):
     def footprint(self) -> int:
         """The network's and its derivative's."""
         return 2 * self.network.footprint
+
+    def dense_form(self) -> DenseForm | None:
+        """That of the network, expanded."""
+        inner = declared_form(self.network)
+        return None if inner is None else replace(inner, linearised=True)
+
+    def resized(self, size: int) -> Linearised:
+        """The expansion of a network of another size."""
+        return Linearised(self.network.resized(size))
+
+    @property
+    def size(self) -> int | None:
+        """That of the network."""
+        return self.network.size
+
+    def started_by(self, initialisation: Initialisation) -> Linearised:
+        """The expansion of a network that starts elsewhere."""
+        return Linearised(self.network.started_by(initialisation))
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The groups of the network that is expanded."""

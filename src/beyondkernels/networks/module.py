@@ -36,6 +36,7 @@ class FromModule(Network):
     """
 
     batching: ClassVar[Literal["vmapped", "sequential"]] = "sequential"
+    structured: ClassVar[bool] = False
 
     factory: ModuleFactory
     name: str

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import Stream, Tensors, require, require_positive
 from beyondkernels.networks.base import Network
+from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.parameterisation import Layer, Parameterisation, require_parameterisation
 
 
@@ -40,6 +41,8 @@ class ThreeLayerResNet(Network):
 
     Reference: Allen-Zhu & Li (resnet), eq. (2.1) and §6.
     """
+
+    grows_by: ClassVar[str | None] = "width"
 
     width: int
     form: Literal["full", "bottleneck"] = "full"
@@ -92,6 +95,11 @@ class ThreeLayerResNet(Network):
     def footprint(self) -> int:
         """The neurons."""
         return 2 * self.width
+
+    def dense_form(self) -> DenseForm:
+        """Of the kind that ``form`` says."""
+        scaled, second = self.parameterisation.kind == "ntk", "U" if self.form == "full" else "V"
+        return DenseForm(self.form, ("W", second, "A"), self.width, activation(self.activation), scaled)
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """``hidden``, ``last``, and each matrix by its letter."""

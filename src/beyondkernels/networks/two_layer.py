@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 
@@ -34,6 +35,8 @@ class TwoLayer(Network):
 
     Reference: Shi, Wei & Liang (features), §3.1, eq. (2).
     """
+
+    grows_by: ClassVar[str | None] = "pairs"
 
     pairs: int
     activation: Activation | str = "truncated_relu"
@@ -73,6 +76,10 @@ class TwoLayer(Network):
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """``hidden``: weights and biases of the neurons; ``last``: the readout."""
         return {"hidden": ("hidden.weight", "hidden.bias"), "last": ("output.weight",)}
+
+    def started_by(self, initialisation: Initialisation) -> TwoLayer:
+        """The same network, its weights drawn by another initialisation."""
+        return replace(self, initialisation=initialisation)
 
     def smoothed(self, std: float) -> TwoLayer:
         """The network under Gaussian noise ξ, averaged out: eq. (3)."""

@@ -208,7 +208,7 @@ SETTINGS = ProcessSettings(initial=Symmetric(), first=STEP, second=STEP, later=S
 @pytest.mark.parametrize(
     ("network", "algorithm", "sentence"),
     [
-        (TwoLayer(4), RULE, "it trains FullyConnected and ThreeLayerResNet, and either of them Linearised, not TwoLay"),
+        (TwoLayer(4), RULE, "and networks that declare a dense_form, not TwoLayer"),
         (Linearised(TwoLayer(4)), RULE, "not TwoLayer"),
         (FullyConnected(4, activation="tanh", parameterisation=PLAIN), RULE, r"it knows the ReLU only, not Tanh\(\)"),
         (FullyConnected(4), RULE, "it knows the standard parameterisation only, not ntk"),

@@ -283,7 +283,7 @@ def test_networks_name_their_kernels():
     assert infinite_tangent(network, (2, 1)) == InfiniteTangent(3, "erf", scales, (1, 2), WIDTH)
     assert infinite_tangent(network, "output") == InfiniteTangent(3, "erf", scales, (3,), WIDTH)
     assert infinite_tangent(network, group=("output", "layer1")) == InfiniteTangent(3, "erf", scales, (1, 3), WIDTH)
-    assert infinite_tangent(network, group="hidden").group == "hidden"
+    assert infinite_tangent(network, group="hidden") == InfiniteTangent(3, "erf", scales, "hidden", WIDTH)
     for group in network.groups():
         assert infinite_tangent(network, group=group) == InfiniteTangent(3, "erf", scales, group, WIDTH)
     assert infinite_tangent(FullyConnected(WIDTH, 2)) == InfiniteTangent(2)

@@ -10,7 +10,7 @@ from beyondkernels.core import require
 from beyondkernels.engine.compiled.layout import Layout
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
-from beyondkernels.networks import FullyConnected, Linearised, ThreeLayerResNet
+from beyondkernels.networks import declared_form
 
 _KEPT_NUMBERS = 2**25
 """What layers that stand still make of the training points is kept up to so many numbers."""
@@ -21,11 +21,11 @@ _KEPT_EPOCHS = 100
 def advance(member: Member, steps: int) -> None:
     """Take steps; mark the member as diverged at the first loss that is not finite."""
     algorithm, network = member.algorithm, member.network
-    inner = network.network if isinstance(network, Linearised) else network
+    form = declared_form(network)
     assert isinstance(algorithm, GradientDescent | Layerwise)
-    assert isinstance(inner, FullyConnected | ThreeLayerResNet)
-    step = library("linearised" if isinstance(network, Linearised) else "descent")
-    layout = Layout(inner, member.params, int(step.bk_lanes()))
+    assert form is not None
+    step = library("linearised" if form.linearised else "descent")
+    layout = Layout(form, member.params, int(step.bk_lanes()))
     x, y = (_plain(part) for part in (member.sample.x, member.sample.y))
     y = y.reshape(len(x), -1)
     require(y.shape[1] == layout.out_dim, f"labels must have {layout.out_dim} outputs, got {y.shape[1]}")
@@ -46,7 +46,7 @@ def advance(member: Member, steps: int) -> None:
         len(x) if is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0,
         *(_pointer(a) for a in (*columns, losses)),
     )
-    if isinstance(network, Linearised):
+    if form.linearised:
         at = layout.pack(member.buffers, "at.")
         taken = step.bk_linearised(*arguments, _pointer(at))
     else:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from beyondkernels.core import Tensors
-from beyondkernels.networks import FullyConnected, ThreeLayerResNet
+from beyondkernels.networks import DenseForm
 
 _KINDS = {"fully connected": 0, "full": 1, "bottleneck": 2}
 
@@ -15,22 +15,17 @@ class Layout:
     """One array of all tensors, layer by layer, weights before biases, padded with zeros.
 
     Arguments:
-        network: what they belong to.
+        form: of the network they belong to.
         params: tensors of the right shapes.
         lanes: how many numbers a vector holds.
     """
 
-    def __init__(self, network: FullyConnected | ThreeLayerResNet, params: Tensors, lanes: int) -> None:
-        if isinstance(network, FullyConnected):
-            layers = [*(f"layer{i}" for i in range(1, network.depth)), "output"]
-            self.kind = _KINDS["fully connected"]
-        else:
-            layers = ["W", "U" if network.form == "full" else "V", "A"]
-            self.kind = _KINDS[network.form]
-        self.hidden = len(layers) - 1
-        self.names = [(f"{layer}.weight", f"{layer}.bias") for layer in layers]
+    def __init__(self, form: DenseForm, params: Tensors, lanes: int) -> None:
+        self.kind = _KINDS[form.kind]
+        self.hidden = len(form.layers) - 1
+        self.names = [(f"{layer}.weight", f"{layer}.bias") for layer in form.layers]
         self.out_dim = params[self.names[-1][0]].shape[0]
-        self.width, self._out = (-(-size // lanes) * lanes for size in (network.width, self.out_dim))
+        self.width, self._out = (-(-size // lanes) * lanes for size in (form.width, self.out_dim))
         in_dim = params[self.names[0][0]].shape[1]
         middle = self.out_dim if self.kind == _KINDS["bottleneck"] else self.width
         # the readout lies as it is, the others transposed; a hidden layer that is an input is padded there too

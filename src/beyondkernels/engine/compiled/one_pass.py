@@ -10,8 +10,7 @@ from beyondkernels.algorithms import OnePass
 from beyondkernels.core import Tensors, require
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
-
-_MOVING = ("W.weight", "W.bias", "V.weight", "V.bias")
+from beyondkernels.networks import declared_form
 
 
 def advance(member: Member, steps: int) -> None:
@@ -19,24 +18,27 @@ def advance(member: Member, steps: int) -> None:
 
     What it costs beside the steps does not grow with the sample: runs may be stopped thousands of times.
     """
-    rule, readout = member.algorithm, member.params["A.weight"]
+    rule, form = member.algorithm, declared_form(member.network)
     assert isinstance(rule, OnePass)
+    assert form is not None
+    names = [f"{layer}.{part}" for layer in form.layers[:2] for part in ("weight", "bias")]
+    readout = member.params[f"{form.layers[2]}.weight"]
     assert member.stage.order == "once"
     k, m = readout.shape
     points = slice(member.steps_in_stage, member.steps_in_stage + steps)
     x, y = (_plain(part[points]) for part in (member.sample.x, member.sample.y))
     y = y.reshape(steps, -1)
     require(y.shape[1] == k, f"labels must have {k} outputs, got {y.shape[1]}")
-    moved, means = _copies(member.params), _copies(member.optimiser)
+    moved, means = _copies(member.params, names), _copies(member.optimiser, names)
     seen = torch.stack([member.optimiser[name] for name in ("seen", "seen_late")])
     taken_late = member.step - (rule.steps - rule.tail_steps)  # steps of the tail so far; negative before it
     shape = torch.tensor([m, x.shape[1], k], dtype=torch.int32)
     readout = _plain(readout)
     taken = library("one_pass").bk_one_pass(
         shape.data_ptr(),
-        *_pointers(moved),
+        *_pointers(moved, names),
         readout.data_ptr(),
-        *_pointers(means),
+        *_pointers(means, names),
         x.data_ptr(),
         y.data_ptr(),
         steps,
@@ -57,9 +59,9 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(torch.float32).contiguous()
 
 
-def _copies(state: Tensors) -> Tensors:
-    return {name: _plain(state[name]).clone() for name in _MOVING if name in state}
+def _copies(state: Tensors, names: list[str]) -> Tensors:
+    return {name: _plain(state[name]).clone() for name in names if name in state}
 
 
-def _pointers(state: Tensors) -> list[ctypes.c_void_p]:
-    return [ctypes.c_void_p(state[name].data_ptr() if name in state else None) for name in _MOVING]
+def _pointers(state: Tensors, names: list[str]) -> list[ctypes.c_void_p]:
+    return [ctypes.c_void_p(state[name].data_ptr() if name in state else None) for name in names]

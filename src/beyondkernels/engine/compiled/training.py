@@ -6,23 +6,23 @@ from beyondkernels.activations import ReLU
 from beyondkernels.algorithms import Algorithm, GradientDescent, Layerwise, OnePass, Squared
 from beyondkernels.engine.compiled import descent, one_pass
 from beyondkernels.engine.member import Member
-from beyondkernels.networks import FullyConnected, Linearised, Network, ThreeLayerResNet
+from beyondkernels.networks import Network, declared_form
 
 
 def refusal(network: Network, algorithm: Algorithm) -> str | None:
     """Why this network cannot be trained by this algorithm on the compiled backend; None if it can."""
-    inner = network.network if type(network) is Linearised else network
-    if type(inner) not in (FullyConnected, ThreeLayerResNet):
+    form = declared_form(network)
+    if form is None:
         return (
-            f"it trains FullyConnected and ThreeLayerResNet, and either of them Linearised, not {type(inner).__name__}"
+            "it trains FullyConnected and ThreeLayerResNet, and either of them Linearised, and networks that declare "
+            f"a dense_form, not {_name(network)}"
         )
-    assert isinstance(inner, FullyConnected | ThreeLayerResNet)
-    if not isinstance(inner.activation, ReLU):
-        return f"it knows the ReLU only, not {inner.activation}"
-    if inner.parameterisation.kind != "standard":
+    if not isinstance(form.activation, ReLU):
+        return f"it knows the ReLU only, not {form.activation}"
+    if form.scaled:
         return "it knows the standard parameterisation only, not ntk"
     if type(algorithm) is OnePass:
-        fits = isinstance(network, ThreeLayerResNet) and network.form == "bottleneck"
+        fits = form.kind == "bottleneck" and not form.linearised
         return None if fits else "it trains by OnePass the bottleneck form of ThreeLayerResNet only"
     if type(algorithm) not in (GradientDescent, Layerwise):
         return f"it trains by GradientDescent, Layerwise and OnePass, not {type(algorithm).__name__}"
@@ -35,3 +35,8 @@ def advance(member: Member, steps: int) -> None:
     """Take steps; mark the member as diverged at the first loss that is not finite."""
     take = one_pass.advance if isinstance(member.algorithm, OnePass) else descent.advance
     take(member, steps)
+
+
+def _name(network: Network) -> str:
+    inner = getattr(network, "network", network)  # what is linearised counts, not that it is
+    return type(inner).__name__

@@ -267,7 +267,7 @@ def _gradient(
     network: Network, params: Tensors, buffers: Tensors, names: tuple[str, ...], x: torch.Tensor, dtype: torch.dtype
 ) -> Gradient:
     """The structured route where it holds, otherwise torch.func."""
-    if network.batching == "vmapped" and len(x):
+    if network.structured and len(x):
         layers = LayerGradient(network, params, buffers, names, dtype)
         if layers.holds(x):
             return layers

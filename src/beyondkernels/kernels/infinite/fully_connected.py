@@ -144,56 +144,80 @@ class InfiniteTangent(InfiniteWidth):
         return trained_layers(self.group, (*(f"layer{number}" for number in range(1, self.depth)), "output"))
 
 
-def infinite_conjugate(network: Network) -> InfiniteConjugate | InfiniteResNetConjugate:
+@functools.singledispatch
+def infinite_conjugate(network: Network) -> InfiniteWidth:
     """The conjugate kernel of a network as its width goes to infinity.
 
+    A class of networks says what its limit is with ``@infinite_conjugate.register``.
+
     Arguments:
-        network: a ``FullyConnected`` network, or a ``ThreeLayerResNet`` of the full form.
+        network: a ``FullyConnected`` network, a ``ThreeLayerResNet`` of the full form, or one whose limit is
+            registered.
 
     >>> infinite_conjugate(FullyConnected(width=100, depth=2)) == InfiniteConjugate(depth=2)
     True
     """
-    if isinstance(network, FullyConnected):
-        require(
-            network.readout == "normal",
-            "network must have a normal readout (one of balanced signs starts with another covariance, without the "
-            f"neurons' means), got readout={network.readout!r}",
-        )
-        return InfiniteConjugate(network.depth, network.activation, network.parameterisation)
-    if isinstance(network, ThreeLayerResNet) and network.form == "full":
-        return InfiniteResNetConjugate(network.activation, network.parameterisation)
     raise _refusal(network)
 
 
-def infinite_tangent(
-    network: Network, group: str | tuple[int | str, ...] = "all"
-) -> InfiniteTangent | InfiniteResNetTangent:
+@infinite_conjugate.register
+def _(network: FullyConnected) -> InfiniteConjugate:
+    require(
+        network.readout == "normal",
+        "network must have a normal readout (one of balanced signs starts with another covariance, without the "
+        f"neurons' means), got readout={network.readout!r}",
+    )
+    return InfiniteConjugate(network.depth, network.activation, network.parameterisation)
+
+
+@infinite_conjugate.register
+def _(network: ThreeLayerResNet) -> InfiniteResNetConjugate:
+    _require_full(network)
+    return InfiniteResNetConjugate(network.activation, network.parameterisation)
+
+
+@functools.singledispatch
+def infinite_tangent(network: Network, group: str | tuple[int | str, ...] = "all") -> InfiniteWidth:  # noqa: ARG001
     """The tangent kernel of a network as its width goes to infinity, at the network's width where that matters.
 
+    A class of networks says what its limit is with ``@infinite_tangent.register``.
+
     Arguments:
-        network: a ``FullyConnected`` network, or a ``ThreeLayerResNet`` of the full form.
+        network: a ``FullyConnected`` network, a ``ThreeLayerResNet`` of the full form, or one whose limit is
+            registered.
         group: what is trained: ``all``, one of the network's groups, or a tuple of layers.
 
     >>> infinite_tangent(FullyConnected(width=100, depth=2), group="layer1").group
     (1,)
     """
-    width = None
-    if isinstance(network, FullyConnected | ThreeLayerResNet) and network.parameterisation.kind == "standard":
-        width = network.width
-    if isinstance(network, FullyConnected):
-        return InfiniteTangent(network.depth, network.activation, network.parameterisation, group, width)
-    if isinstance(network, ThreeLayerResNet) and network.form == "full":
-        return InfiniteResNetTangent(network.activation, network.parameterisation, group, width)
     raise _refusal(network)
 
 
+@infinite_tangent.register
+def _(network: FullyConnected, group: str | tuple[int | str, ...] = "all") -> InfiniteTangent:
+    return InfiniteTangent(network.depth, network.activation, network.parameterisation, group, _width(network))
+
+
+@infinite_tangent.register
+def _(network: ThreeLayerResNet, group: str | tuple[int | str, ...] = "all") -> InfiniteResNetTangent:
+    _require_full(network)
+    return InfiniteResNetTangent(network.activation, network.parameterisation, group, _width(network))
+
+
+def _width(network: FullyConnected | ThreeLayerResNet) -> int | None:
+    return network.width if network.parameterisation.kind == "standard" else None
+
+
+def _require_full(network: ThreeLayerResNet) -> None:
+    require(
+        network.form == "full",
+        "the bottleneck form of ThreeLayerResNet has no deterministic infinite-width limit, because out₁ stays a "
+        "random Gaussian of out_dim dimensions; MeanOverDraws(network, draws) gives the mean over out₁ and "
+        "everything else, with its standard error",
+    )
+
+
 def _refusal(network: Network) -> InputError:
-    if isinstance(network, ThreeLayerResNet):
-        return InputError(
-            "the bottleneck form of ThreeLayerResNet has no deterministic infinite-width limit, because out₁ stays a "
-            "random Gaussian of out_dim dimensions; MeanOverDraws(network, draws) gives the mean over out₁ and "
-            "everything else, with its standard error"
-        )
     kind = type(network).__name__
     why = ", whose weights follow an Initialisation and not a Parameterisation" if kind == "TwoLayer" else ""
     return InputError(

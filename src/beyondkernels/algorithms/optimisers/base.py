@@ -1,0 +1,175 @@
+"""What an optimiser is: pure rules that turn a gradient into a step, and that compose."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from beyondkernels.core import Component, Stream, Tensors, require
+
+
+class Change(NamedTuple):
+    r"""What is to become of some parameters.
+
+    .. math:: \theta \leftarrow \kappa\,\theta - u
+
+    Arguments:
+        direction: u, by the name of the parameter; at first the gradient.
+        keep: κ, the part of the old parameters that stays; None keeps them whole.
+    """
+
+    direction: Tensors
+    keep: torch.Tensor | None = None
+
+
+class Optimiser(Component, ABC):
+    """One rule of an optimiser: changes a :class:`Change`, with a state of its own.
+
+    ``update`` is pure and made of tensors only: no branch depends on a tensor, and random numbers are drawn outside.
+    It is vmapped over members whose ``numbers`` differ; what is the same for all of them is the ``program``.
+    """
+
+    @abstractmethod
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The next change and state.
+
+        Arguments:
+            change: what the rules before this one made of the gradient; holds the trained parameters only.
+            state: the state before.
+            params: all parameters.
+            numbers: what ``numbers`` says of this step, as tensors.
+            noise: what ``noise`` drew for this step.
+        """
+
+    @abstractmethod
+    def program(self) -> Hashable:
+        """Equal for rules whose ``update`` differs in nothing but ``numbers`` and ``noise``."""
+
+    def state(self, params: Tensors) -> Tensors:
+        """The state at the start."""
+        return {}
+
+    def slots(self) -> tuple[str, ...]:
+        """What the names in the state, ``numbers`` and ``noise`` begin with."""
+        return ()
+
+    def numbers(self, steps: range) -> dict[str, list[float]]:
+        """The numbers of some steps, counted from 1."""
+        return {}
+
+    def noise(self, params: Tensors, stream: Stream) -> Tensors:
+        """The random numbers of one step, from a stream that is already at that step."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Chain(Optimiser):
+    """Rules one after the other: each takes what the one before it gives. See :func:`chain`.
+
+    Arguments:
+        parts: the rules.
+    """
+
+    parts: tuple[Optimiser, ...]
+
+    def __post_init__(self) -> None:
+        given = self.parts
+        require(isinstance(given, tuple | list) and len(given) > 0, f"parts must be rules of optimisers, got {given!r}")
+        for part in given:
+            require(isinstance(part, Optimiser), f"parts must be rules of optimisers, got {part!r:.80}")
+        flat = tuple(inner for part in given for inner in (part.parts if isinstance(part, Chain) else (part,)))
+        object.__setattr__(self, "parts", flat)
+
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """All of them."""
+        after = dict(state)
+        for tag, part in self._tagged():
+            own = (_without(tag, each) for each in (numbers, noise))
+            change, moved = part.update(change, _without(tag, state), params, *own)
+            after |= _with(tag, moved)
+        return change, after
+
+    def program(self) -> Hashable:
+        """Those of the parts."""
+        return tuple(part.program() for part in self.parts)
+
+    def state(self, params: Tensors) -> Tensors:
+        """The states of all parts."""
+        return {name: value for tag, part in self._tagged() for name, value in _with(tag, part.state(params)).items()}
+
+    def slots(self) -> tuple[str, ...]:
+        """Those of the parts."""
+        return tuple(f"{tag}{slot}" for tag, part in self._tagged() for slot in part.slots())
+
+    def numbers(self, steps: range) -> dict[str, list[float]]:
+        """Those of the parts."""
+        return {f"{tag}{name}": values for tag, part in self._tagged() for name, values in part.numbers(steps).items()}
+
+    def noise(self, params: Tensors, stream: Stream) -> Tensors:
+        """Those of the parts, each from a stream of its own."""
+        found: Tensors = {}
+        for i, (tag, part) in enumerate(self._tagged()):
+            found |= _with(tag, part.noise(params, stream.child(str(i))))
+        return found
+
+    def _tagged(self) -> list[tuple[str, Optimiser]]:
+        """Each part with a prefix for its names: its number, where another part before it uses such names."""
+        taken: set[str] = set()
+        tagged = []
+        for i, part in enumerate(self.parts):
+            tagged.append((f"{i}:" if taken & set(part.slots()) else "", part))
+            taken |= set(part.slots())
+        return tagged
+
+
+def chain(*parts: Optimiser) -> Chain:
+    r"""An optimiser from rules: each takes what the one before it gives, from the gradient to the step.
+
+    >>> from beyondkernels.algorithms.optimisers import Adam, ClipNorm, Rate, WarmUp, Cosine
+    >>> rule = chain(ClipNorm(1.0), Adam(), Rate(WarmUp(10, Cosine(1e-3, steps=100))))
+    >>> [round(rate, 6) for rate in rule.numbers(range(1, 4))["rate"]]
+    [0.0001, 0.0002, 0.0003]
+
+    Arguments:
+        parts: the rules, such as :class:`ClipNorm`, :class:`Decay`, :class:`Momentum`, :class:`Adam`,
+            :class:`GradientNoise` and :class:`Rate`, in the order in which they act. ``Decay`` in front of ``Adam`` is
+            L2 regularisation; between ``Adam`` and ``Rate`` it is the decoupled decay of AdamW.
+    """
+    return Chain(parts)
+
+
+def descend(
+    rule: Optimiser, gradient: Tensors, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+) -> tuple[Tensors, Tensors]:
+    """One step: the parameters and the state after it.
+
+    Arguments:
+        rule: the optimiser.
+        gradient: the gradient in the parameters that are trained; the others stay.
+        state: the optimiser's state.
+        params: all parameters.
+        numbers: the optimiser's numbers of this step.
+        noise: the optimiser's random numbers of this step.
+    """
+    change, after = rule.update(Change(gradient), state, params, numbers, noise)
+    moved = dict(params)
+    for name, direction in change.direction.items():
+        kept = params[name] if change.keep is None else change.keep * params[name]
+        moved[name] = kept - direction
+    return moved, after
+
+
+def _with(tag: str, tensors: Tensors) -> Tensors:
+    return {tag + name: value for name, value in tensors.items()} if tag else tensors
+
+
+def _without(tag: str, tensors: Mapping[str, torch.Tensor]) -> Tensors:
+    return {name.removeprefix(tag): value for name, value in tensors.items() if name.startswith(tag)}

@@ -1,0 +1,289 @@
+"""The rules that optimisers are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import torch
+
+from beyondkernels.algorithms.optimisers.base import Change, Optimiser
+from beyondkernels.algorithms.optimisers.schedules import Schedule, schedule
+from beyondkernels.core import Stream, Tensors, require, require_between, require_positive
+
+
+@dataclass(frozen=True)
+class _Scheduled(Optimiser):
+    """A rule with one number, which may change from step to step."""
+
+    value: Schedule | float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", schedule("value", self.value))
+
+    def program(self) -> Hashable:
+        """Nothing but its class."""
+        return type(self)
+
+    def numbers(self, steps: range) -> dict[str, list[float]]:
+        """The value, under the rule's name."""
+        return {self.slots()[0]: schedule("value", self.value).over(steps)}
+
+
+@dataclass(frozen=True)
+class Rate(_Scheduled):
+    r"""The learning rate: the last rule of an optimiser.
+
+    .. math:: u \leftarrow \eta_t\, u
+
+    Arguments:
+        value: η, a number or a schedule.
+    """
+
+    def slots(self) -> tuple[str, ...]:
+        """``rate``."""
+        return ("rate",)
+
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """Every direction multiplied."""
+        scaled = {name: numbers["rate"] * value for name, value in change.direction.items()}
+        return change._replace(direction=scaled), {}
+
+
+@dataclass(frozen=True)
+class Decay(_Scheduled):
+    r"""Adds a multiple of the parameters, which pulls them towards zero.
+
+    .. math:: u \leftarrow u + \lambda_t\, \theta
+
+    In front of :class:`Momentum` or :class:`Adam` this is the gradient of :math:`\tfrac\lambda2\|\theta\|^2`, L2
+    regularisation. Behind them, and in front of :class:`Rate`, it is decoupled weight decay.
+
+    Arguments:
+        value: λ, a number or a schedule.
+
+    Reference: Loshchilov & Hutter (2019), Decoupled weight decay regularization.
+    """
+
+    def slots(self) -> tuple[str, ...]:
+        """``decay``."""
+        return ("decay",)
+
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """Every direction with its parameter added."""
+        pulled = {name: value + numbers["decay"] * params[name] for name, value in change.direction.items()}
+        return change._replace(direction=pulled), {}
+
+
+@dataclass(frozen=True)
+class Shrink(_Scheduled):
+    r"""Keeps a part of the old parameters, exactly.
+
+    .. math:: \theta \leftarrow \kappa_t\, \theta - u
+
+    With κ = 1 − ηλ this is weight decay. Where κ is zero nothing of the old parameters is left, not even the rounding
+    error of a difference.
+
+    Arguments:
+        value: κ, a number or a schedule.
+    """
+
+    def slots(self) -> tuple[str, ...]:
+        """``keep``."""
+        return ("keep",)
+
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The factor beside the directions."""
+        keep = numbers["keep"] if change.keep is None else change.keep * numbers["keep"]
+        return change._replace(keep=keep), {}
+
+
+@dataclass(frozen=True)
+class ClipNorm(_Scheduled):
+    r"""Limits the length of the whole direction, all parameters together.
+
+    .. math:: u \leftarrow u \cdot \min(1, c_t / \|u\|)
+
+    Arguments:
+        value: c, a number or a schedule.
+
+    Reference: Pascanu, Mikolov & Bengio (2013), On the difficulty of training recurrent neural networks.
+    """
+
+    def slots(self) -> tuple[str, ...]:
+        """``most``."""
+        return ("most",)
+
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """Every direction multiplied by one factor."""
+        squares = torch.stack([value.square().sum() for value in change.direction.values()])
+        factor = torch.clamp(numbers["most"] / squares.sum().sqrt(), max=1.0)
+        clipped = {name: factor * value for name, value in change.direction.items()}
+        return change._replace(direction=clipped), {}
+
+
+@dataclass(frozen=True)
+class GradientNoise(_Scheduled):
+    r"""Adds Gaussian noise.
+
+    .. math:: u \leftarrow u + \sigma_t\, \xi, \qquad \xi \sim N(0, I)
+
+    Arguments:
+        value: σ, a number or a schedule, such as ``Power(0.1, 0.55)``.
+
+    Reference: Neelakantan et al. (2015), Adding gradient noise improves learning for very deep networks.
+    """
+
+    def slots(self) -> tuple[str, ...]:
+        """``std`` of the numbers, ``noise/`` of what is drawn."""
+        return "std", "noise/"
+
+    def noise(self, params: Tensors, stream: Stream) -> Tensors:
+        """ξ for every parameter, each from a stream of its own."""
+        return {
+            f"noise/{name}": stream.child(name).normal(*value.shape, dtype=value.dtype)
+            for name, value in params.items()
+        }
+
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """Every direction with its noise added."""
+        moved = {name: value + numbers["std"] * noise[f"noise/{name}"] for name, value in change.direction.items()}
+        return change._replace(direction=moved), {}
+
+
+@dataclass(frozen=True)
+class Momentum(Optimiser):
+    r"""A direction that remembers.
+
+    .. math:: v \leftarrow \mu v + u + \lambda\theta, \qquad u \leftarrow v \quad
+              \text{(Nesterov: } u \leftarrow u + \lambda\theta + \mu v \text{)}
+
+    Arguments:
+        momentum: µ.
+        nesterov: whether the direction looks ahead.
+        decay: λ; None leaves the term out.
+
+    Reference: Polyak (1964); Sutskever et al. (2013), On the importance of initialization and momentum.
+    """
+
+    momentum: float
+    nesterov: bool = False
+    decay: float | None = None
+
+    def __post_init__(self) -> None:
+        require_between("momentum", self.momentum, 0, 1, "[)")
+        require(isinstance(self.nesterov, bool), f"nesterov must be True or False, got {self.nesterov!r:.80}")
+        if self.decay is not None:
+            require_between("decay", self.decay, 0, float("inf"), "[)")
+
+    def program(self) -> Hashable:
+        """Which terms there are."""
+        return type(self), self.nesterov, self.decay is None
+
+    def state(self, params: Tensors) -> Tensors:
+        """v, zero at first, under the names of the parameters."""
+        return {name: torch.zeros_like(value) for name, value in params.items()}
+
+    def slots(self) -> tuple[str, ...]:
+        """The state has no other names than the parameters."""
+        return ("", "momentum") if self.decay is None else ("", "momentum", "decay")
+
+    def numbers(self, steps: range) -> dict[str, list[float]]:
+        """µ and, where there is one, λ."""
+        constant = {"momentum": self.momentum} | ({} if self.decay is None else {"decay": self.decay})
+        return {name: [value] * len(steps) for name, value in constant.items()}
+
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The velocity, and the direction from it."""
+        mu, velocity, ahead = numbers["momentum"], {}, {}
+        for name, value in change.direction.items():
+            velocity[name] = mu * state[name] + value
+            if self.decay is not None:
+                velocity[name] = velocity[name] + numbers["decay"] * params[name]
+                value = value + numbers["decay"] * params[name]
+            if self.nesterov:
+                ahead[name] = value + mu * velocity[name]
+        return change._replace(direction=ahead or velocity), velocity
+
+
+@dataclass(frozen=True)
+class Adam(Optimiser):
+    r"""Directions of about one size for every parameter.
+
+    .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) u, \qquad s \leftarrow \beta_2 s + (1 - \beta_2) u^2, \qquad
+              u \leftarrow \frac{m / c_1}{\sqrt{s / c_2} + \varepsilon}
+
+    :math:`c_i = 1 - \beta_i^t` are the same averages of ones: :math:`c_i \leftarrow \beta_i c_i + (1 - \beta_i)`.
+
+    Arguments:
+        mean: :math:`\beta_1`.
+        square: :math:`\beta_2`.
+        epsilon: ε.
+
+    Reference: Kingma & Ba (2015), Adam: a method for stochastic optimization, Algorithm 1.
+    """
+
+    mean: float = 0.9
+    square: float = 0.999
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        require_between("mean", self.mean, 0, 1, "[)")
+        require_between("square", self.square, 0, 1, "[)")
+        require_positive("epsilon", self.epsilon)
+
+    def program(self) -> Hashable:
+        """Nothing but its class."""
+        return type(self)
+
+    def state(self, params: Tensors) -> Tensors:
+        """m, s and both c, zero at first."""
+        kinds = {value.dtype for value in params.values() if value.is_floating_point()} or {torch.get_default_dtype()}
+        weights = {name: torch.zeros((), dtype=max(kinds, key=str)) for name in ("mean_weight", "square_weight")}
+        means = {f"mean/{name}": torch.zeros_like(value) for name, value in params.items()}
+        return weights | means | {f"square/{name}": torch.zeros_like(value) for name, value in params.items()}
+
+    def slots(self) -> tuple[str, ...]:
+        """``mean…``, ``square…`` and the numbers."""
+        return "mean", "square", "epsilon"
+
+    def numbers(self, steps: range) -> dict[str, list[float]]:
+        """β₁, 1 − β₁, β₂, 1 − β₂ and ε: the differences are taken before anything is rounded."""
+        found = {
+            "mean_keep": self.mean,
+            "mean_add": 1 - self.mean,
+            "square_keep": self.square,
+            "square_add": 1 - self.square,
+            "epsilon": self.epsilon,
+        }
+        return {name: [value] * len(steps) for name, value in found.items()}
+
+    def update(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """Both averages, and their quotient."""
+        after: Tensors = {}
+
+        def averaged(kind: str, name: str, value: torch.Tensor | float) -> torch.Tensor:
+            after[name] = numbers[f"{kind}_keep"] * state[name] + numbers[f"{kind}_add"] * value
+            return after[name]
+
+        weights = [averaged(kind, f"{kind}_weight", 1.0) for kind in ("mean", "square")]
+        direction = {}
+        for name, value in change.direction.items():
+            m = averaged("mean", f"mean/{name}", value) / weights[0]
+            s = averaged("square", f"square/{name}", value.square()) / weights[1]
+            direction[name] = m / (s.sqrt() + numbers["epsilon"])
+        return change._replace(direction=direction), after

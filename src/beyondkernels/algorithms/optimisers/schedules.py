@@ -1,0 +1,202 @@
+"""Numbers that change from step to step, as data."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from beyondkernels.core import Component, InputError, require, require_whole
+
+
+class Schedule(Component, ABC):
+    """A number for each step, counted from 1."""
+
+    @abstractmethod
+    def at(self, step: int) -> float:
+        """The number of a step."""
+
+    def over(self, steps: range) -> list[float]:
+        """The numbers of some steps."""
+        return [self.at(step) for step in steps]
+
+
+@dataclass(frozen=True)
+class Constant(Schedule):
+    """The same number in every step."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        _require_size("value", self.value)
+
+    def at(self, step: int) -> float:
+        """The value."""
+        return self.value
+
+    def over(self, steps: range) -> list[float]:
+        """The value, so many times."""
+        return [self.value] * len(steps)
+
+
+@dataclass(frozen=True)
+class Drops(Schedule):
+    r"""A number that falls by a factor after certain steps.
+
+    .. math:: s_t = s \cdot f^{\#\{i : t > t_i\}}
+
+    Arguments:
+        value: s.
+        drops: :math:`t_i`.
+        factor: f.
+
+    >>> Drops(0.1, (2, 3), 0.5).over(range(1, 6))
+    [0.1, 0.1, 0.05, 0.025, 0.025]
+    """
+
+    value: float
+    drops: tuple[int, ...]
+    factor: float = 0.1
+
+    def __post_init__(self) -> None:
+        _require_size("value", self.value)
+        require(isinstance(self.drops, tuple | list), f"drops must be steps, such as (100, 200), got {self.drops!r}")
+        for drop in self.drops:
+            require_whole("drops", drop, least=None)
+        _require_size("factor", self.factor)
+        object.__setattr__(self, "drops", tuple(self.drops))
+
+    def at(self, step: int) -> float:
+        """The value after the drops before this step."""
+        return self.value * self.factor ** sum(step > drop for drop in self.drops)
+
+    def over(self, steps: range) -> list[float]:
+        """Piece by piece: most steps have the number of the one before."""
+        ends = sorted({drop for drop in self.drops if steps.start <= drop < steps.stop - 1})
+        starts = [steps.start, *(drop + 1 for drop in ends)]
+        stops = [*(drop + 1 for drop in ends), steps.stop]
+        return [self.at(start) for start, stop in zip(starts, stops, strict=True) for _ in range(start, stop)]
+
+
+@dataclass(frozen=True)
+class Cosine(Schedule):
+    r"""Half a cosine, from one number to another.
+
+    .. math:: s_t = e + (s - e)\,\tfrac12\bigl(1 + \cos(\pi\,\min(t - 1, T) / T)\bigr)
+
+    Arguments:
+        value: s, the number of the first step.
+        steps: T, after how many steps the end is reached; it stays there.
+        end: e.
+    """
+
+    value: float
+    steps: int
+    end: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_size("value", self.value)
+        require_whole("steps", self.steps)
+        _require_size("end", self.end)
+
+    def at(self, step: int) -> float:
+        """The number on the curve."""
+        done = min(step - 1, self.steps) / self.steps
+        return self.end + (self.value - self.end) * (1 + math.cos(math.pi * done)) / 2
+
+
+@dataclass(frozen=True)
+class Linear(Schedule):
+    r"""A straight line from one number to another.
+
+    .. math:: s_t = s + (e - s) \min(t - 1, T) / T
+
+    Arguments:
+        value: s, the number of the first step.
+        steps: T, after how many steps the end is reached; it stays there.
+        end: e.
+    """
+
+    value: float
+    steps: int
+    end: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_size("value", self.value)
+        require_whole("steps", self.steps)
+        _require_size("end", self.end)
+
+    def at(self, step: int) -> float:
+        """The number on the line."""
+        return self.value + (self.end - self.value) * min(step - 1, self.steps) / self.steps
+
+
+@dataclass(frozen=True)
+class Power(Schedule):
+    r"""A number that falls like a power of the step.
+
+    .. math:: s_t = s\,t^{-p}
+
+    Arguments:
+        value: s.
+        power: p.
+    """
+
+    value: float
+    power: float = 0.5
+
+    def __post_init__(self) -> None:
+        _require_size("value", self.value)
+        _require_size("power", self.power)
+
+    def at(self, step: int) -> float:
+        """The number of the step."""
+        return self.value * step**-self.power
+
+
+@dataclass(frozen=True)
+class WarmUp(Schedule):
+    r"""A linear rise to the start of another schedule.
+
+    .. math:: s_t = \tfrac{t}{w}\, s'_1 \quad (t \le w), \qquad s_t = s'_{t - w} \quad (t > w)
+
+    Arguments:
+        steps: w.
+        then: s′, a schedule or a number.
+
+    >>> WarmUp(4, 0.8).over(range(1, 7))
+    [0.2, 0.4, 0.6000000000000001, 0.8, 0.8, 0.8]
+    """
+
+    steps: int
+    then: Schedule | float
+
+    def __post_init__(self) -> None:
+        require_whole("steps", self.steps)
+        object.__setattr__(self, "then", schedule("then", self.then))
+
+    def at(self, step: int) -> float:
+        """The number of the step."""
+        then = schedule("then", self.then)
+        return then.at(1) * (step / self.steps) if step <= self.steps else then.at(step - self.steps)
+
+
+def schedule(name: str, given: Schedule | float) -> Schedule:
+    """A schedule as it is, and a number as a constant one.
+
+    Arguments:
+        name: of the argument, for the error.
+        given: a schedule, or a number that is not negative.
+    """
+    if isinstance(given, Schedule):
+        return given
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        _require_size(name, given)
+        return Constant(float(given))
+    raise InputError(f"{name} must be a number or a schedule, such as Cosine(0.1, steps=1000), got {given!r:.80}")
+
+
+def _require_size(name: str, value: float) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    require(number, f"{name} must be a number, got {value!r:.80}")
+    require(0 <= value < math.inf, f"{name} must be finite and not negative, got {value}")
