@@ -233,7 +233,7 @@ def test_the_users_own_cache_directory_may_be_in_other_hands(place, tmp_path, mo
 
 def test_no_compiler_and_nothing_compiled(place, monkeypatch):
     without_compiler(monkeypatch)
-    assert "install a C++ compiler such as g++" in str(available())
+    assert "install g++ or clang++" in str(available())
     with pytest.raises(InputError, match=r"needs a C.. compiler, and none was found.*choose backend='eager'"):
         library.library()
 

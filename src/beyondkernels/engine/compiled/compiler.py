@@ -25,6 +25,11 @@ FLAGS = (
 )
 NAMES = ("g++", "clang++", "c++")
 """The commands that are tried, in this order, after the one that ``CXX`` names."""
+REMEDY = (
+    "install g++ or clang++, or set CXX to a C++ compiler, or choose backend='eager' "
+    "(bk run: --set backend=eager), which needs no compiler and is slower"
+)
+"""What a user can do where no compiler works."""
 _SECONDS = 300
 _VERSION_SECONDS = 30
 
@@ -66,12 +71,6 @@ class Compiler:
         if done.returncode != 0 or not target.is_file():
             said = (done.stderr.strip().splitlines() or ["no message"])[0]
             raise InputError(f"{self.name} could not compile {source.name} ({said}); {REMEDY}")
-
-
-REMEDY = (
-    "install a C++ compiler such as g++ or clang++, or name one in the environment variable CXX, "
-    "or choose backend='eager' (bk run: --set backend=eager), which needs none and is slower"
-)
 
 
 def find_compiler() -> Compiler | None:

@@ -99,9 +99,7 @@ def _loaded(directory: Path, name: str, source: str, compiler: str | None) -> ct
 
 def _built(directory: Path, name: str, source: str, compiler: Compiler | None, passed: list[str]) -> ctypes.CDLL:
     if compiler is None:
-        raise InputError(
-            f"backend='compiled' needs a C++ compiler, and none was found (looked for {', '.join(NAMES)}); {REMEDY}"
-        )
+        raise InputError(f"backend='compiled' needs a C++ compiler, and none was found ({', '.join(NAMES)}); {REMEDY}")
     path = cache.add(
         directory, name, source, compiler.digest, lambda target: compiler.compile(SOURCES / f"{name}.cpp", target)
     )
