@@ -12,7 +12,6 @@ import pytest
 
 from beyondkernels.engine.compiled import compiler, library
 
-
 needs_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C++ compiler here")
 
 
