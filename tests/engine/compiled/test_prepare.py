@@ -13,7 +13,7 @@ from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.engine.compiled import compiler, library
-from beyondkernels.runs import LocalExecutor, RunSpec, SerialExecutor, Store
+from beyondkernels.runs import LocalExecutor, RunSpec, SerialExecutor, Store, fit_many
 
 LEARNER = TrainedNetwork(
     networks.FullyConnected(
@@ -50,6 +50,14 @@ def test_without_a_compiler_no_run_is_started(executor, nothing_compiled, tmp_pa
         executor.execute(SPECS, store)
     assert list(store.keys()) == []
     assert [event.status for event in executor.execute(SPECS[:1], store) if event.kind == "run"] == ["finished"]
+
+
+def test_a_sweep_without_a_compiler_is_refused_and_not_a_table_of_crashes(nothing_compiled, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    problem, points = SPECS[0].problem, [{"seed": 0}, {"seed": 1}]
+    with pytest.raises(InputError, match=r"needs a C\+\+ compiler"):
+        fit_many(LEARNER.network, problem, 8, algorithm=LEARNER.algorithm, grid=points, test=4, backend="compiled")
 
 
 @pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C++ compiler here")
