@@ -116,7 +116,7 @@ class DrawnGeneralMap(GeneralMap):
         outputs: k.
         count: p, the number of terms.
         function: φ of every term, with Taylor terms of order zero and odd orders only; :func:`split` makes such ones.
-        instance: the number of the draw. F and G of one target need different ones.
+        instance: selects the draw. F and G of one target need different ones.
 
     >>> from beyondkernels.activations import Sine
     >>> DrawnGeneralMap(dim=6, outputs=2, count=3, function=Sine())(torch.zeros(4, 6)).shape

@@ -35,7 +35,7 @@ class HardInstance(CompositeProblem):
         uniform: d₁, by default d.
         background: D₂ as signs.
         indices: i₁, …, i_k from 0, in this order; drawn if not given.
-        instance: the number of the draw of the indices.
+        instance: selects the draw of the indices.
         beta: β.
         optimal_risk: OPT, half the expected squared length of the noise on the labels.
 

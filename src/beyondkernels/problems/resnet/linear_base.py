@@ -31,7 +31,7 @@ class LinearThenPolynomial(CompositeProblem):
         degree: p.
         coefficient: c.
         correlation: ρ, the cosine of the angle of w*₁ and w*₂.
-        instance: the number of the draw of the directions.
+        instance: selects the draw of the directions.
         beta: β.
         optimal_risk: OPT, half the expected squared length of the noise on the labels.
 

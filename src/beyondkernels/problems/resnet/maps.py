@@ -172,7 +172,7 @@ class DrawnMap(TwoLayerMap):
         outputs: k.
         count: p, the number of terms.
         function: φ of every term.
-        instance: the number of the draw. F and G of one target need different ones.
+        instance: selects the draw. F and G of one target need different ones.
     """
 
     dim: int
@@ -213,7 +213,7 @@ class CircleMap(TwoLayerMap):
         dim: the dimension of what it takes.
         outputs: k, even.
         frequency: ω.
-        instance: the number of the draw of the directions, which are uniform on the sphere.
+        instance: selects the draw of the directions, which are uniform on the sphere.
 
     >>> x = Stream(0).normal(5, 8)
     >>> CircleMap(dim=8, outputs=4)(x).norm(dim=1)

@@ -27,7 +27,7 @@ class Monomial(Problem):
         dim: d.
         degree: q.
         indices: i₁, …, i_q from 0; drawn if not given.
-        instance: the number of the draw of the indices.
+        instance: selects the draw of the indices.
 
     >>> sample = Monomial(dim=40).sample(3, Stream(0))
     >>> sample.x.norm(dim=1).tolist(), sample.y.abs().tolist()
@@ -97,8 +97,7 @@ class Monomial(Problem):
         return 1.0 if degree < self.degree else 0.0
 
     def padded(self, weights: torch.Tensor) -> torch.Tensor:
-        r"""The weights (m, d) of the network on all inputs that computes what ``weights`` (m, q) compute on the
-        relevant q.
+        r"""The weights (m, d) on all inputs of the network that has ``weights`` (m, q) on the relevant ones.
 
         The columns of irrelevant inputs are zero. The others have a factor :math:`\sqrt{d/q}`, because inputs shrink
         from :math:`1/\sqrt q` to :math:`1/\sqrt d`. So :math:`\|W\|_F / \sqrt d` does not change.
