@@ -286,38 +286,6 @@ def test_store_knows_checkpoints(bk: Any, store: Path) -> None:
     assert bk("store", "prune", "--days", 0, *at).stdout == "1 checkpoints removed, 0 left\n"
 
 
-def test_doctor(bk: Any, store: Path, tmp_path: Path) -> None:
-    answer = bk("doctor", "--store", store)
-    assert answer.exit_code == 0, answer.stdout
-    assert all(line.startswith("ok      ") for line in answer.stdout.splitlines())
-    for words in ("Python 3", "torch", "matplotlib", "cores", f"store {store}: 4 runs"):
-        assert words in answer.stdout
-    (tmp_path / "file").write_text("precious")
-    bad = bk("doctor", "--store", "file")
-    assert bad.exit_code == 1
-    assert bad.stdout.splitlines()[-1] == "PROBLEM store: file is a file, a store is a directory"
-    none = bk("doctor", "--store", "far/away/store").stdout.splitlines()[-1]
-    assert none.startswith("ok      store far/away/store: none yet, bk run makes it; ")
-
-
-@pytest.mark.parametrize("name", ["torch", "rich"])
-def test_doctor_finds_what_is_missing(bk: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    from importlib import metadata
-
-    version = metadata.version
-
-    def versions(package: str) -> str:
-        if package == name:
-            raise metadata.PackageNotFoundError(package)
-        return "0.0.1" if package == "scipy" else version(package)
-
-    monkeypatch.setattr(metadata, "version", versions)
-    answer = bk("doctor")
-    assert answer.exit_code == 1
-    assert re.search(rf"^PROBLEM {name} is missing \([\d.]+ or newer is needed\)$", answer.stdout, re.MULTILINE)
-    assert "PROBLEM scipy 0.0.1 (" in answer.stdout
-
-
 def test_one_broken_experiment_costs_no_other_page(bk: Any, user: Path, tmp_path: Path) -> None:
     start = f"from beyondkernels.core import load_file\nuser = load_file({str(user)!r})\nclass Mine(user.Plain):\n"
     (tmp_path / "breaks.py").write_text(start + "    id = 'mine/breaks'\n")

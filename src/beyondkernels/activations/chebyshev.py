@@ -8,7 +8,7 @@ import torch
 
 
 def lobatto(degree: int) -> torch.Tensor:
-    """The nodes cos(πj / degree), j = 0, …, degree; those of twice the degree hold them all."""
+    """The nodes cos(πj / degree), j = 0, …, degree. They are among the nodes of twice the degree."""
     return torch.cos(math.pi * torch.arange(degree + 1, dtype=torch.float64) / degree)
 
 
@@ -33,7 +33,7 @@ def clenshaw(coefficients: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     [[0.0, 9.0]]
     """
     out = torch.empty(len(coefficients), len(x), dtype=torch.float64)
-    for part, target in zip(x.split(2**15), out.split(2**15, 1), strict=True):  # few enough to stay in the cache
+    for part, target in zip(x.split(2**15), out.split(2**15, 1), strict=True):  # blocks that fit into the cache
         for a, place in zip(coefficients.tolist(), target, strict=True):
             after, now = torch.zeros_like(part), torch.zeros_like(part)
             for term in a[:0:-1]:

@@ -48,7 +48,7 @@ class Erf(Activation):
         return torch.exp(-((self.scale * z) ** 2)) * (2 * self.scale / math.sqrt(math.pi))
 
     def smoothed(self, std: float) -> Erf:
-        r"""The error function of a flatter slope, :math:`a / \sqrt{1 + 2 a^2 s^2}`."""
+        r"""The error function with a smaller factor, :math:`a / \sqrt{1 + 2 a^2 s^2}`."""
         require_positive("std", std)
         return Erf(self.scale / math.sqrt(1 + 2 * (self.scale * std) ** 2))
 
@@ -66,7 +66,7 @@ class Erf(Activation):
     def closed_moments(self, q: torch.Tensor) -> Moments:
         r"""Zero, and the dual maps at equal arguments, where :math:`d^2 - 4 a^4 q^2 = 1 + 4 a^2 q`."""
         a = 2 * self.scale**2
-        root = (1 + 2 * a * q).sqrt()  # a leg of the triangle whose other leg is 2a²q
+        root = (1 + 2 * a * q).sqrt()  # the other leg of the right triangle with the leg 2a²q
         return torch.zeros_like(q), torch.atan(a * q / root).mul_(2 / math.pi), (2 * a / math.pi) / root
 
     def taylor(self, degree: int) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Integrals against the normal density, piece by piece between the places where a function bends."""
+"""Integrals against the normal density, split where the function bends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function = Callable[[torch.Tensor], torch.Tensor]
 """A scalar function applied entry by entry."""
 
 REACH = 13.0
-"""Beyond it even the square root of the normal density is below 1e-18, so that Hermite functions count as zero."""
+"""Beyond this point the square root of the normal density is below 1e-18, and Hermite functions count as zero."""
 
 
 @functools.cache
@@ -54,8 +54,8 @@ def line_rule(
         std: the s, shape (n,), or (n, 2) for a product f(s₁ z) g(s₂ z) with kinks of both.
         kinks: where f bends.
         order: nodes on each piece.
-        other: whether pieces end elsewhere. A bend that nobody told of may hide between the last node and the end of a
-            piece, at every order; it hardly can from both rules.
+        other: whether to end the pieces at other places. A bend that is not listed in ``kinks`` may lie between the
+            last node and the end of a piece, where no order sees it. It is unlikely that both sets of pieces miss it.
     """
     std = std.reshape(len(std), -1, 1)
     places, turns = ([0.9, 2.9, 4.9, 6.9, 8.9, 10.9], [2.2, 8.8, 33]) if other else ([1, 3, 5, 7, 9, 11], [1, 4, 16])

@@ -38,7 +38,7 @@ class GELU(Activation):
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """σ(z)."""
-        return z * torch.special.ndtr(z)  # torch's own gelu loses its left tail in float32
+        return z * torch.special.ndtr(z)  # torch's gelu rounds its left tail to zero in float32
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
         """σ′(z)."""

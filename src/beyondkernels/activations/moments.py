@@ -1,4 +1,4 @@
-"""Means and second moments along a line, by quadrature that knows its error."""
+"""Means and second moments of σ(√q z), by quadrature with an estimate of its error."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import torch
 from beyondkernels.activations.gaussian import REACH, Function, line_rule, pieces
 
 ROUNDING = 1e-14
-"""What rounding leaves of a sum over the nodes, or of a closed form, relative to its terms."""
+"""The rounding error of a sum over the nodes, or of a closed form, relative to its terms."""
 
 Rule = tuple[int, bool]
-"""Nodes on a piece, and which of two sets of pieces."""
+"""A rule: the number of nodes on a piece, and which of two sets of pieces."""
 
 _RULES: tuple[Rule, ...] = ((24, False), (48, True), (96, False), (192, True))
-"""Tried one after the other."""
+"""The rules, which are tried in this order."""
 
 _WITNESSES: tuple[Rule, ...] = ((128, False), (160, True))
-"""Further rules, for functions that are not smooth between the cuts: there two rules may agree by chance."""
+"""More rules, for functions that are not smooth on a piece: two rules alone may agree by chance."""
 
 _FURTHER = 4.0
-"""How far tails are integrated."""
+"""Up to where the tails are integrated."""
 
 _ROWS = 256
-"""Variances at a time."""
+"""How many variances are treated at once."""
 
 
 def line_moments(
     value: Function, derivative: Function, cuts: tuple[float, ...], q: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    r"""E σ, E σ² and E σ′² of σ(√q z), and how far each may be off; both of shape (3, \*q.shape).
+    r"""E σ, E σ² and E σ′² of σ(√q z), and a bound on the error of each; both of shape (3, \*q.shape).
 
-    The error is the difference of the last two rules where they agree. Where the finest do not, the function bends
-    somewhere on a piece; then it is twice the largest difference to three other rules, and what one node near a jump
-    weighs. What lies in the tails is added.
+    Where two rules agree, the error is their difference. Where even the finest rules disagree, the function has a bend
+    inside a piece. The error then is twice the largest difference to three other rules, plus the weight of one node
+    near a jump. The estimate for the tails is added.
 
     Arguments:
         value: σ.
@@ -62,17 +62,17 @@ def squared(function: Function) -> Function:
 
 
 def tails(function: Function, q: torch.Tensor, reach: float) -> torch.Tensor:
-    r"""What integrals that end at ±reach leave out of :math:`E |f(\sqrt q z)|`, about; infinite if it does not fall.
+    r"""An estimate of the part of :math:`E |f(\sqrt q z)|` beyond ±reach; infinite if the integrand does not decrease.
 
-    Further out, f is taken to grow exponentially, at the rate of its last unit.
+    Beyond ±reach, f is assumed to grow exponentially, at its rate over the last unit before.
 
     Arguments:
         function: f.
         q: variances, shape (n,), float64.
-        reach: where they end.
+        reach: where the integral ends.
 
     >>> q = torch.tensor([1.0, 400.0], dtype=torch.float64)
-    >>> tails(torch.exp, q, 1.0).tolist()  # beyond 1, and below −1 where it hardly counts, E eᶻ is almost √e/2
+    >>> tails(torch.exp, q, 1.0).tolist()  # mostly the part above 1: √e·Φ(0) = √e/2
     [0.86..., inf]
     """
     std, end = q.sqrt()[:, None], reach + _FURTHER
@@ -85,7 +85,7 @@ def tails(function: Function, q: torch.Tensor, reach: float) -> torch.Tensor:
     first, before, last = (
         larger(end + torch.linspace(t - 0.5, t, 9, dtype=torch.float64)).amax(1) for t in (-1, -0.5, 0)
     )
-    rate = torch.where((first > 0) & (before > 0), 2 * (last / before).log(), 0.0)  # zero before: a bend, not growth
+    rate = torch.where((first > 0) & (before > 0), 2 * (last / before).log(), 0.0)  # zero before: no growth
     density = math.exp(-(end**2) / 2) / math.sqrt(2 * math.pi)
     beyond = torch.where(rate < end, 2 * density * last / (end - rate), torch.inf)
     return inside + torch.where(last > 0, beyond, 0.0)
@@ -114,7 +114,7 @@ def _rows(
 def _sums(
     value: Function, derivative: Function, cuts: tuple[float, ...], std: torch.Tensor, rule: Rule
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The moments, and what rounding may do to them: places z are off by roundings too, and the density with them."""
+    """The moments and their rounding errors, including those of the nodes z and of the density at z."""
     g, z, w = _integrands(value, derivative, cuts, std, rule)
     g.mul_(w)
     return g.sum(2), ROUNDING * g.abs().mul_(1 + z * z).sum(2)

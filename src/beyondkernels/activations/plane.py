@@ -9,22 +9,22 @@ from beyondkernels.activations.gaussian import REACH, Function, line_rule, piece
 from beyondkernels.activations.moments import squared, tails
 
 _LIMITS = (-8.5, -3.0, 3.0, 8.5)
-"""Cuts besides the kinks, and zero where there are none; the normal distribution leaves 2e-17 outside."""
+"""Where integrals are split besides the kinks, and zero if there are none; the mass outside is 2e-17."""
 
 _BLOCK = 2**16
-"""Numbers in one temporary array: what stays in the cache."""
+"""Numbers in one temporary array: as many as fit into the processor's cache."""
 
 _ORDERS = (12, 15, 20, 28, 42, 64, 96)
-"""Nodes on a piece, tried one after the other."""
+"""Numbers of nodes on a piece, which are tried in this order."""
 
 Duals = torch.Tensor
-"""The dual of σ and, where it is wanted, of σ′, stacked: shape (1, n) or (2, n)."""
+"""The dual of σ, and of σ′ if asked for, stacked: shape (1, n) or (2, n)."""
 
 
 def plane(
     activation: Activation, q1: torch.Tensor, q2: torch.Tensor, rho: torch.Tensor, tolerance: float, slope: bool
 ) -> tuple[Duals, torch.Tensor]:
-    """The dual maps of pairs with their errors, each pair at the first order that agrees with the one before.
+    """The dual maps of pairs, with their errors. Each pair takes the first order that agrees with the previous one.
 
     Arguments:
         activation: σ.
@@ -32,7 +32,7 @@ def plane(
         q2: variances of v, shape (n,), positive.
         rho: correlations, shape (n,); those of parallel pairs exactly ±1.
         tolerance: the difference of two orders that is small enough.
-        slope: whether the dual of σ′ is wanted too.
+        slope: whether to compute the dual of σ′ too.
     """
     out = torch.empty(2 if slope else 1, len(rho), dtype=torch.float64)
     error = torch.empty_like(rho)
@@ -54,7 +54,7 @@ def plane(
 def _outside(
     activation: Activation, q1: torch.Tensor, q2: torch.Tensor, rho: torch.Tensor, slope: bool
 ) -> torch.Tensor:
-    """What is left out beyond the limits, by Cauchy and Schwarz; it matters for functions that grow exponentially."""
+    """A bound on the part outside the limits (Cauchy-Schwarz). It matters for functions that grow exponentially."""
     variances, index = torch.cat([q1, q2]).unique(return_inverse=True)
     i, j = index.split(len(q1))
 
@@ -83,8 +83,8 @@ def _plane(
     .. math:: u = \sqrt{q_1}\,(a p + b m), \qquad v = \pm\sqrt{q_2}\,(a p - b m), \qquad
               a, b = \sqrt{(1 \pm |\rho|) / 2}
 
-    For fixed m the inner integral over p is cut at the kinks of both. The outer one over m is smooth except where a
-    kink of u and a kink of v meet, and is cut there.
+    For fixed m, the inner integral over p is split at the kinks of both factors. The outer integral over m is smooth
+    except where a kink of u meets a kink of v, and is split there.
     """
     bends = len(_bends(activation))
     outer, inner = (bends**2 + len(_LIMITS) - 1) * order, (2 * bends + len(_LIMITS) - 1) * order

@@ -32,7 +32,7 @@ class Polynomial(Activation):
     >>> value.item(), slope.item()  # E z⁴, E (2z)²
     (3.0, 4.0)
 
-    Reference: Price (1958), A useful theorem for nonlinear devices having Gaussian inputs; here k times over.
+    Reference: Price (1958), A useful theorem for nonlinear devices having Gaussian inputs; applied k times.
     """
 
     coefficients: tuple[float, ...]
@@ -79,7 +79,7 @@ class Polynomial(Activation):
         return self._mean(0, q), value, slope
 
     def moments_error(self, q: torch.Tensor) -> Moments:
-        """Rounding, relative to the terms: those of different signs may leave little of each other.
+        """The rounding error, relative to the size of the terms, because terms of different signs may cancel.
 
         Arguments:
             q: variances, of any shape, float64.

@@ -13,13 +13,13 @@ from beyondkernels.activations.series import expand
 from beyondkernels.core import require, require_positive
 
 _DEGREES = (16, 32, 64, 128, 256, 512, 1024, 2048)
-"""Lengths of Hermite series, tried one after the other."""
+"""Lengths of Hermite series, which are tried in this order."""
 
 _PLANE_COST = 100_000
-"""What a pair costs in the plane, in nodes times degrees of a Hermite coefficient: where going on with series ends."""
+"""The cost of a pair in the plane, in nodes times degrees of a series. A series that costs more is not tried."""
 
 _TABLE_PAIRS = 2_000
-"""From how many pairs of one variance on a table of the angle pays."""
+"""With so many pairs of one variance, a table over the angle is faster."""
 
 
 def quadrature_dual(
@@ -39,17 +39,17 @@ def quadrature_dual(
     cut off after K terms with an error of at most :math:`|\rho|^{K+1} \sqrt{t(q_1)\,t(q_2)}`, where t is the sum of
     the squares left out. Pairs with ρ so near ±1 that this would need too many terms are integrated in the plane,
     between the kinks, and their error is the difference of two orders. Many pairs of one variance (points on a sphere)
-    share a table of the angle, whose error is what it misses at points that are then added.
+    share a table over the angle. Its error is the largest difference at the nodes that are added next.
 
     Arguments:
         activation: σ; its ``kinks`` must be complete, or the error will be large.
         q1: variances of u, broadcast against c: (n1, 1) for a Gram matrix.
         q2: variances of v, broadcast against c: (1, n2) for a Gram matrix.
         c: covariances, float64.
-        tolerance: the largest absolute error asked for, not below 1e-13 of the largest second moment, where rounding
-            begins. What is returned is the error reached, also when that is larger; what rounding of c itself does
-            to nearly parallel pairs is not in it.
-        slope: whether the dual of σ′ is wanted; None stands in its place otherwise.
+        tolerance: the absolute error to aim for, at least 1e-13 of the largest second moment, because of rounding. The
+            error that was reached is returned, also if it is larger. It does not include the effect of rounding c
+            itself, which matters for nearly parallel pairs.
+        slope: whether to compute the dual of σ′; if not, None is returned for it.
 
     >>> from beyondkernels.activations import Tanh
     >>> one = torch.ones(1, 1, dtype=torch.float64)
@@ -85,7 +85,7 @@ def quadrature_dual(
 
 
 def _correlations(size: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
-    # Points that coincide up to rounding are parallel: the dual of σ′ is as steep as a square root there.
+    # Points that coincide up to rounding count as parallel: there the dual of σ′ is as steep as a square root.
     rho = torch.where(size > 0, c / size, 0.0)
     return rho.mul_(1 + 1e-14).clamp_(-1, 1)
 
@@ -101,7 +101,7 @@ def _pair_by_pair(
 ) -> tuple[Duals, float]:
     """The dual maps of pairs of variances (i, j): series of growing degree where they meet the bound, or the plane."""
     out = torch.empty(2 if slope else 1, len(rho), dtype=torch.float64)
-    parallel = rho.abs() >= 1  # these cost little along a line, and series would be at their longest
+    parallel = rho.abs() >= 1  # cheap as an integral along a line, while their series would be the longest
     (left,), error = torch.where(~parallel), 0.0
     for degree in _DEGREES:
         nodes = hermite_order(degree) * (20 + len(activation.kinks))
@@ -131,7 +131,7 @@ def _pair_by_pair(
 def _from_table(
     activation: Activation, q: float, rho: torch.Tensor, tolerance: float, slope: bool
 ) -> tuple[Duals, float] | None:
-    """Chebyshev interpolation in the angle, doubled until the new nodes are met; None if they never are."""
+    """Chebyshev interpolation in the angle, with nodes doubled until it is accurate; None if it never is."""
     variances = torch.tensor([q], dtype=torch.float64)
 
     def at(angles: torch.Tensor) -> tuple[Duals, float]:
@@ -151,7 +151,7 @@ def _from_table(
             coefficients = chebyshev(values)
             dropped = coefficients.abs().sum(0).flip(0).cumsum(0).flip(0)
             keep = max(1, int((dropped > tolerance / 8).sum()))
-            lebesgue = 2 + math.log(degree)  # how much an error at nodes may grow between them
+            lebesgue = 2 + math.log(degree)  # an error at the nodes may grow by this factor between them
             out = clenshaw(coefficients[:, :keep], 2 / math.pi * torch.acos(rho) - 1)
             return out, missed + tolerance / 8 + lebesgue * error
     return None

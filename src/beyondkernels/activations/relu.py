@@ -58,24 +58,24 @@ class ReLU(Activation):
         r"""The arc-cosine kernels of degree one and zero.
 
         With :math:`S = \sqrt{q_1 q_2 - c^2}`, θ is the angle of the point (c, S) and the value is
-        :math:`(S + (\pi - \theta) c) / 2\pi`: no division by lengths, and only the two results are ever allocated.
+        :math:`(S + (\pi - \theta) c) / 2\pi`. This needs no division by lengths, and no memory besides the two results.
         """
         if c.numel() == 0:
             return torch.empty_like(c), torch.empty_like(c) if slope else None
         (low1, high1), (low2, high2) = ([float(end) for end in q.aminmax()] for q in (q1, q2))
-        if high1 * high2 > 1e300 or low1 * low2 < 1e-280:  # seldom; zeros are among these
+        if high1 * high2 > 1e300 or low1 * low2 < 1e-280:  # rare; a variance of zero is such a case
             return self._scaled_dual(q1, q2, c, slope)
         return _arc_cosines(q1, q2, c, slope)
 
     def _scaled_dual(
         self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """The same of variables scaled to about unit variance, so that squares neither vanish nor overflow."""
-        # powers of two, by which nothing is rounded
+        """The same for variables rescaled to about unit variance, so that their squares neither vanish nor overflow."""
+        # powers of two, so that scaling rounds nothing
         scale1, scale2 = (torch.where(q > 0, 2.0 ** (q.log2() / 2).round(), 1.0) for q in (q1, q2))
         value, rest = _arc_cosines(q1 / scale1 / scale1, q2 / scale2 / scale2, c / scale1 / scale2, slope)
         value.mul_(scale1).mul_(scale2)
-        if rest is not None:  # a variable that is zero sits at the kink, where σ′ is zero
+        if rest is not None:  # a variable that is zero lies at the kink, where σ′ is zero
             rest.mul_(q1 > 0).mul_(q2 > 0)
         return value, rest
 
@@ -87,8 +87,8 @@ class ReLU(Activation):
 def _arc_cosines(
     q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    # The angle of coinciding points is zero, but it is as steep as a square root there: rounding c by 1e-16 would
-    # make it 1e-8. So lengths shrink by 1e-14, and whatever is that close to parallel becomes parallel.
+    # Near coinciding points the angle is as steep as a square root: an error of 1e-16 in c would make it 1e-8 instead
+    # of zero. So lengths are reduced by 1e-14, and points that are that close to parallel become parallel.
     value = ((1 - 2e-14) * q1 * q2).addcmul_(c, c, value=-1).clamp_(min=0).sqrt_()
     rest = torch.atan2(value, c)
     torch.add(_HALF, rest, alpha=-1 / (2 * math.pi), out=rest)  # (π − θ) / 2π
@@ -120,7 +120,7 @@ class SmoothedReLU(Activation):
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """The turn at zero."""
+        """Both sides of the bend at zero."""
         return -8 * self.std, 0.0, 8 * self.std
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
@@ -133,7 +133,7 @@ class SmoothedReLU(Activation):
         return torch.special.ndtr(z / self.std)
 
     def smoothed(self, std: float) -> SmoothedReLU:
-        """Noise on noise: the variances add up."""
+        """The variances of two noises add up."""
         require_positive("std", std)
         return SmoothedReLU(math.hypot(self.std, std))
 

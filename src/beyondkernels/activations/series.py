@@ -1,4 +1,4 @@
-"""Dual maps by Hermite series, whose truncation is bounded by Parseval's identity."""
+"""Dual maps by Hermite series. Parseval's identity bounds the terms that are left out."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _BLOCK = 2**20
 """Numbers in one temporary array."""
 
 _NOISE = 1e-14
-"""What rounding leaves of a sum of squares that should vanish."""
+"""The rounding error of a sum of squares that should be zero."""
 
 
 @dataclass(frozen=True)
 class Expansion:
-    r"""Coefficients of σ(√q z), or σ′(√q z), for every q, and what they leave out.
+    r"""Hermite coefficients of σ(√q z), or of σ′(√q z), for every q, and bounds on what they leave out.
 
     Arguments:
         coefficients: shape (n, degree + 1).
@@ -52,23 +52,23 @@ class Expansion:
 
     @property
     def rounding(self) -> float:
-        """The error of sums that comes from the coefficients, not from leaving any out."""
+        """The error of the sums that comes from errors of the coefficients, not from the truncation."""
         norm = float(self.second.max().sqrt())
         return 2 * norm * self.error + self.error**2 + _NOISE * norm**2
 
 
 def expand(activation: Activation, variances: torch.Tensor, degree: int, slope: bool) -> list[Expansion]:
-    """The expansions of σ, and of σ′ where it is wanted.
+    """The expansions of σ, and of σ′ if asked for.
 
     Arguments:
         activation: σ.
         variances: the q, increasing, shape (n,).
         degree: the last k.
-        slope: whether σ′ is wanted too.
+        slope: whether to expand σ′ too.
     """
     order = hermite_order(degree)
     seconds, coefficients = _expand(activation, variances, degree, order, slope)
-    # The largest variance is the hardest, the smallest and a middle one stand for the rest.
+    # The largest variance is the hardest; the smallest and a middle one represent the others.
     some = sorted({0, len(variances) // 2, len(variances) - 1})
     _, finer = _expand(activation, variances[some], degree, order + order // 2, slope, other=True)
     functions = [activation.value, activation.derivative]
@@ -88,7 +88,7 @@ def _expand(
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     functions = [activation.value, activation.derivative] if slope else [activation.value]
     parts: list[list[tuple[torch.Tensor, torch.Tensor]]] = [[] for _ in functions]
-    for std in variances.sqrt().split(32):  # few enough to stay in the cache
+    for std in variances.sqrt().split(32):  # blocks that fit into the processor's cache
         z, w = line_rule(std, activation.cuts, order, other)
         f = [function(std[:, None] * z) for function in functions]
         weighted = [w * values for values in f]

@@ -66,7 +66,7 @@ class SmoothedTruncatedReLU(Activation):
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """The turns at zero and one."""
+        """Both sides of the bends at zero and one."""
         return tuple(kink + turn * self.std for kink in (0.0, 1.0) for turn in (-8, 0, 8))
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
@@ -79,7 +79,7 @@ class SmoothedTruncatedReLU(Activation):
         return _derivative(z, self.std)
 
     def smoothed(self, std: float) -> SmoothedTruncatedReLU:
-        """Noise on noise: the variances add up."""
+        """The variances of two noises add up."""
         require_positive("std", std)
         return SmoothedTruncatedReLU(math.hypot(self.std, std))
 
@@ -93,14 +93,14 @@ def _derivative(z: torch.Tensor, s: float) -> torch.Tensor:
 
 
 def _value(z: torch.Tensor, s: float) -> torch.Tensor:
-    z = z.clamp(-40 * s, 1 + 40 * s)  # flat beyond; without it z − (z − 1) loses its digits where z is huge
+    z = z.clamp(-40 * s, 1 + 40 * s)  # the function is flat beyond; for huge z, z − (z − 1) would lose its digits
     u, v = z / s, (z - 1) / s
     density = (torch.exp(-u * u / 2) - torch.exp(-v * v / 2)) * (s / math.sqrt(2 * math.pi))
     return z * torch.special.ndtr(u) - (z - 1) * torch.special.ndtr(v) + density
 
 
 class _Smoothed(torch.autograd.Function):
-    """Automatic differentiation of ``_value`` would subtract equal terms; the closed form has none to subtract."""
+    """The derivative in closed form. Automatic differentiation of ``_value`` would subtract equal terms."""
 
     generate_vmap_rule = True
 

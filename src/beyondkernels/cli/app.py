@@ -137,13 +137,9 @@ def _bench(
 @guarded
 def _doctor(store: StoreOption = None) -> int:
     """Say whether this machine is ready."""
-    from beyondkernels.cli.doctor import diagnose
+    from beyondkernels.cli.doctor import examine
 
-    fine = True
-    for good, sentence in diagnose(store):
-        print(f"{'ok     ' if good else 'PROBLEM'} {sentence}")
-        fine &= good
-    return 0 if fine else FAILED
+    return 0 if examine(store) else FAILED
 
 
 @store_app.command("verify")

@@ -214,6 +214,12 @@ class Learner(Component, ABC):
             test_samples: how many fresh ones, for the test and for validation.
         """
 
+    def prepare(self) -> None:
+        """Make what learning needs on this machine, such as a compiled library, before the first run starts.
+
+        Raises an :class:`InputError` that says what is missing and what to install or set.
+        """
+
 
 @dataclass(frozen=True)
 class Ended:

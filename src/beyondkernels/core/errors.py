@@ -1,4 +1,4 @@
-"""Errors a user can cause, each a single sentence that says what came and what would do."""
+"""Errors that a user can cause. Each is one sentence: what was wrong, which value came, which value would do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 
 class InputError(ValueError):
-    """Something the user gave is wrong; the message names it, what came, and what would do."""
+    """An argument or a file of the user is wrong. The message names it, the value that came, and one that would do."""
 
 
 class StoreError(InputError):
@@ -16,7 +16,7 @@ class StoreError(InputError):
 
 
 class DivergedError(ArithmeticError):
-    """A number stopped being finite: the end of a run, which is a result, not a mistake of the user."""
+    """A number stopped being finite. That ends the run and is its result; it is no mistake of the user."""
 
 
 class UncacheableError(InputError):
@@ -62,7 +62,7 @@ def require_positive(name: str, value: float) -> None:
 
 
 def require_whole(name: str, value: object, least: int | None = 1) -> None:
-    """Ask for a whole number that is large enough, or for any.
+    """Ask for a whole number of at least ``least``; None accepts any whole number.
 
     >>> require_whole("n", 2.5)
     Traceback (most recent call last):
@@ -90,7 +90,7 @@ def require_between(name: str, value: float, low: float, high: float, brackets: 
 
 
 def _require_number(name: str, value: Any) -> None:
-    """Ask for what can be compared with a number, from whichever library."""
+    """Ask for something that can be compared with a number: a number of Python, NumPy or PyTorch."""
     try:
         _ = bool(value > 0)
     except Exception:  # text has no order with numbers, an array has several answers

@@ -1,4 +1,4 @@
-"""How a classifier is scored, once for everyone."""
+"""The accuracy of a classifier, defined once for all learners."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def accuracy(out: torch.Tensor, y: torch.Tensor) -> float:
-    """The share of points on the right side; an output of zero decides nothing and counts one half.
+    """The share of points with the right sign. An output of zero is undecided and counts one half.
 
     Arguments:
         out: predictions, (n,) or (n, 1).

@@ -20,8 +20,8 @@ class Stream:
     r"""A counter-based random stream with a name.
 
     The key is the 128-bit BLAKE2 hash of (seed, name); the step is the upper half of Philox's 256-bit counter,
-    so that every (seed, name, step) owns :math:`2^{128}` blocks that no other shares. A stream holds no state:
-    asking twice gives the same numbers.
+    so every (seed, name, step) has :math:`2^{128}` blocks of its own. A stream holds no state: the same call gives the
+    same numbers again.
 
     Arguments:
         seed: any integer.
@@ -77,11 +77,11 @@ class Stream:
         return torch.from_numpy(self.generator().permutation(n))
 
     def permutations(self, n: int, steps: range) -> torch.Tensor:
-        """The permutations of many steps, one a row: the same as ``at(step).permutation(n)``, sooner.
+        """The permutations of many steps, one in each row: faster than ``at(step).permutation(n)`` for each step.
 
         Arguments:
-            n: of how many things.
-            steps: from one step to another, one by one.
+            n: the length of each permutation.
+            steps: consecutive steps.
         """
         philox = np.random.Philox(key=self._key())
         generator, fresh = np.random.Generator(philox), philox.state
@@ -90,7 +90,7 @@ class Stream:
             fresh["state"]["counter"][2:] = (
                 step & _WORD,
                 step >> 64,
-            )  # setting a counter is cheaper than a new generator
+            )  # setting the counter is cheaper than making a generator
             philox.state = fresh
             row[:] = generator.permutation(n)
         return torch.from_numpy(orders)
@@ -98,7 +98,7 @@ class Stream:
 
 @contextlib.contextmanager
 def seeded_globally(stream: Stream) -> Iterator[None]:
-    """Fork torch's global generator and seed it from a stream, for foreign module constructors only."""
+    """Fork torch's global generator and seed it from a stream. Only for constructors of modules that are not ours."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(stream.generator().integers(2**32)))
         yield

@@ -1,4 +1,4 @@
-"""Trains one run or many at once."""
+"""Trains one network or many at once."""
 
 from beyondkernels.engine.features import NetworkFeatures
 from beyondkernels.engine.learner import TrainedNetwork

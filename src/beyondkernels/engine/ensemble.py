@@ -1,4 +1,4 @@
-"""Members that take their steps as one: by vmap at first, then by repeating what vmap was seen to do."""
+"""Members that take their steps together: the first by vmap, later ones by repeating the recorded operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from beyondkernels.engine.replay import Replay
 from beyondkernels.engine.tape import record
 
 _WORTH = 20
-"""With fewer steps to go, writing a step down costs more than it saves."""
+"""With fewer remaining steps, recording a step costs more time than it saves."""
 
 _STATE = ("params", "buffers", "optimiser")
 _LOSS = ("loss", "")
@@ -24,13 +24,13 @@ _LOSS = ("loss", "")
 class Ensemble:
     """A group of members, and the fastest known way to take their steps.
 
-    Calling vmap and torch.func.grad costs more than the arithmetic of small networks. So the first step is written
-    down as it is taken (:mod:`.tape`) and its plain operations are repeated from then on (:mod:`.replay`): the same
-    operations on the same numbers, so that not a bit changes. A step that cannot be written down, or that comes out
-    otherwise when it is repeated, is taken by vmap every time.
+    For small networks, calling vmap and torch.func.grad takes longer than the arithmetic. So the first step is recorded
+    (:mod:`.tape`), and later steps repeat its plain operations (:mod:`.replay`). These are the same operations on the
+    same numbers, so no bit changes. If a step cannot be recorded, or gives another result when it is repeated, every
+    step is taken by vmap.
 
     Arguments:
-        members: of one group; what they have in common decides, not who they are.
+        members: of one group. Only what they have in common matters here.
     """
 
     def __init__(self, members: Sequence[Member]) -> None:
@@ -39,12 +39,12 @@ class Ensemble:
         step = functools.partial(first.algorithm.step, first.stage, first.network)
         self._step: Callable[..., StepResult] = step if self._alone else torch.func.vmap(step)
         self._replay: Replay | None = None
-        self._untried = not self._alone  # a user's module may look at numbers, or keep some
+        self._untried = not self._alone  # a user's module may depend on values or keep state
         self._state: Named = {}
 
     @property
     def replays(self) -> bool:
-        """Whether steps are repeated from a record."""
+        """Whether steps are repeated from a recording."""
         return self._replay is not None
 
     def load(self, members: Sequence[Member]) -> None:
@@ -59,7 +59,7 @@ class Ensemble:
 
         Arguments:
             inputs: of the steps.
-            to_go: how many steps there will be in all, these and later ones.
+            to_go: how many steps remain, including these.
         """
         losses = []
         for i in range(inputs.steps):
@@ -87,7 +87,7 @@ class Ensemble:
         return part("params"), part("buffers"), part("optimiser")
 
     def _taken(self, tensors: Named) -> Named:
-        """All that a step gives."""
+        """All results of a step."""
         parts: dict[str, Tensors] = {part: {} for part in (*_STATE, "batch", "noise", "hyper")}
         for (part, name), value in tensors.items():
             parts[part][name] = value
@@ -102,7 +102,7 @@ class Ensemble:
         return loss.detach().reshape(-1)
 
     def _record(self, inputs: Named) -> torch.Tensor:
-        """Take a step and write it down."""
+        """Take a step and record it."""
         self._untried = False
         given = self._state | inputs
         own = {name: value.clone(memory_format=torch.contiguous_format) for name, value in given.items()}
@@ -116,7 +116,7 @@ class Ensemble:
             if not all(_same(value, replay.outputs[name]) for name, value in results.items()):
                 self._replay = None
         except Exception:
-            # Whatever it is, the step itself can still be taken; if it is the step's own fault, it will say so.
+            # The step can still be taken without a recording. If the error is in the step itself, that raises it again.
             self._replay = results = None
         return self._keep(self._taken(given) if results is None else results)
 

@@ -1,4 +1,4 @@
-"""The features of a network at some step of its training, handed to a linear classifier."""
+"""The features of a network at some step of its training, as inputs of a linear classifier."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class NetworkFeatures(FeatureSource):
 
     Arguments:
         network: the architecture.
-        algorithm: what it starts from and how it is trained; the same as in a run of the network itself.
-        after: how many steps are taken before the features are; 0 takes them at initialisation.
+        algorithm: how the network starts and is trained, as in a run of the network itself.
+        after: after how many steps the features are taken; 0 takes them at initialisation.
         kind: ``neurons`` for the outputs of the hidden layer, ``tangent`` for the gradient in all parameters.
     """
 
@@ -37,7 +37,7 @@ class NetworkFeatures(FeatureSource):
         require(self.kind in ("neurons", "tangent"), f"kind must be 'neurons' or 'tangent', got {self.kind!r}")
 
     def feature_map(self, case: Case) -> FeatureMap:
-        """Train as far as asked, then freeze."""
+        """Train for ``after`` steps, then return the features."""
         member = Member(self.network, self.algorithm, case.train, case.stream)
         member.start(case.problem.in_dim, case.problem.out_dim)
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Zeros around matrices: which operations put them there, which cut them off, and how to do without copies."""
+"""Margins of zeros around matrices: which operations add and remove them, and how to avoid copies."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ EXACT: Mapping[Any, Callable[..., Any]] = {
     _aten.logical_and.default: torch.logical_and,
     _aten.ge.Scalar: torch.ge,
     _aten.le.Scalar: torch.le,
-    _aten.relu.default: functools.partial(torch.clamp_min, min=0),  # which is what it does itself
+    _aten.relu.default: functools.partial(torch.clamp_min, min=0),  # this is how torch computes it
     _aten.threshold_backward.default: _threshold_backward,
 }
-"""Element by element and correctly rounded: where their numbers lie in memory changes no bits."""
+"""Operations that work element by element and round correctly, so the place in memory changes no bit."""
 
 SUM = _aten.sum.dim_IntList
-"""Its order of summation follows the order of strides, which a frame does not change."""
+"""Sums. Their order follows the order of the strides, and a frame does not change that order."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Memory of which an operation fills the inside, while the margin keeps its value for ever."""
+    """Memory with a margin: operations write only its inside, and the margin keeps its value."""
 
     inside: View
     value: float
 
 
 def frame(call: Call) -> Frame | None:
-    """Inside and margin of a result, for an operation that puts a margin around its argument; None for others."""
+    """The inside and the margin of a result, if the operation adds a margin to its argument; otherwise None."""
     if call.kwargs:
         return None
     if call.op is _aten.slice_backward.default:
@@ -67,7 +67,7 @@ def frame(call: Call) -> Frame | None:
 
 
 def without_crops(tape: Tape) -> list[Call]:
-    """The operations of a tape; where margins are cut off, the next ones look inside, if that changes no bits."""
+    """The operations of a tape without those that remove margins: the next ones read the inside, if no bit changes."""
     ends = {view.root for view in tape.outputs.values()}
     calls: list[Call] = []
     renamed: dict[View, View] = {}
@@ -91,7 +91,7 @@ def without_crops(tape: Tape) -> list[Call]:
 
 
 def _margins(call: Call) -> list[tuple[int, int]] | None:
-    """How much a padding adds before and after, for each dimension; less than nothing where it cuts off."""
+    """How much a padding adds before and after, for each dimension; negative where it removes something."""
     if call.op is not _aten.constant_pad_nd.default or call.kwargs:
         return None
     sides = call.args[1]  # from the last dimension on

@@ -83,6 +83,11 @@ class TrainedNetwork(Learner):
             self.require_names(initial_shapes(self.network, self.algorithm, problem.in_dim, problem.out_dim)[0])
         require_memory(self, Sizes(samples, test_samples, problem.in_dim, problem.out_dim))
 
+    def prepare(self) -> None:
+        """Compile the step of the compiled backend, unless the cache holds it; say what this machine lacks for it."""
+        if self.backend == "compiled":
+            compiled.prepare(self.network, self.algorithm)
+
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Train on one case."""
         return self.fit_together([self], [case], progress)[0]

@@ -1,4 +1,4 @@
-"""Runs a recorded step again and again, in memory that is laid out once."""
+"""Repeats a recorded step many times, in memory that is allocated once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INTO: Mapping[Any, Callable[..., Any]] = {
     _aten.sin.default: torch.sin,
     _aten.cos.default: torch.cos,
 }
-"""Operations that write into given memory; of all others the result is copied there."""
+"""Operations that can write into given memory. The results of all others are copied there."""
 
 
 class Replay:
@@ -34,8 +34,8 @@ class Replay:
     Arguments:
         tape: the step. Outputs with the name of an input are the state: they become that input of the next step.
 
-    Every operation runs on the same numbers in the same layout as in the step itself, except that margins of zeros are
-    laid down once, and that sums and correctly rounded operations may read and write inside such a frame.
+    Every operation runs on the same numbers in the same layout as in the recorded step, with two exceptions. Margins of
+    zeros are written once. Sums and correctly rounded operations may read and write inside such a margin.
     """
 
     def __init__(self, tape: Tape) -> None:
@@ -59,12 +59,12 @@ class Replay:
         for target, source in copies:
             self._program.append(functools.partial(self._tensor(target).copy_, self._tensor(source)))
         self.inputs = {name: self._tensor(self._given[root]) for name, (root, _) in tape.inputs.items()}
-        """Where inputs are to be written before a step."""
+        """Where to write the inputs before a step."""
         self.outputs = {
             name: self.inputs[name] if name in self.inputs else self._tensor(view)
             for name, view in tape.outputs.items()
         }
-        """Where outputs are to be read after a step."""
+        """Where to read the outputs after a step."""
 
     def run(self) -> None:
         """One step, from the inputs to the outputs."""
@@ -72,7 +72,7 @@ class Replay:
             operation()
 
     def _place_frames(self) -> dict[int, Frame]:
-        """Lay margins down once, and find out what can live inside them."""
+        """Write the margins once, and find the results that can be placed inside them."""
         frames: dict[int, Frame] = {}
         for i, call in enumerate(self._calls):
             made = frame(call)
@@ -86,7 +86,7 @@ class Replay:
         return frames
 
     def _movable(self, source: View) -> bool:
-        """Whether nobody would notice if a whole result or input lay elsewhere."""
+        """Whether a whole result or input can be moved in memory without changing any other operand."""
         if source.root in self._given:
             whole = self._given[source.root]
         elif source.root in self._made and self._calls[self._made[source.root][0]].op in EXACT:
@@ -101,7 +101,7 @@ class Replay:
         )
 
     def _place_state(self) -> list[tuple[View, View]]:
-        """Let new state be written where the old one lay; what must be copied there instead is returned."""
+        """Write new state over the old one where possible, and return what must be copied instead."""
         copies = []
         for name, view in self._tape.outputs.items():
             whole = self._given[self._tape.inputs[name][0]] if name in self._tape.inputs else None
@@ -120,7 +120,7 @@ class Replay:
         return copies
 
     def _fits(self, view: View, whole: View) -> bool:
-        """Whether a result can be written where an input lies: nobody reads the input afterwards."""
+        """Whether a result can be written over an input, because no operation reads the input afterwards."""
         if view.root not in self._made or view.root in self._memory or view.root in self._inside:
             return False
         i, out = self._made[view.root]
@@ -133,11 +133,11 @@ class Replay:
         )
 
     def _frame_is_over(self, whole: View, i: int) -> bool:
-        """Whether nobody looks at the frame around an input from some operation on."""
+        """Whether no operation reads the frame around an input from some operation on."""
         return all(j < i for j, _ in self._uses.get(self._inside[whole.root].root, []))
 
     def _lay_out(self, frames: Mapping[int, Frame]) -> None:
-        """Give every result a place, the places of what is no longer needed again and again; bind the operations."""
+        """Give every result a place in memory, use places again that are no longer needed, and bind the operations."""
         free: list[torch.Tensor] = []
         pooled: dict[int, torch.Tensor] = {}
         last = {root: uses[-1][0] for root, uses in self._uses.items()}
@@ -152,7 +152,7 @@ class Replay:
             free += [pooled.pop(root) for root in dying if root in pooled]
 
     def _takes_over(self, call: Call, out: View, root: int) -> bool:
-        """Whether a result may be written over an argument that nobody needs afterwards."""
+        """Whether a result may be written over an argument that is not needed afterwards."""
         views = [view for view in call.views() if view.root == root]
         return (
             call.op in EXACT
@@ -203,7 +203,7 @@ def _contiguous(size: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _extent(view: View) -> int:
-    """How many numbers of memory a view reaches over."""
+    """How many numbers lie between the first and the last element of a view."""
     if 0 in view.size:
         return view.offset
     return view.offset + 1 + sum((size - 1) * stride for size, stride in zip(view.size, view.stride, strict=True))

@@ -1,4 +1,4 @@
-"""Writes down the operations of a step: what is left of it when vmap and derivatives are resolved."""
+"""Records the plain operations of a step, after vmap and derivatives are resolved."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _BYTES = 250_000_000
-"""What a recording may keep in memory: a step that needs more gains nothing from being recorded."""
+"""How many bytes a recording may keep. A step that needs more gains nothing from being recorded."""
 
 _BY_SHAPE = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"}
-"""Operations that look at the shape of their argument, not at its numbers."""
+"""Operations that use the shape of their argument, not its values."""
 
 _IN_PLACE = {"logical_and_", "logical_or_", "logical_not_", "mul_", "add_", "sub_", "div_", "neg_"}
-"""Operations that change their first argument, element by element; without the underscore they return it changed."""
+"""Operations that change their first argument in place. Without the underscore they return the result instead."""
 
 
 class UnrecordableError(Exception):
-    """A step holds something that would not be the same when it is run again."""
+    """A step cannot be repeated from a recording."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A part of a root: all of an operation's result, or what a slice or a transposition shows of it."""
+    """A view of a root, where a root is the result of an operation: all of it, a slice, or a transposition."""
 
     root: int
     size: tuple[int, ...]
@@ -34,13 +34,13 @@ class View:
 
     @classmethod
     def of(cls, root: int, tensor: torch.Tensor) -> View:
-        """How a tensor lies in its root."""
+        """The position of a tensor in its root."""
         return cls(root, tuple(tensor.shape), tensor.stride(), int(tensor.storage_offset()))
 
 
 @dataclass(frozen=True)
 class Call:
-    """An operation, its arguments with views in place of tensors, and the roots its results are."""
+    """An operation, its arguments with views instead of tensors, and the roots of its results."""
 
     op: Any
     args: tuple[Any, ...]
@@ -57,7 +57,7 @@ class Tape:
     """A step as a list of operations.
 
     Arguments:
-        calls: the operations in their order, each with results of its own: views need no operation.
+        calls: the operations in their order. Each gives new results; views need no operation.
         inputs: root and shape of every input.
         outputs: where every output lies.
         constants: roots that are the same in every step.
@@ -74,11 +74,11 @@ class Tape:
 def record(
     step: Callable[[dict[Any, torch.Tensor]], dict[Any, torch.Tensor]], inputs: dict[Any, torch.Tensor]
 ) -> tuple[dict[Any, torch.Tensor], Tape]:
-    """Take a step, and write down how.
+    """Take a step and record its operations.
 
     Arguments:
-        step: a pure function of tensors; what it does must not depend on their values.
-        inputs: contiguous tensors with memory of their own.
+        step: a pure function of tensors. Its operations must not depend on their values.
+        inputs: contiguous tensors that share no memory.
     """
     with _Recorder() as recorder:
         outputs = step(inputs)
@@ -88,7 +88,7 @@ def record(
 
 
 class _Recorder(TorchDispatchMode):
-    """Stands below vmap and derivatives, and sees plain operations on plain tensors."""
+    """Receives the plain operations on plain tensors, below vmap and derivatives."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class _Recorder(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        if not self.full:  # tensors are known by their identity, so all of them are kept until the step is over
+        if not self.full:  # tensors are recognised by their identity, so all are kept until the step is over
             self.calls.append((func, args, kwargs or {}, result))
             results = [leaf for leaf in leaves(result) if isinstance(leaf, torch.Tensor)]
             self._bytes += sum(each.numel() * each.element_size() for each in results)
@@ -110,7 +110,7 @@ class _Recorder(TorchDispatchMode):
 
 @dataclass
 class _Writer:
-    """Turns what was seen into a tape: by memory, not by names, it sees what is a view of what."""
+    """Turns the recorded operations into a tape. It recognises views by their memory."""
 
     inputs: dict[Any, torch.Tensor]
     calls: list[Call] = field(default_factory=list)
@@ -120,7 +120,7 @@ class _Writer:
     seen: dict[Any, tuple[View, ...]] = field(default_factory=dict)
 
     def write(self, calls: Iterable[tuple[Any, Any, Any, Any]], outputs: dict[Any, torch.Tensor]) -> Tape:
-        """The tape of these calls, without what is done twice or for nothing."""
+        """The tape of these calls, without operations that are repeated or not used."""
         inputs = {name: (self._new(tensor), tuple(tensor.shape)) for name, tensor in self.inputs.items()}
         for call in calls:
             self._add(*call)
@@ -155,7 +155,7 @@ class _Writer:
                 self.constants[self._new(each)] = each
             return
         key = repr((str(op), seen_args, sorted(seen_kwargs.items())))
-        if key in self.seen:  # done before: the new memory is another name for the old
+        if key in self.seen:  # a repeated operation: the new memory is another name for the old
             for each, before in zip(fresh, self.seen[key], strict=True):
                 self.roots[_storage(each)] = before.root
             return
@@ -164,7 +164,7 @@ class _Writer:
         self.calls.append(Call(op, seen_args, seen_kwargs, outs))
 
     def _add_in_place(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """An intermediate result changed as a whole: a new result that takes over its memory and all views of it."""
+        """Replace an intermediate result that is changed as a whole by a new one, with the same memory and views."""
         seen_args = mapped(args, self._seen)
         seen_kwargs = {name: mapped(value, self._seen) for name, value in kwargs.items()}
         target = seen_args[0]
@@ -178,7 +178,7 @@ class _Writer:
         return self._view(leaf) if isinstance(leaf, torch.Tensor) else leaf
 
     def _view(self, tensor: torch.Tensor) -> View:
-        """Where a tensor lies; one that nobody computed is a constant."""
+        """The place of a tensor. A tensor that no operation computed is a constant."""
         if _storage(tensor) not in self.roots:
             self.constants[self._new(tensor)] = tensor
         root = self.roots[_storage(tensor)]
@@ -199,12 +199,12 @@ def _storage(tensor: torch.Tensor) -> int:
 
 
 def _name(op: Any) -> str:
-    """Such as ``add`` for ``aten.add.Tensor``."""
+    """The name of an operation, such as ``add`` for ``aten.add.Tensor``."""
     return str(op).split(".")[1]
 
 
 def leaves(tree: Any) -> Iterable[Any]:
-    """What stands in nested tuples and lists."""
+    """The items in nested tuples and lists."""
     if isinstance(tree, tuple | list):
         for branch in tree:
             yield from leaves(branch)
@@ -213,7 +213,7 @@ def leaves(tree: Any) -> Iterable[Any]:
 
 
 def mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Nested tuples and lists with everything in them changed."""
+    """The same nested tuples and lists, with a function applied to each item."""
     if isinstance(tree, tuple | list):
         return type(tree)(mapped(branch, change) for branch in tree)
     return change(tree)

@@ -1,4 +1,4 @@
-"""How the weights of a two-layer network start."""
+"""Initial weights of a two-layer network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Initialisation(Component, ABC):
 
 @dataclass(frozen=True)
 class Symmetric(Initialisation):
-    r"""Gaussian weights, each neuron with a twin of opposite output weight, so that the network starts at zero.
+    r"""Gaussian weights. Each neuron has a twin with the opposite output weight, so the network starts at zero.
 
     .. math:: w_i \sim N(0, \sigma_w^2 I),\ b_i \sim N(0, \sigma_b^2),\ a_i \sim N(0, \sigma_a^2),\qquad
               w_{m+i} = w_i,\ b_{m+i} = b_i,\ a_{m+i} = -a_i.

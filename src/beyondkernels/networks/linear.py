@@ -1,4 +1,4 @@
-"""The one way in which parameters enter a network: linear layers, whose inputs and outputs can be written down."""
+"""Linear layers, the only place where parameters enter a network. Their inputs and outputs can be recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: N812 - its usual name
 from beyondkernels.core import require
 
 _LINE = 16
-"""Numbers (float32) in the 64 bytes to which linear algebra aligns."""
+"""How many float32 numbers fit into the 64 bytes to which linear algebra aligns."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ _record: ContextVar[list[Use] | None] = ContextVar("record", default=None)
 
 @contextlib.contextmanager
 def recorded() -> Iterator[list[Use]]:
-    """Write down every use of :func:`linear` inside the block.
+    """Record every use of :func:`linear` inside the block.
 
-    The derivative of a prediction in a weight matrix is the outer product of the derivative in the layer's output and
-    the layer's input, so that tangent kernels need no derivative in any parameter.
+    The derivative of a prediction in a weight matrix is the outer product of its derivative in the layer's output and
+    the layer's input. So tangent kernels can be computed without a derivative in any parameter.
     """
     uses: list[Use] = []
     token = _record.set(uses)
@@ -48,7 +48,7 @@ def recorded() -> Iterator[list[Use]]:
 def linear(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, bias_scale: float = 1.0
 ) -> torch.Tensor:
-    """The layer x Wᵀ + s·b by a route that does not depend on how many networks stand side by side."""
+    """The layer x Wᵀ + s·b, computed so that its bits do not depend on how many networks are batched."""
     z = _product(x, weight)
     if bias is not None:
         z = z + (bias if bias_scale == 1.0 else bias_scale * bias)
@@ -61,15 +61,15 @@ def linear(
 def _product(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """The product x Wᵀ.
 
-    A matrix times a single column goes through different library code alone and in a batch, and rounds differently;
-    a product and a sum do not. The library also rounds by where a matrix begins in memory, so sizes that would let one
-    network's matrices begin at another place than the next one's are filled up with zeros.
+    The library multiplies a matrix with a single column by different code alone and in a batch, which rounds
+    differently. So that case is computed as an elementwise product and a sum. Rounding also depends on where a matrix
+    begins in memory. So matrices are padded with zeros until all networks of a batch begin at equally aligned places.
     """
     (n, d), m = x.shape[-2:], weight.shape[-2]
     require(d == weight.shape[-1], f"points must have dimension {weight.shape[-1]} to fit the weights, got {d}")
     if m == 1:
         return (x * weight).sum(-1, keepdim=True)
-    # Rows matter on their own too: x may be some rows of a larger tensor, whose size is not to be seen from here.
+    # The length of a row counts as well: x may be a part of a larger tensor, and its size is not known here.
     if d % 4 or m % 4 or any(size % _LINE for size in (n * d, m * d, n * m)):
         right, below = -d % _LINE, -m % _LINE
         return (F.pad(x, (0, right)) @ F.pad(weight, (0, right, 0, below)).mT)[..., :m]

@@ -1,4 +1,4 @@
-"""How the weights of a network are scaled: at the start, and in the eyes of gradient descent."""
+"""How the weights of a network are drawn and scaled. Gradient descent depends on both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from beyondkernels.networks.linear import linear
 
 @dataclass(frozen=True)
 class Parameterisation(Component):
-    r"""Scales of weights and biases, standing in the formula (``ntk``) or in the start (``standard``).
+    r"""Scales of weights and biases, as factors in the formula (``ntk``) or in the initial draw (``standard``).
 
     With :math:`p` the number of inputs of a layer, a layer maps h to
 
@@ -22,16 +22,16 @@ class Parameterisation(Component):
         \text{ntk:}\quad & \sqrt{v/p}\;W h + \sqrt{v_b}\;b, & W_{ij},\, b_i \sim N(0, 1) \\
         \text{standard:}\quad & W h + b, & W_{ij} \sim N(0, v/p),\ b_i \sim N(0, v_b)
 
-    Both start as the same random function; gradients differ, and so do tangent kernels.
+    Both start as the same random function. Their gradients differ, and so do their tangent kernels.
 
     Arguments:
         kind: ``ntk`` or ``standard``.
-        weight_variance: v of the hidden layers; 2 keeps the size of signals under ReLU.
+        weight_variance: v of the hidden layers; with ReLU, 2 keeps signals at the same size from layer to layer.
         bias_variance: :math:`v_b` of the hidden layers; None for no biases.
         readout_variance: v of the last layer.
         readout_bias_variance: :math:`v_b` of the last layer; None for no bias.
-        input_fan_in: what to divide by in place of p where a layer's inputs are not a hidden layer: 1 leaves unit
-            inputs at unit variance. None for p itself.
+        input_fan_in: replaces p for layers that do not follow a hidden layer. With 1, inputs of length one give
+            pre-activations of variance v. None for p itself.
 
     >>> print(Parameterisation(bias_variance=0.1))
     ntk parameterisation: hidden weights 2/p, hidden biases 0.1, readout weights 1/p, no readout bias
@@ -78,7 +78,7 @@ class Parameterisation(Component):
         Arguments:
             fan_in: p, how many numbers enter it.
             readout: whether it is the last layer.
-            of_inputs: whether what enters is not a hidden layer.
+            of_inputs: whether the layer does not follow a hidden layer.
         """
         p = self.input_fan_in if of_inputs and self.input_fan_in is not None else fan_in
         variance = self.readout_variance if readout else self.weight_variance
@@ -104,7 +104,7 @@ def require_parameterisation(name: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class Layer:
-    """One linear layer: the variance of its weights and of its biases (None without), in either parameterisation."""
+    """One linear layer: the variances of its weights and of its biases (None for no biases)."""
 
     kind: Literal["ntk", "standard"]
     weight_variance: float
@@ -127,7 +127,7 @@ class Layer:
         return linear(h * self.weight_variance**0.5, weight, bias, (self.bias_variance or 0.0) ** 0.5)
 
     def features(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Inputs (the constant one of a bias last) scaled so that inner products are covariances of the output."""
+        """The inputs and the constant input of the bias, scaled so that inner products are output covariances."""
         if self.kind == "ntk":
             return inputs  # scaled already
         scales = inputs.new_full((inputs.shape[1],), self.weight_variance**0.5)
@@ -137,12 +137,12 @@ class Layer:
 
     @property
     def weight_gain(self) -> float:
-        """What a unit of ⟨h, h′⟩ adds to the tangent kernel of this layer's weights."""
+        """The factor of ⟨h, h′⟩ in the tangent kernel of this layer's weights."""
         return self.weight_variance if self.kind == "ntk" else 1.0
 
     @property
     def bias_gain(self) -> float:
-        """What the layer's biases add to its tangent kernel."""
+        """The contribution of the layer's biases to its tangent kernel."""
         if self.bias_variance is None:
             return 0.0
         return self.bias_variance if self.kind == "ntk" else 1.0

@@ -1,4 +1,4 @@
-"""The starts of the paper on ResNets and kernels: the popular one of its experiments, and that of its theorem."""
+"""The two initialisations in the paper on ResNets and kernels: that of its experiments, and that of Theorem 1."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 
 
 def popular_initialisation(width: int) -> Parameterisation:
-    r"""All weights and hidden biases from one normal distribution, whatever enters a layer.
+    r"""All weights and hidden biases from one normal distribution, which does not depend on the inputs of a layer.
 
     .. math:: A_{ij},\ V_{ij},\ W_{ij},\ b_i \sim N(0, 1/m)
 
-    Serves ``ThreeLayerResNet`` in both forms and ``FullyConnected``; the readout has no bias.
+    For ``ThreeLayerResNet`` in both forms and for ``FullyConnected``. The readout has no bias.
 
     Arguments:
         width: m, the neurons of a hidden layer.
@@ -30,7 +30,7 @@ def popular_initialisation(width: int) -> Parameterisation:
 
 
 def theorem_network(width: int, first_std: float, second_std: float) -> ThreeLayerResNet:
-    r"""The bottleneck network with the start of Theorem 1, whose biases are columns of W and V.
+    r"""The bottleneck network with the initialisation of Theorem 1, where the biases are columns of W and V.
 
     .. math:: A_{ij} \sim N(0, 1/m), \qquad W_{ij},\ b_{1,i} \sim N(0, \sigma_w^2), \qquad
               V_{ij},\ b_{2,i} \sim N(0, \sigma_v^2/m)

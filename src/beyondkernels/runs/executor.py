@@ -226,6 +226,7 @@ def _require_storable(specs: Sequence[RunSpec]) -> None:
 def _require_possible(specs: Sequence[RunSpec]) -> None:
     for spec in specs:
         spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
+        spec.learner.prepare()
 
 
 def _require_importable(specs: Sequence[RunSpec]) -> None:

@@ -89,6 +89,8 @@ def run_all(
     for spec in specs:
         spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
     if store is None and workers == 1:
+        for spec in specs:
+            spec.learner.prepare()
         with watching(progress, len({identity(spec) for spec in specs})) as watch:
             return _here(specs, watch, forgiving, predictors)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ending:

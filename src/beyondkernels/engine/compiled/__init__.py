@@ -1,6 +1,6 @@
-"""The fast backend: steps written by hand in C++ for the families of networks that are swept."""
+"""The compiled backend: training steps in C++ for the networks that are trained in large numbers."""
 
 from beyondkernels.engine.compiled.library import available
-from beyondkernels.engine.compiled.training import advance, refusal
+from beyondkernels.engine.compiled.training import advance, prepare, refusal
 
-__all__ = ["advance", "available", "refusal"]
+__all__ = ["advance", "available", "prepare", "refusal"]

@@ -1,33 +1,18 @@
-"""The compiled steps: built once on the user's machine, kept in a private directory, loaded by ctypes."""
+"""The compiled steps: built once on the user's machine, kept in a private cache, loaded by ctypes."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
 import hashlib
-import os
-import platform
-import shutil
-import subprocess
-import tempfile
+import warnings
 from pathlib import Path
 
 from beyondkernels.core import InputError
+from beyondkernels.engine.compiled import cache
+from beyondkernels.engine.compiled.compiler import FLAGS, NAMES, REMEDY, Compiler, find_compiler, processor
 
 SOURCES = Path(__file__).parent
-FLAGS = (
-    "-std=c++17",
-    "-O2",  # and what of -O3 matters here, in half the time
-    "-ftree-vectorize",
-    "-march=native",
-    "-ffp-contract=fast",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-shared",
-    "-fPIC",
-)
-_COMPILERS = ("g++", "clang++", "c++")
-
 
 _POINTER, _WHOLE, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 _DESCENT = [*[_POINTER] * 7, _WHOLE, _WHOLE, _WHOLE, *[_POINTER] * 4]
@@ -41,86 +26,92 @@ _ARGUMENTS = {
 
 @functools.cache
 def library(name: str = "descent") -> ctypes.CDLL:
-    """The steps of one source, compiled now if it was never compiled for this processor before.
+    """The steps of one source, compiled now if the cache does not hold them for this processor and compiler.
 
+    Without a compiler, a library that another compiler made for this processor from the same sources serves as well.
     Flags leave the arithmetic as it stands: no reordering of sums, no flushing of tiny numbers anywhere in the process.
 
     Arguments:
         name: ``descent``, ``linearised`` or ``one_pass``; each is compiled when it is first needed.
     """
-    built = ctypes.CDLL(str(_built(name)))
-    step = getattr(built, f"bk_{name}")
+    found = _found(name)
+    step = getattr(found, f"bk_{name}")
     step.argtypes, step.restype = _ARGUMENTS[name], _WHOLE
-    return built
+    return found
 
 
-def available() -> str | None:
-    """Why the compiled backend cannot be used here; None if it can."""
+def available(name: str = "descent") -> str | None:
+    """Why the compiled backend cannot be used here; None if it can.
+
+    Arguments:
+        name: the source, as for :func:`library`.
+    """
     try:
-        library()
+        library(name)
     except InputError as error:
         return str(error)
     return None
 
 
-def cache_directory() -> Path:
-    """Where compiled steps are kept: ``BK_CACHE``, or ``beyondkernels`` below the user's cache directory."""
-    given = os.environ.get("BK_CACHE")
-    if given:
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "beyondkernels"
-
-
-def _built(name: str) -> Path:
-    compiler, source = _compiler(), SOURCES / f"{name}.cpp"
-    files = (*sorted(SOURCES.glob("*.h")), source)
+def source_digest(name: str) -> str:
+    """24 hexadecimal digits that change with a source, its headers, the flags and the processor."""
+    files = (*sorted(SOURCES.glob("*.h")), SOURCES / f"{name}.cpp")
     texts = [part for path in files for part in (path.name.encode(), path.read_bytes())]
-    identity = [*texts, " ".join(FLAGS).encode(), _processor().encode(), Path(compiler).name.encode()]
-    digest = hashlib.sha256(b"\0".join(identity)).hexdigest()[:24]
-    target = cache_directory() / f"{name}-{digest}.so"
-    if target.exists():
-        return target
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # built under another name and renamed: two processes may do this at once, and one may be killed
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            unfinished = Path(folder) / "step.so"
-            command = [compiler, *FLAGS, "-o", str(unfinished), str(source)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-            if done.returncode != 0:
-                raise InputError(
-                    f"{Path(compiler).name} could not compile the fast step, backend='eager' does without: "
-                    f"{(done.stderr.strip().splitlines() or ['no message'])[0]}"
-                )
-            unfinished.replace(target)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(
-            f"the fast step cannot be compiled into {target.parent} ({error}); "
-            "set BK_CACHE to a directory of yours, or use backend='eager'"
-        ) from error
-    return target
+    identity = [*texts, " ".join(FLAGS).encode(), processor().encode()]
+    return hashlib.sha256(b"\0".join(identity)).hexdigest()[:24]
 
 
-def _compiler() -> str:
-    for name in [os.environ.get("CXX", ""), *_COMPILERS]:
-        found = shutil.which(name) if name else None
-        if found:
-            return found
+def _found(name: str) -> ctypes.CDLL:
+    """Look into one directory after the other; the first that can be used is the only one that is used."""
+    source, compiler = source_digest(name), find_compiler()
+    passed: list[str] = []
+    for directory in cache.directories():
+        why = cache.prepared(directory)
+        if why is None:
+            try:
+                if compiler is not None and (loaded := _loaded(directory, name, source, compiler.digest)):
+                    return loaded
+                return _built(directory, name, source, compiler, passed)
+            except InputError:
+                from_another_compiler = _loaded(directory, name, source, None)
+                if from_another_compiler is None:
+                    raise
+                return from_another_compiler
+            except OSError as error:
+                why = f"cannot be written to ({error.strerror or error})"
+        passed.append(f"{directory} {why}")
     raise InputError(
-        f"backend='compiled' needs a C++ compiler ({', '.join(_COMPILERS)} or CXX), none was found; "
-        "backend='eager' does without"
+        f"backend='compiled' has no directory for what it compiles: {'; '.join(passed) or 'this user has no home'}; "
+        "set BK_CACHE to a directory that only you can write to, or choose backend='eager'"
     )
 
 
-def _processor() -> str:
-    """What -march=native depends on."""
+def _loaded(directory: Path, name: str, source: str, compiler: str | None) -> ctypes.CDLL | None:
+    for path in cache.intact(directory, name, source, compiler):
+        try:
+            loaded = ctypes.CDLL(str(path))
+        except OSError:  # another process has just removed it, or it was made on a machine with other libraries
+            continue
+        cache.mark_used(path)
+        return loaded
+    return None
+
+
+def _built(directory: Path, name: str, source: str, compiler: Compiler | None, passed: list[str]) -> ctypes.CDLL:
+    if compiler is None:
+        raise InputError(f"backend='compiled' needs a C++ compiler, and none was found ({', '.join(NAMES)}); {REMEDY}")
+    path = cache.add(
+        directory, name, source, compiler.digest, lambda target: compiler.compile(SOURCES / f"{name}.cpp", target)
+    )
+    if passed:
+        warnings.warn(
+            f"{'; '.join(passed)}: the compiled step {name} is kept in {directory} instead",
+            stacklevel=2,
+        )
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.processor() + platform.machine()
-    told = {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        told.setdefault(name.strip(), value.strip())
-    return platform.machine() + told.get("model name", "") + told.get("flags", told.get("Features", ""))
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise InputError(
+            f"what {compiler.name} made of {name}.cpp cannot be loaded ({error}); set BK_CACHE to a directory from "
+            "which programs may run, or choose backend='eager'"
+        ) from error

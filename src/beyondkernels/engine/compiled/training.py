@@ -5,6 +5,7 @@ from __future__ import annotations
 from beyondkernels.activations import ReLU
 from beyondkernels.algorithms import Algorithm, GradientDescent, Layerwise, OnePass, Squared
 from beyondkernels.engine.compiled import descent, one_pass
+from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
 from beyondkernels.networks import Network, declared_form
 
@@ -29,6 +30,14 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
     if not isinstance(algorithm.loss, Squared):
         return f"it knows the squared loss only, not {type(algorithm.loss).__name__}"
     return None
+
+
+def prepare(network: Network, algorithm: Algorithm) -> None:
+    """Compile what training needs, unless the cache holds it; an :class:`InputError` says what this machine lacks."""
+    if isinstance(algorithm, OnePass):
+        library("one_pass")
+    else:
+        library("linearised" if isinstance(network, Linearised) else "descent")
 
 
 def advance(member: Member, steps: int) -> None:

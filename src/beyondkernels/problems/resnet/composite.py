@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CompositeProblem(Problem):
-    r"""A base signal F and a composite signal G(F) that counts less.
+    r"""A base signal F, plus a composite signal G(F) with a smaller factor.
 
     .. math:: H(x) = \beta F(x) + \alpha G(F(x)), \qquad y = H(x) + \xi, \qquad
               \xi \sim N\Bigl(0, \frac{2\,\mathrm{OPT}}{k} I\Bigr)
@@ -48,7 +48,7 @@ class CompositeProblem(Problem):
 
     @abstractmethod
     def concept(self) -> SmoothComposite:
-        """The target written with smooth two-layer maps, as the theorems speak of it."""
+        """The target written with smooth two-layer maps, in the form that the theorems use."""
 
     @property
     def in_dim(self) -> int:
@@ -91,7 +91,7 @@ class CompositeProblem(Problem):
             n: draws if the inputs cannot be listed.
             stream: where draws come from.
             dtype: of the inputs the predictor is given.
-            most: as many inputs are listed.
+            most: the inputs are listed if there are at most so many.
         """
 
         def squared(x: torch.Tensor) -> torch.Tensor:
@@ -107,14 +107,14 @@ class CompositeProblem(Problem):
 
 
 def check_numbers(problem: CompositeProblem) -> None:
-    """Complain about α, β or OPT that mean nothing."""
+    """Ask that α, β and OPT are finite and not negative."""
     for name in ("alpha", "beta", "optimal_risk"):
         value = getattr(problem, name)
         require(0 <= value < math.inf, f"{name} must be a finite number of at least 0, got {value}")
 
 
 def require_plain(problem: CompositeProblem) -> None:
-    """Complain unless β = 1, which is what the concepts have."""
+    """Ask that β = 1, as in the definitions of the concepts."""
     require(
         problem.beta == 1,
         f"beta must be 1 for a target of Concept 1, got {problem.beta}; dataclasses.replace(problem, beta=1.0) is one",

@@ -1,4 +1,4 @@
-"""Smooth functions that targets are made of, beside the activations: exponential, sigmoid, rescaled, and two parts."""
+"""Smooth functions for targets besides the activations: exponential, sigmoid, rescaled, and parts of functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from beyondkernels.activations import Activation, Erf, Polynomial, Sine, Tanh
 from beyondkernels.core import require
 
-_NEAR = 1e-3  # below it a difference of nearly equal numbers would be divided by z: the Taylor series does not cancel
+_NEAR = 1e-3  # for smaller z, nearly equal numbers would be subtracted; the Taylor series avoids that
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Sigmoid(Activation):
         return torch.sigmoid(z) * torch.sigmoid(-z)
 
     def taylor(self, degree: int) -> torch.Tensor:
-        """Those of tanh(z/2) / 2, and one half."""
+        """The coefficients of 1/2 + tanh(z/2) / 2."""
         a = Tanh().taylor(degree) * 0.5 ** torch.arange(1, degree + 2, dtype=torch.float64)
         a[0] = 0.5
         return a
@@ -83,7 +83,7 @@ class Sigmoid(Activation):
 
 @dataclass(frozen=True)
 class Rescaled(Activation):
-    r"""A function with its argument and its value multiplied; :func:`rescaled` makes it.
+    r"""A function with its argument and its value multiplied by constants. Use :func:`rescaled` to make one.
 
     .. math:: \phi'(z) = A\,\phi(Bz)
 
@@ -106,7 +106,7 @@ class Rescaled(Activation):
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """Those of φ, moved."""
+        """The kinks of φ, divided by B."""
         return tuple(sorted(kink / self.inside for kink in self.function.kinks))
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
@@ -118,12 +118,12 @@ class Rescaled(Activation):
         return self.outside * self.inside * self.function.derivative(self.inside * z)
 
     def taylor(self, degree: int) -> torch.Tensor:
-        """A B^k times those of φ."""
+        """The coefficients of φ, times A B^k."""
         return self.outside * self.function.taylor(degree) * self.inside ** torch.arange(degree + 1).double()
 
 
 def rescaled(function: Activation, inside: float = 1.0, outside: float = 1.0) -> Activation:
-    """A φ(Bz), a polynomial if φ is one, and never one rescaling inside another.
+    """A φ(Bz). The result is a polynomial if φ is one, and rescaling twice gives one rescaling.
 
     >>> rescaled(Polynomial((0.0, 1.0, 3.0)), inside=2.0, outside=0.5)
     Polynomial(coefficients=(0.0, 1.0, 6.0))
@@ -159,7 +159,7 @@ class ZeroAndOdd(Activation):
         return (self.function.derivative(z) + self.function.derivative(-z)) / 2
 
     def taylor(self, degree: int) -> torch.Tensor:
-        """Those of φ, without the even ones from the second on."""
+        """The coefficients of φ, with zeros at the even orders from the second on."""
         a = self.function.taylor(degree)
         a[2::2] = 0
         return a
@@ -193,7 +193,7 @@ class EvenShifted(Activation):
         return torch.where(near, Polynomial(tuple(self.taylor(9).tolist())).derivative(z), even / z.where(~near, 1.0))
 
     def taylor(self, degree: int) -> torch.Tensor:
-        """The even ones of φ, one place lower."""
+        """The coefficients of φ of even order, each moved one order down."""
         a = self.function.taylor(degree + 1)[1:].clone()
         a[0::2] = 0
         return a

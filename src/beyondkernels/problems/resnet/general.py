@@ -1,4 +1,4 @@
-"""Maps of general complexity (Definition A.1), what F and G of Concept 2 are made of, and Lemma A.2's way to them."""
+"""Maps of general complexity (Definition A.1), from which Concept 2 builds F and G, and the conversion of Lemma A.2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from beyondkernels.problems.resnet.functions import split
 from beyondkernels.problems.resnet.maps import LENGTH, Functions, SmoothMap, TwoLayerMap, drawn_directions
 
 _ROUNDING = 1e-9
-_ORDERS = 12  # Taylor orders looked at when a function claims to have none that is even
+_ORDERS = 12  # Taylor orders that are checked when a function must have no even ones
 
 
 class GeneralMap(SmoothMap):
@@ -43,7 +43,7 @@ class GeneralMap(SmoothMap):
 
     @property
     def in_dim(self) -> int:
-        """The dimension of what it takes."""
+        """The dimension of its argument."""
         return self.first.shape[2] - 1
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -57,7 +57,7 @@ class GeneralMap(SmoothMap):
 
 @dataclass(frozen=True)
 class GeneralForm(GeneralMap):
-    r"""A Concept 1 map as one of general complexity with twice as many terms; equal to it at all unit vectors.
+    r"""A Concept 1 map as a map of general complexity, with twice as many terms. Both agree at all unit vectors.
 
     .. math:: F'_r(x) = \sum_i a^*_{r,i} \Bigl(
         \phi^+_{r,i}(u)\, \langle (0, 1), (x, 1) \rangle
@@ -112,11 +112,11 @@ class DrawnGeneralMap(GeneralMap):
     r"""A map of general complexity with uniform directions of length one and a* uniform on [−1, 1].
 
     Arguments:
-        dim: the dimension of what it takes.
+        dim: the dimension of its argument.
         outputs: k.
         count: p, the number of terms.
         function: φ of every term, with Taylor terms of order zero and odd orders only; :func:`split` makes such ones.
-        instance: which numbers are drawn; F and G of one target take different ones.
+        instance: selects the draw. F and G of one target need different ones.
 
     >>> from beyondkernels.activations import Sine
     >>> DrawnGeneralMap(dim=6, outputs=2, count=3, function=Sine())(torch.zeros(4, 6)).shape
@@ -157,7 +157,7 @@ class DrawnGeneralMap(GeneralMap):
 
 
 def require_concept1(name: str, given: SmoothMap) -> None:
-    """Complain unless a map has the form and the norms of Concept 1."""
+    """Ask that a map has the form and the norms of Concept 1."""
     require(isinstance(given, TwoLayerMap), f"{name} must be a two-layer map for Concept 1, got {type(given).__name__}")
     assert isinstance(given, TwoLayerMap)
     lengths = given.directions.norm(dim=2)
@@ -171,7 +171,7 @@ def require_concept1(name: str, given: SmoothMap) -> None:
 
 
 def require_concept2(name: str, given: SmoothMap) -> None:
-    """Complain unless a map has the form and the norms of Concept 2."""
+    """Ask that a map has the form and the norms of Concept 2."""
     require(
         isinstance(given, GeneralMap),
         f"{name} must be a map of general complexity for Concept 2, got {type(given).__name__}; "
@@ -188,7 +188,7 @@ def require_concept2(name: str, given: SmoothMap) -> None:
 
 
 def require_bounded(name: str, given: SmoothMap) -> None:
-    """Complain unless all a* lie in [−1, 1]."""
+    """Ask that all a* lie in [−1, 1]."""
     largest = float(given.coefficients.abs().max())
     require(
         largest <= 1 + _ROUNDING,
@@ -197,7 +197,7 @@ def require_bounded(name: str, given: SmoothMap) -> None:
 
 
 def require_odd(name: str, function: Activation) -> None:
-    """Complain unless a function's Taylor series has terms of order zero and odd orders only."""
+    """Ask that a function's Taylor series has only terms of order zero and odd orders."""
     c = function.taylor(_ORDERS)
     require(
         bool((c[2::2].abs() <= 1e-14 * c.abs().max()).all()),

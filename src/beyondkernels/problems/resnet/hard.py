@@ -25,8 +25,8 @@ class HardInstance(CompositeProblem):
     .. math:: x \sim U(\{\pm 1/\sqrt d\}^{d_1}) \times D_2, \quad F(x) = \sqrt d\,(x_{i_1}, \dots, x_{i_k}), \quad
               G(y) = \bigl(\textstyle\prod_{j \in [k]} y_j\bigr)_{i \in [k]}
 
-    with distinct :math:`i_1, \dots, i_k \in [d_1]`. F alone has risk kα², also the best polynomial of degree less than
-    k, whatever the background.
+    with distinct :math:`i_1, \dots, i_k \in [d_1]`. F alone has risk kα². So does the best polynomial of degree less
+    than k, for every background.
 
     Arguments:
         dim: d.
@@ -35,7 +35,7 @@ class HardInstance(CompositeProblem):
         uniform: d₁, by default d.
         background: D₂ as signs.
         indices: i₁, …, i_k from 0, in this order; drawn if not given.
-        instance: which indices are drawn.
+        instance: selects the draw of the indices.
         beta: β.
         optimal_risk: OPT, half the expected squared length of the noise on the labels.
 

@@ -1,4 +1,4 @@
-"""Where inputs come from: cubes, cubes with a background of any kind, spheres and Gaussians."""
+"""Distributions of inputs: cubes, cubes with any background, spheres and Gaussians."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Biased(Background):
 
 @dataclass(frozen=True)
 class Alike(Background):
-    """One fair sign for the whole background of a point: as dependent as can be."""
+    """One fair sign for the whole background of a point, so that its coordinates are fully dependent."""
 
     def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
         """Signs ±1."""
@@ -156,7 +156,7 @@ class Alike(Background):
 
 @dataclass(frozen=True)
 class FunctionBackground(Background):
-    """A background of the user's own.
+    """A background that the user defines.
 
     Arguments:
         function: takes n, the number of background coordinates and a stream, and gives signs ±1 of shape (n, width);
@@ -166,7 +166,7 @@ class FunctionBackground(Background):
     function: Callable[[int, int, Stream], torch.Tensor]
 
     def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
-        """What the function gives, if it is signs."""
+        """The result of the function, after checking that it consists of signs."""
         found = torch.as_tensor(self.function(n, width, stream), dtype=torch.float64)
         require(
             found.shape == (n, width) and bool((found.abs() == 1).all()),
@@ -177,7 +177,7 @@ class FunctionBackground(Background):
 
 @dataclass(frozen=True)
 class CubeWithBackground(Inputs):
-    r"""Some coordinates uniform, the others from any distribution independent of them.
+    r"""Some coordinates are uniform; the others are independent of them and have any distribution.
 
     .. math:: x \sim U(\{\pm 1/\sqrt d\}^{d_1}) \times D_2
 

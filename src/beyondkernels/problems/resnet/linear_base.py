@@ -31,7 +31,7 @@ class LinearThenPolynomial(CompositeProblem):
         degree: p.
         coefficient: c.
         correlation: ρ, the cosine of the angle of w*₁ and w*₂.
-        instance: which directions are drawn.
+        instance: selects the draw of the directions.
         beta: β.
         optimal_risk: OPT, half the expected squared length of the noise on the labels.
 
@@ -98,7 +98,7 @@ class LinearThenPolynomial(CompositeProblem):
     def concept(self) -> SmoothComposite:
         r"""The target written with two-layer maps of Concept 1's norms: :math:`p_F = 1`, :math:`p_G = 2`.
 
-        ‖x‖ and ‖F(x)‖ are near one and √2 but vary, so that it belongs to neither concept exactly.
+        ‖x‖ and ‖F(x)‖ are close to 1 and √2 but vary. So the target belongs to neither concept exactly.
         """
         require_plain(self)
         w = self.directions[:, None, :] * (LENGTH / math.sqrt(self.dim))

@@ -1,4 +1,4 @@
-"""Two-layer networks with smooth activations: what F and G of Concept 1 are made of."""
+"""Two-layer networks with smooth activations, from which Concept 1 builds F and G."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class TwoLayerMap(SmoothMap):
 
 @dataclass(frozen=True)
 class GivenMap(TwoLayerMap):
-    """A two-layer map whose numbers are given.
+    """A two-layer map with given numbers.
 
     Arguments:
         weights: w*, k lists of p directions.
@@ -164,14 +164,15 @@ class GivenMap(TwoLayerMap):
 class DrawnMap(TwoLayerMap):
     r"""A two-layer map with directions uniform on the sphere of radius :math:`1/\sqrt 2` and a* uniform on [−1, 1].
 
-    Its values have no fixed length: a Concept 2 target after :class:`GeneralForm`, not one of Concept 1.
+    Its values have no fixed length. So it serves as base of a Concept 2 target, after :class:`GeneralForm`, but not of
+    a Concept 1 target.
 
     Arguments:
         dim: the dimension of what it takes.
         outputs: k.
         count: p, the number of terms.
         function: φ of every term.
-        instance: which numbers are drawn; F and G of one target take different ones.
+        instance: selects the draw. F and G of one target need different ones.
     """
 
     dim: int
@@ -186,7 +187,7 @@ class DrawnMap(TwoLayerMap):
 
     @property
     def directions(self) -> torch.Tensor:
-        """w*, (k, p, in_dim) float64; not to be written to."""
+        """w*, (k, p, in_dim) float64. It is shared, so do not write to it."""
         return drawn_directions("map", self.instance, self.outputs, self.count, self.dim) * LENGTH
 
     @property
@@ -203,7 +204,7 @@ class DrawnMap(TwoLayerMap):
 
 @dataclass(frozen=True)
 class CircleMap(TwoLayerMap):
-    r"""Points on k/2 circles, whose angles are linear in x: a drawn map with :math:`\|F(x)\| = 1` everywhere.
+    r"""Points on k/2 circles, at angles that are linear in x. This is a drawn map with :math:`\|F(x)\| = 1` everywhere.
 
     .. math:: F_{2j-1}(x) = \sqrt{2/k}\,\sin(\omega \langle w_j, x \rangle), \quad
               F_{2j}(x) = \sqrt{2/k}\,\cos(\omega \langle w_j, x \rangle), \qquad \|w_j\| = 1/\sqrt 2
@@ -212,7 +213,7 @@ class CircleMap(TwoLayerMap):
         dim: the dimension of what it takes.
         outputs: k, even.
         frequency: ω.
-        instance: which directions are drawn, uniform on the sphere.
+        instance: selects the draw of the directions, which are uniform on the sphere.
 
     >>> x = Stream(0).normal(5, 8)
     >>> CircleMap(dim=8, outputs=4)(x).norm(dim=1)
@@ -274,19 +275,19 @@ def absorbed(source: TwoLayerMap) -> GivenMap:
 
 
 def nested(values: torch.Tensor) -> Any:
-    """Numbers as tuples within tuples, as a component holds them."""
+    """Nested tuples of numbers, the form in which a component holds them."""
     return tuple(nested(part) for part in values) if values.dim() > 1 else tuple(values.tolist())
 
 
 @functools.lru_cache(maxsize=64)
 def tensor_of(values: tuple[Any, ...]) -> torch.Tensor:
-    """The inverse of :func:`nested`, float64, not to be written to."""
+    """The inverse of :func:`nested`, float64. It is shared, so do not write to it."""
     return torch.tensor(values, dtype=torch.float64)
 
 
 @functools.lru_cache(maxsize=64)
 def drawn_directions(name: str, instance: int, *shape: int) -> torch.Tensor:
-    """Uniform directions of length one along the last axis, float64, not to be written to."""
+    """Uniform directions of length one along the last axis, float64. They are shared, so do not write to them."""
     w = Stream(instance).child(name, "directions").normal(*shape, dtype=torch.float64)
     return w / w.norm(dim=-1, keepdim=True)
 

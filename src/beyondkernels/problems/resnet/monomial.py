@@ -1,4 +1,4 @@
-"""The monomial of degree six of §8.2, and how a small network that fits it is padded to more inputs and neurons."""
+"""The monomial of degree six of §8.2, and how to pad a network that fits it with more inputs and neurons."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Monomial(Problem):
         dim: d.
         degree: q.
         indices: i₁, …, i_q from 0; drawn if not given.
-        instance: which indices are drawn.
+        instance: selects the draw of the indices.
 
     >>> sample = Monomial(dim=40).sample(3, Stream(0))
     >>> sample.x.norm(dim=1).tolist(), sample.y.abs().tolist()
@@ -93,14 +93,14 @@ class Monomial(Problem):
         return mean_over(self.inputs, squared, n, stream, most)
 
     def polynomial_risk(self, degree: int) -> float:
-        """The risk of the best polynomial of a degree: one below q, then zero."""
+        """The risk of the best polynomial of a degree: 1 for degrees below q, and 0 from q on."""
         return 1.0 if degree < self.degree else 0.0
 
     def padded(self, weights: torch.Tensor) -> torch.Tensor:
-        r"""The weights (m, d) of a network that does here what ``weights`` (m, q) do on the q relevant inputs alone.
+        r"""The weights (m, d) on all inputs of the network that has ``weights`` (m, q) on the relevant ones.
 
-        Zero columns for the irrelevant inputs, and a factor :math:`\sqrt{d/q}` because inputs shrink from
-        :math:`1/\sqrt q` to :math:`1/\sqrt d`: :math:`\|W\|_F / \sqrt d` stays as it is.
+        The columns of irrelevant inputs are zero. The others have a factor :math:`\sqrt{d/q}`, because inputs shrink
+        from :math:`1/\sqrt q` to :math:`1/\sqrt d`. So :math:`\|W\|_F / \sqrt d` does not change.
 
         Reference: Allen-Zhu & Li (resnet), footnote 16.
         """
@@ -118,7 +118,7 @@ def widened(weights: torch.Tensor, readout: torch.Tensor, width: int) -> tuple[t
     r"""The same function :math:`a^\top \sigma(Wx)` with more neurons, by copying rows; σ positively homogeneous.
 
     The readout is :math:`\pm 1/\sqrt m` with equally many of each sign, before and after. A row with c copies is
-    multiplied by :math:`\sqrt{m'/m}/c`; where m divides m' all c are equal and :math:`\|W\|_F` stays as it is.
+    multiplied by :math:`\sqrt{m'/m}/c`; if m divides m', all c are equal and :math:`\|W\|_F` does not change.
 
     Arguments:
         weights: W, (m, d).

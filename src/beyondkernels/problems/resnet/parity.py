@@ -21,13 +21,13 @@ _FACTORS = 4
 
 @dataclass(frozen=True)
 class CompositeParity(CompositeProblem):
-    r"""Parities of two signs, and a small parity of four of those.
+    r"""Parities of two signs each, plus the parity of four of these with a smaller factor.
 
     .. math:: x \sim U(\{-1, 1\}^d), \quad F(x) = (x_1 x_2, x_3 x_4, \dots, x_{2k-1} x_{2k}), \quad
               G_i(y) = (-1)^i y_1 y_2 y_3 y_4, \quad H = \beta F + \alpha G(F)
 
-    with i = 1, …, k, so the first output carries a minus. All terms are different parities: βF alone has risk kα², the
-    best polynomial of degree less than two (the best constant, the best linear predictor) has k(β² + α²).
+    with i = 1, …, k, so the first output has a minus sign. All terms are different parities. So βF alone has risk kα²,
+    and the best polynomial of degree less than two (such as the best linear predictor) has risk k(β² + α²).
 
     Arguments:
         dim: d, at least 2k; coordinates beyond 2k are irrelevant.

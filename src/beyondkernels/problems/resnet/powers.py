@@ -48,7 +48,7 @@ def product_map(dim: int, coordinates: Sequence[int], coefficients: Sequence[flo
         coordinates: J, from 0.
         coefficients: c_r for each output, all different from zero.
 
-    Reference: Allen-Zhu & Li (resnet), proof of Corollary 7.1 (App. D.4); there J is everything.
+    Reference: Allen-Zhu & Li (resnet), proof of Corollary 7.1 (App. D.4), where J holds all coordinates.
     """
     require(all(c != 0 for c in coefficients), "coefficients must be different from 0")
     q, k = len(coordinates), len(coefficients)

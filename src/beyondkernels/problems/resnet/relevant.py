@@ -1,4 +1,4 @@
-"""The coordinates a target depends on: given, or drawn for an instance."""
+"""The coordinates on which a target depends: given by the user, or drawn for an instance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def drawn_indices(instance: int, count: int, among: int) -> tuple[int, ...]:
 
 
 def check_indices(problem: _HasIndices, count: int, among: int) -> None:
-    """Make given indices a tuple; complain unless they are as many distinct ones as there should be."""
+    """The given indices as a tuple, after checking that they are distinct and as many as needed."""
     given = problem.indices
     if given is None:
         return

@@ -15,7 +15,7 @@ Predictor = Callable[[torch.Tensor], torch.Tensor]
 """Takes inputs (n, d), gives predictions (n, k), or (n,) where k = 1."""
 
 MOST = 2**16
-"""As many inputs are listed at most."""
+"""Inputs are listed if there are at most so many."""
 
 _BLOCK = 2**13
 
@@ -44,14 +44,14 @@ class Risk:
 def mean_over(
     inputs: Inputs, function: Predictor, n: int = 10_000, stream: Stream | None = None, most: int = MOST
 ) -> Risk:
-    """The mean of a function of x with one number for each point.
+    """The mean of a function that gives one number for each point x.
 
     Arguments:
         inputs: the distribution of x.
         function: takes (n, d) float64, gives (n,).
         n: draws if the inputs cannot be listed.
         stream: where draws come from, ``Stream(0).child("risk")`` if not given.
-        most: as many inputs are listed.
+        most: the inputs are listed if there are at most so many.
     """
     require(n >= 2, f"n must be at least 2, got {n}")
     listed = inputs.points(most)
@@ -62,5 +62,5 @@ def mean_over(
 
 
 def blocks(x: torch.Tensor) -> Iterator[torch.Tensor]:
-    """The rows in blocks that leave memory for what is computed from them."""
+    """The rows in blocks, small enough that what is computed from a block fits into memory."""
     yield from x.split(_BLOCK)

@@ -1,4 +1,4 @@
-"""Targets of Concept 1 and Concept 2: two smooth maps, one after the other, with their norms checked."""
+"""Targets of Concept 1 and Concept 2: a composition of two smooth maps, with a check of their norms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from beyondkernels.problems.resnet.general import GeneralForm, require_concept1,
 from beyondkernels.problems.resnet.inputs import Inputs
 from beyondkernels.problems.resnet.maps import SmoothMap, TwoLayerMap
 
-_CHECKED = 2**12  # points at which lengths are looked at: all of them if there are no more, draws otherwise
+_CHECKED = 2**12  # lengths are checked at all inputs if there are at most so many, otherwise at so many draws
 _ROUNDING = 1e-6
 
 
@@ -25,8 +25,9 @@ class SmoothComposite(CompositeProblem):
     .. math:: H(x) = \beta F(x) + \alpha G(F(x)), \qquad F: R^d \to R^k, \quad G: R^k \to R^k
 
     Concept 1 asks for two-layer maps with directions of length 1/√2 and a* in [−1, 1], inputs with ‖x‖ = 1 and
-    ‖F(x)‖ = 1; Concept 2 for maps of general complexity (Definition A.1) and ‖F(x)‖ ≤ B_F. What is asked of the
-    parameters is checked exactly; lengths are checked at all inputs if there are at most 4096, and otherwise at 4096.
+    ‖F(x)‖ = 1; Concept 2 for maps of general complexity (Definition A.1) and ‖F(x)‖ ≤ B_F. The conditions on the
+    parameters are checked exactly. Lengths are checked at all inputs if there are at most 4096, and otherwise at 4096
+    draws.
 
     Arguments:
         source: the distribution of x.

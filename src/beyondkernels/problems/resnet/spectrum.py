@@ -1,4 +1,4 @@
-"""Functions of independent fair signs by their Fourier coefficients, which give risks exactly by Parseval."""
+"""Functions of independent fair signs, given by their Fourier coefficients. Parseval's identity gives exact risks."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def distance(one: Spectrum, other: Spectrum) -> float:
 
 
 def beyond(spectrum: Spectrum, degree: int) -> float:
-    """The risk of the best polynomial of a degree: what the coefficients of higher degree weigh."""
+    """The risk of the best polynomial of a degree: the squared coefficients of higher degree, summed."""
     require(degree >= 0, f"degree must not be negative, got {degree}")
     return distance({S: c for S, c in spectrum.items() if len(S) > degree}, {})
 
 
 def collect(terms: Iterable[tuple[tuple[int, ...], torch.Tensor]]) -> dict[tuple[int, ...], torch.Tensor]:
-    """A spectrum from terms, those of equal sets added."""
+    """A spectrum from terms. Terms with equal sets are added."""
     found: dict[tuple[int, ...], torch.Tensor] = {}
     for S, c in terms:
         key = tuple(sorted(S))
