@@ -37,7 +37,8 @@ def prepare(network: Network, algorithm: Algorithm) -> None:
     if isinstance(algorithm, OnePass):
         library("one_pass")
     else:
-        library("linearised" if isinstance(network, Linearised) else "descent")
+        form = declared_form(network)
+        library("linearised" if form is not None and form.linearised else "descent")
 
 
 def advance(member: Member, steps: int) -> None:
