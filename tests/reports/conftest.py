@@ -55,7 +55,7 @@ def make_figures(text: str) -> list[reports.Figure]:
     ]
 
 
-def make_page(text: str, name: str = "features/table1", kinds: int = 1) -> reports.ExperimentPage:
+def make_page(text: str, name: str = "features/table1", kinds: int = 1, missing: int = 0) -> reports.ExperimentPage:
     return reports.ExperimentPage(
         name,
         title=text,
@@ -69,15 +69,24 @@ def make_page(text: str, name: str = "features/table1", kinds: int = 1) -> repor
             reports.between(text, text, [], 0, 1, speaks=False, silence=text),
         ],
         rows=[
-            {"method": text, "test": 99.5, text: text},
+            {"method": text, "test": 99.5, "seeds": [99.0, 100.0], "printed": 52.0, text: text},
             {"method": "plain", "test": None, text: [text, {text: text}]},
         ],
-        columns=[reports.Column("method", text), reports.Column("test", text, ".1f"), reports.Column(text, text)],
+        columns=[
+            reports.Column("method", text),
+            reports.Column("test", text, ".1f", values="seeds", paper="printed", about=text),
+            reports.Column(text, text),
+        ],
         figures=make_figures(text)[:kinds],
         settings=[reports.Setting(text, text, "paper", text), reports.Setting("rate", (1e-8, text), "theorem", text)],
         provenance={"version": text, "libraries": {text: text}, text: text},
         command=text,
-        notes=[text],
+        notes=[text, f"# {text}\n\n- {text}\n\n${text}$"],
+        differences=[reports.Difference(text, text, text, text)],
+        banner=text,
+        variant={text: text},
+        missing=missing,
+        resume_command=text,
     )
 
 

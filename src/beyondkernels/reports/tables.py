@@ -15,6 +15,9 @@ from beyondkernels.reports.numbers import MISSING, is_number, plain, show_exactl
 
 Row = Mapping[str, Any]
 
+FEW = 4
+"""From this many seeds on an interval or a spread says more than the seeds themselves."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -25,6 +28,10 @@ class Column:
         heading: what is written above it; the key unless given.
         format: Python's format for its numbers, such as ``.1f``; chosen by size unless given.
         spread: the key of a second number that follows a ±.
+        values: the key of the numbers of the single seeds; fewer than four of them are shown in place of the spread.
+        paper: the key of the published value, shown beside it where it may be.
+        tolerance: how far the published value may be away without being marked as a difference.
+        about: a sentence on what the column holds, written beneath the table.
 
     >>> Column("test", "Test accuracy (%)", ".1f", spread="test_sd").cell({"test": 86.42, "test_sd": 0.31})
     '86.4 ± 0.3'
@@ -34,6 +41,10 @@ class Column:
     heading: str = ""
     format: str = ""
     spread: str = ""
+    values: str = ""
+    paper: str = ""
+    tolerance: float = 0.0
+    about: str = ""
 
     @property
     def title(self) -> str:
@@ -42,18 +53,30 @@ class Column:
 
     def cell(self, row: Row) -> str:
         """What is written in a row."""
-        text = self._write(row.get(self.key))
-        spread = row.get(self.spread) if self.spread else None
-        if spread is None or text == MISSING or (beside := self._write(spread)) == MISSING:
-            return text
-        return f"{text} ± {beside}"
+        return " ".join(filter(None, (self.write(row.get(self.key)), self.beside(row))))
+
+    def beside(self, row: Row) -> str:
+        """What stands behind the number: the single seeds where they are few, else the spread."""
+        if self.write(row.get(self.key)) == MISSING:
+            return ""
+        seeds = self.seeds(row)
+        if 1 < len(seeds) < FEW:
+            return f"({', '.join(map(self.write, seeds))})"
+        spread = self.write(row.get(self.spread)) if self.spread else MISSING
+        return "" if spread == MISSING or len(seeds) == 1 else f"± {spread}"
+
+    def seeds(self, row: Row) -> list[float]:
+        """The numbers of the single seeds, where the row has them."""
+        given = row.get(self.values) if self.values else None
+        return [] if given is None else [float(value) for value in given if is_number(value) and math.isfinite(value)]
 
     def numeric(self, rows: Sequence[Row]) -> bool:
         """Whether the column holds numbers, which are set flush right."""
         values = [row[self.key] for row in rows if row.get(self.key) is not None]
         return bool(values) and all(map(is_number, values))
 
-    def _write(self, value: Any) -> str:
+    def write(self, value: Any) -> str:
+        """A value of this column in its format."""
         if value is None:
             return MISSING
         if not is_number(value):
@@ -78,7 +101,7 @@ def columns_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> tuple[Col
 
 def keys_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> list[str]:
     """Every key of the rows: those of the columns first, the rest in order of appearance."""
-    first = [key for column in columns for key in (column.key, column.spread) if key]
+    first = [key for column in columns for key in (column.key, column.spread, column.values, column.paper) if key]
     return list(dict.fromkeys([*first, *(key for row in rows for key in row)]))
 
 
@@ -93,20 +116,9 @@ def html_table(rows: Sequence[Row], columns: Sequence[Column] = ()) -> str:
     ...
     """
     from beyondkernels.reports.html import render
+    from beyondkernels.reports.tableview import table_view
 
     return render("table.html", table=table_view(rows, columns))
-
-
-def table_view(rows: Sequence[Row], columns: Sequence[Column] = ()) -> dict[str, Any]:
-    """What the template of a table is given: headings and cells, each with whether it is a number."""
-    shown = columns_of(rows, columns)
-    numeric = [column.numeric(rows) for column in shown]
-    return {
-        "head": [{"text": column.title, "number": n} for column, n in zip(shown, numeric, strict=True)],
-        "body": [
-            [{"text": column.cell(row), "number": n} for column, n in zip(shown, numeric, strict=True)] for row in rows
-        ],
-    }
 
 
 def to_csv(rows: Sequence[Row], columns: Sequence[Column] = ()) -> str:
