@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 from beyondkernels import core
-from beyondkernels.reports import notebook_html, page_notebook_html, render_svg, write_report
+from beyondkernels.reports import render_svg, write_report
+from beyondkernels.reports.notebook import experiment_html, view_html
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -86,8 +87,8 @@ def test_pages_hold_only_what_the_templates_hold(text, missing, page, tmp_path):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_notebook_gets_nothing_that_acts(text, page):
     made = [
-        page_notebook_html(page(text, missing=1)),
-        notebook_html(text, text, rows=[{text: text}], warning=text),
+        experiment_html(page(text, missing=1)),
+        view_html(text, text, rows=[{text: text}], warning=text),
     ]
     for fragment in made:
         read = Page()

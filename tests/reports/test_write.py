@@ -87,12 +87,12 @@ def test_a_full_disk_leaves_the_old_report_whole(page, tmp_path, monkeypatch):
     write_report([page("old")], tmp_path)
     before = snapshot(tmp_path)
 
-    def full(self: Path, data: bytes) -> int:
-        with self.open("wb") as file:
+    def full(descriptor: int, data: bytes) -> None:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data[:10])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(files.Path, "write_bytes", full)
+    monkeypatch.setattr(files, "_fill", full)
     with pytest.raises(InputError, match=r"the report cannot be written to .*: No space left on device"):
         write_report([page("new")], tmp_path)
     assert snapshot(tmp_path) == before

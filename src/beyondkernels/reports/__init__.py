@@ -18,7 +18,6 @@ from beyondkernels.reports.figures import (
     render_png,
     render_svg,
 )
-from beyondkernels.reports.notebook import notebook_html, page_notebook_html
 from beyondkernels.reports.numbers import show_exactly, show_number
 from beyondkernels.reports.pages import Difference, ExperimentPage, Setting
 from beyondkernels.reports.prose import line_text, prose_text
@@ -56,8 +55,6 @@ __all__ = [
     "html_table",
     "line_text",
     "mean_interval",
-    "notebook_html",
-    "page_notebook_html",
     "prose_text",
     "render_png",
     "render_svg",

@@ -72,7 +72,7 @@ def style_sheet() -> str:
     return resources.files("beyondkernels.reports").joinpath("templates", STYLE_SHEET).read_text("utf-8")
 
 
-def experiment_html(page: ExperimentPage, name: str, siblings: Sequence[dict[str, Any]] = ()) -> str:
+def page_html(page: ExperimentPage, name: str, siblings: Sequence[dict[str, Any]] = ()) -> str:
     """The page of one experiment; its files stand in the folder ``name`` beside it.
 
     Arguments:

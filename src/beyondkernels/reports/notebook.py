@@ -18,7 +18,7 @@ MOST_ROWS = 20
 """How many rows a notebook shows; the rest is in ``to_frame()``."""
 
 
-def notebook_html(
+def view_html(
     title: str,
     facts: str = "",
     *,
@@ -46,7 +46,7 @@ def notebook_html(
         state: what became of the claims; counted unless given.
         published: whether published values stand beside ours.
 
-    >>> print(notebook_html("sweep", "2 runs", rows=[{"rate": 0.1, "loss": 0.5}, {"rate": 0.2, "loss": 0.25}]))
+    >>> print(view_html("sweep", "2 runs", rows=[{"rate": 0.1, "loss": 0.5}, {"rate": 0.2, "loss": 0.25}]))
     <div class="bk-view">
     ...
     <p class="bk-title"><strong>sweep</strong> <span class="bk-facts">2 runs</span></p>
@@ -74,13 +74,13 @@ def notebook_html(
     )
 
 
-def page_notebook_html(page: ExperimentPage) -> str:
+def experiment_html(page: ExperimentPage) -> str:
     """A page of a report in a notebook: verdict, key figure, claims and table."""
     figures = page.figures_in_order
     warning = page.warning
     if page.missing:
         warning = f"Unfinished: {page.missing} run{'' if page.missing == 1 else 's'} missing. {warning}".strip()
-    return notebook_html(
+    return view_html(
         f"{page.id}: {page.title}",
         ", ".join(filter(None, (page.label if page.scale else "", show_seeds(page.seeds) if page.seeds else ""))),
         claims=page.claims,

@@ -8,7 +8,7 @@ from pathlib import Path
 from beyondkernels.core import InputError
 from beyondkernels.reports.figures import render_svg
 from beyondkernels.reports.files import write_atomically
-from beyondkernels.reports.html import STYLE_SHEET, experiment_html, index_html, style_sheet
+from beyondkernels.reports.html import STYLE_SHEET, index_html, page_html, style_sheet
 from beyondkernels.reports.naming import by_experiment, file_names, slug
 from beyondkernels.reports.pages import ExperimentPage
 from beyondkernels.reports.tables import to_csv, to_json
@@ -33,6 +33,8 @@ def write_report(pages: Sequence[ExperimentPage], out: str | Path) -> Path:
     try:
         for name, content in files.items():
             path = out / name
+            if path.parent != out and path.parent.is_symlink():
+                raise InputError(f"the report cannot be written to {out}: {path.parent.name} in it is a link")
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
     except OSError as error:
@@ -59,7 +61,7 @@ def report_files(pages: Sequence[ExperimentPage]) -> dict[str, str]:
     for identity, order in by_experiment(pages).items():
         for i in order:
             siblings = siblings_view(pages, names, order, i)
-            files[f"{names[i]}.html"] = experiment_html(pages[i], names[i], siblings)
+            files[f"{names[i]}.html"] = page_html(pages[i], names[i], siblings)
         files[f"{slug(identity)}.html"] = files[f"{names[order[0]]}.html"]
     files["index.html"] = index_html(pages, names)
     return files
