@@ -89,4 +89,4 @@ def test_what_columns_hold_is_said_beneath():
     view = table_view(ROWS, [Column("cosine", "(a)", about="the largest cosine")])
     assert view["about"] == [{"text": "(a)", "about": "the largest cosine"}]
     assert not view["wide"]
-    assert table_view([dict.fromkeys("abcdefghijk", 1.0)])["wide"]
+    assert table_view([dict.fromkeys("abcdefghijkl", 1.0)])["wide"]

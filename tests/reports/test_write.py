@@ -108,7 +108,7 @@ def test_a_bare_page_has_no_empty_sections(tmp_path):
     write_report([ExperimentPage("a", "x")], tmp_path)
     text = (tmp_path / "a.html").read_text("utf-8")
     assert "<h2" not in text
-    assert "no claims" in text
+    assert "It makes no claims." in text
 
 
 def test_style_sheet_prints_darkens_and_fits_a_telephone(tmp_path):

@@ -18,6 +18,7 @@ from beyondkernels.reports.verdicts import STATES
 from beyondkernels.reports.views import (
     VERDICTS,
     claims_view,
+    count_runs,
     differences_of,
     figure_view,
     show_seeds,
@@ -98,6 +99,7 @@ def page_html(page: ExperimentPage, name: str, siblings: Sequence[dict[str, Any]
         table=table_view(page.rows, page.columns, page.shows_published) if page.rows else None,
         settings=[(s.name, show_exactly(s.value), s.origin, _ORIGINS[s.origin], s.why) for s in page.settings],
         provenance=[(key.replace("_", " "), show_exactly(value)) for key, value in page.provenance.items()],
+        missing=count_runs(page.missing),
         resume=page.resume_command or page.command,
     )
 

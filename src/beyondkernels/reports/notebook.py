@@ -12,7 +12,7 @@ from beyondkernels.reports.pages import ExperimentPage
 from beyondkernels.reports.tables import Column, Row
 from beyondkernels.reports.tableview import table_view
 from beyondkernels.reports.verdicts import STATES, State, count_verdicts, state_of, verdict_sentence
-from beyondkernels.reports.views import claim_view, figure_view, show_seeds
+from beyondkernels.reports.views import claim_view, count_runs, figure_view, show_seeds
 
 MOST_ROWS = 20
 """How many rows a notebook shows; the rest is in ``to_frame()``."""
@@ -79,7 +79,7 @@ def experiment_html(page: ExperimentPage) -> str:
     figures = page.figures_in_order
     warning = page.warning
     if page.missing:
-        warning = f"Unfinished: {page.missing} run{'' if page.missing == 1 else 's'} missing. {warning}".strip()
+        warning = f"Unfinished: {count_runs(page.missing)} missing. {warning}".strip()
     return view_html(
         f"{page.id}: {page.title}",
         ", ".join(filter(None, (page.label if page.scale else "", show_seeds(page.seeds) if page.seeds else ""))),

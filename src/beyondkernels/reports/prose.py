@@ -37,7 +37,7 @@ def line_html(text: str) -> str:
     >>> line_html(r"W* < $\alpha$")
     'W* &lt; <math display="inline"><mrow><mi>α</mi></mrow></math>'
     """
-    return _formulas(_printable(text), html.escape, formula_html)
+    return _formulas(_printable(text), _words_html, formula_html)
 
 
 def line_text(text: str) -> str:
@@ -89,6 +89,10 @@ def _formulas(text: str, words: Any, formula: Any) -> str:
         made += [words(text[end : found.start()]), formula(found[2], found[1] == "$$")]
         end = found.end()
     return "".join([*made, words(text[end:])])
+
+
+def _words_html(text: str) -> str:
+    return html.escape(re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text))  # 56 % stays on one line
 
 
 def _printable(text: str) -> str:

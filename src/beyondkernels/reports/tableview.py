@@ -10,7 +10,7 @@ from beyondkernels.reports.numbers import MISSING, is_number
 from beyondkernels.reports.pages import Difference
 from beyondkernels.reports.tables import FEW, Column, Row, columns_of
 
-_WIDE = 9  # from this many columns on a table may not fit a desk
+_WIDE = 11  # with more columns than this, spreads counted, a table is set more tightly to fit a desk
 
 
 def table_view(rows: Sequence[Row], columns: Sequence[Column] = (), published: bool = True) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def table_view(rows: Sequence[Row], columns: Sequence[Column] = (), published: b
                 value, differs = column.write(row.get(column.paper)), differs_from_paper(column, row)
                 line.append({"text": value, "kind": "number published", "differs": differs})
     about = [{"text": column.title, "about": column.about} for column in shown if column.about]
-    return {"head": head, "body": body, "about": about, "wide": len(head) > _WIDE}
+    return {"head": head, "body": body, "about": about, "wide": sum(cell["span"] for cell in head) > _WIDE}
 
 
 def differs_from_paper(column: Column, row: Row) -> bool:

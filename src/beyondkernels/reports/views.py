@@ -82,7 +82,17 @@ def figure_view(figure: Figure, folder: str) -> dict[str, Any]:
 def state_view(page: ExperimentPage) -> dict[str, Any]:
     """What became of a page's claims: a mark, a word and a sentence."""
     mark, word = STATES[page.state]
-    return {"kind": page.state, "mark": mark, "word": word, "sentence": verdict_sentence(page.verdicts)}
+    sentence = f"Unfinished: {count_runs(page.missing)} missing" if page.missing else verdict_sentence(page.verdicts)
+    return {"kind": page.state, "mark": mark, "word": word, "sentence": sentence}
+
+
+def count_runs(number: int) -> str:
+    """How many runs, with the verb that follows.
+
+    >>> count_runs(1), count_runs(36)
+    ('1 run is', '36 runs are')
+    """
+    return "1 run is" if number == 1 else f"{number:,} runs are"
 
 
 def siblings_view(
