@@ -70,6 +70,6 @@ def test_prose_can_be_read_in_a_terminal():
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_notes_of_the_experiments_hold_no_formula_that_cannot_be_set(name):
     experiment = find(name)
-    for note in experiment.notes:
+    for note in experiment.notes(experiment.settings("laptop")):
         assert "\\" not in prose_text(note)
         assert "$" not in prose_text(note)

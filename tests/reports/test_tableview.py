@@ -10,21 +10,23 @@ from beyondkernels.reports.pages import Difference
 from beyondkernels.reports.tableview import differs_from_paper, table_differences, table_view
 from beyondkernels.reports.views import differences_of
 
-COSINE = Column("cosine", "Cosine", ".3f", spread="sd", values="seeds", paper="printed")
+COSINE = Column("cosine", "Cosine", ".3f", spread="sd", values="seeds")
+PRINTED = Column("printed", "paper", ".3f", beside="cosine")
 ROWS = [
     {"method": "Network", "cosine": 0.997, "sd": 0.001, "seeds": [0.996, 0.998], "printed": 0.997},
     {"method": "One Step", "cosine": 0.993, "sd": 0.002, "seeds": [0.991, 0.995], "printed": 0.848},
     {"method": "NTK", "cosine": None, "sd": None, "seeds": [], "printed": 0.5},
 ]
-COLUMNS = [Column("method", "Method"), COSINE]
+COLUMNS = [Column("method", "Method"), COSINE, PRINTED]
+MEASURED = Column("v", values="seeds")
 
 
 def test_few_seeds_are_shown_instead_of_a_spread():
-    assert COSINE.cell(ROWS[0]) == "0.997 (0.996, 0.998)"
-    many = {"cosine": 0.5, "sd": 0.1, "seeds": [0.4, 0.5, 0.6, 0.5]}
-    assert COSINE.cell(many) == "0.500 ± 0.100"
-    assert COSINE.cell({"cosine": 0.5, "sd": 0.0, "seeds": [0.5]}) == "0.500"
-    assert COSINE.cell(ROWS[2]) == "–"
+    assert COSINE.spread_or_seeds(ROWS[0]) == "(0.996, 0.998)"
+    assert COSINE.cell(ROWS[0]) == "0.997 ± 0.001"  # a line of a terminal has no room for them
+    assert COSINE.spread_or_seeds({"cosine": 0.5, "sd": 0.1, "seeds": [0.4, 0.5, 0.6, 0.5]}) == "± 0.100"
+    assert COSINE.spread_or_seeds({"cosine": 0.5, "sd": None, "seeds": [0.5]}) == ""
+    assert COSINE.spread_or_seeds(ROWS[2]) == ""
 
 
 def test_published_values_stand_beside_ours_only_where_they_may():
@@ -42,7 +44,7 @@ def test_a_differing_cell_has_a_mark_and_a_line():
         [False] * 4,
     ]
     assert html_table(ROWS, COLUMNS).count("≠") == 1
-    assert table_differences(ROWS, COLUMNS) == [Difference("One Step: Cosine", "0.993 (0.991, 0.995)", "0.848")]
+    assert table_differences(ROWS, COLUMNS) == [Difference("One Step: Cosine", "0.993 ± 0.002", "0.848")]
 
 
 def test_the_callers_words_on_a_difference_take_the_place_of_the_cells():
@@ -59,30 +61,30 @@ def test_four_seeds_are_judged_by_the_interval_of_prediction():
     mean, n = statistics.mean(seeds), len(seeds)
     # the second route: scipy's own interval of a t variable at the scale of one further seed
     low, high = stats.t.interval(0.95, n - 1, loc=mean, scale=statistics.stdev(seeds) * math.sqrt(1 + 1 / n))
-    column = Column("v", values="seeds", paper="p")
+    printed_column = Column("p", beside="v")
     for printed in np.linspace(low - 1, high + 1, 41):
         row = {"v": mean, "seeds": seeds, "p": float(printed)}
-        assert differs_from_paper(column, row) == (not low <= printed <= high)
+        assert differs_from_paper(MEASURED, printed_column, row) == (not low <= printed <= high)
 
 
 def test_a_further_seed_is_seldom_a_difference():
     draw = np.random.Generator(np.random.Philox(3)).normal(size=(4000, 6))
-    column = Column("v", values="seeds", paper="p")
+    printed_column = Column("p", beside="v")
     rows = [{"v": float(x[:5].mean()), "seeds": x[:5].tolist(), "p": float(x[5])} for x in draw]
-    share = sum(differs_from_paper(column, row) for row in rows) / len(rows)
+    share = sum(differs_from_paper(MEASURED, printed_column, row) for row in rows) / len(rows)
     assert share == pytest.approx(0.05, abs=4 * math.sqrt(0.05 * 0.95 / 4000))
 
 
 def test_rounding_and_tolerance_are_forgiven():
     row = {"v": 0.5, "seeds": [0.5, 0.5], "p": 0.504}
-    assert differs_from_paper(Column("v", values="seeds", paper="p"), row)
-    assert not differs_from_paper(Column("v", format=".2f", values="seeds", paper="p"), row)
-    assert not differs_from_paper(Column("v", values="seeds", paper="p", tolerance=0.01), row)
+    assert differs_from_paper(MEASURED, Column("p", beside="v"), row)
+    assert not differs_from_paper(MEASURED, Column("p", format=".2f", beside="v"), row)
+    assert not differs_from_paper(MEASURED, Column("p", beside="v", tolerance=0.01), row)
 
 
 @pytest.mark.parametrize("row", [{"v": 0.5, "seeds": [0.5], "p": None}, {"v": math.nan, "seeds": [], "p": 1.0}, {}])
 def test_without_both_values_nothing_differs(row):
-    assert not differs_from_paper(Column("v", values="seeds", paper="p"), row)
+    assert not differs_from_paper(MEASURED, Column("p", beside="v"), row)
 
 
 def test_what_columns_hold_is_said_beneath():

@@ -49,7 +49,8 @@ def test_the_page_says_what_was_found(page, tmp_path):
         "100.0 %",
         "3 seeds (0 to 2)",
         "theorem",
-        "95 % t interval over 2 seeds",
+        "95 % t interval over 4 seeds",
+        '<small class="seeds">0.900, 0.910</small>',
         "1 of 3 claims holds, 1 fails, 1 is undecided",
     ):
         assert words in text

@@ -26,10 +26,10 @@ from beyondkernels.reports.verdicts import STATES, State, count_verdicts, state_
 from beyondkernels.reports.write import write_report
 
 __all__ = [
+    "STATES",
     "AtLeast",
     "AtMost",
     "Between",
-    "STATES",
     "Claim",
     "Column",
     "Curves",
@@ -49,8 +49,8 @@ __all__ = [
     "Quantity",
     "Scatter",
     "Setting",
-    "Test",
     "State",
+    "Test",
     "count_verdicts",
     "html_table",
     "line_text",

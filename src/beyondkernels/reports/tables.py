@@ -28,9 +28,11 @@ class Column:
         heading: what is written above it; the key unless given.
         format: Python's format for its numbers, such as ``.1f``; chosen by size unless given.
         spread: the key of a second number that follows a ±.
-        values: the key of the numbers of the single seeds; fewer than four of them are shown in place of the spread.
-        paper: the key of the published value, shown beside it where it may be.
-        tolerance: how far the published value may be away without being marked as a difference.
+        values: the key of the numbers of the single seeds; a page shows fewer than four of them in place of the
+            spread.
+        beside: for a column of published values, the key of the measured ones it stands beside.
+        tolerance: how far a published value may be from the measured one without being marked as a difference.
+        why: for a column of published values, the key of a sentence on why ours differ.
         about: a sentence on what the column holds, written beneath the table.
 
     >>> Column("test", "Test accuracy (%)", ".1f", spread="test_sd").cell({"test": 86.42, "test_sd": 0.31})
@@ -42,9 +44,15 @@ class Column:
     format: str = ""
     spread: str = ""
     values: str = ""
-    paper: str = ""
+    beside: str = ""
     tolerance: float = 0.0
+    why: str = ""
     about: str = ""
+
+    @property
+    def published(self) -> bool:
+        """Whether it holds the paper's values."""
+        return bool(self.beside)
 
     @property
     def title(self) -> str:
@@ -53,17 +61,18 @@ class Column:
 
     def cell(self, row: Row) -> str:
         """What is written in a row."""
-        return " ".join(filter(None, (self.write(row.get(self.key)), self.beside(row))))
+        return f"{self.write(row.get(self.key))} {self._spread(row)}".rstrip()
 
-    def beside(self, row: Row) -> str:
-        """What stands behind the number: the single seeds where they are few, else the spread."""
-        if self.write(row.get(self.key)) == MISSING:
-            return ""
+    def spread_or_seeds(self, row: Row) -> str:
+        """What stands behind the number on a page: the single seeds where they are few, else the spread."""
         seeds = self.seeds(row)
-        if 1 < len(seeds) < FEW:
+        if 1 < len(seeds) < FEW and self.write(row.get(self.key)) != MISSING:
             return f"({', '.join(map(self.write, seeds))})"
+        return self._spread(row)
+
+    def _spread(self, row: Row) -> str:
         spread = self.write(row.get(self.spread)) if self.spread else MISSING
-        return "" if spread == MISSING or len(seeds) == 1 else f"± {spread}"
+        return "" if MISSING in (spread, self.write(row.get(self.key))) else f"± {spread}"
 
     def seeds(self, row: Row) -> list[float]:
         """The numbers of the single seeds, where the row has them."""
@@ -101,7 +110,7 @@ def columns_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> tuple[Col
 
 def keys_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> list[str]:
     """Every key of the rows: those of the columns first, the rest in order of appearance."""
-    first = [key for column in columns for key in (column.key, column.spread, column.values, column.paper) if key]
+    first = [key for column in columns for key in (column.key, column.spread, column.values) if key]
     return list(dict.fromkeys([*first, *(key for row in rows for key in row)]))
 
 

@@ -21,31 +21,27 @@ def table_view(rows: Sequence[Row], columns: Sequence[Column] = (), published: b
         columns: what is shown of them.
         published: whether published values stand beside ours.
     """
-    shown = columns_of(rows, columns)
-    numeric = [column.numeric(rows) for column in shown]
+    shown = [column for column in columns_of(rows, columns) if published or not column.published]
+    measured = {column.key: column for column in shown}
     head: list[dict[str, Any]] = []
     body: list[list[dict[str, Any]]] = [[] for _ in rows]
-    for column, number in zip(shown, numeric, strict=True):
-        beside = [column.beside(row) for row in rows]
-        wide = number and any(beside)
-        head.append({"text": column.title, "number": number, "span": 2 if wide else 1, "paper": False})
-        with_paper = published and bool(column.paper)
-        if with_paper:
-            head.append({"text": "paper", "number": True, "span": 1, "paper": True})
-        for line, row, spread in zip(body, rows, beside, strict=True):
+    for column in shown:
+        number, spreads = column.numeric(rows), [column.spread_or_seeds(row) for row in rows]
+        wide = number and any(spreads)
+        head.append({"text": column.title, "number": number, "span": 2 if wide else 1, "paper": column.published})
+        kind = " ".join(filter(None, ("number" if number else "", "published" if column.published else "")))
+        for line, row, spread in zip(body, rows, spreads, strict=True):
             text = column.write(row.get(column.key)) if wide else column.cell(row)
-            line.append({"text": text, "kind": "number" if number else "", "differs": False})
+            differs = column.beside in measured and differs_from_paper(measured[column.beside], column, row)
+            line.append({"text": text, "kind": kind, "differs": differs})
             if wide:
                 line.append({"text": spread, "kind": "spread", "differs": False})
-            if with_paper:
-                value, differs = column.write(row.get(column.paper)), differs_from_paper(column, row)
-                line.append({"text": value, "kind": "number published", "differs": differs})
     about = [{"text": column.title, "about": column.about} for column in shown if column.about]
     return {"head": head, "body": body, "about": about, "wide": sum(cell["span"] for cell in head) > _WIDE}
 
 
-def differs_from_paper(column: Column, row: Row) -> bool:
-    r"""Whether a cell's published value is one that a further seed would not be expected to give.
+def differs_from_paper(measured: Column, published: Column, row: Row) -> bool:
+    r"""Whether a published value is one that a further seed would not be expected to give.
 
     With n seeds of mean v̄ and standard deviation s, the published value p, printed to within r, differs when
 
@@ -54,26 +50,39 @@ def differs_from_paper(column: Column, row: Row) -> bool:
     which is the 95 % interval of prediction. Below four seeds, where that interval is too wide to say anything, the
     distance from the mean to the farthest seed takes its place.
 
-    >>> column = Column("cosine", format=".3f", values="seeds", paper="printed", tolerance=0.05)
-    >>> differs_from_paper(column, {"cosine": 0.993, "seeds": [0.991, 0.995], "printed": 0.848})
+    Arguments:
+        measured: the column of our values, with those of the single seeds.
+        published: the column of the paper's values, with its tolerance and format.
+        row: the row.
+
+    >>> cosine = Column("cosine", format=".3f", values="seeds")
+    >>> printed = Column("printed", "paper", ".3f", beside="cosine", tolerance=0.05)
+    >>> differs_from_paper(cosine, printed, {"cosine": 0.993, "seeds": [0.991, 0.995], "printed": 0.848})
     True
     """
-    printed, mean, seeds = _number(row.get(column.paper)), _number(row.get(column.key)), column.seeds(row)
-    if printed is None or mean is None or not seeds:
+    value, mean, seeds = _number(row.get(published.key)), _number(row.get(measured.key)), measured.seeds(row)
+    if value is None or mean is None or not seeds:
         return False
-    return abs(printed - mean) > _rounding(column.format) + max(column.tolerance, _reach(mean, seeds))
+    return abs(value - mean) > _rounding(published.format) + max(published.tolerance, _reach(mean, seeds))
 
 
 def table_differences(rows: Sequence[Row], columns: Sequence[Column]) -> list[Difference]:
     """The marked cells of a table, one line each; a row is called by its first column."""
-    found = []
-    for row in rows:
-        for column in columns:
-            if column.paper and differs_from_paper(column, row):
-                name = columns[0].cell(row)
-                quantity = column.title if name == MISSING or column is columns[0] else f"{name}: {column.title}"
-                found.append(Difference(quantity, column.cell(row), column.write(row.get(column.paper))))
-    return found
+    measured = {column.key: column for column in columns}
+    pairs = [(measured[column.beside], column) for column in columns if column.beside in measured]
+    return [
+        Difference(
+            _quantity(columns[0], column, row), column.cell(row), printed.cell(row), str(row.get(printed.why) or "")
+        )
+        for row in rows
+        for column, printed in pairs
+        if differs_from_paper(column, printed, row)
+    ]
+
+
+def _quantity(first: Column, column: Column, row: Row) -> str:
+    name = first.cell(row)
+    return column.title if name == MISSING or column is first else f"{name}: {column.title}"
 
 
 def _number(value: Any) -> float | None:

@@ -14,6 +14,13 @@ from beyondkernels.reports.tables import FEW
 from beyondkernels.reports.tableview import table_differences
 from beyondkernels.reports.verdicts import STATES, verdict_sentence
 
+STRENGTHS = {
+    "mean": "",
+    "clearly": "The whole interval decides, not the mean alone.",
+    "unless clearly not": "It fails only where the whole interval lies beyond the bound.",
+}
+"""What decides a claim, where it is not the mean alone."""
+
 VERDICTS = {
     "holds": {"mark": "✓", "word": "holds"},
     "fails": {"mark": "✗", "word": "does not hold"},
@@ -45,6 +52,7 @@ def claim_view(claim: Claim, published: bool = True) -> dict[str, Any]:
         "interval": interval,
         "seeds": seeds,
         "reason": claim.reason,
+        "strength": STRENGTHS[claim.strength],
         "verdict": claim.verdict,
         **VERDICTS[claim.verdict],
     }
