@@ -95,6 +95,16 @@ def test_without_both_values_nothing_differs(row):
     assert not differs_from_paper(MEASURED, Column("p", beside="v"), row)
 
 
+def test_a_wide_table_sets_spreads_beneath_its_numbers():
+    rows = [{f"v{i}": float(i) for i in range(8)} | {f"s{i}": 0.5 for i in range(8)}]
+    columns = [Column(f"v{i}", spread=f"s{i}") for i in range(8)]
+    tight, loose = table_view(rows, columns), table_view(rows, columns[:5])
+    assert (tight["wide"], loose["wide"]) == (True, False)
+    assert [cell["beneath"] for cell in tight["body"][0]] == ["± 0.500"] * 8
+    assert [cell["text"] for cell in loose["body"][0]][:4] == ["0", "± 0.500", "1", "± 0.500"]
+    assert "<small>± 0.500</small>" in html_table(rows, columns)
+
+
 def test_what_columns_hold_is_said_beneath():
     view = table_view(ROWS, [Column("cosine", "(a)", about="the largest cosine")])
     assert view["about"] == [{"text": "(a)", "about": "the largest cosine"}]

@@ -10,7 +10,7 @@ from beyondkernels.reports.numbers import MISSING, is_number
 from beyondkernels.reports.pages import Difference
 from beyondkernels.reports.tables import FEW, Column, Row, columns_of
 
-_WIDE = 11  # with more columns than this, spreads counted, a table is set more tightly to fit a desk
+_WIDE = 11  # with more columns than this, spreads counted, a table sets spreads beneath numbers to fit a desk
 
 
 def table_view(rows: Sequence[Row], columns: Sequence[Column] = (), published: bool = True) -> dict[str, Any]:
@@ -23,21 +23,24 @@ def table_view(rows: Sequence[Row], columns: Sequence[Column] = (), published: b
     """
     shown = [column for column in columns_of(rows, columns) if published or not column.published]
     measured = {column.key: column for column in shown}
+    spreads = {column.key: [column.spread_or_seeds(row) for row in rows] for column in shown if column.numeric(rows)}
+    wide = len(shown) + sum(map(any, spreads.values())) > _WIDE
     head: list[dict[str, Any]] = []
     body: list[list[dict[str, Any]]] = [[] for _ in rows]
     for column in shown:
-        number, spreads = column.numeric(rows), [column.spread_or_seeds(row) for row in rows]
-        wide = number and any(spreads)
-        head.append({"text": column.title, "number": number, "span": 2 if wide else 1, "paper": column.published})
+        number = column.key in spreads
+        apart = number and any(spreads[column.key]) and not wide
+        head.append({"text": column.title, "number": number, "span": 2 if apart else 1, "paper": column.published})
         kind = " ".join(filter(None, ("number" if number else "", "published" if column.published else "")))
-        for line, row, spread in zip(body, rows, spreads, strict=True):
-            text = column.write(row.get(column.key)) if wide else column.cell(row)
+        for i, (line, row) in enumerate(zip(body, rows, strict=True)):
+            text = column.write(row.get(column.key)) if number else column.cell(row)
             differs = column.beside in measured and differs_from_paper(measured[column.beside], column, row)
-            line.append({"text": text, "kind": kind, "differs": differs})
-            if wide:
-                line.append({"text": spread, "kind": "spread", "differs": False})
+            beneath = spreads[column.key][i] if number and wide else ""
+            line.append({"text": text, "beneath": beneath, "kind": kind, "differs": differs})
+            if apart:
+                line.append({"text": spreads[column.key][i], "beneath": "", "kind": "spread", "differs": False})
     about = [{"text": column.title, "about": column.about} for column in shown if column.about]
-    return {"head": head, "body": body, "about": about, "wide": sum(cell["span"] for cell in head) > _WIDE}
+    return {"head": head, "body": body, "about": about, "wide": wide}
 
 
 def differs_from_paper(measured: Column, published: Column, row: Row) -> bool:
