@@ -55,7 +55,13 @@ def make_figures(text: str) -> list[reports.Figure]:
     ]
 
 
-def make_page(text: str, name: str = "features/table1", kinds: int = 1) -> reports.ExperimentPage:
+def claimed(text: str, test: reports.Test, values: list[float], paper: Any, unit: str) -> reports.Claim:
+    found = test.judge(values, unit)
+    ends = (found.low, found.high, found.interval, found.holds, found.reason)
+    return reports.Claim(text, text, paper, found.measured, *ends, unit, values=found.values)
+
+
+def make_page(text: str, name: str = "features/table1", kinds: int = 1, missing: int = 0) -> reports.ExperimentPage:
     return reports.ExperimentPage(
         name,
         title=text,
@@ -64,20 +70,30 @@ def make_page(text: str, name: str = "features/table1", kinds: int = 1) -> repor
         scale=text,
         seeds=(0, 1, 2),
         claims=[
-            reports.at_least(text, text, [99.0, 100.0], 95, paper=100.0, unit="%"),
-            reports.at_most(text, text, [0.9, 0.91], 0.5, paper=text, unit=text),
-            reports.between(text, text, [], 0, 1, speaks=False, silence=text),
+            claimed(text, reports.AtLeast(95), [99.0, 100.0, 99.0, 100.0], paper=100.0, unit="%"),
+            claimed(text, reports.AtMost(0.5), [0.9, 0.91], paper=text, unit=text),
+            reports.Claim(text, text, reason=text),
         ],
         rows=[
-            {"method": text, "test": 99.5, text: text},
+            {"method": text, "test": 99.5, "seeds": [99.0, 100.0], "printed": 52.0, text: text},
             {"method": "plain", "test": None, text: [text, {text: text}]},
         ],
-        columns=[reports.Column("method", text), reports.Column("test", text, ".1f"), reports.Column(text, text)],
+        columns=[
+            reports.Column("method", text),
+            reports.Column("test", text, ".1f", values="seeds", about=text),
+            reports.Column("printed", text, ".1f", beside="test"),
+            reports.Column(text, text),
+        ],
         figures=make_figures(text)[:kinds],
         settings=[reports.Setting(text, text, "paper", text), reports.Setting("rate", (1e-8, text), "theorem", text)],
         provenance={"version": text, "libraries": {text: text}, text: text},
         command=text,
-        notes=[text],
+        notes=[text, f"# {text}\n\n- {text}\n\n${text}$"],
+        differences=[reports.Difference(text, text, text, text)],
+        banner=text,
+        variant={text: text},
+        missing=missing,
+        resume_command=text,
     )
 
 

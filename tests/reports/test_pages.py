@@ -2,31 +2,7 @@ import pytest
 
 from beyondkernels.core import InputError
 from beyondkernels.reports import Claim, ExperimentPage, Setting
-from beyondkernels.reports.pages import file_names, slug
-
-NAMES = ["../../etc/passwd", "a\\b", "C:x", ".hidden", "a b", "javascript:alert(1)", "a" * 500, "é/ü1"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_slugs_stay_in_the_directory(name):
-    made = slug(name)
-    assert set(made) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
-    assert not made.startswith((".", "-"))
-    assert 0 < len(made) <= 120
-
-
-def test_an_id_without_letters_is_refused():
-    with pytest.raises(InputError, match=r"id must hold a letter or a digit, got '\.\./\.\.'"):
-        slug("../..")
-
-
-def test_names_that_would_overwrite_each_other_are_refused():
-    with pytest.raises(InputError, match="pages must have different ids and scales, got 'A/b' beside 'a/B'"):
-        file_names([ExperimentPage("a/B", ""), ExperimentPage("A/b", "")])
-    with pytest.raises(InputError, match="got 'index' beside the index"):
-        file_names([ExperimentPage("index", "")])
-    with pytest.raises(InputError, match="different ids and scales"):
-        file_names([ExperimentPage("a", "", scale="smoke"), ExperimentPage("a", "", scale="smoke")])
+from beyondkernels.reports.pages import SMOKE_BANNER
 
 
 def test_verdicts_are_counted():
@@ -43,3 +19,34 @@ def test_two_figures_of_one_name_are_refused(figures):
     curves = figures("x")[0]
     with pytest.raises(InputError, match="figures of 'a' must have different names, got curves more than once"):
         ExperimentPage("a", "", figures=[curves, curves])
+
+
+def test_the_key_figure_comes_first_and_must_exist(figures):
+    drawn = figures("x")[:3]
+    page = ExperimentPage("a", "", figures=drawn, key_figure="panels")
+    assert [figure.name for figure in page.figures_in_order] == ["panels", "curves", "directions"]
+    assert ExperimentPage("a", "", figures=drawn).figures_in_order[0].name == "curves"
+    with pytest.raises(InputError, match="unknown key_figure 'panel', did you mean panels"):
+        ExperimentPage("a", "", figures=drawn, key_figure="panel")
+
+
+def test_smoke_is_a_test_of_the_machinery_and_knows_no_paper():
+    smoke, laptop = ExperimentPage("a", "", scale="smoke"), ExperimentPage("a", "", scale="laptop")
+    assert (smoke.warning, smoke.shows_published) == (SMOKE_BANNER, False)
+    assert (laptop.warning, laptop.shows_published) == ("", True)
+    assert not ExperimentPage("a", "", scale="laptop", published=False).shows_published
+    assert ExperimentPage("a", "", scale="smoke", banner="mine").warning == "mine"
+
+
+def test_where_nothing_published_may_stand_figures_have_none(figures):
+    dots = figures("x")[4]
+    for page in (ExperimentPage("a", "", figures=[dots], scale="smoke"), ExperimentPage("a", "", figures=[dots])):
+        [shown] = page.figures_in_order
+        given = [dot.published for quantity in shown.quantities for dot in quantity.dots]  # pyright: ignore
+        assert any(value is not None for value in given) == page.shows_published
+
+
+def test_an_interrupted_page_is_unfinished_whatever_its_claims_say():
+    claims = [Claim("a", "", holds=True)]
+    assert ExperimentPage("a", "", claims=claims).state == "holds"
+    assert ExperimentPage("a", "", claims=claims, missing=1).state == "unfinished"

@@ -39,9 +39,9 @@ def test_html_shows_the_columns_in_order():
     parsed.feed(html_table(ROWS, [Column("test", "Test", ".2f", spread="sd"), Column("method"), Column("none")]))
     assert parsed.rows == [
         ["Test", "method", "none"],
-        ["0.30 ± 0.01", "Network", "–"],
-        ["–", 'a "quoted", <b>name</b>', "–"],
-        ["–", "NTK", "–"],
+        ["0.30", "± 0.01", "Network", "–"],
+        ["–", "", 'a "quoted", <b>name</b>', "–"],
+        ["–", "", "NTK", "–"],
     ]
     assert parsed.tags == {"table", "thead", "tbody", "tr", "th", "td"}
 

@@ -9,23 +9,36 @@ from beyondkernels.core.errors import unknown
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its short name here, its authors, title and year."""
+    """A paper: its short name here, its authors, title and year, and its number at arXiv.
+
+    >>> PAPERS["resnet"].address
+    'https://arxiv.org/abs/1905.10337'
+    """
 
     short: str
     authors: str
     title: str
     year: int
+    arxiv: str
+
+    @property
+    def address(self) -> str:
+        """Where it can be read."""
+        return f"https://arxiv.org/abs/{self.arxiv}"
 
 
 PAPERS = {
     paper.short: paper
     for paper in (
-        Paper("resnet", "Allen-Zhu & Li", "What Can ResNet Learn Efficiently, Going Beyond Kernels?", 2019),
+        Paper(
+            "resnet", "Allen-Zhu & Li", "What Can ResNet Learn Efficiently, Going Beyond Kernels?", 2019, "1905.10337"
+        ),
         Paper(
             "overparam",
             "Allen-Zhu, Li & Liang",
             "Learning and Generalization in Overparameterized Neural Networks, Going Beyond Two Layers",
             2019,
+            "1811.04918",
         ),
         Paper(
             "features",
@@ -33,8 +46,15 @@ PAPERS = {
             "A Theoretical Analysis on Feature Learning in Neural Networks: "
             "Emergence from Inputs and Advantage over Fixed Features",
             2022,
+            "2206.01717",
         ),
-        Paper("bfc", "Allen-Zhu & Li", "Backward Feature Correction: How Deep Learning Performs Deep Learning", 2020),
+        Paper(
+            "bfc",
+            "Allen-Zhu & Li",
+            "Backward Feature Correction: How Deep Learning Performs Deep Learning",
+            2020,
+            "2001.04413",
+        ),
     )
 }
 

@@ -25,6 +25,9 @@ class Shown:
         show: the mean with its standard deviation over the rows, the first value, the largest, or a function of the
             line's rows.
         paper: the printed values, by the value of the table's first coordinate.
+        tolerance: how far a printed value may be from the mean without being marked as a difference.
+        why: what is known about the reason where ours differ, by the same value.
+        about: a sentence on what the column holds, written beneath the table.
     """
 
     column: str
@@ -33,6 +36,9 @@ class Shown:
     where: Where = field(default_factory=dict)
     show: Literal["mean", "first", "largest"] | Callable[[Frame], Any] = "mean"
     paper: Mapping[Any, float | None] | None = None
+    tolerance: float = 0.0
+    why: Mapping[Any, str] = field(default_factory=dict)
+    about: str = ""
 
     def cells(self, key: str, mine: Frame, first: Any) -> Line:
         """What stands in one line."""
@@ -50,8 +56,9 @@ class Shown:
             numbers = [float(value) for value in values]
             spread = values.astype(float).std() if len(numbers) > 1 else None
             cells = {key: sum(numbers) / len(numbers), f"{key}_sd": spread}
-            cells |= {f"{key}_low": min(numbers), f"{key}_high": max(numbers)}
-        return cells | ({} if self.paper is None else {f"{key}_paper": self.paper.get(first)})
+            cells |= {f"{key}_low": min(numbers), f"{key}_high": max(numbers), f"{key}_seeds": numbers}
+        cells |= {} if self.paper is None else {f"{key}_paper": self.paper.get(first)}
+        return cells | ({f"{key}_why": self.why[first]} if first in self.why else {})
 
 
 @dataclass(frozen=True)
@@ -102,9 +109,11 @@ class Table:
     def _columns(self, keys: Sequence[str], lines: Sequence[Line]) -> list[Column]:
         columns = [Column(name, heading) for name, heading in self.by.items()]
         for key, shown in zip(keys, self.columns, strict=True):
-            spread = f"{key}_sd" if shown.show == "mean" else ""
-            columns.append(Column(key, shown.heading, shown.format, spread=spread))
-            columns += [Column(f"{key}_paper", "paper", shown.format)] if shown.paper is not None else []
+            spread, values = (f"{key}_sd", f"{key}_seeds") if shown.show == "mean" else ("", "")
+            columns.append(Column(key, shown.heading, shown.format, spread, values, about=shown.about))
+            if shown.paper is not None:
+                beside: dict[str, Any] = {"beside": key, "tolerance": shown.tolerance, "why": f"{key}_why"}
+                columns.append(Column(f"{key}_paper", "paper", shown.format, **beside))
         if any(line.get("remark") for line in lines):
             columns.append(Column("remark", "Remark"))
         return columns

@@ -8,10 +8,23 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, get_args
 
 from beyondkernels.core import PAPERS
-from beyondkernels.reports.claims import Claim, Verdict
-from beyondkernels.reports.numbers import MISSING, default_decimals, show_exactly, show_number
+from beyondkernels.reports.claims import Verdict
+from beyondkernels.reports.naming import by_experiment
+from beyondkernels.reports.numbers import show_exactly
 from beyondkernels.reports.pages import ExperimentPage
-from beyondkernels.reports.tables import table_view
+from beyondkernels.reports.prose import line_html, line_text, prose_html
+from beyondkernels.reports.tableview import table_view
+from beyondkernels.reports.verdicts import STATES
+from beyondkernels.reports.views import (
+    VERDICTS,
+    claims_view,
+    count_runs,
+    differences_of,
+    figure_view,
+    show_seeds,
+    siblings_view,
+    state_view,
+)
 
 if TYPE_CHECKING:
     import jinja2
@@ -21,17 +34,13 @@ POLICY = "default-src 'none'; img-src 'self'; style-src 'self'; base-uri 'none';
 
 STYLE_SHEET = "report.css"
 
-_VERDICTS = {
-    "holds": {"mark": "✓", "word": "holds"},
-    "fails": {"mark": "✗", "word": "does not hold"},
-    "silent": {"mark": "–", "word": "not decided"},
-}
 _ORIGINS = {"paper": "paper", "theorem": "theorem", "ours": "our choice"}
 
 
 @functools.cache
 def _environment() -> jinja2.Environment:
     import jinja2
+    from markupsafe import Markup
 
     from beyondkernels import __version__
 
@@ -43,7 +52,14 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(policy=POLICY, style_sheet=STYLE_SHEET, version=__version__, verdict_words=_VERDICTS)
+    environment.globals.update(policy=POLICY, style_sheet=STYLE_SHEET, version=__version__)
+    environment.globals.update(verdict_words=VERDICTS, states=STATES)
+    # these two escape whatever they do not make themselves
+    environment.filters.update(
+        line=lambda text: Markup(line_html(text)),  # noqa: S704
+        prose=lambda text: Markup(prose_html(text)),  # noqa: S704
+        letters=line_text,
+    )
     return environment
 
 
@@ -57,79 +73,60 @@ def style_sheet() -> str:
     return resources.files("beyondkernels.reports").joinpath("templates", STYLE_SHEET).read_text("utf-8")
 
 
-def experiment_html(page: ExperimentPage, name: str) -> str:
-    """The page of one experiment; its files stand in the folder ``name`` beside it."""
+def page_html(page: ExperimentPage, name: str, siblings: Sequence[dict[str, Any]] = ()) -> str:
+    """The page of one experiment; its files stand in the folder ``name`` beside it.
+
+    Arguments:
+        page: the page.
+        name: its file name without the ending.
+        siblings: the experiment's pages, at every scale and for every variant, with links.
+    """
+    short = page.id.split("/")[0]
+    key, *more = [figure_view(figure, name) for figure in page.figures_in_order] or [None]
     return render(
         "experiment.html",
         page=page,
         parts=[part for part in page.id.split("/") if part],
+        paper=PAPERS.get(short),
         folder=name,
         seeds=show_seeds(page.seeds),
-        claims=[_claim(claim) for claim in page.claims],
-        intervals=list(dict.fromkeys(claim.interval for claim in page.claims if claim.low is not None)),
-        figures=[_figure(figure, name) for figure in page.figures],
-        table=table_view(page.rows, page.columns) if page.rows else None,
+        state=state_view(page),
+        siblings=siblings if len(siblings) > 1 else (),
+        claims=claims_view(page),
+        differences=differences_of(page),
+        key_figure=key,
+        figures=more,
+        table=table_view(page.rows, page.columns, page.shows_published) if page.rows else None,
         settings=[(s.name, show_exactly(s.value), s.origin, _ORIGINS[s.origin], s.why) for s in page.settings],
         provenance=[(key.replace("_", " "), show_exactly(value)) for key, value in page.provenance.items()],
+        missing=count_runs(page.missing),
+        resume=page.resume_command or page.command,
     )
 
 
 def index_html(pages: Sequence[ExperimentPage], names: Sequence[str]) -> str:
-    """The first page: what this is, and every experiment with its verdicts, paper by paper."""
+    """The first page: what this is, and every experiment with its state, paper by paper."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    for page, name in zip(pages, names, strict=True):
-        short = page.id.split("/")[0]
-        figure = _figure(page.figures[0], name) if page.figures else None
-        entry = {"page": page, "name": name, "seeds": show_seeds(page.seeds), "figure": figure}
+    speakers = []
+    for number, (identity, order) in enumerate(by_experiment(pages).items(), start=1):
+        page, name = pages[order[0]], names[order[0]]
+        speakers.append(page)
+        short = identity.split("/")[0]
+        entry = {
+            "page": page,
+            "name": name,
+            "anchor": f"experiment-{number}",
+            "seeds": show_seeds(page.seeds),
+            "state": state_view(page),
+            "differences": len(differences_of(page)),
+            "siblings": siblings_view(pages, names, order, None) if len(order) > 1 else [],
+            "figure": figure_view(page.figures_in_order[0], name) if page.figures else None,
+        }
         groups.setdefault(short if short in PAPERS else "", []).append(entry)
-    order = [short for short in (*PAPERS, "") if short in groups]
-    total = {verdict: sum(page.verdicts[verdict] for page in pages) for verdict in get_args(Verdict)}
-    listed = [{"short": short, "paper": PAPERS.get(short), "entries": groups[short]} for short in order]
-    return render("index.html", groups=listed, total=total, count=len(pages))
-
-
-def show_seeds(seeds: Sequence[int]) -> str:
-    """The seeds in a few words.
-
-    >>> show_seeds((0, 1, 2, 3, 4)), show_seeds((0,)), show_seeds((3, 7))
-    ('5 seeds (0 to 4)', '1 seed (0)', '2 seeds (3, 7)')
-    """
-    n = len(seeds)
-    if n > 2 and list(seeds) == list(range(seeds[0], seeds[0] + n)):
-        which = f"{seeds[0]} to {seeds[-1]}"
-    else:
-        which = ", ".join(map(str, seeds[:10])) + (", …" if n > 10 else "")
-    return f"{n} seed{'' if n == 1 else 's'}" + (f" ({which})" if n else "")
-
-
-def _claim(claim: Claim) -> dict[str, Any]:
-    paper = claim.paper if isinstance(claim.paper, str) else show_number(claim.paper, claim.unit)
-    interval = ""
-    if claim.low is not None and claim.high is not None and claim.measured is not None:
-        digits = default_decimals(claim.measured, claim.unit) if 1e-3 <= abs(claim.measured) < 1e7 else None
-        interval = f"{show_number(claim.low, '', digits)} to {show_number(claim.high, claim.unit, digits)}"
-    return {
-        "id": claim.id,
-        "text": claim.text,
-        "paper": paper or MISSING,
-        "measured": show_number(claim.measured, claim.unit),
-        "interval": interval,
-        "reason": claim.reason,
-        "verdict": claim.verdict,
-        **_VERDICTS[claim.verdict],
-    }
-
-
-def _figure(figure: Any, folder: str) -> dict[str, Any]:
-    def picture(narrow: bool) -> dict[str, Any]:
-        width, height = figure.size(narrow)
-        ending = ".narrow.svg" if narrow else ".svg"
-        return {"src": f"{folder}/{figure.name}{ending}", "width": round(width * 96), "height": round(height * 96)}
-
-    words = {
-        "name": figure.name,
-        "title": figure.title.rstrip("."),
-        "caption": figure.caption,
-        "alt": figure.description,
-    }
-    return {**words, "wide": picture(narrow=False), "narrow": picture(narrow=True)}
+    listed = [
+        {"short": short, "paper": PAPERS.get(short), "entries": groups[short]}
+        for short in (*PAPERS, "")
+        if short in groups
+    ]
+    total = {verdict: sum(page.verdicts[verdict] for page in speakers) for verdict in get_args(Verdict)}
+    return render("index.html", groups=listed, total=total, count=len(speakers))

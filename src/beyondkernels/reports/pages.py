@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -10,9 +9,19 @@ from typing import Any, Literal, get_args
 from beyondkernels.core import require, unknown
 from beyondkernels.reports.claims import Claim, Verdict
 from beyondkernels.reports.figures import Figure
+from beyondkernels.reports.numbers import show_exactly
 from beyondkernels.reports.tables import Column, Row
+from beyondkernels.reports.verdicts import State, count_verdicts, state_of
 
 Origin = Literal["paper", "theorem", "ours"]
+
+SMOKE = "smoke"
+"""The scale that tests the machinery and speaks of no paper."""
+
+SMOKE_BANNER = (
+    "This page is a test of the machinery. At smoke scale the problem is far smaller than the paper's and the runs "
+    "take seconds, so its numbers say nothing about the paper and no published value stands beside them."
+)
 
 
 @dataclass(frozen=True)
@@ -36,9 +45,28 @@ class Setting:
             unknown("origin", str(self.origin), get_args(Origin))
 
 
+@dataclass(frozen=True)
+class Difference:
+    """A place where the result here and the paper's part, whether or not a claim speaks of it.
+
+    Arguments:
+        quantity: what differs, such as ``One Step, largest cosine``.
+        here: the value measured here, with its unit.
+        paper: the published value, with its unit.
+        why: a sentence on what is known about the reason.
+    """
+
+    quantity: str
+    here: str
+    paper: str
+    why: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class ExperimentPage:
     """All that a report says about one experiment at one scale, as plain data.
+
+    Texts may hold formulas between dollars; notes are Markdown.
 
     Arguments:
         id: the experiment, such as ``features/table1``.
@@ -54,7 +82,15 @@ class ExperimentPage:
         settings: its numbers and whose they are.
         provenance: what was run, by which versions.
         command: the command that makes it again.
-        notes: what a reader should know, a sentence or two each.
+        notes: what a reader should know, in Markdown.
+        key_figure: the name of the figure that stands beside the verdict; the first one unless given.
+        differences: where the result differs from the paper's; cells of columns with published values add their own.
+        published: whether published values may stand beside ours; by default at every scale but smoke. False where a
+            setting differs from the paper's.
+        banner: a warning above everything; at smoke scale there is one unless given.
+        variant: the settings that differ from the scale's own, by name; empty for the standard run.
+        missing: how many runs are missing: an interrupted page says so.
+        resume_command: the command that goes on with it; ``command`` unless given.
     """
 
     id: str
@@ -71,43 +107,53 @@ class ExperimentPage:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
     notes: Sequence[str] = ()
+    key_figure: str = ""
+    differences: Sequence[Difference] = ()
+    published: bool | None = None
+    banner: str = ""
+    variant: Mapping[str, Any] = field(default_factory=dict)
+    missing: int = 0
+    resume_command: str = ""
 
     def __post_init__(self) -> None:
         names = [figure.name for figure in self.figures]
         twice = sorted({name for name in names if names.count(name) > 1})
         require(not twice, f"figures of {self.id!r} must have different names, got {', '.join(twice)} more than once")
+        if self.key_figure and self.key_figure not in names:
+            unknown("key_figure", self.key_figure, names)
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
         """How many claims hold, fail, or are silent."""
-        given = [claim.verdict for claim in self.claims]
-        return {verdict: given.count(verdict) for verdict in get_args(Verdict)}
+        return count_verdicts(self.claims)
 
+    @property
+    def state(self) -> State:
+        """What became of all claims together."""
+        return state_of(self.verdicts, complete=not self.missing)
 
-def slug(name: str) -> str:
-    """A name as part of a file name: no separator, nothing hidden, nothing a browser would act on.
+    @property
+    def shows_published(self) -> bool:
+        """Whether published values stand beside ours."""
+        return self.scale != SMOKE if self.published is None else self.published
 
-    >>> slug("features/table1"), slug("../my file.py:MINE")
-    ('features__table1', 'my_file.py_MINE')
-    """
-    made = re.sub(r"[^A-Za-z0-9._-]", "_", name.replace("/", "__")).strip("._-")
-    require(bool(made), f"id must hold a letter or a digit, got {name!r}")
-    return made[:120]
+    @property
+    def warning(self) -> str:
+        """What the banner says."""
+        return self.banner or (SMOKE_BANNER if self.scale == SMOKE else "")
 
+    @property
+    def figures_in_order(self) -> list[Figure]:
+        """The key figure first; without published values where none may be shown."""
+        order = sorted(self.figures, key=lambda figure: bool(self.key_figure) and figure.name != self.key_figure)
+        return order if self.shows_published else [figure.without_published() for figure in order]
 
-def file_names(pages: Sequence[ExperimentPage]) -> list[str]:
-    """A file name without its ending for each page: its id, with its scale where an id comes more than once.
+    @property
+    def label(self) -> str:
+        """The scale and what differs from it, in a few words.
 
-    >>> file_names([ExperimentPage("a/b", "", scale="smoke"), ExperimentPage("a/c", "")])
-    ['a__b', 'a__c']
-    >>> file_names([ExperimentPage("a/b", "", scale="smoke"), ExperimentPage("a/b", "", scale="paper")])
-    ['a__b__smoke', 'a__b__paper']
-    """
-    ids = [page.id for page in pages]
-    names = [slug(f"{page.id}/{page.scale}" if ids.count(page.id) > 1 else page.id) for page in pages]
-    taken = {"index": "the index"}  # compared in lower case: some file systems do not tell the cases apart
-    for page, name in zip(pages, names, strict=True):
-        other = taken.get(name.lower())
-        require(other is None, f"pages must have different ids and scales, got {page.id!r} beside {other}")
-        taken[name.lower()] = repr(page.id)
-    return names
+        >>> ExperimentPage("a", "", scale="laptop", variant={"alpha": 0.5}).label
+        'laptop, alpha = 0.5'
+        """
+        changes = [f"{name} = {show_exactly(value)}" for name, value in self.variant.items()]
+        return ", ".join([*([self.scale] if self.scale else []), *changes]) or "this page"

@@ -15,6 +15,9 @@ from beyondkernels.reports.numbers import MISSING, is_number, plain, show_exactl
 
 Row = Mapping[str, Any]
 
+FEW = 4
+"""From this many seeds on an interval or a spread says more than the seeds themselves."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -25,6 +28,12 @@ class Column:
         heading: what is written above it; the key unless given.
         format: Python's format for its numbers, such as ``.1f``; chosen by size unless given.
         spread: the key of a second number that follows a ±.
+        values: the key of the numbers of the single seeds; a page shows fewer than four of them in place of the
+            spread.
+        beside: for a column of published values, the key of the measured ones it stands beside.
+        tolerance: how far a published value may be from the measured one without being marked as a difference.
+        why: for a column of published values, the key of a sentence on why ours differ.
+        about: a sentence on what the column holds, written beneath the table.
 
     >>> Column("test", "Test accuracy (%)", ".1f", spread="test_sd").cell({"test": 86.42, "test_sd": 0.31})
     '86.4 ± 0.3'
@@ -34,6 +43,16 @@ class Column:
     heading: str = ""
     format: str = ""
     spread: str = ""
+    values: str = ""
+    beside: str = ""
+    tolerance: float = 0.0
+    why: str = ""
+    about: str = ""
+
+    @property
+    def published(self) -> bool:
+        """Whether it holds the paper's values."""
+        return bool(self.beside)
 
     @property
     def title(self) -> str:
@@ -42,18 +61,31 @@ class Column:
 
     def cell(self, row: Row) -> str:
         """What is written in a row."""
-        text = self._write(row.get(self.key))
-        spread = row.get(self.spread) if self.spread else None
-        if spread is None or text == MISSING or (beside := self._write(spread)) == MISSING:
-            return text
-        return f"{text} ± {beside}"
+        return f"{self.write(row.get(self.key))} {self._spread(row)}".rstrip()
+
+    def spread_or_seeds(self, row: Row) -> str:
+        """What stands behind the number on a page: the single seeds where they are few, else the spread."""
+        seeds = self.seeds(row)
+        if 1 < len(seeds) < FEW and self.write(row.get(self.key)) != MISSING:
+            return f"({', '.join(map(self.write, seeds))})"
+        return self._spread(row)
+
+    def _spread(self, row: Row) -> str:
+        spread = self.write(row.get(self.spread)) if self.spread else MISSING
+        return "" if MISSING in (spread, self.write(row.get(self.key))) else f"± {spread}"
+
+    def seeds(self, row: Row) -> list[float]:
+        """The numbers of the single seeds, where the row has them."""
+        given = row.get(self.values) if self.values else None
+        return [] if given is None else [float(value) for value in given if is_number(value) and math.isfinite(value)]
 
     def numeric(self, rows: Sequence[Row]) -> bool:
         """Whether the column holds numbers, which are set flush right."""
         values = [row[self.key] for row in rows if row.get(self.key) is not None]
         return bool(values) and all(map(is_number, values))
 
-    def _write(self, value: Any) -> str:
+    def write(self, value: Any) -> str:
+        """A value of this column in its format."""
         if value is None:
             return MISSING
         if not is_number(value):
@@ -78,7 +110,7 @@ def columns_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> tuple[Col
 
 def keys_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> list[str]:
     """Every key of the rows: those of the columns first, the rest in order of appearance."""
-    first = [key for column in columns for key in (column.key, column.spread) if key]
+    first = [key for column in columns for key in (column.key, column.spread, column.values) if key]
     return list(dict.fromkeys([*first, *(key for row in rows for key in row)]))
 
 
@@ -93,20 +125,9 @@ def html_table(rows: Sequence[Row], columns: Sequence[Column] = ()) -> str:
     ...
     """
     from beyondkernels.reports.html import render
+    from beyondkernels.reports.tableview import table_view
 
     return render("table.html", table=table_view(rows, columns))
-
-
-def table_view(rows: Sequence[Row], columns: Sequence[Column] = ()) -> dict[str, Any]:
-    """What the template of a table is given: headings and cells, each with whether it is a number."""
-    shown = columns_of(rows, columns)
-    numeric = [column.numeric(rows) for column in shown]
-    return {
-        "head": [{"text": column.title, "number": n} for column, n in zip(shown, numeric, strict=True)],
-        "body": [
-            [{"text": column.cell(row), "number": n} for column, n in zip(shown, numeric, strict=True)] for row in rows
-        ],
-    }
 
 
 def to_csv(rows: Sequence[Row], columns: Sequence[Column] = ()) -> str:

@@ -8,9 +8,11 @@ from pathlib import Path
 from beyondkernels.core import InputError
 from beyondkernels.reports.figures import render_svg
 from beyondkernels.reports.files import write_atomically
-from beyondkernels.reports.html import STYLE_SHEET, experiment_html, index_html, style_sheet
-from beyondkernels.reports.pages import ExperimentPage, file_names
+from beyondkernels.reports.html import STYLE_SHEET, index_html, page_html, style_sheet
+from beyondkernels.reports.naming import by_experiment, file_names, slug
+from beyondkernels.reports.pages import ExperimentPage
 from beyondkernels.reports.tables import to_csv, to_json
+from beyondkernels.reports.views import siblings_view
 
 
 def write_report(pages: Sequence[ExperimentPage], out: str | Path) -> Path:
@@ -31,6 +33,8 @@ def write_report(pages: Sequence[ExperimentPage], out: str | Path) -> Path:
     try:
         for name, content in files.items():
             path = out / name
+            if path.parent != out and path.parent.is_symlink():
+                raise InputError(f"the report cannot be written to {out}: {path.parent.name} in it is a link")
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
     except OSError as error:
@@ -39,18 +43,25 @@ def write_report(pages: Sequence[ExperimentPage], out: str | Path) -> Path:
 
 
 def report_files(pages: Sequence[ExperimentPage]) -> dict[str, str]:
-    """Every file of a report by its name in the report's directory, in the order they are to be written."""
+    """Every file of a report by its name in the report's directory, in the order they are to be written.
+
+    Each page has its own name, from its id, scale and variant. The page that speaks for its experiment also stands
+    under the plain id, so that an address outlives the scales and variants that come later.
+    """
     files = {}
     names = file_names(pages)
     for page, name in zip(pages, names, strict=True):
-        for figure in page.figures:
+        for figure in page.figures_in_order:
             files[f"{name}/{figure.name}.svg"] = render_svg(figure)
             files[f"{name}/{figure.name}.narrow.svg"] = render_svg(figure, narrow=True)
         if page.rows:
             files[f"{name}/rows.csv"] = to_csv(page.rows, page.columns)
             files[f"{name}/rows.json"] = to_json(page.rows, experiment=page.id, scale=page.scale)
     files[STYLE_SHEET] = style_sheet()
-    for page, name in zip(pages, names, strict=True):
-        files[f"{name}.html"] = experiment_html(page, name)
+    for identity, order in by_experiment(pages).items():
+        for i in order:
+            siblings = siblings_view(pages, names, order, i)
+            files[f"{names[i]}.html"] = page_html(pages[i], names[i], siblings)
+        files[f"{slug(identity)}.html"] = files[f"{names[order[0]]}.html"]
     files["index.html"] = index_html(pages, names)
     return files

@@ -26,6 +26,10 @@ from beyondkernels.frame import (
 from beyondkernels.reports import AtLeast, AtMost, Between
 
 SMOKE = scale(dim=30, patterns=20, relevant=3, pairs=16, samples=2000, steps=40, batch=200, seeds=2, test_samples=1000)
+ROUNDING = (
+    "Here the weight decay cancels the initial weights exactly. In single precision its rounding error is larger than "
+    "the step. How the printed value came about is not known."
+)
 
 
 class Table1(Experiment):
@@ -87,14 +91,15 @@ class Table1(Experiment):
 
     def table(self, s: TableSettings) -> Table:
         """A line for each method beside the printed values."""
+        memorise = f"At these rates {s.steps} steps do not suffice to memorise {s.samples:,} points."
         return Table(
             {"method": "Method"},
             [
-                Shown(quantity, heading, form, paper=by_method("features", "table1", quantity))
-                for quantity, heading, form in (
-                    ("train_accuracy", "Train (%)", ".1f"),
-                    ("test_accuracy", "Test (%)", ".1f"),
-                    ("cosine", "Cosine", ".3f"),
+                Shown(quantity, heading, form, paper=by_method("features", "table1", quantity), tolerance=near, why=why)
+                for quantity, heading, form, near, why in (
+                    ("train_accuracy", "Train (%)", ".1f", 2.0, {"Network w/o structure": memorise}),
+                    ("test_accuracy", "Test (%)", ".1f", 2.0, {}),
+                    ("cosine", "Cosine", ".3f", 0.01, {"One Step": ROUNDING}),
                 )
             ],
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from beyondkernels.core import require
 
@@ -43,6 +43,10 @@ class Figure(ABC):
     def description(self) -> str:
         """What stands in for the picture."""
         return self.alt or self.title
+
+    def without_published(self) -> Self:
+        """The figure without values of the paper's, for settings that are not the paper's."""
+        return self
 
     @abstractmethod
     def size(self, narrow: bool = False) -> tuple[float, float]:

@@ -21,6 +21,9 @@ _STAR_COLOURS = (COLOURS[1], COLOURS[0], COLOURS[2], COLOURS[3])
 _DOTS = ("o", "s", "^", "D")
 _OTHERS = "#8b949e"
 _GAP, _ABOVE = 0.15, 0.34
+_SIZES = (34, 9, 34, 9)  # so that neurons of two stars at one place are both seen
+_TOGETHER = 0.06  # of half a panel: neurons closer together than this look like one
+_CROWD = 0.5  # of a star's neurons: so many at one place are counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,21 +96,16 @@ class Directions(Figure):
         return width, side, -(-len(self.panels) // columns), columns
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
-        """Draw the panels on one scale, so that distances can be compared, and one legend for all."""
-        import numpy as np
-
+        """Draw each panel on a scale of its own, so that its neurons are seen, and one legend for all."""
         width, side, _, columns = self._layout(narrow)
         height = self.size(narrow)[1]
-        everything = np.concatenate([part for panel in self.panels for part in panel.arrays()])
-        finite = everything[np.isfinite(everything).all(1)]
-        low, high = (finite.min(0), finite.max(0)) if len(finite) else (-np.ones(2), np.ones(2))
-        middle, half = (low + high) / 2, 0.56 * max(float((high - low).max()), 1e-12)
         start = (width - columns * side - (columns - 1) * _GAP) / 2
         for i, panel in enumerate(self.panels):
             row, column = divmod(i, columns)
             left = start + column * (side + _GAP)
             bottom = height - (row + 1) * (side + _ABOVE) - row * self._beneath
             ax = canvas.add_axes((left / width, bottom / height, side / width, side / height))
+            middle, half = _frame(panel)
             ax.set_xlim(middle[0] - half, middle[0] + half)
             ax.set_ylim(middle[1] - half, middle[1] + half)
             ax.set_xticks([])
@@ -116,33 +114,65 @@ class Directions(Figure):
                 spine.set_edgecolor("#d5dae0")
             ax.set_title(fit(panel.title, side * 72), color=INK, pad=6)
             ax.set_xlabel(fit(panel.note, side * 72, SMALL), color=MUTED, fontsize=SMALL, labelpad=4)
-            self._points(ax, panel)
+            self._points(ax, panel, half)
         draw_legend(canvas, self._entries())
 
-    def _points(self, ax: Axes, panel: Panel) -> None:
+    def _points(self, ax: Axes, panel: Panel, half: float) -> None:
+        """Neurons, hollow stars that hide none of them, and a count where many neurons look like one."""
         import numpy as np
 
         points, stars = panel.arrays()
         near = np.asarray(self.near, dtype=int) if len(self.near) else np.full(len(points), -1)
-        rest = points[near < 0]
-        ax.scatter(rest[:, 0], rest[:, 1], s=9, color=_OTHERS, alpha=0.45, linewidths=0)
-        edge: dict[str, Any] = {"alpha": 0.85, "linewidths": 0.4, "edgecolors": "white"}
-        for star in range(len(stars)):
-            own = points[near == star]
-            ax.scatter(own[:, 0], own[:, 1], s=18, color=_STAR_COLOURS[star], marker=_DOTS[star], **edge)
         for (x, y), colour in zip(stars, _STAR_COLOURS, strict=False):
-            ax.scatter([x], [y], s=230, marker="*", color=colour, edgecolors=INK, linewidths=0.9, zorder=5)
+            hollow: dict[str, Any] = {"s": 600, "marker": "*", "facecolors": "none"}
+            ax.scatter([x], [y], **hollow, edgecolors="white", linewidths=2.8, zorder=4)
+            ax.scatter([x], [y], **hollow, edgecolors=colour, linewidths=1.6, zorder=5)
+        rest = points[near < 0]
+        ax.scatter(rest[:, 0], rest[:, 1], s=9, color=_OTHERS, alpha=0.45, linewidths=0, zorder=3)
+        edge: dict[str, Any] = {"alpha": 0.85, "linewidths": 0}
+        for star, (_, y) in enumerate(stars):
+            own = points[near == star]
+            look: dict[str, Any] = {"color": _STAR_COLOURS[star], "marker": _DOTS[star], "s": _SIZES[star]}
+            ax.scatter(own[:, 0], own[:, 1], **look, **edge, zorder=3 + star / 10)
+            if not len(own):
+                continue
+            middle = np.median(own, axis=0)
+            there = int((np.hypot(*(own - middle).T) < _TOGETHER * half).sum())
+            if there >= _CROWD * len(own):
+                self._count(ax, there, (float(middle[0]), min(float(middle[1]), float(y))), _STAR_COLOURS[star])
+
+    def _count(self, ax: Axes, there: int, place: tuple[float, float], colour: str) -> None:
+        """Write beneath a place how many neurons lie there, towards the middle of the panel."""
+        left, right = ax.get_xlim()
+        share = (place[0] - left) / (right - left)
+        side: Any = "left" if share < 0.3 else "right" if share > 0.7 else "center"
+        shift = {"left": -9, "right": 9, "center": 0}[side]
+        text = f"{there} neurons"
+        words: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": "top", "annotation_clip": False}
+        ax.annotate(text, place, (shift, -15), color=colour, fontsize=SMALL, weight="bold", **words)
 
     def _entries(self) -> list[Entry]:
         near = [int(index) for index in self.near]
         entries = []
         for i, label in enumerate(self.star_labels):
             mark: dict[str, Any] = {"color": _STAR_COLOURS[i], "linestyle": "none"}
-            star = {**mark, "marker": "*", "markersize": 12, "markeredgecolor": INK, "markeredgewidth": 0.8}
+            star = {**mark, "marker": "*", "markersize": 13, "markerfacecolor": "none", "markeredgewidth": 1.5}
             if near:
-                dot = {**mark, "marker": _DOTS[i], "markersize": 5}
+                dot = {**mark, "marker": _DOTS[i], "markersize": _SIZES[i] ** 0.5}
                 entries.append(Entry(f"{label} and its {near.count(i)} {self.near_label}", (star, dot)))
             else:
                 entries.append(Entry(label, (star,)))
         other = {"color": _OTHERS, "marker": "o", "markersize": 4, "linestyle": "none"}
+        if near and -1 not in near:
+            return entries
         return [*entries, Entry("other neurons" if near else "neurons", (other,), MUTED)]
+
+
+def _frame(panel: Panel) -> tuple[np.ndarray, float]:
+    """The middle of a square that holds everything in a panel, with room for the stars, and half its side."""
+    import numpy as np
+
+    everything = np.concatenate(panel.arrays())
+    finite = everything[np.isfinite(everything).all(1)]
+    low, high = (finite.min(0), finite.max(0)) if len(finite) else (-np.ones(2), np.ones(2))
+    return (low + high) / 2, 0.62 * max(float((high - low).max()), 1e-12)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from beyondkernels.core import require
 from beyondkernels.reports.figures.axes import tick
@@ -76,6 +76,11 @@ class Dots(Figure):
         for quantity in self.quantities:
             n = len(quantity.dots)
             require(n == len(self.methods), f"{quantity.label!r} must hold {len(self.methods)} dots, got {n}")
+
+    def without_published(self) -> Self:
+        """The figure with the measured values alone."""
+        quantities = [replace(q, dots=[replace(dot, published=None) for dot in q.dots]) for q in self.quantities]
+        return replace(self, quantities=quantities)
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
         """Width and height in inches."""

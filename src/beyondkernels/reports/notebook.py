@@ -1,0 +1,93 @@
+"""Results in a notebook: a small piece of HTML that brings its own style and fits light and dark pages."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from beyondkernels.reports.claims import Claim
+from beyondkernels.reports.figures import Figure, render_svg
+from beyondkernels.reports.html import render
+from beyondkernels.reports.pages import ExperimentPage
+from beyondkernels.reports.tables import Column, Row
+from beyondkernels.reports.tableview import table_view
+from beyondkernels.reports.verdicts import STATES, State, count_verdicts, state_of, verdict_sentence
+from beyondkernels.reports.views import claim_view, count_runs, figure_view, show_seeds
+
+MOST_ROWS = 20
+"""How many rows a notebook shows; the rest is in ``to_frame()``."""
+
+
+def view_html(
+    title: str,
+    facts: str = "",
+    *,
+    claims: Sequence[Claim] = (),
+    rows: Sequence[Row] = (),
+    columns: Sequence[Column] = (),
+    figure: Figure | None = None,
+    warning: str = "",
+    state: State | None = None,
+    published: bool = True,
+) -> str:
+    """What ``_repr_html_`` of a result, a sweep or a comparison returns.
+
+    Every text is escaped, and the figure is a picture, so nothing in it can act. It has no background of its own and
+    takes the colour of the text around it.
+
+    Arguments:
+        title: what it is, such as ``features/table1``.
+        facts: a few words beside the title, such as ``laptop, 5 seeds (0 to 4)``.
+        claims: sentences with their verdicts.
+        rows: a table, a mapping for each row; at most twenty rows are shown.
+        columns: which keys of the rows are shown, in order; all of them unless given.
+        figure: a picture, shown on white.
+        warning: a sentence above everything else.
+        state: what became of the claims; counted unless given.
+        published: whether published values stand beside ours.
+
+    >>> print(view_html("sweep", "2 runs", rows=[{"rate": 0.1, "loss": 0.5}, {"rate": 0.2, "loss": 0.25}]))
+    <div class="bk-view">
+    ...
+    <p class="bk-title"><strong>sweep</strong> <span class="bk-facts">2 runs</span></p>
+    ...
+    """
+    verdicts = count_verdicts(claims)
+    state = state or state_of(verdicts)
+    picture = None
+    if figure is not None:
+        shown = figure if published else figure.without_published()
+        data = base64.b64encode(render_svg(shown).encode()).decode()
+        picture = {**figure_view(shown, ""), "data": f"data:image/svg+xml;base64,{data}"}
+    views = [claim_view(claim, published) for claim in claims]
+    return render(
+        "notebook.html",
+        title=title,
+        facts=facts,
+        claims=views,
+        state={"kind": state, "mark": STATES[state][0], "sentence": verdict_sentence(verdicts)} if views else None,
+        paper=published and any(claim.paper is not None for claim in claims),
+        table=table_view(rows[:MOST_ROWS], columns, published) if len(rows) else None,
+        left_out=max(len(rows) - MOST_ROWS, 0),
+        picture=picture,
+        warning=warning,
+    )
+
+
+def experiment_html(page: ExperimentPage) -> str:
+    """A page of a report in a notebook: verdict, key figure, claims and table."""
+    figures = page.figures_in_order
+    warning = page.warning
+    if page.missing:
+        warning = f"Unfinished: {count_runs(page.missing)} missing. {warning}".strip()
+    return view_html(
+        f"{page.id}: {page.title}",
+        ", ".join(filter(None, (page.label if page.scale else "", show_seeds(page.seeds) if page.seeds else ""))),
+        claims=page.claims,
+        rows=page.rows,
+        columns=page.columns,
+        figure=figures[0] if figures else None,
+        warning=warning,
+        state=page.state,
+        published=page.shows_published,
+    )
