@@ -23,6 +23,12 @@ def whole_number(name: str, value: Any) -> int:
     return int(value)
 
 
+def yes_or_no(name: str, value: Any) -> bool:
+    """A parameter that must be True or False."""
+    require(isinstance(value, bool | np.bool_), f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def seed_of(random_state: Any) -> int:
     """The seed that a ``random_state`` stands for.
 

@@ -17,7 +17,7 @@ _FLOATS = (np.float64, np.float32)
 
 
 class TargetEstimator(ComponentParameters, ABC):
-    """An estimator of targets minus their mean, which is added again to every prediction.
+    """An estimator of targets, with an intercept that is added to every prediction.
 
     ``repr`` is scikit-learn's, which leaves out what stands at its default; ``str`` says besides what that stands for.
     """
@@ -26,7 +26,7 @@ class TargetEstimator(ComponentParameters, ABC):
 
     @abstractmethod
     def _fit_targets(self, x: np.ndarray, y: np.ndarray) -> Any:
-        """Fit targets of shape (n,) or (n, k), and set ``intercept_`` to their mean."""
+        """Fit targets of shape (n,) or (n, k), and set ``intercept_``."""
 
     @abstractmethod
     def _evaluate(self, x: np.ndarray) -> np.ndarray:
