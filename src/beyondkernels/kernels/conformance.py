@@ -12,6 +12,7 @@ import torch
 
 from beyondkernels.core import Stream, require
 from beyondkernels.kernels.base import Kernel, points
+from beyondkernels.kernels.checks import Numbers
 from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE, require_not_negative, symmetric
 
 Difference: TypeAlias = tuple[str, torch.Tensor, torch.Tensor]
@@ -42,7 +43,7 @@ class Finding:
 
 def check_kernel(
     kernel: Kernel,
-    x: torch.Tensor,
+    x: Numbers,
     *,
     stream: Stream | None = None,
     tolerance: float | None = None,
@@ -162,10 +163,10 @@ class _Sample:
 
 def _output(kernel: Kernel, x: torch.Tensor) -> Finding:
     n = len(x)
-    results = {
-        "kernel(x)": (kernel(x), (n, n)),
-        "kernel(x, x2)": (kernel(x, x[: n // 2 + 1]), (n, n // 2 + 1)),
-        "diagonal(x)": (kernel.diagonal(x), (n,)),
+    results = {  # without what the public methods check, so that it is found here and not raised
+        "kernel(x)": (kernel.square(x), (n, n)),
+        "kernel(x, x2)": (kernel.block(x, x[: n // 2 + 1]), (n, n // 2 + 1)),
+        "diagonal(x)": (kernel._diagonal(x), (n,)),  # noqa: SLF001
     }
     faults = []
     for name, (values, shape) in results.items():

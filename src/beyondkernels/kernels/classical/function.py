@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.core import require
 from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import require_finite, tensor
 
 _ROWS = 32
 """Rows of the small matrices whose diagonals are taken."""
@@ -45,7 +45,7 @@ class FunctionKernel(Kernel):
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """What the function says of x1 and x2."""
-        out = torch.as_tensor(self.function(x1, x2)).detach()
+        out = tensor(f"what {self.name} returns", self.function(x1, x2))
         shape = (len(x1), len(x2))
         require(
             tuple(out.shape) == shape and out.dtype == torch.float64,

@@ -133,5 +133,6 @@ def median_bandwidth(x: torch.Tensor) -> float:
     if len(x) > _PAIRED:
         x = x[torch.linspace(0, len(x) - 1, _PAIRED).round().long()]
     squares = torch.pdist(x.to(torch.float64)).square_()
+    require(bool(squares.isfinite().all()), "X must have squared distances that float64 holds; smaller points would do")
     squares = squares[squares > 0]
     return squares.median().item() if len(squares) else 1.0

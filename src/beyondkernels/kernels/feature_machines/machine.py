@@ -320,6 +320,7 @@ def _radial_kernel(name: str, bandwidth: float) -> Gaussian | Laplace:
 def _bandwidth(name: str, x: torch.Tensor) -> float:
     """What the points suggest: the mean squared distance between two of them, or its root."""
     square = 2 * x.var(0).sum().item()
+    require(square < math.inf, "x must have squared distances that float64 holds; smaller points would do")
     require(square > 0, f"bandwidth must be given where points do not differ, got None and {len(x)} equal points")
     return square**0.5 if name == "laplace" else square
 

@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.core import require
 from beyondkernels.kernels.base import points
-from beyondkernels.kernels.checks import MEMORY, require_finite
+from beyondkernels.kernels.checks import MEMORY, require_finite, tensor
 from beyondkernels.kernels.classical.distances import squared_distances
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
@@ -56,7 +56,7 @@ class MetricKernel:
         require(
             isinstance(self.kernel, Gaussian | Laplace), f"kernel must be a Gaussian or a Laplace, got {self.kernel!r}"
         )
-        M = torch.as_tensor(self.metric).to(torch.float64)
+        M = tensor("metric", self.metric).to(torch.float64)
         square = M.ndim == 2 and M.shape[0] == M.shape[1]
         require(M.ndim == 1 or square, f"metric must have shape (d, d) or (d,), got {tuple(M.shape)}")
         require_finite("metric", M)

@@ -10,6 +10,7 @@ import torch
 
 from beyondkernels.core import require
 from beyondkernels.kernels.base import points
+from beyondkernels.kernels.checks import tensor
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, RidgePath, outputs, ridge_path
 from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE
 
@@ -73,6 +74,7 @@ def solve_gram(
 
     Reference: Cawley (2006), Leave-one-out cross-validation based model selection criteria for weighted LS-SVMs.
     """
+    gram = tensor("gram", gram)
     mean, targets = _centred(outputs("y", y, len(gram)), fit_intercept)
     path = ridge_path(gram, targets, ridges, tolerance=tolerance)
     s, V = path.spectrum.values, path.spectrum.vectors

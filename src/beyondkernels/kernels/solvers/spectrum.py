@@ -8,7 +8,7 @@ import scipy.linalg
 import torch
 
 from beyondkernels.core import require, require_between
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import require_finite, tensor
 
 PSD_TOLERANCE = 1e-10
 """The negative eigenvalue that counts as rounding, relative to the largest one in size."""
@@ -74,14 +74,14 @@ def spectrum(gram: torch.Tensor, *, tolerance: float = PSD_TOLERANCE) -> Spectru
 
 def symmetric(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE) -> torch.Tensor:
     """A square matrix as float64, asked to be finite and symmetric up to the tolerance times its largest entry."""
-    gram = torch.as_tensor(gram)
+    gram = tensor(name, gram)
     require(
         gram.ndim == 2 and gram.shape[0] == gram.shape[1],
         f"{name} must be square, of shape (n, n), got {tuple(gram.shape)}",
     )
     require_between("tolerance", tolerance, 0, 1, "[)")
     require_finite(name, gram)
-    gram = gram.detach().to(torch.float64)
+    gram = gram.to(torch.float64)
     _require_symmetric(name, gram, tolerance)
     return gram
 
