@@ -39,7 +39,7 @@ GRAM = Gaussian(2.0)(X)
     [
         ([0.1, 1], F64),
         ((1, 2), torch.int64),
-        (np.float32([0.1]), torch.float32),
+        (np.array([0.1], dtype=np.float32), torch.float32),
         (np.array([0.1], dtype=np.longdouble), F64),
         (np.array([7], dtype=np.uint16), F64),
         (torch.ones(2), torch.float32),
