@@ -3,7 +3,7 @@
 Where the time goes: a plain loop spends most of its time on calling operations that are over before the next is called.
 The eager backend trains many members by one call. Its products are small and filled up with zeros (15 to 16, 30 to 32,
 200 to 208), without which a member's bits would depend on its company. The compiled backend passes once through a
-member's numbers while they are in the cache. ``sgemm_fraction`` says how near each comes to the speed of large products.
+member's numbers while they are in the cache. ``sgemm_fraction`` says how near each is to the speed of large products.
 """
 
 from __future__ import annotations
