@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """No library uses more than one thread inside the block."""
+    """Inside the block every library uses one thread."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -31,7 +31,7 @@ def one_core() -> Iterator[None]:
 
 @contextlib.contextmanager
 def pinned() -> Iterator[None]:
-    """This process and those it starts inside the block stay on one core, where the system can be asked for that.
+    """Inside the block this process and those it starts stay on one core, if the system supports it.
 
     Libraries that make threads of their own, whatever they are told, have no second core to run them on.
     """
@@ -89,14 +89,14 @@ def memory_ratio(theirs: str, ours: str) -> float | None:
 
 
 def megabytes(function: str) -> str:
-    """A function's peak memory in MB, as a word."""
+    """A function's peak memory in MB, as text."""
     peak = peak_bytes(function)
     return "unknown" if peak is None else f"{peak / 1e6:.0f}"
 
 
 @functools.cache
 def peak_bytes(function: str) -> int | None:
-    """By how much a function raises the memory of a fresh process at its peak; None where only Linux could tell.
+    """The peak memory a function adds to a fresh process; None on systems other than Linux.
 
     Arguments:
         function: ``module:name`` of a function that prepares and returns what is to be measured.

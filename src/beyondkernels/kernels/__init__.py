@@ -1,4 +1,4 @@
-"""Kernels and fixed feature maps, with solvers that say how exact they are."""
+"""Kernels and fixed feature maps, and solvers that state the error of what they return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel is: a function of two batches of points that gives their Gram matrix."""
+"""The base of all kernels: a function of two batches of points that returns their Gram matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from beyondkernels.kernels.checks import Numbers, require_finite, require_repres
 
 
 class Kernel(Component, ABC):
-    r"""A positive semi-definite function of two points; called with batches, it gives a matrix of float64.
+    r"""A positive semi-definite function of two points. Called with two batches, it returns a matrix of float64.
 
     ``kernel(x)`` is the symmetric Gram matrix (n, n) of one batch, ``kernel(x1, x2)`` the block (n1, n2) of two.
     Kernels add and multiply: ``2 * a + b * c`` is a kernel.
@@ -32,7 +32,7 @@ class Kernel(Component, ABC):
     """Whether K(Qx, Qx′) = K(x, x′) for every orthogonal Q."""
 
     accuracy: ClassVar[float] = 1e-12
-    """By how much an entry may depend on the batch it is computed in, relative to √(K(x, x) K(x′, x′))."""
+    """How much an entry may change with the batch it is computed in, relative to √(K(x, x) K(x′, x′))."""
 
     def __call__(self, x1: Numbers, x2: Numbers | None = None) -> torch.Tensor:
         """The Gram matrix of x1 with x2, or with itself.
@@ -69,14 +69,14 @@ class Kernel(Component, ABC):
         """K(x_i, x_i), shape (n,)."""
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The symmetric matrix of one batch, its diagonal exactly ``diagonal``."""
+        """The symmetric matrix of one batch. Its diagonal equals ``diagonal`` exactly."""
         gram = self.block(x, x)
         gram = (gram + gram.T).mul_(0.5)
         gram.diagonal().copy_(self._diagonal(x))
         return gram
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
-        """The absolute error the kernel states for the entries of ``kernel(x1, x2)``, beyond its accuracy: none.
+        """An absolute error of the entries of ``kernel(x1, x2)`` beyond ``accuracy``: 0 unless a subclass says more.
 
         Arguments:
             x1: points, shape (n1, in_dim).
@@ -134,7 +134,7 @@ class Sum(Kernel):
 
 @dataclass(frozen=True)
 class Product(Kernel):
-    r"""Kernels multiplied, a kernel by Schur's theorem.
+    r"""Kernels multiplied. By Schur's theorem the product is a kernel.
 
     .. math:: K(x, y) = K_1(x, y) \cdot K_2(x, y) \cdots
 

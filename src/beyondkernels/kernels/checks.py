@@ -1,4 +1,4 @@
-"""What tensors must be before anything is computed from them."""
+"""Checks of tensors before and after a computation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Numbers: TypeAlias = torch.Tensor | npt.ArrayLike
 
 
 def tensor(name: str, values: Numbers) -> torch.Tensor:
-    """Numbers as a tensor without history: a tensor or an array keeps its precision, lists of numbers become float64.
+    """Numbers as a tensor without history. Tensors and arrays keep their precision; lists of numbers become float64.
 
     Arguments:
         name: what to call them in errors.
@@ -47,7 +47,7 @@ def tensor(name: str, values: Numbers) -> torch.Tensor:
 
 
 def require_representable(what: str, values: torch.Tensor, *points: torch.Tensor | None) -> torch.Tensor:
-    """Ask that values computed from finite points are finite: where they are not, numbers grew too large on the way.
+    """Ask that values computed from finite points are finite. If they are not, numbers grew too large on the way.
 
     Arguments:
         what: whose values they are.

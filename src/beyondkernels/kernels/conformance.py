@@ -1,4 +1,4 @@
-"""What every kernel must keep, checked on a sample, and the sentence for a matrix that is not a kernel's."""
+"""Checks on a sample that a kernel is a kernel, and an error sentence for a matrix that no kernel has."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_kernel(
     error: float | None = None,
     psd_tolerance: float = PSD_TOLERANCE,
 ) -> tuple[Finding, ...]:
-    r"""Check on a sample that a kernel is one, and that its entries depend on nothing but their two points.
+    r"""Check on a sample that a function is a kernel, and that each entry depends on its two points alone.
 
     Differences of entries are measured relative to :math:`\sqrt{K(x, x) K(y, y)}`, the most an entry can be, beyond the
     error that the kernel states for itself. The findings, in this order:
@@ -132,7 +132,7 @@ def require_psd(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE)
 
 
 class _Sample:
-    """A kernel on its points, computed once, and the yardstick for differences of entries."""
+    """A kernel's values at the points, computed once, and the scale that differences are divided by."""
 
     def __init__(self, kernel: Kernel, x: torch.Tensor, tolerance: float, error: float):
         self.kernel, self.x, self.n, self.tolerance = kernel, x, len(x), tolerance

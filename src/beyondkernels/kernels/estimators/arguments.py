@@ -1,4 +1,4 @@
-"""What the estimators make of their arguments: points, whole numbers, seeds."""
+"""Checks and conversions of the estimators' arguments: points, whole numbers, seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from beyondkernels.core import require
 
 
 def as_tensor(x: np.ndarray) -> torch.Tensor:
-    """Points as float64, in memory of their own: what a caller does to an array later must not change the fit."""
+    """A copy of the points as float64. A caller who changes the array later does not change the fit."""
     return torch.from_numpy(np.array(x, dtype=np.float64, order="C"))
 
 

@@ -1,4 +1,4 @@
-"""What the estimators by ridge regression share: the fit, the choice of the ridge, and kernels in blocks."""
+"""Shared by the estimators that use ridge regression: the fit, the choice of the ridge, kernels in blocks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RidgeRegressor(TargetRegressor, RidgeEstimator):
 
 
 class RidgeClassifier(TargetClassifier, RidgeEstimator):
-    """Ridge regression on classes, and how many points it gets right that are left out."""
+    """Ridge regression on classes, and its accuracy on points that are left out."""
 
     def _fit_targets(self, x: np.ndarray, y: np.ndarray) -> RidgeSolution:
         fit = super()._fit_targets(x, y)
@@ -72,7 +72,7 @@ class KernelMachine(RidgeEstimator):
 
     @abstractmethod
     def _kernel(self, x: torch.Tensor) -> Kernel:
-        """The kernel that the parameters and the fitted points say."""
+        """The kernel for these parameters and points."""
 
     def _solve(self, x: np.ndarray, y: torch.Tensor) -> RidgeSolution:
         points = as_tensor(x)

@@ -1,4 +1,4 @@
-"""What the estimators with the kernel of a network share."""
+"""Shared by the estimators that use the kernel of a network."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class NetworkKernelMachine(KernelMachine):
         return whole_number("memory", self.memory)
 
     def _kernel_in_words(self, name: str) -> str:
-        """The kernel that these parameters mean, with its network's parameterisation."""
+        """A description of the kernel, with its network's parameterisation."""
         network = DEFAULT_NETWORK if self.network is None else self.network
         width = "infinite" if self.infinite_width else "finite"
         return f"{name} kernel at {width} width of {network_in_words(network)}"

@@ -69,7 +69,7 @@ class _RandomFeatures(RidgeEstimator):
         return torch.cat(self._blocks(as_tensor(x), len(values), lambda phi: phi @ values)).numpy()
 
     def _source(self) -> RandomFeatures | Network:
-        """What the features are, and how many: what is given, or neurons as the simple arguments say."""
+        """The given features, or neurons described by ``count``, ``activation``, ``weight_std`` and ``bias_std``."""
         if self.features is None:
             count = whole_number("count", self.count)
             return GaussianFeatures(count, self.activation, self.weight_std, self.bias_std)
@@ -80,7 +80,7 @@ class _RandomFeatures(RidgeEstimator):
         return self.features
 
     def _map(self, x: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
-        """The features as a function of points like these; a network is drawn once, as its conjugate kernel draws."""
+        """The features as a function of points. A network is drawn once, with the draw of its conjugate kernel."""
         kernel = self.kernel_
         if isinstance(kernel, RandomFeatureKernel):
             return kernel.feature_matrix
@@ -89,7 +89,7 @@ class _RandomFeatures(RidgeEstimator):
         return lambda part: conjugate_features(network, params, buffers, part)
 
     def _blocks(self, x: torch.Tensor, m: int, use: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
-        """What is made of the m features, for one block of points after the other."""
+        """Apply a function to the m features of one block of points after the other."""
         kernel = self.kernel_
         wide = max(m, kernel.network.footprint if isinstance(kernel, FiniteConjugate) else 0)
         # an eighth of the budget for a block: its making takes a few times as much, beside what is there already

@@ -195,7 +195,7 @@ def _embedded(
 
 
 def rows_within(memory: int, *, fixed: int, row: int) -> int:
-    """How many rows a block may have, at so many bytes a row beside a fixed number."""
+    """How many rows of a block fit into the memory beside a fixed number of bytes."""
     least = fixed + row
     require(memory >= least, f"memory must be at least {least:,} bytes for blocks of one point, got {memory:,}")
     return (memory - fixed) // row

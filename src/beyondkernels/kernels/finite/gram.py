@@ -116,7 +116,7 @@ def module_tangent_gram(
 def conjugate_features(
     network: Network, params: Tensors, buffers: Tensors, x: torch.Tensor, *, dtype: torch.dtype = torch.float64
 ) -> torch.Tensor:
-    """What enters a network's last layer, shape (n, features): its random features.
+    """The inputs of a network's last layer, shape (n, features): its random features.
 
     Networks with a parameterisation scale them so that their Gram matrix is the covariance of the output over normal
     readouts, in either kind; other networks and modules give them as they are. Over readouts
@@ -146,7 +146,7 @@ def conjugate_gram(
     memory: int = MEMORY,
     dtype: torch.dtype = torch.float64,
 ) -> torch.Tensor:
-    r"""The conjugate kernel :math:`\langle h(x), h(x')\rangle` of what enters a network's last layer.
+    r"""The conjugate kernel :math:`\langle h(x), h(x')\rangle` of the inputs h of a network's last layer.
 
     With the ``ntk`` parameterisation it is the tangent kernel of a readout that is trained alone. Features are those of
     :func:`conjugate_features`, the shape is (n1, n2), and arguments are as in :func:`tangent_gram`.

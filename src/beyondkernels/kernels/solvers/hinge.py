@@ -126,7 +126,7 @@ def solve_hinge(
 
 @dataclass(frozen=True)
 class _Point:
-    """Weights v, predictions f, and all that a step needs: the gradient g of the smoothed objective and the values."""
+    """Weights v, predictions f, the gradient g of the smoothed objective, and its values."""
 
     v: torch.Tensor
     f: torch.Tensor

@@ -154,7 +154,7 @@ def linearised_training(
 
 
 def _factors(spectrum: Spectrum, times: Times) -> torch.Tensor:
-    """What stands in the brackets, a row for each time."""
+    """The factors in the brackets, one row for each time."""
     s = spectrum.values
     alive = s > spectrum.rounding
     safe = torch.where(alive, s, 1.0)

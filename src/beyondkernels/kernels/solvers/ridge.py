@@ -81,7 +81,7 @@ class RidgePath:
         return self._coefficients(_valid_ridges([self.best if ridge is None else ridge], self.spectrum))[:, 0]
 
     def loo_residuals(self, ridge: float | None = None) -> torch.Tensor:
-        """What y is above the prediction of each point by the fit to all others, shape (n, k).
+        """The difference between y and the prediction of each point by the fit to all others, shape (n, k).
 
         Arguments:
             ridge: λ; None for the best.

@@ -1,4 +1,4 @@
-"""The eigendecomposition of a Gram matrix, checked: everything else about kernel regression is diagonal in it."""
+"""The checked eigendecomposition of a Gram matrix, in which kernel regression is diagonal."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ class Spectrum:
 
 
 def spectrum(gram: torch.Tensor, *, tolerance: float = PSD_TOLERANCE) -> Spectrum:
-    r"""Decompose a Gram matrix, or say why it is none.
+    r"""Decompose a Gram matrix, or raise an error that says why the matrix is none.
 
-    Divide and conquer (LAPACK's ``syevd`` as SciPy has it): on one thread at n = 2000 the fastest of the drivers at
-    hand, a third faster than ``torch.linalg.eigh``.
+    Divide and conquer (LAPACK's ``syevd`` by SciPy) is the fastest driver on one thread.
 
     Arguments:
         gram: symmetric and positive semi-definite, shape (n, n).
