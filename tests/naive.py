@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from scipy.integrate import quad
 
 Scalar = Callable[[float], float]
@@ -63,3 +64,13 @@ def cosine(w: Sequence[float], v: Sequence[float]) -> float:
     """⟨w, v⟩ / (‖w‖‖v‖), zero where a vector is."""
     length = math.hypot(*w) * math.hypot(*v)
     return math.fsum(p * q for p, q in zip(w, v, strict=True)) / length if length else 0.0
+
+
+def ridge_with_intercept(K: np.ndarray, y: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
+    """α and b of the least Σ (y_i − b − [Kα]_i)² + ridge αᵀKα: (K + ridge) α + b = y and Σ α_i = 0, as one system."""
+    n = len(y)
+    system = np.zeros((n + 1, n + 1))
+    system[:n, :n] = K + ridge * np.eye(n)
+    system[n, :n] = system[:n, n] = 1
+    solved = np.linalg.solve(system, np.concatenate([y, np.zeros_like(y[:1])]))
+    return solved[:n], solved[n]

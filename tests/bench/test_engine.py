@@ -37,6 +37,19 @@ def test_small_rows(monkeypatch):
     assert [row.two_workers for row in rows] == [1.9, None, None, None]
 
 
+def test_each_row_is_there_before_the_next_is_measured(monkeypatch):
+    measured = []
+    monkeypatch.setattr(engine, "two_workers", lambda *_: None)
+    monkeypatch.setattr(engine, "installed", lambda: False)
+    monkeypatch.setattr(engine, "sgemm_rate", lambda: 1e9)
+    row = engine.Row("bottleneck", 4, 48, "eager", 1.0, None, 0.5, None, 1.0, None)
+    monkeypatch.setattr(engine, "measure", lambda *given: measured.append(given[2]) or row)
+    rows = engine.rows(widths=(4,))
+    for count in range(1, 5):
+        next(rows)
+        assert len(measured) == count
+
+
 def test_time_is_spread_over_the_whole_grid(monkeypatch):
     """Ten steps of three members in one second, the plain loop's 400 of one in 40, JAX's one in 0.1: by hand."""
     monkeypatch.setattr(engine, "MEMBERS", 3)

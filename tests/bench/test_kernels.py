@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 import torch
 
 from beyondkernels.bench import BENCHMARKS, bench, kernels
-from beyondkernels.bench.timing import alternating, memory_ratio, one_core, peak_bytes
+from beyondkernels.bench.timing import Times, alternating, memory_ratio, one_core, peak_bytes
 from beyondkernels.core import InputError
 
 
@@ -21,15 +22,26 @@ def test_both_routes_to_the_tangent_kernel_give_one_tensor():
     assert (double - theirs).abs().max() <= 1e-5 * theirs.abs().max()
     traced = kernels.structured("traced", width=16, n=6)()
     assert (traced - theirs.diagonal(dim1=2, dim2=3).mean(-1)).abs().max() <= 1e-5 * traced.abs().max()
+    summed = kernels.contraction("trace", width=16, n=6)()
+    assert (10 * traced - summed).abs().max() <= 1e-5 * summed.abs().max()
+
+
+def test_both_ridge_regressions_are_one():
+    ours, theirs = kernels.features_ridge(40, 2, 5)(), kernels.ridge_cv(40, 2, 5)()
+    assert ours.ridge == pytest.approx(theirs.alpha_)
+    assert ours.intercept.tolist() == pytest.approx(theirs.intercept_.tolist(), rel=1e-6)
+    assert (ours.coefficients.T - torch.from_numpy(theirs.coef_)).abs().max() < 1e-6
 
 
 def test_small_versions_of_the_rows():
     found = [kernels.tangent_infinite(n=40), *kernels.ridge(n=60, outputs=2, count=3)]
-    assert [row.name for row in found] == ["tangent-infinite", "ridge-path"]
+    assert [row.name for row in found] == ["tangent-infinite", "ridge-path", "ridge-features"]
     for row in found:
         assert row.seconds > 0
-        assert row.ratio is not None
-        assert math.isfinite(row.ratio)
+        assert row.wall_seconds > 0
+        for ratio in (row.ratio, row.wall_ratio):
+            assert ratio is not None
+            assert math.isfinite(ratio)
         assert row.memory_ratio is None
         assert row.as_json().keys() >= {"name", "against", "ratio", "seconds", "memory_ratio"}
 
@@ -38,6 +50,19 @@ def test_times_are_taken_in_turns():
     calls = []
     alternating(lambda: calls.append("ours"), lambda: calls.append("theirs"), repeats=2)
     assert calls == ["ours", "theirs"] * 2
+
+
+def test_waiting_counts_on_the_clock_alone():
+    asleep, quick = alternating(lambda: time.sleep(0.2), lambda: None, repeats=1)
+    assert asleep.wall >= 0.2
+    assert asleep.processor < 0.1
+    assert quick.wall < 0.2
+
+
+def test_rows_divide_their_time_by_ours():
+    found = kernels.row("a", "b", Times(2.0, 5.0), Times(6.0, 10.0), "remark", 3.0)
+    assert (found.ratio, found.wall_ratio, found.seconds, found.wall_seconds) == (3.0, 2.0, 2.0, 5.0)
+    assert (found.memory_ratio, found.remark) == (3.0, "remark")
 
 
 def test_peak_memory_of_a_fresh_process(monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +23,14 @@ from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.classical.random_features import FourierFeatures, GaussianFeatures, RandomFeatureKernel
 from beyondkernels.kernels.conformance import check_kernel, require_psd
 from beyondkernels.kernels.finite.draws import MeanOverDraws
-from beyondkernels.kernels.finite.gram import FiniteConjugate, FiniteTangent
+from beyondkernels.kernels.finite.gram import (
+    FiniteConjugate,
+    FiniteTangent,
+    conjugate_features,
+    conjugate_gram,
+    module_tangent_gram,
+    tangent_gram,
+)
 from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate, InfiniteTangent
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
 from beyondkernels.kernels.solvers.spectrum import spectrum
@@ -147,6 +155,58 @@ def test_every_kernel_keeps_every_property(name: str, where: str):
     expected = (*ALWAYS, "rotation-invariant") if kernel.rotation_invariant else ALWAYS
     assert tuple(finding.property for finding in findings) == expected
     assert [str(finding) for finding in findings if not finding.holds] == []
+
+
+SIZES = [1e160, 1e-160, 1e300, 1e-300]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_points_of_any_size_give_finite_values_or_a_sentence(name: str, size: float):
+    """And the values do not depend on the route: rounding must not decide."""
+    kernel, x = KERNELS[name](), size * POINTS["ball"][:6]
+    try:
+        gram, block, diagonal = kernel(x), kernel(x, x[:4]), kernel.diagonal(x)
+    except InputError as refused:
+        assert size > 1
+        assert re.search("overflow float64|must be finite|float64 holds|at most 1|too large|phases below", str(refused))
+        return
+    for values in (gram, block, diagonal):
+        assert values.isfinite().all()
+    torch.testing.assert_close(gram.diagonal(), diagonal, rtol=1e-9, atol=1e-310)
+    torch.testing.assert_close(block, gram[:, :4], rtol=1e-9, atol=1e-310)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("name", KERNELS)
+def test_points_that_are_no_numbers_are_refused(name: str, bad: float):
+    kernel, x = KERNELS[name](), POINTS["ball"][:4].clone()
+    x[2, 1] = bad
+    good = POINTS["ball"][:4]
+    for call in (lambda: kernel(x), lambda: kernel(x, good), lambda: kernel(good, x), lambda: kernel.diagonal(x)):
+        with pytest.raises(InputError, match=r"^x[12]? must be finite, got 1 infinite or NaN entries$"):
+            call()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_lists_of_numbers_are_not_rounded(name: str):
+    """0.1 is another number in float32."""
+    kernel, x = KERNELS[name](), 0.1 * torch.arange(1, 7, dtype=F64).reshape(3, 2) / 2
+    assert torch.equal(kernel(x.tolist()), kernel(x))
+    assert torch.equal(kernel(x.tolist(), x.numpy()), kernel(x, x))
+    assert torch.equal(kernel.diagonal(tuple(map(tuple, x.tolist()))), kernel.diagonal(x))
+
+
+def test_what_overflows_in_single_precision_is_told():
+    network, x = FullyConnected(width=4), torch.full((2, 3), 1e30)
+    params, buffers = network.init(3, 1, Stream(0))
+    for gram in (tangent_gram, conjugate_gram):
+        with pytest.raises(InputError, match=r"kernel overflow float32 at these points, whose entries reach 1e\+30"):
+            gram(network, params, buffers, x, dtype=torch.float32)
+    with pytest.raises(InputError, match="the tangent kernel overflow float32"):
+        module_tangent_gram(torch.nn.Linear(3, 1), x, dtype=torch.float32)
+    with pytest.raises(InputError, match="the conjugate features overflow float64"):
+        conjugate_features(network, params, buffers, torch.full((2, 3), 1e308, dtype=F64))
 
 
 def test_every_listed_kernel_is_of_another_kind():

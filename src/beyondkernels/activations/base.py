@@ -1,4 +1,4 @@
-"""What an activation is: a value, a derivative, its Gaussian-smoothed version and its dual map, side by side."""
+"""The base of all activations: value, derivative, Gaussian-smoothed version and dual map, side by side."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Activation(Component, ABC):
         return self.kinks
 
     def unsmoothed(self) -> tuple[Activation, float]:
-        """The activation and the noise level this one is the smoothed version of: itself and zero, unless it says so.
+        """The activation and noise level of which this is the smoothed version: itself and zero by default.
 
         Independent noise adds to variances and not to covariances, so the dual maps follow from the plain ones.
         """
@@ -90,7 +90,7 @@ class Activation(Component, ABC):
         return mean, second, slope_second
 
     def moments_error(self, q: torch.Tensor) -> Moments:
-        """How far each of ``moments(q)`` may be off: by rounding in closed form, by what quadrature states otherwise.
+        """The error of each of ``moments(q)``: rounding for closed forms, otherwise the error that quadrature states.
 
         Arguments:
             q: variances, of any shape, float64.
@@ -105,7 +105,7 @@ class Activation(Component, ABC):
         return mean, second, slope_second
 
     def closed_moments(self, q: torch.Tensor) -> Moments | None:
-        """The moments in closed form, each with almost all its digits; None where quadrature has to do.
+        """The moments in closed form, each to almost all digits; None if there is no closed form.
 
         Arguments:
             q: variances, of any shape, float64.
@@ -145,12 +145,12 @@ def hermite_order(degree: int) -> int:
 
 
 def require_degree(degree: int) -> None:
-    """Complain unless it is that of a polynomial."""
+    """Ask for the degree of a polynomial."""
     require(degree >= 0, f"degree must not be negative, got {degree}")
 
 
 def require_variances(name: str, q: torch.Tensor) -> None:
-    """Complain unless all are finite and none is negative."""
+    """Ask for variances that are finite and not negative."""
     good = torch.isfinite(q) & (q >= 0)
     if not good.all():
         raise InputError(f"{name} must hold finite variances that are not negative, got {q[~good][0].item()}")

@@ -1,4 +1,4 @@
-"""An activation of the user's own."""
+"""An activation from a user's functions."""
 
 from __future__ import annotations
 

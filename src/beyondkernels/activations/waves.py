@@ -1,4 +1,4 @@
-"""What the sine and the cosine have in common."""
+"""Shared by the sine and the cosine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How fast and how lean we are, as ratios to what else could be used. Benchmarks are not tests: machines are noisy."""
+"""Benchmarks against the usual alternatives: ratios of time and of memory. Machines are noisy: no test."""
 
-from beyondkernels.bench.base import BENCHMARKS, Row, bench
+from beyondkernels.bench.base import BENCHMARKS, Row, bench, document
 
-__all__ = ["BENCHMARKS", "Row", "bench"]
+__all__ = ["BENCHMARKS", "Row", "bench", "document"]

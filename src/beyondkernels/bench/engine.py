@@ -1,22 +1,9 @@
 """``bk bench engine``: a grid of small networks against a plain loop over them.
 
-Where the time goes, at m = 200 in the bottleneck form, in microseconds of one core (AMD EPYC, 2.6 GHz) for one step of
-one member. The products alone would take 41 at the rate of a large matrix product (about 95 GFLOP/s); the plain loop
-takes 480, most of it to call operations that are over before the next is called.
-
-============================  =====  ========
-..                            eager  compiled
-============================  =====  ========
-products                         56  46 in all: one pass through a member's numbers while they are in the cache
-update of parameters             14
-activations and slopes            6
-biases, loss and sums             6
-batches and their orders          4         5
-the rest: cache, Python          14         5
-============================  =====  ========
-
-The eager backend's products are slower than that rate because they are small and filled up with zeros (15 to 16, 30 to
-32, 200 to 208), without which a member's bits would depend on its company.
+Where the time goes: a plain loop spends most of its time on calling operations that are over before the next is called.
+The eager backend trains many members by one call. Its products are small and filled up with zeros (15 to 16, 30 to 32,
+200 to 208), without which a member's bits would depend on its company. The compiled backend passes once through a
+member's numbers while they are in the cache. ``sgemm_fraction`` says how near each is to the speed of large products.
 """
 
 from __future__ import annotations
@@ -53,12 +40,12 @@ class Row:
         width: m.
         members: how many networks are trained.
         backend: ``eager`` or ``compiled``.
-        ratio_plain: the plain loop's time by ours, with what we need to compile or to record a step.
-        ratio_jax: the time of JAX by ours: jitted, scanned over steps, vmapped over members or one after the other,
-            whichever is fastest, and without the time it needs to compile; None where JAX is not installed.
-        sgemm_fraction: the steps' multiplications and additions a second, by those of a large matrix product.
-        two_workers: the time of one worker process by that of two; None where it was not measured.
-        seconds: ours, for all members and epochs.
+        ratio_plain: the plain loop's processor time divided by ours, which includes compiling or recording a step.
+        ratio_jax: JAX's processor time divided by ours. JAX is jitted and scanned over steps; of vmapped members and
+            members one after the other the faster is taken, without the time to compile. None where JAX is missing.
+        sgemm_fraction: the steps' multiplications and additions a second, divided by those of a large matrix product.
+        two_workers: the time of one worker process divided by that of two; None where it was not measured.
+        seconds: our processor time, for all members and epochs.
         jax_compile_seconds: what JAX needs to compile, once.
     """
 
@@ -79,7 +66,7 @@ class Row:
 
 
 def rows(epochs: int = 800, widths: tuple[int, ...] = (20, 200, 1000)) -> Iterator[Row]:
-    """The rows one after the other.
+    """Each row when it has been measured.
 
     Arguments:
         epochs: of the whole grid, of which a part is timed.
@@ -90,14 +77,15 @@ def rows(epochs: int = 800, widths: tuple[int, ...] = (20, 200, 1000)) -> Iterat
             with one_core(), pinned():
                 speed = sgemm_rate()
                 peer = Peer(form, width, _peer_steps(width)) if installed() else None
-                try:
-                    found = [measure(form, width, backend, epochs, speed, peer) for backend in ("compiled", "eager")]
-                finally:
-                    if peer is not None:
-                        peer.close()
-            for row in found:
-                both = row.backend == "compiled" and form == "bottleneck"
-                yield replace(row, two_workers=two_workers(width, epochs) if both else None)
+            try:
+                for backend in ("compiled", "eager"):
+                    with one_core(), pinned():
+                        row = measure(form, width, backend, epochs, speed, peer)
+                    both = backend == "compiled" and form == "bottleneck"
+                    yield replace(row, two_workers=two_workers(width, epochs) if both else None)
+            finally:
+                if peer is not None:
+                    peer.close()
 
 
 def measure(
@@ -108,10 +96,10 @@ def measure(
     speed: float,
     peer: Peer | None = None,
 ) -> Row:
-    """One comparison: processor seconds a step and member of all, in turns, the best of each.
+    """One comparison: processor seconds for a step of a member, measured in turns, the best of each.
 
-    Members train in ensembles of the size that runs have, one of which is timed. It takes fewer steps than the whole
-    grid would, and bears the cost of its start in full; the compiler, which is needed once, is counted for its share.
+    Members train in ensembles of the size that runs have. One ensemble is timed, over fewer steps than the whole grid
+    takes; the cost of its start counts in full. The compiler is needed once: its time counts by the ensemble's share.
     """
     network = ThreeLayerResNet(width, form, parameterisation=popular_initialisation(width))
     whole = epochs * (N // BATCH)
@@ -154,7 +142,7 @@ def _peer_steps(width: int) -> int:
 
 
 def sample() -> Sample:
-    """Points of the hypercube and labels; what is learned does not matter to the clock."""
+    """Points of the hypercube with random labels: what is learned does not change the time."""
     x = (_STREAM.child("x").uniform(N, D) < 0.5).float() * 2 - 1
     return Sample(x, _STREAM.child("y").normal(N, K))
 
@@ -241,7 +229,7 @@ def compile_seconds() -> float:
 
 
 def two_workers(width: int, epochs: int) -> float | None:
-    """The time of one process training half of the members after the other half, by that of two side by side."""
+    """The time of one process that trains two halves of the members in turn, divided by that of two side by side."""
     if (os.cpu_count() or 1) < 2:
         return None
     steps = epochs * (N // BATCH)

@@ -33,7 +33,7 @@ def installed() -> bool:
 
 @dataclass(frozen=True)
 class Way:
-    """How members are trained in JAX: some of them vmapped, or one after the other."""
+    """How JAX trains members: some of them vmapped, or one after the other."""
 
     vmapped: bool
     members: int
@@ -43,7 +43,7 @@ class Way:
 
 
 def ways(width: int) -> tuple[Way, ...]:
-    """What is worth trying: all members at once, as many as our own ensembles have, and one after the other."""
+    """The ways that are tried: all members at once, as many as our ensembles have, and one after the other."""
     some = max(2, min(MEMBERS // 3, 2000 // width))
     return Way(True, MEMBERS if width < 500 else 8), Way(True, some), Way(False, 4)
 

@@ -8,21 +8,31 @@ from typing import Literal
 import numpy as np
 import torch
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV
 
 from beyondkernels.bench.base import Row
-from beyondkernels.bench.timing import alternating, megabytes, memory_ratio, one_core
+from beyondkernels.bench.timing import Times, alternating, megabytes, memory_ratio, one_core
 from beyondkernels.core import Stream
-from beyondkernels.kernels import Gaussian, InfiniteTangent, ridge_path, tangent_gram
+from beyondkernels.kernels import (
+    Gaussian,
+    InfiniteTangent,
+    RidgeSolution,
+    ridge_path,
+    solve_features,
+    spectrum,
+    tangent_gram,
+)
 from beyondkernels.networks import FullyConnected
 
 _HERE = "beyondkernels.bench.kernels"
 _STREAM = Stream(0).child("bench")
-_RECIPE = "torch.func Jacobian contraction"
+_RECIPE = "PyTorch's Jacobian contraction"
+_SIZE = "width 512, 3 layers, 10 outputs, n=200, d=100"
 
 
 def rows() -> Iterator[Row]:
-    """The rows one after the other; a few minutes in all."""
+    """Each row when it has been measured; a few minutes in all."""
     with one_core():
         yield tangent_finite()
         yield tangent_finite_double()
@@ -49,12 +59,22 @@ def structured(
     return lambda: tangent_gram(network, params, {}, x, outputs=outputs, dtype=dtype)
 
 
-def contraction(width: int = 512, n: int = 200) -> Callable[[], torch.Tensor]:
-    """The Jacobian of every point by torch.func, contracted parameter by parameter, ready to run.
+def contraction(
+    compute: Literal["full", "trace"] = "full", width: int = 512, n: int = 200
+) -> Callable[[], torch.Tensor]:
+    """PyTorch's recipe, ready to run: the Jacobian of every point by torch.func, contracted parameter by parameter.
 
-    The recipe takes the Jacobian of both sides; one is enough for a square matrix, so it is taken once here.
+    The recipe takes the Jacobian of both sides. One is enough for a square matrix, so it is taken once here.
+
+    Arguments:
+        compute: ``full`` for every pair of outputs, ``trace`` for their sum, as the recipe calls them.
+        width: of the hidden layers.
+        n: how many points.
+
+    Reference: PyTorch tutorials, Neural tangent kernels, ``empirical_ntk_jacobian_contraction``.
     """
     network, params, x = _network(width, n)
+    sums = {"full": "naf,mbf->nmab", "trace": "naf,maf->nm"}[compute]
 
     def one(params: dict[str, torch.Tensor], point: torch.Tensor) -> torch.Tensor:
         return network.apply(params, {}, point[None])[0][0]
@@ -62,30 +82,41 @@ def contraction(width: int = 512, n: int = 200) -> Callable[[], torch.Tensor]:
     def run(x: torch.Tensor = x) -> torch.Tensor:
         jacobians = torch.func.vmap(torch.func.jacrev(one), (None, 0))(params, x)
         parts = [jacobian.flatten(2) for jacobian in jacobians.values()]
-        return torch.stack([torch.einsum("ncp,mdp->nmcd", part, part) for part in parts]).sum(0)
+        return torch.stack([torch.einsum(sums, part, part) for part in parts]).sum(0)
 
     run(x[:2])
     return run
+
+
+def traced_contraction() -> Callable[[], torch.Tensor]:
+    """The recipe's sum over outputs."""
+    return contraction("trace")
+
+
+def traced() -> Callable[[], torch.Tensor]:
+    """Our mean over outputs, in single precision."""
+    return structured("traced")
 
 
 def tangent_finite() -> Row:
     """The full output tensor, both in single precision, with peak memory."""
     ours, theirs = alternating(structured(), contraction(), repeats=3)
     memory = memory_ratio(f"{_HERE}:contraction", f"{_HERE}:structured")
-    size = "width 512, 3 layers, 10 outputs, n=200, d=100, all outputs"
-    return Row("tangent-finite", _RECIPE, theirs / ours, ours, memory, f"{size}, both float32")
+    return row("tangent-finite", f"{_RECIPE}, compute='full'", ours, theirs, f"{_SIZE}, both float32", memory)
 
 
 def tangent_finite_double() -> Row:
     """Our route in double precision, the package's default, against the recipe in single precision."""
     ours, theirs = alternating(structured(dtype=torch.float64), contraction(), repeats=2)
-    return Row("tangent-finite-float64", _RECIPE, theirs / ours, ours, None, "ours float64, theirs float32")
+    remark = f"{_SIZE}, ours float64, theirs float32"
+    return row("tangent-finite-float64", f"{_RECIPE}, compute='full'", ours, theirs, remark)
 
 
 def tangent_finite_traced() -> Row:
-    """The mean over outputs; the recipe has no shorter way to it."""
-    ours, theirs = alternating(structured("traced"), contraction(), repeats=2)
-    return Row("tangent-finite-traced", _RECIPE, theirs / ours, ours, None, "both float32")
+    """The sum over outputs, for which the recipe has a shorter way too."""
+    ours, theirs = alternating(traced(), traced_contraction(), repeats=3)
+    memory = memory_ratio(f"{_HERE}:traced_contraction", f"{_HERE}:traced")
+    return row("tangent-finite-traced", f"{_RECIPE}, compute='trace'", ours, theirs, f"{_SIZE}, both float32", memory)
 
 
 def wide(memory: int = 2_000_000_000) -> Callable[[], torch.Tensor]:
@@ -101,11 +132,11 @@ def roomy() -> Callable[[], torch.Tensor]:
 
 
 def tangent_wide() -> Row:
-    """What no Jacobian could hold (1000 points, 10 outputs, 17 million parameters), and what a budget costs."""
+    """What a budget costs, for a kernel whose Jacobian (1000 points, 10 outputs, 17 million weights) takes 690 GB."""
     ours, theirs = alternating(wide(), roomy(), repeats=1)
     memory = memory_ratio(f"{_HERE}:roomy", f"{_HERE}:wide")
     remark = f"width 4096, n=1000, d=100, traced, float64; peak {megabytes(f'{_HERE}:wide')} of 2000 MB"
-    return Row("tangent-wide", "the same with a budget of 8 GB", theirs / ours, ours, memory, remark)
+    return row("tangent-wide", "the same with a budget of 8 GB", ours, theirs, remark, memory)
 
 
 # The infinite-width tangent kernel: depth 3, 4000 points in 100 dimensions.
@@ -124,26 +155,63 @@ def tangent_infinite(n: int = 4000) -> Row:
             torch.acos(cosines, out=gram)
 
     ours, theirs = alternating(lambda: kernel(x), floor, repeats=5)
-    return Row(
-        "tangent-infinite", "matrix product and one arccos per entry and layer", theirs / ours, ours, None,
-        f"depth 3, n={n}, d=100, float64; above 1 means faster than that floor",
-    )  # fmt: skip
+    remark = f"depth 3, n={n}, d=100, float64; a ratio above 1 means faster than that floor"
+    return row("tangent-infinite", "matrix product and one arccos per entry and layer", ours, theirs, remark)
 
 
 # The ridge path: 30 ridges, exact leave-one-out, 2000 points, 15 outputs.
 
 
 def ridge(n: int = 2000, outputs: int = 15, count: int = 30) -> Iterator[Row]:
-    """Against scikit-learn's grid search over KernelRidge with five folds on the same matrix."""
-    x = _STREAM.child("x").normal(n, 20, dtype=torch.float64)
-    y = torch.sin(x[:, :outputs]) + 0.1 * _STREAM.child("noise").normal(n, outputs, dtype=torch.float64)
-    gram = Gaussian(bandwidth=40.0)(x)
-    ridges = np.logspace(-6, 2, count).tolist()
+    """Against scikit-learn's grid search with five folds, and against its exact leave-one-out errors."""
+    size = f"{count} ridges with exact leave-one-out errors, n={n}, {outputs} outputs"
+    gram, y, ridges = _regression(n, outputs, count)
     search = GridSearchCV(KernelRidge(kernel="precomputed"), {"alpha": ridges}, cv=5, scoring="neg_mean_squared_error")
     ours, theirs = alternating(
         lambda: ridge_path(gram, y, ridges), lambda: search.fit(gram.numpy(), y.numpy()), repeats=2
     )
-    yield Row(
-        "ridge-path", "scikit-learn GridSearchCV over KernelRidge, 5 folds", theirs / ours, ours, None,
-        f"{count} ridges with exact leave-one-out errors, n={n}, {outputs} outputs",
-    )  # fmt: skip
+    yield row("ridge-path", "scikit-learn's GridSearchCV over KernelRidge, 5 folds", ours, theirs, size)
+    ours, theirs = alternating(features_ridge(n, outputs, count), ridge_cv(n, outputs, count), repeats=3)
+    remark = f"{size}, {n} features, intercept; both begin with the features"
+    yield row("ridge-features", "scikit-learn's RidgeCV", ours, theirs, remark)
+
+
+def features_ridge(n: int, outputs: int, count: int) -> Callable[[], RidgeSolution]:
+    """Our ridge regression on as many features as points, with an intercept, ready to run."""
+    gram, y, ridges = _regression(n, outputs, count)
+    features = _root(gram)
+    return lambda: solve_features(features, y, ridges)
+
+
+def ridge_cv(n: int, outputs: int, count: int) -> Callable[[], RidgeCV]:
+    """The same by scikit-learn, ready to run."""
+    gram, y, ridges = _regression(n, outputs, count)
+    features = _root(gram).numpy()
+    return lambda: RidgeCV(ridges).fit(features, y.numpy())
+
+
+def _regression(n: int, outputs: int, count: int) -> tuple[torch.Tensor, torch.Tensor, list[float]]:
+    """A Gram matrix, targets and ridges."""
+    x = _STREAM.child("x").normal(n, 20, dtype=torch.float64)
+    y = torch.sin(x[:, :outputs]) + 0.1 * _STREAM.child("noise").normal(n, outputs, dtype=torch.float64)
+    return Gaussian(bandwidth=40.0)(x), y, np.logspace(-6, 2, count).tolist()
+
+
+def _root(gram: torch.Tensor) -> torch.Tensor:
+    """Features with that Gram matrix."""
+    decomposed = spectrum(gram)
+    return decomposed.vectors * decomposed.values.sqrt()
+
+
+def row(name: str, against: str, ours: Times, theirs: Times, remark: str, memory: float | None = None) -> Row:
+    """One comparison, from both times."""
+    return Row(
+        name=name,
+        against=against,
+        ratio=theirs.processor / ours.processor,
+        wall_ratio=theirs.wall / ours.wall,
+        seconds=ours.processor,
+        wall_seconds=ours.wall,
+        memory_ratio=memory,
+        remark=remark,
+    )

@@ -13,7 +13,7 @@ _RESET_PEAK = "5"
 
 
 def main() -> None:
-    """Prepare, then measure: what came before does not count."""
+    """Prepare, then measure: what preparing took does not count."""
     torch.set_num_threads(1)
     module, _, name = sys.argv[1].partition(":")
     work = getattr(importlib.import_module(module), name)()

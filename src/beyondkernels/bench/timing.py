@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """No library uses more than one thread inside the block."""
+    """Inside the block every library uses one thread."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -30,7 +31,7 @@ def one_core() -> Iterator[None]:
 
 @contextlib.contextmanager
 def pinned() -> Iterator[None]:
-    """This process and those it starts inside the block stay on one core, where the system can be asked for that.
+    """Inside the block this process and those it starts stay on one core, if the system supports it.
 
     Libraries that make threads of their own, whatever they are told, have no second core to run them on.
     """
@@ -56,33 +57,46 @@ def in_turns(*timed: Callable[[], float], repeats: int) -> list[float]:
     return [min(times) for times in zip(*turns, strict=True)]
 
 
-def alternating(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int) -> tuple[float, float]:
-    """The best time of each, taken in turns so that a busy moment of the machine hits both.
+@dataclass(frozen=True)
+class Times:
+    """How long something took.
 
     Arguments:
-        ours: one function.
-        theirs: the other.
+        processor: seconds that this process kept the processor busy, all threads together.
+        wall: seconds on the clock.
+    """
+
+    processor: float
+    wall: float
+
+
+def alternating(*functions: Callable[[], Any], repeats: int) -> list[Times]:
+    """The best times of each function, taken in turns so that a busy moment of the machine hits all.
+
+    Arguments:
+        functions: what is measured.
         repeats: how many turns.
     """
-    mine, other = in_turns(lambda: _seconds(ours), lambda: _seconds(theirs), repeats=repeats)
-    return mine, other
+    turns = [[_times(one) for one in functions] for _ in range(repeats)]
+    columns = zip(*turns, strict=True)
+    return [Times(min(one.processor for one in column), min(one.wall for one in column)) for column in columns]
 
 
 def memory_ratio(theirs: str, ours: str) -> float | None:
-    """Their peak memory by ours, each in a process of its own; None where it cannot be measured."""
+    """Their peak memory divided by ours, each in a process of its own; None where it cannot be measured."""
     above, below = peak_bytes(theirs), peak_bytes(ours)
     return above / below if above and below else None
 
 
 def megabytes(function: str) -> str:
-    """A function's peak memory in MB, as a word."""
+    """A function's peak memory in MB, as text."""
     peak = peak_bytes(function)
     return "unknown" if peak is None else f"{peak / 1e6:.0f}"
 
 
 @functools.cache
 def peak_bytes(function: str) -> int | None:
-    """By how much a function raises the memory of a fresh process at its peak; None where only Linux could tell.
+    """The peak memory a function adds to a fresh process; None on systems other than Linux.
 
     Arguments:
         function: ``module:name`` of a function that prepares and returns what is to be measured.
@@ -111,7 +125,7 @@ def children_time() -> float:
     return times.children_user + times.children_system
 
 
-def _seconds(function: Callable[[], Any]) -> float:
-    start = time.perf_counter()
+def _times(function: Callable[[], Any]) -> Times:
+    processor, wall = time.process_time(), time.perf_counter()
     function()
-    return time.perf_counter() - start
+    return Times(time.process_time() - processor, time.perf_counter() - wall)

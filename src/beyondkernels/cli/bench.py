@@ -10,10 +10,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.text import Text
 
-from beyondkernels.bench import BENCHMARKS, bench
+from beyondkernels.bench import BENCHMARKS, bench, document
 from beyondkernels.cli.display import console, tables_of
+from beyondkernels.cli.guard import INTERRUPTED, say_error
 from beyondkernels.cli.output import require_writable, write_document
 from beyondkernels.core import InputError
 from beyondkernels.reports import Column
@@ -21,25 +23,49 @@ from beyondkernels.runs.provenance import provenance
 
 
 def run_benchmark(name: str | None, json_file: Path | None) -> None:
-    """Measure, print the table, and write it down."""
+    """Measure; say and write down every row as soon as it is measured, and print them all as a table at the end."""
     if name is None:
         known = "; ".join(f"bk bench {one}: {what}" for one, what in BENCHMARKS.items())
         raise InputError(f"no benchmark is named; {known}")
     measure = bench(name)
     if json_file is not None:
         require_writable(json_file)
-    start = time.monotonic()
+    start, where = time.monotonic(), provenance(shlex.join(["bk", *sys.argv[1:]]))
     rows: list[Any] = []
-    for row in measure():
-        rows.append(row)
-        print(f"{_name(row)} done after {time.monotonic() - start:.0f} s", file=sys.stderr)
+
+    def write(complete: bool) -> None:
+        if json_file is not None:
+            facts = where | {"seconds": time.monotonic() - start}
+            write_document(
+                json_file, document(name, rows, facts, complete=complete), "the rows printed are all there is"
+            )
+
+    try:
+        for row in measure():
+            rows.append(row)
+            print(f"{_sentence(row)}, after {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+            write(complete=False)
+    except KeyboardInterrupt:
+        _show(rows)
+        say_error(f"interrupted after {len(rows)} rows" + (f", which {json_file} holds" if json_file and rows else ""))
+        raise typer.Exit(INTERRUPTED) from None
+    write(complete=True)
     _show(rows)
-    if json_file is not None:
-        document = {
-            "rows": [row.as_json() for row in rows],
-            "provenance": provenance(shlex.join(["bk", *sys.argv[1:]])) | {"seconds": time.monotonic() - start},
-        }
-        write_document(json_file, document, "the table above is all there is")
+
+
+def _sentence(row: Any) -> str:
+    """A row in one line."""
+    numbers = [f"{name} {_short(getattr(row, name))}" for name in _measured(row) if getattr(row, name) is not None]
+    return f"{_name(row)}: {', '.join(numbers)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _measured(row: Any) -> list[str]:
+    """The fields that hold measured numbers."""
+    return [field.name for field in fields(row) if isinstance(getattr(row, field.name), float | None)]
 
 
 def _name(row: Any) -> str:
@@ -51,8 +77,10 @@ def _name(row: Any) -> str:
 
 def _show(rows: list[Any]) -> None:
     """The numbers as a table; what they were measured against beneath it."""
+    if not rows:
+        return
     words = ("against", "remark")
-    measured = [field.name for field in fields(rows[0]) if isinstance(getattr(rows[0], field.name), float | None)]
+    measured = _measured(rows[0])
     columns = [Column("measured"), *map(Column, measured)]
     values = [{"measured": _name(row)} | {name: getattr(row, name) for name in measured} for row in rows]
     out = console()

@@ -1,4 +1,4 @@
-"""Kernels and fixed feature maps, with solvers that say how exact they are."""
+"""Kernels and fixed feature maps, and solvers that state the error of what they return."""
 
 from __future__ import annotations
 
@@ -88,10 +88,13 @@ from beyondkernels.kernels.solvers import (
     LinearisedTraining,
     NystromFactor,
     RidgePath,
+    RidgeSolution,
     Spectrum,
     linearised_training,
     nystrom_factor,
     ridge_path,
+    solve_features,
+    solve_gram,
     solve_hinge,
     solve_large,
     spectrum,
@@ -186,6 +189,7 @@ __all__ = [
     "RecursiveFeatureMachineRegressor",
     "RidgeChoice",
     "RidgePath",
+    "RidgeSolution",
     "RidgeTrial",
     "Scaled",
     "Spectrum",
@@ -211,6 +215,8 @@ __all__ = [
     "random_feature_operator",
     "require_psd",
     "ridge_path",
+    "solve_features",
+    "solve_gram",
     "solve_hinge",
     "solve_large",
     "span_basis",

@@ -1,4 +1,4 @@
-"""What a kernel is: a function of two batches of points that gives their Gram matrix."""
+"""The base of all kernels: a function of two batches of points that returns their Gram matrix."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from typing import ClassVar
 import torch
 
 from beyondkernels.core import Component, require
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import Numbers, require_finite, require_representable, tensor
 
 
 class Kernel(Component, ABC):
-    r"""A positive semi-definite function of two points; called with batches, it gives a matrix of float64.
+    r"""A positive semi-definite function of two points. Called with two batches, it returns a matrix of float64.
 
     ``kernel(x)`` is the symmetric Gram matrix (n, n) of one batch, ``kernel(x1, x2)`` the block (n1, n2) of two.
     Kernels add and multiply: ``2 * a + b * c`` is a kernel.
 
-    A subclass is a frozen dataclass with ``block`` and ``_diagonal``; points reach these as float64, finite and of one
-    dimension. What they return is fresh: a caller may write to it. A subclass may override ``square`` where symmetry
-    saves work; with :func:`square_by_tiles` any kernel can. :func:`check_kernel` says whether a kernel keeps all this.
+    A subclass is a frozen dataclass with ``block`` and ``_diagonal``. Points reach these as float64, finite and of one
+    dimension; values that overflow are refused after them. What they return is fresh: a caller may write to it. A
+    subclass may override ``square`` where symmetry saves work; with :func:`square_by_tiles` any kernel can.
+    :func:`check_kernel` says whether a kernel keeps all this.
     """
 
     rotation_invariant: ClassVar[bool] = False
     """Whether K(Qx, Qx′) = K(x, x′) for every orthogonal Q."""
 
     accuracy: ClassVar[float] = 1e-12
-    """By how much an entry may depend on the batch it is computed in, relative to √(K(x, x) K(x′, x′))."""
+    """How much an entry may change with the batch it is computed in, relative to √(K(x, x) K(x′, x′))."""
 
-    def __call__(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:
+    def __call__(self, x1: Numbers, x2: Numbers | None = None) -> torch.Tensor:
         """The Gram matrix of x1 with x2, or with itself.
 
         Arguments:
@@ -42,21 +43,22 @@ class Kernel(Component, ABC):
         """
         x1 = points("x1", x1)
         if x2 is None:
-            return self.square(x1)
+            return require_representable(type(self).__name__, self.square(x1), x1)
         x2 = points("x2", x2)
         require(
             x1.shape[1] == x2.shape[1],
             f"x1 and x2 must have points of one dimension, got {x1.shape[1]} and {x2.shape[1]}",
         )
-        return self.block(x1, x2)
+        return require_representable(type(self).__name__, self.block(x1, x2), x1, x2)
 
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+    def diagonal(self, x: Numbers) -> torch.Tensor:
         """K(x_i, x_i), shape (n,), without the rest of the matrix.
 
         Arguments:
             x: points, shape (n, in_dim).
         """
-        return self._diagonal(points("x", x))
+        x = points("x", x)
+        return require_representable(type(self).__name__, self._diagonal(x), x)
 
     @abstractmethod
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
@@ -67,14 +69,14 @@ class Kernel(Component, ABC):
         """K(x_i, x_i), shape (n,)."""
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The symmetric matrix of one batch, its diagonal exactly ``diagonal``."""
+        """The symmetric matrix of one batch. Its diagonal equals ``diagonal`` exactly."""
         gram = self.block(x, x)
         gram = (gram + gram.T).mul_(0.5)
         gram.diagonal().copy_(self._diagonal(x))
         return gram
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
-        """The absolute error the kernel states for the entries of ``kernel(x1, x2)``, beyond its accuracy: none.
+        """An absolute error of the entries of ``kernel(x1, x2)`` beyond ``accuracy``: 0 unless a subclass says more.
 
         Arguments:
             x1: points, shape (n1, in_dim).
@@ -132,7 +134,7 @@ class Sum(Kernel):
 
 @dataclass(frozen=True)
 class Product(Kernel):
-    r"""Kernels multiplied, a kernel by Schur's theorem.
+    r"""Kernels multiplied. By Schur's theorem the product is a kernel.
 
     .. math:: K(x, y) = K_1(x, y) \cdot K_2(x, y) \cdots
 
@@ -226,9 +228,9 @@ def square_by_tiles(kernel: Kernel, x: torch.Tensor, rows: int = 256) -> torch.T
     return gram
 
 
-def points(name: str, x: torch.Tensor) -> torch.Tensor:
-    """A batch of points as float64, checked; a matrix made of them carries no gradient."""
-    x = torch.as_tensor(x).detach()
+def points(name: str, x: Numbers) -> torch.Tensor:
+    """A batch of points as float64, checked, without history: no gradient flows into a Gram matrix."""
+    x = tensor(name, x)
     require(x.ndim == 2, f"{name} must have shape (n, in_dim), got {tuple(x.shape)}")
     require(not x.is_complex(), f"{name} must be real, got {str(x.dtype).removeprefix('torch.')}")
     require_finite(name, x)

@@ -1,4 +1,4 @@
-"""Learners that train nothing but a linear classifier on fixed features, or not even that."""
+"""Learners that train a linear classifier on fixed features, and one that trains nothing."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class FixedFeatureClassifier(Learner):
 
 @dataclass(frozen=True)
 class ConstantClassifier(Learner):
-    """The majority class of the training sample (+1 when the classes are equally large), whatever the input."""
+    """Predicts the majority class of the training sample for every input, +1 if both classes are equally large."""
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Count the classes."""

@@ -1,4 +1,4 @@
-"""What every kernel must keep, checked on a sample, and the sentence for a matrix that is not a kernel's."""
+"""Checks on a sample that a kernel is a kernel, and an error sentence for a matrix that no kernel has."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 
 from beyondkernels.core import Stream, require
 from beyondkernels.kernels.base import Kernel, points
+from beyondkernels.kernels.checks import Numbers
 from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE, require_not_negative, symmetric
 
 Difference: TypeAlias = tuple[str, torch.Tensor, torch.Tensor]
@@ -42,14 +43,14 @@ class Finding:
 
 def check_kernel(
     kernel: Kernel,
-    x: torch.Tensor,
+    x: Numbers,
     *,
     stream: Stream | None = None,
     tolerance: float | None = None,
     error: float | None = None,
     psd_tolerance: float = PSD_TOLERANCE,
 ) -> tuple[Finding, ...]:
-    r"""Check on a sample that a kernel is one, and that its entries depend on nothing but their two points.
+    r"""Check on a sample that a function is a kernel, and that each entry depends on its two points alone.
 
     Differences of entries are measured relative to :math:`\sqrt{K(x, x) K(y, y)}`, the most an entry can be, beyond the
     error that the kernel states for itself. The findings, in this order:
@@ -131,7 +132,7 @@ def require_psd(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE)
 
 
 class _Sample:
-    """A kernel on its points, computed once, and the yardstick for differences of entries."""
+    """A kernel's values at the points, computed once, and the scale that differences are divided by."""
 
     def __init__(self, kernel: Kernel, x: torch.Tensor, tolerance: float, error: float):
         self.kernel, self.x, self.n, self.tolerance = kernel, x, len(x), tolerance
@@ -162,10 +163,10 @@ class _Sample:
 
 def _output(kernel: Kernel, x: torch.Tensor) -> Finding:
     n = len(x)
-    results = {
-        "kernel(x)": (kernel(x), (n, n)),
-        "kernel(x, x2)": (kernel(x, x[: n // 2 + 1]), (n, n // 2 + 1)),
-        "diagonal(x)": (kernel.diagonal(x), (n,)),
+    results = {  # without what the public methods check, so that it is found here and not raised
+        "kernel(x)": (kernel.square(x), (n, n)),
+        "kernel(x, x2)": (kernel.block(x, x[: n // 2 + 1]), (n, n // 2 + 1)),
+        "diagonal(x)": (kernel._diagonal(x), (n,)),  # noqa: SLF001
     }
     faults = []
     for name, (values, shape) in results.items():

@@ -117,7 +117,7 @@ FeatureMap: TypeAlias = Callable[[torch.Tensor], FeatureOperator]
 
 
 class FeatureSource(Component, ABC):
-    """Says which fixed features a case is given: the inputs, a network's neurons or its tangent space.
+    """Chooses the fixed features for a case: the inputs, a network's neurons or its tangent space.
 
     A source for a network needs its tensors W (neurons, in_dim), b (neurons,), a (neurons,) and one line::
 

@@ -30,7 +30,7 @@ ITERATIVE_RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3)
 _ROWS = 1024
 _CHOICES = ("leave_one_out", "validation")
 _SOLVERS = ("exact", "iterative")
-_MATRICES = {"leave_one_out": 5, "validation": 6}  # of the Gram matrix's size at one time, as measured: 4.2 and 6.0
+_MATRICES = {"leave_one_out": 5, "validation": 6}  # of the Gram matrix's size, held at one time
 
 _Outputs: TypeAlias = dict[str, torch.Tensor]
 """Labels or predictions of the fresh samples, by their names."""
@@ -248,7 +248,7 @@ class KernelRidge(Learner):
         return order[held:].sort().values, order[:held].sort().values
 
     def _grown(self, path: RidgePath, measure: Callable[[RidgePath], torch.Tensor]) -> RidgePath:
-        """The path with ridges added at the edge where the best one sits; a single ridge given is the user's choice."""
+        """The path with ridges added at the edge while the best one sits there. A single ridge is the user's choice."""
         if len(self.ridges) == 1:
             return path
         scale = path.eigenvalues.mean().item()

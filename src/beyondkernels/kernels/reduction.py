@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from beyondkernels.core import require_between
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import require_finite, tensor
 
 
 def span_basis(x: torch.Tensor, tolerance: float = 1e-5) -> torch.Tensor:
@@ -24,8 +24,8 @@ def span_basis(x: torch.Tensor, tolerance: float = 1e-5) -> torch.Tensor:
     [[0.6, 0.8]]
     """
     require_between("tolerance", tolerance, 0, 1, "()")
+    x = tensor("x", x).to(torch.float64)
     require_finite("x", x)
-    x = x.to(torch.float64)
     eigenvalues, Q = torch.linalg.eigh(x.T @ x)
     Q = Q[:, eigenvalues > tolerance**2 * eigenvalues.max().clamp(min=0)]
     norms = x.square().sum(1)

@@ -1,4 +1,4 @@
-"""Kernel regression twice, the second time on the first one's predictions too: a composite target without a network."""
+"""Two kernel regressions for a composite target; the second sees the points and the first one's predictions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WEIGHTS = (1e-3, 0.01, 0.1, 1.0, 10.0)
 
 _ROWS = 1024
 _CHOICES = ("validation", "leave_one_out")
-_MATRICES = 7  # of the Gram matrix's size at one time, as measured: 6.2
+_MATRICES = 7  # of the Gram matrix's size, held at one time
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class TwoStepRidge(Learner):
 
 @dataclass(frozen=True)
 class _Fitted:
-    """Both steps fitted: coefficients (weights, ridges, n, k), errors and ridges (weights, ridges)."""
+    """Both fitted steps: coefficients (weights, ridges, n, k), errors and ridges (weights, ridges)."""
 
     learner: TwoStepRidge
     x: torch.Tensor

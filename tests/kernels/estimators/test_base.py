@@ -18,6 +18,8 @@ from beyondkernels.kernels.estimators import (
     KernelRidgePathClassifier,
     RandomFeaturesClassifier,
     RandomFeaturesRegressor,
+    RecursiveFeatureMachineClassifier,
+    RecursiveFeatureMachineRegressor,
     TangentKernelClassifier,
     TangentKernelRegressor,
 )
@@ -66,9 +68,46 @@ def test_leave_one_out_error_is_that_of_refits(model):
 @pytest.mark.parametrize("model", REGRESSORS, ids=names)
 def test_a_constant_added_to_the_targets_is_added_to_predictions(model):
     model = fresh(model)
-    before = model.fit(X, Y).predict(X[:7])
+    before, intercept = model.fit(X, Y).predict(X[:7]), model.intercept_
     np.testing.assert_allclose(model.fit(X, Y + 1000).predict(X[:7]), before + 1000, rtol=1e-9)
-    assert model.intercept_ == pytest.approx(Y.mean() + 1000)
+    assert model.intercept_ == pytest.approx(intercept + 1000)
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=names)
+def test_no_intercept_where_none_is_asked_for(model):
+    model = fresh(model).set_params(fit_intercept=False, ridges=1e9).fit(X, Y + 1000)
+    assert model.intercept_ == 0
+    assert abs(model.predict(X)).max() < 1  # so large a ridge leaves nothing but the intercept
+    assert fresh(model).set_params(fit_intercept=True).fit(X, Y + 1000).predict(X).mean() == pytest.approx(
+        1000, rel=1e-2
+    )
+
+
+@pytest.mark.parametrize("shift", [-0.6, 0.0, 0.3])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        TangentKernelClassifier,
+        ConjugateKernelClassifier,
+        RandomFeaturesClassifier,
+        KernelRidgePathClassifier,
+        RecursiveFeatureMachineClassifier,
+    ],
+)
+def test_a_threshold_in_one_dimension_is_learned(kind, shift):
+    """Wherever it lies, with all defaults: networks without biases are odd or even in one dimension, so could not."""
+    x = np.linspace(-1, 1, 81)[:, None]
+    model = kind().fit(x[::2], x[::2, 0] > shift)
+    assert model.score(x[1::2], x[1::2, 0] > shift) >= 0.97
+
+
+def test_an_interval_needs_the_biases():
+    """The same estimator on a network without them: what the default is there for."""
+    x = np.linspace(-1, 1, 81)[:, None]
+    labels = abs(x[:, 0] - 0.4) < 0.3
+    without = TangentKernelClassifier(FullyConnected(width=512)).fit(x[::2], labels[::2])
+    assert without.score(x[1::2], labels[1::2]) < 0.75
+    assert TangentKernelClassifier().fit(x[::2], labels[::2]).score(x[1::2], labels[1::2]) >= 0.95
 
 
 @pytest.mark.parametrize("model", REGRESSORS, ids=names)
@@ -216,6 +255,10 @@ def test_names_of_columns_are_remembered(monkeypatch):
         (TangentKernelRegressor, {"memory": 0}, "memory must be a positive whole number, got 0"),
         (TangentKernelRegressor, {"memory": 1.5}, "memory must be a positive whole number, got 1.5"),
         (TangentKernelRegressor, {"infinite_width": 3}, "infinite_width must be True or False, got 3"),
+        (TangentKernelRegressor, {"fit_intercept": "yes"}, "fit_intercept must be True or False, got 'yes'"),
+        (RandomFeaturesRegressor, {"fit_intercept": 1}, "fit_intercept must be True or False, got 1"),
+        (KernelRidgePath, {"fit_intercept": None}, "fit_intercept must be True or False, got None"),
+        (RecursiveFeatureMachineRegressor, {"fit_intercept": 0}, "fit_intercept must be True or False, got 0"),
         (TangentKernelRegressor, {"ridges": "much"}, "ridges must be a number, numbers or None, got 'much'"),
         (TangentKernelRegressor, {"ridges": -1.0}, "ridges must be finite and not negative, got -1"),
         (TangentKernelRegressor, {"ridges": ()}, "ridges must hold at least one number, got none"),

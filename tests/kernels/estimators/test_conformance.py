@@ -37,6 +37,7 @@ ESTIMATORS = [
     RandomFeaturesClassifier(count=10, activation="truncated_relu", bias_std=1.0),
     KernelRidgePath(),
     KernelRidgePath(Laplace(2.0), ridges=0.1),
+    KernelRidgePath(fit_intercept=False),
     KernelRidgePathClassifier(),
 ]
 PRECOMPUTED = [KernelRidgePath("precomputed"), KernelRidgePathClassifier("precomputed")]

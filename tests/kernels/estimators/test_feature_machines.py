@@ -35,22 +35,24 @@ def data(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("outputs", [0, 2])
-def test_regressor_is_the_function_around_the_mean(outputs):
+def test_regressor_is_the_function_with_an_intercept(outputs):
     x, y = data()
     y = 50 + (y if not outputs else y[:, None] * np.arange(1, outputs + 1))
     machine = RecursiveFeatureMachineRegressor("gaussian", rounds=3, validation=0.25, random_state=7).fit(x, y)
     fit = fit_feature_machine(
         torch.from_numpy(x),
-        torch.from_numpy(y - y.mean(0)),
+        torch.from_numpy(y),
         kernel="gaussian",
         rounds=3,
         validation=0.25,
+        fit_intercept=True,
         stream=Stream(7).child("validation"),
     )
     found, exact = machine.predict(x[:9] + 0.1), fit.predict(torch.from_numpy(x[:9] + 0.1)).numpy()
     assert found.shape == (9, *y.shape[1:])
-    assert np.allclose(found.reshape(9, -1), exact + y.mean(0), rtol=0, atol=1e-9)
+    assert np.allclose(found.reshape(9, -1), exact, rtol=0, atol=1e-9)
     assert np.array_equal(machine.metric_, fit.metric.numpy())
+    assert np.array_equal(np.atleast_1d(machine.intercept_), fit.intercept.numpy())
     assert machine.round_ == fit.best
     assert machine.ridge_ == fit.record[fit.best - 1].ridge
     assert machine.loo_errors_.tolist() == [this.loo_error for this in fit.record]

@@ -24,13 +24,14 @@ from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerR
 X = Stream(0).child("x").normal(12, 3, dtype=torch.float64).numpy()
 STANDARD = FullyConnected(8, 2, parameterisation=Parameterisation("standard", bias_variance=0.5))
 NTK = "ntk parameterisation: hidden weights 2/p, no hidden biases, readout weights 1/p, no readout bias"
+DEFAULT = NTK.replace("no hidden biases", "hidden biases 1")
 BIASED = "standard parameterisation: hidden weights 2/p, hidden biases 0.5, readout weights 1/p, no readout bias"
 SMALL = "FullyConnected(width=8, depth=2, activation=ReLU(), readout='normal')"
 LARGE = "FullyConnected(width=512, depth=3, activation=ReLU(), readout='normal')"
 PRINTED = [
     (
         TangentKernelRegressor(),
-        f"tangent kernel at finite width of {LARGE}, {NTK}, group: all",
+        f"tangent kernel at finite width of {LARGE}, {DEFAULT}, group: all",
     ),
     (
         TangentKernelClassifier(STANDARD, infinite_width=True, group="last"),
@@ -38,7 +39,7 @@ PRINTED = [
     ),
     (
         ConjugateKernelRegressor(infinite_width=True),
-        f"conjugate kernel at infinite width of {LARGE}, {NTK}",
+        f"conjugate kernel at infinite width of {LARGE}, {DEFAULT}",
     ),
     (ConjugateKernelClassifier(TwoLayer(4)), f"conjugate kernel at finite width of {TwoLayer(4)!r}"),
     (
@@ -47,7 +48,7 @@ PRINTED = [
     ),
     (
         RandomFeaturesRegressor(),
-        "GaussianFeatures(count=1000, activation=ReLU(), weight_std=None, bias_std=0.0)",
+        "GaussianFeatures(count=1000, activation=ReLU(), weight_std=None, bias_std=1.0)",
     ),
 ]
 

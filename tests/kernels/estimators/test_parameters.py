@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from beyondkernels.kernels.estimators import (
     TangentKernelClassifier,
     TangentKernelRegressor,
 )
+from beyondkernels.kernels.estimators.network import DEFAULT_NETWORK
 from beyondkernels.kernels.infinite.fully_connected import InfiniteTangent
 from beyondkernels.networks import FromModule, FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
 
@@ -42,7 +44,7 @@ def test_fields_of_components_are_parameters():
     params = TangentKernelRegressor(
         FullyConnected(width=7, depth=2, activation=SmoothedTruncatedReLU(0.5))
     ).get_params()
-    own = {"network", "infinite_width", "group", "ridges", "memory", "random_state"}
+    own = {"network", "infinite_width", "group", "ridges", "fit_intercept", "memory", "random_state"}
     fields = {"width", "depth", "activation", "activation__std", "parameterisation", "readout"}
     scales = {f"parameterisation__{name}" for name in Parameterisation.__dataclass_fields__}
     assert set(params) == own | {f"network__{name}" for name in fields | scales}
@@ -52,7 +54,8 @@ def test_fields_of_components_are_parameters():
 
 
 def test_shallow_parameters_are_the_arguments():
-    assert KernelRidgePath(Gaussian(2.0), ridges=1.0).get_params(deep=False) == {"kernel": Gaussian(2.0), "ridges": 1.0}
+    given = {"kernel": Gaussian(2.0), "ridges": 1.0, "fit_intercept": False}
+    assert KernelRidgePath(**given).get_params(deep=False) == given
 
 
 def test_fields_are_set_in_a_copy():
@@ -87,12 +90,13 @@ def test_no_network_stands_for_the_default():
     model = TangentKernelRegressor()
     assert model.network is None
     assert model.get_params()["network__width"] == 512
-    assert model.set_params(network__width=16).network == FullyConnected(width=16, depth=3)
+    assert model.set_params(network__width=16).network == replace(DEFAULT_NETWORK, width=16)
+    assert DEFAULT_NETWORK.parameterisation.bias_variance == 1.0
 
 
 def test_no_kernel_stands_for_a_gaussian_of_unknown_bandwidth():
     model = KernelRidgePath()
-    assert set(model.get_params()) == {"kernel", "ridges"}
+    assert set(model.get_params()) == {"kernel", "ridges", "fit_intercept"}
     assert model.set_params(kernel__bandwidth=3.0).kernel == Gaussian(3.0)
 
 
@@ -104,8 +108,11 @@ def test_numpy_numbers_become_pythons():
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
-        ({"widht": 3}, r"Invalid parameter 'widht' for estimator .* Valid parameters are: \['group', 'inf.*\]\.$"),
-        ({"net__width": 3}, r"Invalid parameter 'net' for estimator .* Valid parameters are: \['group', 'inf.*\]\.$"),
+        ({"widht": 3}, r"Invalid parameter 'widht' for estimator .* Valid parameters are: \['fit_intercept', .*\]\.$"),
+        (
+            {"net__width": 3},
+            r"Invalid parameter 'net' for estimator .* Valid parameters are: \['fit_intercept', .*\]\.$",
+        ),
         (
             {"network__widht": 3},
             r"Invalid parameter 'network__widht' .*: \['network__width', 'network__depth', .*\]\.$",

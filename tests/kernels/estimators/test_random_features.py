@@ -22,6 +22,7 @@ from beyondkernels.kernels.estimators import (
 from beyondkernels.kernels.finite.gram import conjugate_features
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
+from naive import ridge_with_intercept
 
 X = Stream(0).child("x").normal(25, 3, dtype=torch.float64).numpy()
 Y = X[:, 0] * X[:, 1] + 2
@@ -29,9 +30,9 @@ Y = X[:, 0] * X[:, 1] + 2
 
 def solved_by_hand(phi: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
     """v from the first 15 points, and predictions for the others."""
-    train, mean = phi[:15], Y[:15].mean()
-    v = np.linalg.solve(train.T @ train + ridge * np.eye(phi.shape[1]), train.T @ (Y[:15] - mean))
-    return v, mean + phi[15:] @ v
+    alpha, b = ridge_with_intercept(phi[:15] @ phi[:15].T, Y[:15], ridge)
+    v = phi[:15].T @ alpha
+    return v, b + phi[15:] @ v
 
 
 def fresh(estimator: Any) -> Any:

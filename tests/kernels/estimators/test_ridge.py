@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.preprocessing import KernelCenterer
 
 from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels.classical.gaussian import Gaussian
@@ -22,12 +23,25 @@ def gram(kernel, a, b=None):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_predictions_are_those_of_scikit_learn(kernel):
-    theirs = KernelRidge(kernel="precomputed").set_params(alpha=0.1).fit(gram(kernel, X[:15]), Y[:15] - Y[:15].mean())
-    expected = Y[:15].mean() + theirs.predict(gram(kernel, X[15:], X[:15]))
+    """Which knows no intercept with kernels, but centres them: that is the same fit."""
+    K, block = gram(kernel, X[:15]), gram(kernel, X[15:], X[:15])
+    centre = KernelCenterer().fit(K)
+    theirs = KernelRidge(kernel="precomputed").set_params(alpha=0.1).fit(centre.transform(K), Y[:15] - Y[:15].mean())
+    expected = Y[:15].mean() + theirs.predict(centre.transform(block))
     ours = KernelRidgePath(kernel, ridges=0.1).fit(X[:15], Y[:15])
     np.testing.assert_allclose(ours.predict(X[15:]), expected, rtol=1e-10)
-    given = KernelRidgePath("precomputed", ridges=0.1).fit(gram(kernel, X[:15]), Y[:15])
-    np.testing.assert_allclose(given.predict(gram(kernel, X[15:], X[:15])), expected, rtol=1e-10)
+    given = KernelRidgePath("precomputed", ridges=0.1).fit(K, Y[:15])
+    np.testing.assert_allclose(given.predict(block), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_without_intercept_predictions_are_those_of_scikit_learn(kernel):
+    K, block = gram(kernel, X[:15]), gram(kernel, X[15:], X[:15])
+    theirs = KernelRidge(kernel="precomputed").set_params(alpha=0.1).fit(K, Y[:15])
+    for model, points, new in ((KernelRidgePath(kernel), X[:15], X[15:]), (KernelRidgePath("precomputed"), K, block)):
+        ours = model.set_params(ridges=0.1, fit_intercept=False).fit(points, Y[:15])
+        assert ours.intercept_ == 0
+        np.testing.assert_allclose(ours.predict(new), theirs.predict(block), rtol=1e-10)
 
 
 def test_the_default_kernel_is_gaussian_at_the_median_squared_distance():
@@ -74,6 +88,7 @@ def test_the_whole_path_is_there():
     assert model.path_.ridges.tolist() == [10.0, 1.0, 0.1]
     for ridge, error in zip(model.path_.ridges.tolist(), model.loo_errors_, strict=True):
         assert KernelRidgePath(Gaussian(2.0), ridges=ridge).fit(X, Y).loo_error_ == pytest.approx(error)
+    model.set_params(fit_intercept=False).fit(X, Y)
+    assert model.ridge_ == model.path_.best
     block = torch.from_numpy(gram(Gaussian(2.0), X[:4], X))
-    expected = model.path_.predict(block, model.ridge_)[:, 0].numpy() + Y.mean()
-    np.testing.assert_allclose(model.predict(X[:4]), expected, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X[:4]), model.path_.predict(block)[:, 0], rtol=1e-12)

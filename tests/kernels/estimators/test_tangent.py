@@ -9,6 +9,7 @@ from beyondkernels.kernels.estimators import TangentKernelClassifier, TangentKer
 from beyondkernels.kernels.finite.gram import tangent_gram
 from beyondkernels.kernels.infinite.fully_connected import infinite_tangent
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
+from naive import ridge_with_intercept
 
 X = Stream(0).child("x").normal(25, 3, dtype=torch.float64)
 Y = (X[:, 0] * X[:, 1] + 2).numpy()
@@ -20,7 +21,8 @@ def module(in_dim: int, out_dim: int) -> torch.nn.Module:
 
 
 def by_hand(K: np.ndarray, block: np.ndarray, y: np.ndarray, ridge: float) -> np.ndarray:
-    return y.mean() + block @ np.linalg.solve(K + ridge * np.eye(len(K)), y - y.mean())
+    alpha, b = ridge_with_intercept(K, y, ridge)
+    return b + block @ alpha
 
 
 @pytest.mark.parametrize(
@@ -45,9 +47,10 @@ def test_predictions_are_those_of_a_solve_by_hand(network: Network, group: str):
     np.testing.assert_array_equal(model.x_fit_, TRAIN.numpy())
 
 
-def test_the_default_network_is_three_layers_of_512():
+def test_the_default_network_is_three_layers_of_512_with_biases():
     default = TangentKernelRegressor(ridges=1.0).fit(TRAIN.numpy(), Y[:15])
-    named = TangentKernelRegressor(FullyConnected(width=512, depth=3), ridges=1.0).fit(TRAIN.numpy(), Y[:15])
+    network = FullyConnected(width=512, depth=3, parameterisation=Parameterisation(bias_variance=1.0))
+    named = TangentKernelRegressor(network, ridges=1.0).fit(TRAIN.numpy(), Y[:15])
     np.testing.assert_array_equal(default.predict(TEST.numpy()), named.predict(TEST.numpy()))
 
 

@@ -19,6 +19,7 @@ from beyondkernels.kernels.feature_machines.machine import (
     fit_feature_machine,
     mean_error,
 )
+from naive import ridge_with_intercept
 
 torch.set_num_threads(1)
 
@@ -48,19 +49,26 @@ def value(kernel: str, h: float, M: np.ndarray, p: np.ndarray, q: np.ndarray) ->
     return math.exp(-square / h) if kernel == "gaussian" else math.exp(-math.sqrt(square) / h)
 
 
-def by_loops(x, y, kernel: str, h: float, ridge: float, rounds: int, diagonal: bool):
-    """Every round with loops: (M, α, leave-one-out error, training error) of each."""
+def regression(K, y, ridge: float, intercept: bool):
+    """α and b."""
+    if intercept:
+        return ridge_with_intercept(K, y, ridge)
+    return np.linalg.solve(K + ridge * np.eye(len(y)), y), np.zeros(y.shape[1])
+
+
+def by_loops(x, y, kernel: str, h: float, ridge: float, rounds: int, diagonal: bool, intercept: bool):
+    """Every round with loops: (M, α, b, leave-one-out error, training error) of each."""
     n, d = x.shape
     M, found = np.eye(d), []
     for _ in range(rounds):
         K = np.array([[value(kernel, h, M, p, q) for q in x] for p in x])
-        alpha = np.linalg.solve(K + ridge * np.eye(n), y)
+        alpha, b = regression(K, y, ridge, intercept)
         left_out = 0.0
         for i in range(n):
             rest = [j for j in range(n) if j != i]
-            beta = np.linalg.solve(K[np.ix_(rest, rest)] + ridge * np.eye(n - 1), y[rest])
-            left_out += float(((K[i, rest] @ beta - y[i]) ** 2).sum()) / n
-        found.append((M, alpha, left_out, float(((K @ alpha - y) ** 2).sum()) / n))
+            beta, c = regression(K[np.ix_(rest, rest)], y[rest], ridge, intercept)
+            left_out += float(((c + K[i, rest] @ beta - y[i]) ** 2).sum()) / n
+        found.append((M, alpha, b, left_out, float(((b + K @ alpha - y) ** 2).sum()) / n))
         outer = np.zeros((d, d))
         for i in range(n):
             for output in range(y.shape[1]):
@@ -81,23 +89,26 @@ def by_loops(x, y, kernel: str, h: float, ridge: float, rounds: int, diagonal: b
 
 @every_kernel
 @pytest.mark.parametrize("diagonal", [False, True])
-@pytest.mark.parametrize("k", [1, 3])
-def test_rounds_by_loops(kernel, diagonal, k):
-    x, y = Stream(0).normal(14, 3, dtype=F64), Stream(1).normal(14, k, dtype=F64)
-    exact = by_loops(x.numpy(), y.numpy(), kernel, 4.0, 0.1, 4, diagonal)
+@pytest.mark.parametrize(("k", "intercept"), [(1, False), (3, False), (2, True)])
+def test_rounds_by_loops(kernel, diagonal, k, intercept):
+    x, y = Stream(0).normal(14, 3, dtype=F64), 2 + Stream(1).normal(14, k, dtype=F64)
+    exact = by_loops(x.numpy(), y.numpy(), kernel, 4.0, 0.1, 4, diagonal, intercept)
     for rounds in (1, 2, 4):
-        fit = fit_feature_machine(x, y, kernel=kernel, bandwidth=4.0, ridge=0.1, diagonal=diagonal, rounds=rounds)
-        assert [this.loo_error for this in fit.record] == pytest.approx([e[2] for e in exact[:rounds]], rel=1e-9)
-        assert [this.train_error for this in fit.record] == pytest.approx([e[3] for e in exact[:rounds]], rel=1e-9)
+        fit = fit_feature_machine(
+            x, y, kernel=kernel, bandwidth=4.0, ridge=0.1, diagonal=diagonal, rounds=rounds, fit_intercept=intercept
+        )
+        assert [this.loo_error for this in fit.record] == pytest.approx([e[3] for e in exact[:rounds]], rel=1e-9)
+        assert [this.train_error for this in fit.record] == pytest.approx([e[4] for e in exact[:rounds]], rel=1e-9)
         assert [this.ridge for this in fit.record] == [0.1] * rounds
-        assert fit.best == 1 + int(np.argmin([e[2] for e in exact[:rounds]]))
-        M, alpha, _, _ = exact[fit.best - 1]
+        assert fit.best == 1 + int(np.argmin([e[3] for e in exact[:rounds]]))
+        M, alpha, b, _, _ = exact[fit.best - 1]
         assert fit.metric.shape == ((3,) if diagonal else (3, 3))
         assert np.allclose(fit.metric, np.diag(M) if diagonal else M, rtol=0, atol=1e-9)
         assert np.allclose(fit.coefficients, alpha, rtol=0, atol=1e-8)
+        assert np.allclose(fit.intercept, b, rtol=0, atol=1e-8)
         points = Stream(2).normal(5, 3, dtype=F64)
         K = np.array([[value(kernel, 4.0, M, p, q) for q in x.numpy()] for p in points.numpy()])
-        assert np.allclose(fit.predict(points), K @ alpha, rtol=0, atol=1e-8)
+        assert np.allclose(fit.predict(points), b + K @ alpha, rtol=0, atol=1e-8)
 
 
 @every_kernel

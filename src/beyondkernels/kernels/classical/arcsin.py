@@ -14,7 +14,7 @@ from beyondkernels.kernels.classical.distances import angles
 
 @dataclass(frozen=True)
 class Arcsin(Kernel):
-    r"""The arcsine of the cosine between two points: how often a random hyperplane leaves them on one side.
+    r"""The arcsine of the cosine between two points. It measures how often a random hyperplane has both on one side.
 
     .. math:: K(x, y) = \arcsin\frac{\langle x, y\rangle}{|x||y|} = \frac\pi2 - \theta(x, y)
               = \frac\pi2\,E_w[\operatorname{sign}\langle w, x\rangle \operatorname{sign}\langle w, y\rangle],

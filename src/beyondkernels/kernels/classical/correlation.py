@@ -65,7 +65,7 @@ class Correlation(Kernel):
 
 
 def entrywise(function: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor) -> torch.Tensor:
-    """A user's function of a fresh tensor, entry by entry, with what it returns checked."""
+    """Apply a user's function to a fresh tensor, entry by entry, and check the result."""
     shape = tuple(values.shape)
     out = function(values)
     require(isinstance(out, torch.Tensor), f"function must return a tensor, got a {type(out).__name__}")

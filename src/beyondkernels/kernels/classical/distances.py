@@ -112,7 +112,7 @@ def cosines(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
 
 
 def _directions(x: torch.Tensor) -> torch.Tensor:
-    """Points over their norms; the largest entry is divided out first, so that no square over- or underflows."""
+    """Points divided by their norms, after division by their largest entry: no square overflows or underflows."""
     if x.numel() == 0:
         return x
     largest = x.abs().amax(1, keepdim=True)
@@ -133,7 +133,7 @@ def _nearly_parallel(
 def _square_differences(
     x1: torch.Tensor, x2: torch.Tensor, i: torch.Tensor, j: torch.Tensor, signs: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """|x1_i − s x2_j|² for listed pairs, a cache's fill at a time."""
+    """|x1_i − s x2_j|² for listed pairs, as many at a time as the cache holds."""
     out = torch.empty(len(i), dtype=torch.float64)
     for part in _tiles(len(i), x1.shape[1]):
         y = x2[j[part]]

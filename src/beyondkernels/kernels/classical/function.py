@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.core import require
 from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import require_finite, tensor
 
 _ROWS = 32
 """Rows of the small matrices whose diagonals are taken."""
@@ -44,8 +44,8 @@ class FunctionKernel(Kernel):
         require(callable(self.function), f"function must be a function of two batches, got {self.function!r}")
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """What the function says of x1 and x2."""
-        out = torch.as_tensor(self.function(x1, x2)).detach()
+        """The function's value at x1 and x2."""
+        out = tensor(f"what {self.name} returns", self.function(x1, x2))
         shape = (len(x1), len(x2))
         require(
             tuple(out.shape) == shape and out.dtype == torch.float64,
@@ -56,7 +56,7 @@ class FunctionKernel(Kernel):
         return out.clone()  # the function may keep what it returned, or return what it was given
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """What the function says of x and x, if it is symmetric."""
+        """The function's value at x and x, which must be symmetric."""
         gram = self.block(x, x)
         asymmetry = (gram - gram.T).abs_()
         if len(x):

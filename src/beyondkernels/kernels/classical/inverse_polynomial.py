@@ -1,4 +1,4 @@
-"""Recursive kernels: a function applied to a kernel again and again, in the first place 1/(2 − t)."""
+"""Recursive kernels: a function applied to a kernel several times, such as 1/(2 − t)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ It does no harm: 1/(2 − t) is a power series with positive coefficients up to 
 
 @dataclass(frozen=True)
 class Recursive(Kernel):
-    r"""A kernel with any recursive function.
+    r"""A kernel with a function applied to it several times.
 
     .. math:: K^{(0)} = K, \qquad K^{(p)}(x, y) = g\bigl(K^{(p-1)}(x, y)\bigr)
 
@@ -73,7 +73,7 @@ class Recursive(Kernel):
         return out
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
-        """What g makes of the base's error ε: the most it changes between K − ε, K and K + ε, at each depth.
+        """The base's error ε after g: the most that g changes between K − ε, K and K + ε, at each depth.
 
         Arguments:
             x1: points, shape (n1, in_dim).

@@ -14,6 +14,9 @@ from beyondkernels.core import Component, Stream, require, require_between
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.checks import require_finite
 
+_LARGEST_PHASE = 1e10
+"""Where the rounding of a phase reaches 1e-6."""
+
 
 class RandomFeatures(Component, ABC):
     r"""A distribution of features :math:`\phi_w`, and how many are drawn from it.
@@ -114,7 +117,14 @@ class FourierFeatures(RandomFeatures):
         w = stream.child("weights").normal(self.count, x.shape[1], dtype=torch.float64)
         w *= math.sqrt(2 / self.bandwidth)
         b = stream.child("phases").uniform(self.count, dtype=torch.float64).mul_(2 * math.pi)
-        return torch.addmm(b, x, w.T).cos_().mul_(math.sqrt(2))
+        phases = torch.addmm(b, x, w.T)
+        largest = float(phases.abs().max()) if phases.numel() else 0.0
+        require(
+            largest < _LARGEST_PHASE,
+            f"points must give waves of bandwidth {self.bandwidth:g} phases below {_LARGEST_PHASE:g}, above which "
+            f"rounding decides, got {largest:.3g}; smaller points or a larger bandwidth would do",
+        )
+        return phases.cos_().mul_(math.sqrt(2))
 
 
 @dataclass(frozen=True)

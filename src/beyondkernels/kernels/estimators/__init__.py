@@ -1,4 +1,4 @@
-"""Scikit-learn estimators: kernels of networks, random features and any kernel of the package, by ridge regression."""
+"""Scikit-learn estimators: ridge regression with kernels of networks, with random features and with any kernel."""
 
 from beyondkernels.kernels.estimators.conjugate import ConjugateKernelClassifier, ConjugateKernelRegressor
 from beyondkernels.kernels.estimators.feature_machines import (

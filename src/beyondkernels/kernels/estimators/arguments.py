@@ -1,4 +1,4 @@
-"""What the estimators make of their arguments: points, whole numbers, seeds."""
+"""Checks and conversions of the estimators' arguments: points, whole numbers, seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from beyondkernels.core import require
 
 
 def as_tensor(x: np.ndarray) -> torch.Tensor:
-    """Points as float64, in memory of their own: what a caller does to an array later must not change the fit."""
+    """A copy of the points as float64. A caller who changes the array later does not change the fit."""
     return torch.from_numpy(np.array(x, dtype=np.float64, order="C"))
 
 
@@ -21,6 +21,12 @@ def whole_number(name: str, value: Any) -> int:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(whole and int(value) > 0, f"{name} must be a positive whole number, got {value!r}")
     return int(value)
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """A parameter that must be True or False."""
+    require(isinstance(value, bool | np.bool_), f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def seed_of(random_state: Any) -> int:

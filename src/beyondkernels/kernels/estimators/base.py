@@ -1,4 +1,4 @@
-"""What the estimators by ridge regression share: the fit, the choice of the ridge, and kernels in blocks."""
+"""Shared by the estimators that use ridge regression: the fit, the choice of the ridge, kernels in blocks."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ import torch
 from beyondkernels.core import InputError
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.checks import MEMORY
-from beyondkernels.kernels.estimators.arguments import as_tensor
-from beyondkernels.kernels.estimators.solving import CentredRidge, solve_gram
+from beyondkernels.kernels.estimators.arguments import as_tensor, yes_or_no
 from beyondkernels.kernels.estimators.targets import TargetClassifier, TargetEstimator, TargetRegressor, winners
+from beyondkernels.kernels.solvers.intercept import RidgeSolution, solve_gram
 from beyondkernels.kernels.solvers.ridge import RidgePath
 
 
 class RidgeEstimator(TargetEstimator):
-    """Ridge regression of targets minus their mean; the ridge is chosen by leaving one out."""
+    """Ridge regression with an intercept; the ridge is chosen by leaving one point out."""
 
     ridges: Any
+    fit_intercept: Any
 
-    def _fit_targets(self, x: np.ndarray, y: np.ndarray) -> CentredRidge:
+    def _fit_targets(self, x: np.ndarray, y: np.ndarray) -> RidgeSolution:
         """Fit targets of shape (n,) or (n, k) and keep what was learned in that shape."""
         targets = as_tensor(y)
         fit = self._solve(x, targets[:, None] if y.ndim == 1 else targets)
@@ -44,8 +45,11 @@ class RidgeEstimator(TargetEstimator):
         except (TypeError, ValueError) as error:
             raise InputError(f"ridges must be a number, numbers or None, got {self.ridges!r}") from error
 
+    def _with_intercept(self) -> bool:
+        return yes_or_no("fit_intercept", self.fit_intercept)
+
     @abstractmethod
-    def _solve(self, x: np.ndarray, y: torch.Tensor) -> CentredRidge:
+    def _solve(self, x: np.ndarray, y: torch.Tensor) -> RidgeSolution:
         """Fit targets (n, k)."""
 
 
@@ -54,9 +58,9 @@ class RidgeRegressor(TargetRegressor, RidgeEstimator):
 
 
 class RidgeClassifier(TargetClassifier, RidgeEstimator):
-    """Ridge regression on classes, and how many points it gets right that are left out."""
+    """Ridge regression on classes, and its accuracy on points that are left out."""
 
-    def _fit_targets(self, x: np.ndarray, y: np.ndarray) -> CentredRidge:
+    def _fit_targets(self, x: np.ndarray, y: np.ndarray) -> RidgeSolution:
         fit = super()._fit_targets(x, y)
         left_out = y - fit.loo_residuals.numpy().reshape(y.shape)
         self.loo_accuracy_: float = float(np.mean(winners(left_out) == winners(y)))
@@ -68,13 +72,13 @@ class KernelMachine(RidgeEstimator):
 
     @abstractmethod
     def _kernel(self, x: torch.Tensor) -> Kernel:
-        """The kernel that the parameters and the fitted points say."""
+        """The kernel for these parameters and points."""
 
-    def _solve(self, x: np.ndarray, y: torch.Tensor) -> CentredRidge:
+    def _solve(self, x: np.ndarray, y: torch.Tensor) -> RidgeSolution:
         points = as_tensor(x)
         self.kernel_ = self._kernel(points)
         self.x_fit_ = points.numpy()
-        return solve_gram(self.kernel_(points), y, self._ridges())
+        return solve_gram(self.kernel_(points), y, self._ridges(), fit_intercept=self._with_intercept())
 
     def _evaluate(self, x: np.ndarray) -> np.ndarray:
         fitted = torch.from_numpy(self.x_fit_)

@@ -24,17 +24,20 @@ class _Conjugate(NetworkKernelMachine):
 class ConjugateKernelRegressor(RidgeRegressor, _Conjugate):
     r"""Kernel ridge regression with the conjugate kernel of a network: its last layer alone is fitted.
 
-    .. math:: f(x) = \bar y + \sum_i \alpha_i\,\langle h(x), h(x_i)\rangle, \qquad (K + \lambda I)\,\alpha = y - \bar y
+    .. math:: f(x) = b + \sum_i \alpha_i\,K(x, x_i), \qquad K(x, x') = \langle h(x), h(x')\rangle
 
-    with h what enters the last layer of a freshly drawn network. The targets' mean is subtracted and added back; the
-    ridge of the grid with the least leave-one-out error is taken, an exact error in which the mean too is learned
-    without the point. Several outputs share the ridge.
+    where h(x) is what enters the last layer of a freshly drawn network. f minimises
+    :math:`\sum_i (y_i - f(x_i))^2 + \lambda\,\alpha^\top K \alpha`; the intercept b is not penalised. The ridge λ is
+    the one of the grid with the least leave-one-out error. That error is exact: the intercept too is fitted without
+    the point. Several outputs share the ridge.
 
     Arguments:
-        network: any network of the package; None for ``FullyConnected(width=512, depth=3)``. Its fields are parameters
-            too: ``network__width``, ``network__parameterisation__kind``.
+        network: any network of the package; None for three layers of width 512 with hidden biases of variance 1
+            (``print`` shows it). Its fields are parameters too: ``network__width``,
+            ``network__parameterisation__kind``.
         infinite_width: whether to take the kernel's limit at infinite width (the NNGP kernel).
         ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
+        fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that the kernel of finite width may take.
         random_state: the seed of the network's draw. None is 0, not chance; a ``numpy.random.RandomState`` gives its
             next number.
@@ -63,9 +66,10 @@ class ConjugateKernelClassifier(RidgeClassifier, _Conjugate):
     the squared leave-one-out error of these columns.
 
     Arguments:
-        network: any network of the package; None for ``FullyConnected(width=512, depth=3)``.
+        network: any network of the package; None for three layers of width 512 with hidden biases of variance 1.
         infinite_width: whether to take the kernel's limit at infinite width (the NNGP kernel).
         ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
+        fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that the kernel of finite width may take.
         random_state: the seed of the network's draw; None is 0.
 

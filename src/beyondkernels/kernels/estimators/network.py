@@ -1,4 +1,4 @@
-"""What the estimators with the kernel of a network share."""
+"""Shared by the estimators that use the kernel of a network."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from beyondkernels.core import require
 from beyondkernels.kernels.checks import MEMORY
-from beyondkernels.kernels.estimators.arguments import whole_number
+from beyondkernels.kernels.estimators.arguments import whole_number, yes_or_no
 from beyondkernels.kernels.estimators.base import KernelMachine
 from beyondkernels.networks import FullyConnected, Network, Parameterisation
 
-DEFAULT_NETWORK = FullyConnected(width=512, depth=3)
-"""The network of an estimator that is given none."""
+DEFAULT_NETWORK = FullyConnected(width=512, depth=3, parameterisation=Parameterisation(bias_variance=1.0))
+"""The network of an estimator that is given none. Its last layer has no bias: the fitted intercept is one."""
 
 
 class NetworkKernelMachine(KernelMachine):
@@ -30,12 +30,14 @@ class NetworkKernelMachine(KernelMachine):
         *,
         infinite_width: bool = False,
         ridges: float | Sequence[float] | None = None,
+        fit_intercept: bool = True,
         memory: int = MEMORY,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.network = network
         self.infinite_width = infinite_width
         self.ridges = ridges
+        self.fit_intercept = fit_intercept
         self.memory = memory
         self.random_state = random_state
 
@@ -48,15 +50,13 @@ class NetworkKernelMachine(KernelMachine):
         return network
 
     def _infinite(self) -> bool:
-        infinite = self.infinite_width
-        require(isinstance(infinite, bool | np.bool_), f"infinite_width must be True or False, got {infinite!r}")
-        return bool(infinite)
+        return yes_or_no("infinite_width", self.infinite_width)
 
     def _memory(self) -> int:
         return whole_number("memory", self.memory)
 
     def _kernel_in_words(self, name: str) -> str:
-        """The kernel that these parameters mean, with its network's parameterisation."""
+        """A description of the kernel, with its network's parameterisation."""
         network = DEFAULT_NETWORK if self.network is None else self.network
         width = "infinite" if self.infinite_width else "finite"
         return f"{name} kernel at {width} width of {network_in_words(network)}"

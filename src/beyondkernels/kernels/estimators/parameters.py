@@ -22,7 +22,7 @@ class ComponentParameters(BaseEstimator):
     """
 
     def _stands_for(self) -> Mapping[str, Component]:
-        """The components whose fields are meant where a parameter is None."""
+        """For parameters that are None: the components that stand in for them."""
         return {}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class ComponentParameters(BaseEstimator):
         return self
 
     def _changed(self, where: str, component: Any, changes: Mapping[str, Any]) -> Any:
-        """A copy of a component with some fields, and fields of fields, changed at once: one alone might not fit."""
+        """A copy of a component with several fields, also nested ones, changed at once: one alone might be invalid."""
         fields = _fields(component)
         values, deeper = _split(changes)
         for name in {**values, **deeper}:
@@ -87,7 +87,7 @@ def _nested(name: str, value: Any) -> dict[str, Any]:
 
 
 def _split(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """What is set here, and what is set further down, by the name under which it lies."""
+    """Parameters that are set here, and those of nested components by the component's name."""
     values: dict[str, Any] = {}
     deeper: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for name, value in params.items():
@@ -100,5 +100,5 @@ def _split(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[st
 
 
 def _plain(value: Any) -> Any:
-    """Python's own number: grids are often NumPy arrays, and components ask for whole numbers."""
+    """A NumPy number as Python's own: grids are often arrays, and components ask for Python's whole numbers."""
     return value.item() if isinstance(value, np.generic) else value

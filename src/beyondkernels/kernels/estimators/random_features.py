@@ -15,8 +15,8 @@ from beyondkernels.kernels.classical.random_features import GaussianFeatures, Ra
 from beyondkernels.kernels.estimators.arguments import as_tensor, seed_of, whole_number
 from beyondkernels.kernels.estimators.base import RidgeClassifier, RidgeEstimator, RidgeRegressor
 from beyondkernels.kernels.estimators.network import network_in_words
-from beyondkernels.kernels.estimators.solving import CentredRidge, solve_features
 from beyondkernels.kernels.finite.gram import FiniteConjugate, conjugate_features
+from beyondkernels.kernels.solvers.intercept import RidgeSolution, solve_features
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES
 from beyondkernels.networks import Network
 
@@ -30,9 +30,10 @@ class _RandomFeatures(RidgeEstimator):
         *,
         activation: Activation | str = "relu",
         weight_std: float | None = None,
-        bias_std: float = 0.0,
+        bias_std: float = 1.0,
         features: RandomFeatures | Network | None = None,
         ridges: float | Sequence[float] | None = None,
+        fit_intercept: bool = True,
         memory: int = MEMORY,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -42,10 +43,11 @@ class _RandomFeatures(RidgeEstimator):
         self.bias_std = bias_std
         self.features = features
         self.ridges = ridges
+        self.fit_intercept = fit_intercept
         self.memory = memory
         self.random_state = random_state
 
-    def _solve(self, x: np.ndarray, y: torch.Tensor) -> CentredRidge:
+    def _solve(self, x: np.ndarray, y: torch.Tensor) -> RidgeSolution:
         source, memory, seed = self._source(), whole_number("memory", self.memory), seed_of(self.random_state)
         network = isinstance(source, Network)
         self.kernel_ = FiniteConjugate(source, seed, memory=memory) if network else RandomFeatureKernel(source, seed)
@@ -59,14 +61,15 @@ class _RandomFeatures(RidgeEstimator):
             memory >= needed,
             f"memory must be at least {needed:,} bytes for {m} features of {n} points, got {memory:,}",
         )
-        return solve_features(torch.cat(self._blocks(points, m, lambda phi: phi)), y, ridges)
+        features = torch.cat(self._blocks(points, m, lambda phi: phi))
+        return solve_features(features, y, ridges, fit_intercept=self._with_intercept())
 
     def _evaluate(self, x: np.ndarray) -> np.ndarray:
         values = torch.from_numpy(self.coefficients_)
         return torch.cat(self._blocks(as_tensor(x), len(values), lambda phi: phi @ values)).numpy()
 
     def _source(self) -> RandomFeatures | Network:
-        """What the features are, and how many: what is given, or neurons as the simple arguments say."""
+        """The given features, or neurons described by ``count``, ``activation``, ``weight_std`` and ``bias_std``."""
         if self.features is None:
             count = whole_number("count", self.count)
             return GaussianFeatures(count, self.activation, self.weight_std, self.bias_std)
@@ -77,7 +80,7 @@ class _RandomFeatures(RidgeEstimator):
         return self.features
 
     def _map(self, x: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
-        """The features as a function of points like these; a network is drawn once, as its conjugate kernel draws."""
+        """The features as a function of points. A network is drawn once, with the draw of its conjugate kernel."""
         kernel = self.kernel_
         if isinstance(kernel, RandomFeatureKernel):
             return kernel.feature_matrix
@@ -86,7 +89,7 @@ class _RandomFeatures(RidgeEstimator):
         return lambda part: conjugate_features(network, params, buffers, part)
 
     def _blocks(self, x: torch.Tensor, m: int, use: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
-        """What is made of the m features, for one block of points after the other."""
+        """Apply a function to the m features of one block of points after the other."""
         kernel = self.kernel_
         wide = max(m, kernel.network.footprint if isinstance(kernel, FiniteConjugate) else 0)
         # an eighth of the budget for a block: its making takes a few times as much, beside what is there already
@@ -107,31 +110,32 @@ class _RandomFeatures(RidgeEstimator):
 class RandomFeaturesRegressor(RidgeRegressor, _RandomFeatures):
     r"""Ridge regression on randomly drawn neurons.
 
-    .. math:: f(x) = \bar y + \sum_{j=1}^m v_j\,\phi_j(x), \qquad
-              \phi_j(x) = \tfrac{1}{\sqrt m}\,\sigma(\langle w_j, x\rangle + b_j), \qquad
-              w_j \sim N(0, s_w^2 I),\ b_j \sim N(0, s_b^2)
+    .. math:: f(x) = b + \sum_{j=1}^m v_j\,\phi_j(x), \qquad
+              \phi_j(x) = \tfrac{1}{\sqrt m}\,\sigma(\langle w_j, x\rangle + c_j), \qquad
+              w_j \sim N(0, s_w^2 I),\ c_j \sim N(0, s_c^2)
 
-    It minimises :math:`\sum_i (y_i - f(x_i))^2 + \lambda |v|^2`, with ȳ fixed, by the smaller of the Gram matrices of
-    points and of features. The targets' mean is subtracted and added back; the ridge of the grid with the least
-    leave-one-out error is taken, an exact error in which the mean too is learned without the point. Several outputs
-    share the ridge.
+    f minimises :math:`\sum_i (y_i - f(x_i))^2 + \lambda |v|^2`; the intercept b is not penalised. It is found by the
+    smaller of the Gram matrices of points and of features. The ridge λ is the one of the grid with the least
+    leave-one-out error. That error is exact: the intercept too is fitted without the point. Several outputs share the
+    ridge.
 
     Arguments:
         count: m, how many features.
         activation: σ, an activation or its name.
         weight_std: :math:`s_w`; None for :math:`1/\sqrt{\text{in\_dim}}`.
-        bias_std: :math:`s_b`.
+        bias_std: :math:`s_c`.
         features: other features φ in the place of these neurons; then the four arguments above say nothing.
             :class:`FourierFeatures` or any :class:`RandomFeatures`, whose fields are parameters too
             (``features__count``), or a network: what enters its last layer, drawn from the seed, so that the regression
             is that of :class:`ConjugateKernelRegressor` in terms of features.
         ridges: λ, a grid or one number; None for the mean of |φ(x)|² over the points times 100, …, 1e-10.
+        fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that features and their regression may take, beside what is drawn.
         random_state: the seed of the draw. None is 0, not chance; a ``numpy.random.RandomState`` gives its next number.
 
     Fitted:
         ``kernel_`` the :class:`RandomFeatureKernel`, whose ``feature_matrix`` gives φ, or the :class:`FiniteConjugate`
-        of a network; ``coefficients_`` v, shape (m,) or (m, k); ``intercept_`` ȳ; ``ridge_``, ``condition_``,
+        of a network; ``coefficients_`` v, shape (m,) or (m, k); ``intercept_`` b; ``ridge_``, ``condition_``,
         ``loo_errors_`` and ``loo_error_`` as for :class:`TangentKernelRegressor`; ``path_`` the :class:`RidgePath` of
         the matrix that was decomposed: with m < n it is that of the features, and its errors are not those of the
         points.
@@ -162,9 +166,10 @@ class RandomFeaturesClassifier(RidgeClassifier, _RandomFeatures):
         count: m, how many features.
         activation: σ, an activation or its name.
         weight_std: :math:`s_w`; None for :math:`1/\sqrt{\text{in\_dim}}`.
-        bias_std: :math:`s_b`.
+        bias_std: :math:`s_c`.
         features: other features φ in the place of these neurons: any :class:`RandomFeatures`, or a network.
         ridges: λ, a grid or one number; None for the mean of |φ(x)|² over the points times 100, …, 1e-10.
+        fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that features and their regression may take, beside what is drawn.
         random_state: the seed of the draw; None is 0.
 

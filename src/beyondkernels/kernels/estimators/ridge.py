@@ -13,7 +13,7 @@ from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.estimators.arguments import as_tensor
 from beyondkernels.kernels.estimators.base import KernelMachine, RidgeClassifier, RidgeRegressor
-from beyondkernels.kernels.estimators.solving import CentredRidge, solve_gram
+from beyondkernels.kernels.solvers.intercept import RidgeSolution, solve_gram
 
 _PAIRED = 1000
 """How many points the default bandwidth looks at, evenly spread over the sample."""
@@ -28,14 +28,16 @@ class _Path(KernelMachine):
         kernel: Kernel | Literal["precomputed"] | None = None,
         *,
         ridges: float | Sequence[float] | None = None,
+        fit_intercept: bool = True,
     ) -> None:
         self.kernel = kernel
         self.ridges = ridges
+        self.fit_intercept = fit_intercept
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; the default kernel's bandwidth, known only with the data, is not among them."""
         params = super().get_params(deep)
-        return params if self.kernel is not None else {name: params[name] for name in ("kernel", "ridges")}
+        return params if self.kernel is not None else super().get_params(deep=False)
 
     def _stands_for(self) -> dict[str, Kernel]:
         return {"kernel": Gaussian(1.0)}  # so that a grid may set the default kernel's bandwidth
@@ -47,14 +49,14 @@ class _Path(KernelMachine):
             raise InputError(f"kernel must be a Kernel, 'precomputed' or None, got {self.kernel!r}")
         return self.kernel
 
-    def _solve(self, x: np.ndarray, y: torch.Tensor) -> CentredRidge:
+    def _solve(self, x: np.ndarray, y: torch.Tensor) -> RidgeSolution:
         if not self._precomputed():
             return super()._solve(x, y)
         require(
             x.shape[0] == x.shape[1],
             f"X must be a square matrix of kernel values where kernel is 'precomputed', got {x.shape}",
         )
-        return solve_gram(as_tensor(x), y, self._ridges(), tolerance=_SINGLE)
+        return solve_gram(as_tensor(x), y, self._ridges(), fit_intercept=self._with_intercept(), tolerance=_SINGLE)
 
     def _evaluate(self, x: np.ndarray) -> np.ndarray:
         return x.astype(np.float64) @ self.coefficients_ if self._precomputed() else super()._evaluate(x)
@@ -71,16 +73,17 @@ class _Path(KernelMachine):
 class KernelRidgePath(RidgeRegressor, _Path):
     r"""Kernel ridge regression with the ridge chosen by exact leave-one-out errors, from one eigendecomposition.
 
-    .. math:: f(x) = \bar y + \sum_i \alpha_i K(x, x_i), \qquad (K + \lambda I)\,\alpha = y - \bar y
+    .. math:: f(x) = b + \sum_i \alpha_i K(x, x_i)
 
-    The targets' mean is subtracted and added back, and in the leave-one-out errors the mean too is learned without the
-    point. Several outputs share the ridge.
+    f minimises :math:`\sum_i (y_i - f(x_i))^2 + \lambda\,\alpha^\top K \alpha`; the intercept b is not penalised. In
+    the leave-one-out errors the intercept too is fitted without the point. Several outputs share the ridge.
 
     Arguments:
         kernel: any kernel of the package; its fields are parameters too (``kernel__bandwidth``). None for a
             :class:`Gaussian` whose bandwidth is the median of the squared distances between training points.
             ``"precomputed"`` where X holds kernel values: (n, n) in ``fit``, (m, n) in ``predict``.
         ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
+        fit_intercept: whether b is fitted; otherwise it is 0.
 
     Fitted:
         as for :class:`TangentKernelRegressor`; without ``kernel_`` and ``x_fit_`` where the kernel is precomputed.
@@ -107,6 +110,7 @@ class KernelRidgePathClassifier(RidgeClassifier, _Path):
         kernel: any kernel of the package, ``"precomputed"``, or None for a :class:`Gaussian` whose bandwidth is the
             median of the squared distances between training points.
         ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
+        fit_intercept: whether b is fitted; otherwise it is 0.
 
     Fitted:
         as for :class:`KernelRidgePath`, and ``classes_``, and ``loo_accuracy_`` at the chosen ridge.
@@ -129,5 +133,6 @@ def median_bandwidth(x: torch.Tensor) -> float:
     if len(x) > _PAIRED:
         x = x[torch.linspace(0, len(x) - 1, _PAIRED).round().long()]
     squares = torch.pdist(x.to(torch.float64)).square_()
+    require(bool(squares.isfinite().all()), "X must have squared distances that float64 holds; smaller points would do")
     squares = squares[squares > 0]
     return squares.median().item() if len(squares) else 1.0

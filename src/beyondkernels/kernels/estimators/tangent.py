@@ -25,11 +25,17 @@ class _Tangent(NetworkKernelMachine):
         infinite_width: bool = False,
         group: str = "all",
         ridges: float | Sequence[float] | None = None,
+        fit_intercept: bool = True,
         memory: int = MEMORY,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
-            network, infinite_width=infinite_width, ridges=ridges, memory=memory, random_state=random_state
+            network,
+            infinite_width=infinite_width,
+            ridges=ridges,
+            fit_intercept=fit_intercept,
+            memory=memory,
+            random_state=random_state,
         )
         self.group = group
 
@@ -46,29 +52,31 @@ class _Tangent(NetworkKernelMachine):
 class TangentKernelRegressor(RidgeRegressor, _Tangent):
     r"""Kernel ridge regression with the tangent kernel of a network at its start.
 
-    .. math:: f(x) = \bar y + \sum_i \alpha_i\,\Theta(x, x_i), \qquad (\Theta + \lambda I)\,\alpha = y - \bar y, \qquad
+    .. math:: f(x) = b + \sum_i \alpha_i\,\Theta(x, x_i), \qquad
               \Theta(x, x') = \langle\nabla_\theta f_\theta(x), \nabla_\theta f_\theta(x')\rangle
 
-    This is the network with everything linear in its parameters: what it can learn without learning features. The
-    targets' mean is subtracted and added back; the ridge of the grid with the least leave-one-out error is taken, an
-    exact error in which the mean too is learned without the point. Several outputs share the kernel, that of a network
-    with one output, and the ridge.
+    f minimises :math:`\sum_i (y_i - f(x_i))^2 + \lambda\,\alpha^\top \Theta\,\alpha`; the intercept b is not penalised.
+    This is the network made linear in its parameters: what it can learn without learning features. The ridge λ is the
+    one of the grid with the least leave-one-out error. That error is exact: the intercept too is fitted without the
+    point. Several outputs share the kernel, that of a network with one output, and the ridge.
 
     Arguments:
-        network: any network of the package; None for ``FullyConnected(width=512, depth=3)``. Its fields are parameters
-            too: ``network__width``, ``network__parameterisation__kind``.
+        network: any network of the package; None for three layers of width 512 with hidden biases of variance 1
+            (``print`` shows it). Its fields are parameters too: ``network__width``,
+            ``network__parameterisation__kind``.
         infinite_width: whether to take the kernel's limit at infinite width.
         group: the parameters in which derivatives are taken: ``all`` or one of the network's groups.
         ridges: λ, a grid or one number; None for the mean of Θ's diagonal times 100, …, 1e-10.
+        fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that the kernel of finite width may take.
         random_state: the seed of the network's draw. None is 0, not chance; a ``numpy.random.RandomState`` gives its
             next number.
 
     Fitted:
-        ``kernel_`` Θ; ``x_fit_`` the points, float64; ``coefficients_`` α, shape (n,) or (n, k); ``intercept_`` ȳ;
+        ``kernel_`` Θ; ``x_fit_`` the points, float64; ``coefficients_`` α, shape (n,) or (n, k); ``intercept_`` b;
         ``ridge_`` the chosen λ; ``condition_`` of Θ + λI; ``loo_errors_`` the mean squared leave-one-out error for each
-        of ``path_.ridges`` and ``loo_error_`` that of the chosen; ``path_`` the :class:`RidgePath` of y − ȳ, whose own
-        leave-one-out errors take ȳ as given; ``n_features_in_``, ``feature_names_in_``.
+        of ``path_.ridges`` and ``loo_error_`` that of the chosen; ``path_`` the :class:`RidgePath` of Θ, whose own
+        leave-one-out errors are those of a fit without intercept; ``n_features_in_``, ``feature_names_in_``.
 
     >>> from beyondkernels.networks import FullyConnected
     >>> x, y = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [1.0, -1.0]]), np.array([0.0, 1.0, 0.0, -1.0])
@@ -80,7 +88,7 @@ class TangentKernelRegressor(RidgeRegressor, _Tangent):
     >>> print(TangentKernelRegressor())  # repr is scikit-learn's and leaves out defaults; print says what they mean
     TangentKernelRegressor()
     tangent kernel at finite width of FullyConnected(width=512, depth=3, activation=ReLU(), readout='normal'),
-    ntk parameterisation: hidden weights 2/p, no hidden biases, readout weights 1/p, no readout bias, group: all
+    ntk parameterisation: hidden weights 2/p, hidden biases 1, readout weights 1/p, no readout bias, group: all
 
     Reference: Jacot, Gabriel & Hongler (2018), Neural tangent kernel; Allen-Zhu & Li (resnet), §3.1 (6).
     """
@@ -96,10 +104,11 @@ class TangentKernelClassifier(RidgeClassifier, _Tangent):
     the squared leave-one-out error of these columns.
 
     Arguments:
-        network: any network of the package; None for ``FullyConnected(width=512, depth=3)``.
+        network: any network of the package; None for three layers of width 512 with hidden biases of variance 1.
         infinite_width: whether to take the kernel's limit at infinite width.
         group: the parameters in which derivatives are taken.
         ridges: λ, a grid or one number; None for the mean of Θ's diagonal times 100, …, 1e-10.
+        fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that the kernel of finite width may take.
         random_state: the seed of the network's draw; None is 0.
 

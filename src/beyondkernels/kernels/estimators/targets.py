@@ -1,4 +1,4 @@
-"""Numbers and classes as targets: checked data in, predictions in the shape of the targets out."""
+"""Estimators of numbers and of classes: data are checked, and predictions have the shape of the targets."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _FLOATS = (np.float64, np.float32)
 
 
 class TargetEstimator(ComponentParameters, ABC):
-    """An estimator of targets minus their mean, which is added again to every prediction.
+    """An estimator of targets, with an intercept that is added to every prediction.
 
-    ``repr`` is scikit-learn's, which leaves out what stands at its default; ``str`` says besides what that stands for.
+    ``repr`` is scikit-learn's and leaves out defaults. ``str`` adds what the defaults mean.
     """
 
     intercept_: Any
 
     @abstractmethod
     def _fit_targets(self, x: np.ndarray, y: np.ndarray) -> Any:
-        """Fit targets of shape (n,) or (n, k), and set ``intercept_`` to their mean."""
+        """Fit targets of shape (n,) or (n, k), and set ``intercept_``."""
 
     @abstractmethod
     def _evaluate(self, x: np.ndarray) -> np.ndarray:
@@ -39,7 +39,7 @@ class TargetEstimator(ComponentParameters, ABC):
         return self._evaluate(x) + self.intercept_
 
     def _in_words(self) -> str:
-        """What the parameters stand for where ``repr`` does not say it; nothing where they make no sense."""
+        """The meaning of parameters that ``repr`` leaves out; empty if they are invalid."""
         return ""
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.core import require
 from beyondkernels.kernels.base import points
-from beyondkernels.kernels.checks import MEMORY, require_finite
+from beyondkernels.kernels.checks import MEMORY, require_finite, tensor
 from beyondkernels.kernels.classical.distances import squared_distances
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
@@ -56,7 +56,7 @@ class MetricKernel:
         require(
             isinstance(self.kernel, Gaussian | Laplace), f"kernel must be a Gaussian or a Laplace, got {self.kernel!r}"
         )
-        M = torch.as_tensor(self.metric).to(torch.float64)
+        M = tensor("metric", self.metric).to(torch.float64)
         square = M.ndim == 2 and M.shape[0] == M.shape[1]
         require(M.ndim == 1 or square, f"metric must have shape (d, d) or (d,), got {tuple(M.shape)}")
         require_finite("metric", M)
@@ -195,7 +195,7 @@ def _embedded(
 
 
 def rows_within(memory: int, *, fixed: int, row: int) -> int:
-    """How many rows a block may have, at so many bytes a row beside a fixed number."""
+    """How many rows of a block fit into the memory beside a fixed number of bytes."""
     least = fixed + row
     require(memory >= least, f"memory must be at least {least:,} bytes for blocks of one point, got {memory:,}")
     return (memory - fixed) // row

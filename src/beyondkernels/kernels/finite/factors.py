@@ -1,4 +1,4 @@
-"""The gradient of a network at a batch of points, in factors: what enters each layer, and what its output changes."""
+"""The gradient of a network at a batch of points, in factors: each layer's input, and the slope at its output."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Gradient(ABC):
 
 
 class LayerGradient(Gradient):
-    r"""The structured route: no derivative in a parameter is ever formed.
+    r"""The structured route. It never forms the derivative in a parameter.
 
     A parameter enters a network of the package only through :func:`~beyondkernels.networks.linear`, z = W h + s·b, so
 
@@ -88,7 +88,7 @@ class LayerGradient(Gradient):
         return list(layers.values())
 
     def holds(self, x: torch.Tensor) -> bool:
-        """Whether the factors are the gradient, seen at random points of the size of x.
+        """True if the factors equal the gradient at random points of the size of x.
 
         They are not when a parameter enters the network in another way too, or when points of a batch meet. Points of
         the user's own could hide that: at zero, or where all neurons are silent, every gradient agrees.
@@ -137,7 +137,7 @@ class LayerGradient(Gradient):
 
 
 class JacobianGradient(Gradient):
-    """The plain route, for functions of which nothing is known: torch.func's Jacobian, block by block.
+    """The plain route for any function: torch.func's Jacobian, block by block.
 
     Arguments:
         function: (parameters, one point) ↦ (k,).

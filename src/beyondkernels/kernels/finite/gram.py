@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.core import InputError, Stream, Tensors, require, require_positive, unknown
 from beyondkernels.kernels.base import Kernel, points
-from beyondkernels.kernels.checks import MEMORY, require_finite
+from beyondkernels.kernels.checks import MEMORY, require_finite, require_representable, tensor
 from beyondkernels.kernels.finite.blocks import diagonal_of_factors, gram_of_factors
 from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, JacobianGradient, LayerGradient
 from beyondkernels.networks import Network
@@ -63,7 +63,8 @@ def tangent_gram(
     names = network.trained(group, params)
     for name, value in params.items():
         require_finite(f"params[{name!r}]", value)
-    return gram_of_factors(_gradient(network, params, buffers, names, x1, dtype), x1, x2, outputs, memory)
+    gram = gram_of_factors(_gradient(network, params, buffers, names, x1, dtype), x1, x2, outputs, memory)
+    return require_representable("the tangent kernel", gram, x1, x2)
 
 
 def module_tangent_gram(
@@ -105,7 +106,8 @@ def module_tangent_gram(
     module.eval()
     try:
         _require_applicable(module, everything, x1)
-        return gram_of_factors(gradient, x1, x2, outputs, memory)
+        gram = gram_of_factors(gradient, x1, x2, outputs, memory)
+        return require_representable("the tangent kernel", gram, x1, x2)
     finally:
         for part, training in modes.items():
             part.training = training
@@ -114,7 +116,7 @@ def module_tangent_gram(
 def conjugate_features(
     network: Network, params: Tensors, buffers: Tensors, x: torch.Tensor, *, dtype: torch.dtype = torch.float64
 ) -> torch.Tensor:
-    """What enters a network's last layer, shape (n, features): its random features.
+    """The inputs of a network's last layer, shape (n, features): its random features.
 
     Networks with a parameterisation scale them so that their Gram matrix is the covariance of the output over normal
     readouts, in either kind; other networks and modules give them as they are. Over readouts
@@ -130,7 +132,8 @@ def conjugate_features(
     x, _ = _batches(x, None, dtype)
     network, params, buffers = network.expansion_point(params, buffers)
     with torch.no_grad():
-        return network.features(_cast(params, dtype), _cast(buffers, dtype), x)
+        features = network.features(_cast(params, dtype), _cast(buffers, dtype), x)
+    return require_representable("the conjugate features", features, x)
 
 
 def conjugate_gram(
@@ -143,13 +146,14 @@ def conjugate_gram(
     memory: int = MEMORY,
     dtype: torch.dtype = torch.float64,
 ) -> torch.Tensor:
-    r"""The conjugate kernel :math:`\langle h(x), h(x')\rangle` of what enters a network's last layer.
+    r"""The conjugate kernel :math:`\langle h(x), h(x')\rangle` of the inputs h of a network's last layer.
 
     With the ``ntk`` parameterisation it is the tangent kernel of a readout that is trained alone. Features are those of
     :func:`conjugate_features`, the shape is (n1, n2), and arguments are as in :func:`tangent_gram`.
     """
     x1, x2 = _batches(x1, x2, dtype)
-    return gram_of_factors(_Readout(network, params, buffers, dtype), x1, x2, "traced", memory)
+    gram = gram_of_factors(_Readout(network, params, buffers, dtype), x1, x2, "traced", memory)
+    return require_representable("the conjugate kernel", gram, x1, x2)
 
 
 @dataclass(frozen=True)
@@ -293,12 +297,12 @@ def _drawn(network: Network, seed: int, in_dim: int, out_dim: int) -> tuple[Tens
 
 
 def _batches(x1: torch.Tensor, x2: torch.Tensor | None, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor | None]:
-    x1 = torch.as_tensor(x1)
+    x1 = tensor("x1", x1)
     require(x1.ndim >= 2, f"x1 must have shape (n, in_dim), got {tuple(x1.shape)}")
     require_finite("x1", x1)
     if x2 is None:
         return _as(x1, dtype), None
-    x2 = torch.as_tensor(x2)
+    x2 = tensor("x2", x2)
     require(
         x2.shape[1:] == x1.shape[1:],
         f"x1 and x2 must have points of one dimension, got {_size(x1)} and {_size(x2)}",

@@ -1,4 +1,4 @@
-"""What the kernels of infinitely wide networks share: tiles, symmetry, and how large their error is."""
+"""Shared by the kernels of infinitely wide networks: tiles, symmetry, and bounds on their error."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def trained_layers(group: str | Sequence[int | str], names: tuple[str, ...]) -> 
 
 
 def affine_(h: Entries, factor: float, term: float) -> Entries:
-    """Factor · h + term, written over h, by no more passes than needed."""
+    """Factor · h + term, written over h, in as few passes as possible."""
     if factor != 1.0:
         h.mul_(factor)
     if term != 0.0:

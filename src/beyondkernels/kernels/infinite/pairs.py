@@ -77,7 +77,7 @@ class Batch(Generic[Entries]):
 
 
 class Pairs(ABC, Generic[Entries]):
-    """Pairs of points; the first question is about layer 1, the next about layer 2, and so on."""
+    """Pairs of points. Calls go layer by layer: the first is about layer 1, the second about layer 2."""
 
     @abstractmethod
     def dual(self, c: Entries, slope: bool = True) -> tuple[Entries, Entries]:
@@ -89,7 +89,7 @@ class Pairs(ABC, Generic[Entries]):
 
 
 class Selves(Pairs[torch.Tensor]):
-    """Each point with itself: what it meets on its way is written down for the pairs with others.
+    """Each point paired with itself. Its variances and means are recorded for its pairs with other points.
 
     Arguments:
         sigma: the activation.

@@ -1,6 +1,7 @@
 """Regression and classification on kernels and features, each solution with a statement of how exact it is."""
 
 from beyondkernels.kernels.solvers.hinge import HingeSolution, solve_hinge
+from beyondkernels.kernels.solvers.intercept import RidgeSolution, solve_features, solve_gram
 from beyondkernels.kernels.solvers.large import LargeSolution, solve_large
 from beyondkernels.kernels.solvers.linearised import Descent, LinearisedTraining, linearised_training
 from beyondkernels.kernels.solvers.nystrom import NystromFactor, nystrom_factor
@@ -15,10 +16,13 @@ __all__ = [
     "LinearisedTraining",
     "NystromFactor",
     "RidgePath",
+    "RidgeSolution",
     "Spectrum",
     "linearised_training",
     "nystrom_factor",
     "ridge_path",
+    "solve_features",
+    "solve_gram",
     "solve_hinge",
     "solve_large",
     "spectrum",

@@ -1,4 +1,4 @@
-"""Whether a kernel is positive semi-definite, as far as can be told where its Gram matrix is never formed."""
+"""Checks that a kernel is positive semi-definite while its Gram matrix is never formed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COPIES = 6  # of the part's matrix: the kernel's own and the decomposition's
 
 
 def trace_rounding(trace: float) -> float:
-    """Curvatures below this cannot be told from zero in products with a matrix of this trace, an estimate."""
+    """An estimate of the curvature below which products with a matrix of this trace are rounding."""
     return 16 * torch.finfo(torch.float64).eps * trace
 
 
@@ -39,7 +39,7 @@ def require_above_rounding(ridge: float, enough: float, sound: bool) -> None:
 
 @dataclass(frozen=True)
 class Definiteness:
-    r"""What is known of the eigenvalues of a kernel's Gram matrix K, and the checks on the way of a solver.
+    r"""What is known of the eigenvalues of a kernel's Gram matrix K, and checks during a solve.
 
     Arguments:
         ridge: λ.

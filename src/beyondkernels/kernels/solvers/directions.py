@@ -11,17 +11,17 @@ from beyondkernels.kernels.solvers.smoothing import LossPoint
 
 
 class Direction(ABC):
-    """Where to go from a point with a given gradient."""
+    """Chooses a descent direction at a point with a given gradient."""
 
     @abstractmethod
     def propose(self, gradient: torch.Tensor, point: LossPoint, mu: float) -> torch.Tensor:
         """A descent direction."""
 
     def learn(self, step: torch.Tensor, change: torch.Tensor) -> None:  # noqa: B027 - Newton's has nothing to remember
-        """Take note of a step and of the gradient's change along it."""
+        """Record a step and the gradient's change along it."""
 
     def forget(self) -> None:  # noqa: B027
-        """The objective has changed."""
+        """Drop what was recorded: the objective has changed."""
 
 
 class Newton(Direction):

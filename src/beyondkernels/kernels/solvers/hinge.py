@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import require, require_between, require_positive
-from beyondkernels.kernels.checks import require_finite, require_labels
+from beyondkernels.kernels.checks import require_finite, require_labels, tensor
 from beyondkernels.kernels.features import FeatureOperator
 from beyondkernels.kernels.solvers.directions import Direction, direction_for
 from beyondkernels.kernels.solvers.smoothing import LossPoint, smoothed_hinge
@@ -86,6 +86,7 @@ def solve_hinge(
     >>> round(solution.weights.item(), 3), solution.gap < 1e-6
     (1.0, True)
     """
+    y = tensor("y", y)
     require_labels(y, operator.n)
     require_positive("ridge", ridge)
     require_between("tolerance", tolerance, 0, 1, "()")
@@ -125,7 +126,7 @@ def solve_hinge(
 
 @dataclass(frozen=True)
 class _Point:
-    """Weights v, predictions f, and all that a step needs: the gradient g of the smoothed objective and the values."""
+    """Weights v, predictions f, the gradient g of the smoothed objective, and its values."""
 
     v: torch.Tensor
     f: torch.Tensor

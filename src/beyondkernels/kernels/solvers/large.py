@@ -283,7 +283,7 @@ class _Plan:
 
 
 def default_centres(n: int) -> int:
-    """How many of n points a preconditioner stands on unless told otherwise: 10 √n, or all of them."""
+    """The default number of centres for n points: 10 √n, or all of them."""
     return min(n, math.ceil(10 * math.sqrt(n)))
 
 
@@ -322,12 +322,12 @@ def _plan(n: int, k: int, centres: int | None, memory: int, tile: int) -> _Plan:
 
 
 def _progress(worst: float, tolerance: float) -> float:
-    """Residuals fall by about the same factor every time."""
+    """The fraction done, as residuals fall by about the same factor in every iteration."""
     return min(1.0, max(0.0, math.log(max(worst, 1e-300)) / math.log(tolerance)))
 
 
 def _rounding(sizes: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
-    """How wrong |Kα| may be, from |K_ij| ≤ √K_ii √K_jj, for each output."""
+    """A bound on the rounding error of Kα for each output, from |K_ij| ≤ √K_ii √K_jj."""
     return trace_rounding(1.0) * sizes.norm() * (sizes @ alpha.abs())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import require, require_between
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import require_finite, tensor
 from beyondkernels.kernels.solvers.ridge import outputs
 from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE, Spectrum, spectrum
 
@@ -82,7 +82,7 @@ class LinearisedTraining:
             times: how long to train.
             start: the predictions there before training, shape (m, k) or (m,); None for zero.
         """
-        block, (n, k) = torch.as_tensor(block), self.y.shape
+        block, (n, k) = tensor("block", block), self.y.shape
         shape = (n, k, k) if self.coupled else (n,)
         require(
             block.shape[1:] == shape and block.ndim > 1,
@@ -141,7 +141,7 @@ def linearised_training(
     >>> training.train(Descent(rate=0.25, steps=[1, 2])).flatten()  # 1 − (1 − 1/2)^T
     tensor([0.5000, 0.7500], dtype=torch.float64)
     """
-    gram = torch.as_tensor(gram)
+    gram = tensor("gram", gram)
     coupled = gram.ndim == 4
     y = outputs("y", y, len(gram))
     n, k = y.shape
@@ -154,7 +154,7 @@ def linearised_training(
 
 
 def _factors(spectrum: Spectrum, times: Times) -> torch.Tensor:
-    """What stands in the brackets, a row for each time."""
+    """The factors in the brackets, one row for each time."""
     s = spectrum.values
     alive = s > spectrum.rounding
     safe = torch.where(alive, s, 1.0)

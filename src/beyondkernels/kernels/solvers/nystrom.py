@@ -29,7 +29,7 @@ class NystromFactor:
 
 
 def pivots_at_once(centres: int) -> int:
-    """How many centres are drawn together: enough for fast products, few enough that each draw knows the last."""
+    """How many centres are drawn together: enough for fast products, few enough to use what earlier draws explain."""
     return max(1, min(128, centres // 10))
 
 

@@ -10,11 +10,13 @@ from typing import Literal
 import torch
 
 from beyondkernels.core import require, unknown
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import require_finite, tensor
 from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE, Spectrum, spectrum
 
 RELATIVE_RIDGES = tuple(10 ** (2 - 12 * i / 29) for i in range(30))
 """100, …, 1e-10: the ridges tried when none are given, relative to the mean of the Gram matrix's diagonal."""
+
+_LARGEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class RidgePath:
         return self._coefficients(_valid_ridges([self.best if ridge is None else ridge], self.spectrum))[:, 0]
 
     def loo_residuals(self, ridge: float | None = None) -> torch.Tensor:
-        """What y is above the prediction of each point by the fit to all others, shape (n, k).
+        """The difference between y and the prediction of each point by the fit to all others, shape (n, k).
 
         Arguments:
             ridge: λ; None for the best.
@@ -123,7 +125,7 @@ class RidgePath:
         return _coefficients(self.spectrum, self.y, ridges)
 
     def _block(self, block: torch.Tensor) -> torch.Tensor:
-        block, n = torch.as_tensor(block), len(self.y)
+        block, n = tensor("block", block), len(self.y)
         require(
             block.ndim == 2 and block.shape[1] == n and len(block) > 0,
             f"block must have shape (m, {n}), a column for each fitted point, got {tuple(block.shape)}",
@@ -173,13 +175,15 @@ def ridge_path(
 
 def outputs(name: str, y: torch.Tensor, n: int) -> torch.Tensor:
     """Labels as a matrix (n, k) of float64, from shape (n,) or (n, k), checked."""
-    y = torch.as_tensor(y)
+    y = tensor(name, y)
     require(
         y.ndim in (1, 2) and len(y) == n and y.numel() > 0,
         f"{name} must have shape ({n},) or ({n}, k), a row for each point, got {tuple(y.shape)}",
     )
     require_finite(name, y)
-    y = y.detach().to(torch.float64)
+    y = y.to(torch.float64)
+    largest = y.abs().max().item()
+    require(largest < _LARGEST, f"{name} must stay below {_LARGEST:g}, for errors are squared, got {largest:.3g}")
     return y[:, None] if y.ndim == 1 else y
 
 

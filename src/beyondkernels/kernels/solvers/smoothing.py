@@ -76,7 +76,7 @@ def _best_intercept(f: torch.Tensor, y: torch.Tensor, mu: float, start: float) -
 
 
 def _balanced(alpha: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Scale the heavier class down, so that rounding in the intercept leaves no trace in the constraint."""
+    """Scale the heavier class down, so that the equality constraint holds despite rounding in the intercept."""
     positive, negative = alpha[y > 0].sum().item(), alpha[y < 0].sum().item()
     if positive > negative:
         return torch.where(y > 0, alpha * (negative / positive), alpha)

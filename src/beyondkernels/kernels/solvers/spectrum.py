@@ -1,4 +1,4 @@
-"""The eigendecomposition of a Gram matrix, checked: everything else about kernel regression is diagonal in it."""
+"""The checked eigendecomposition of a Gram matrix, in which kernel regression is diagonal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import scipy.linalg
 import torch
 
 from beyondkernels.core import require, require_between
-from beyondkernels.kernels.checks import require_finite
+from beyondkernels.kernels.checks import require_finite, tensor
 
 PSD_TOLERANCE = 1e-10
 """The negative eigenvalue that counts as rounding, relative to the largest one in size."""
@@ -43,10 +43,9 @@ class Spectrum:
 
 
 def spectrum(gram: torch.Tensor, *, tolerance: float = PSD_TOLERANCE) -> Spectrum:
-    r"""Decompose a Gram matrix, or say why it is none.
+    r"""Decompose a Gram matrix, or raise an error that says why the matrix is none.
 
-    Divide and conquer (LAPACK's ``syevd`` as SciPy has it): on one thread at n = 2000 the fastest of the drivers at
-    hand, a third faster than ``torch.linalg.eigh``.
+    Divide and conquer (LAPACK's ``syevd`` by SciPy) is the fastest driver on one thread.
 
     Arguments:
         gram: symmetric and positive semi-definite, shape (n, n).
@@ -74,14 +73,14 @@ def spectrum(gram: torch.Tensor, *, tolerance: float = PSD_TOLERANCE) -> Spectru
 
 def symmetric(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE) -> torch.Tensor:
     """A square matrix as float64, asked to be finite and symmetric up to the tolerance times its largest entry."""
-    gram = torch.as_tensor(gram)
+    gram = tensor(name, gram)
     require(
         gram.ndim == 2 and gram.shape[0] == gram.shape[1],
         f"{name} must be square, of shape (n, n), got {tuple(gram.shape)}",
     )
     require_between("tolerance", tolerance, 0, 1, "[)")
     require_finite(name, gram)
-    gram = gram.detach().to(torch.float64)
+    gram = gram.to(torch.float64)
     _require_symmetric(name, gram, tolerance)
     return gram
 
