@@ -25,7 +25,7 @@ def test_nothing_that_only_looks_imports_torch(store: Path, user: Path) -> None:
     key = next(path.name for path in store.glob("runs/*/*"))
     program = f"""
 import sys
-from beyondkernels.cli import app
+from beyondkernels.cli.app import app
 for words in (["--help"], ["run", "--help"], ["list"], ["list", "--json"], ["show", "features/table1"],
               ["show", "features/table1-strong", "--store", {str(store)!r}],
               ["show", {key!r}, "--store", {str(store)!r}], ["store", "size", "--store", {str(store)!r}],

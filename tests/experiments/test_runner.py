@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.experiments import Observer, ask, dry_run, run, store_path, stored
+from beyondkernels.experiments import Observer, Result, ask, run, store_path, stored
 from beyondkernels.runs import Event, LocalExecutor, RunSpec, SerialExecutor, Store
 
 USER = Path(__file__).with_name("user.py")
@@ -22,8 +23,8 @@ class Log(Observer):
         self.rounds: list[tuple[list[str], int]] = []
         self.events: list[Event] = []
 
-    def planned(self, request: Any, todo: Any, stored: int) -> None:
-        self.rounds.append((list(todo.values()), stored))
+    def planned(self, request: Any, planned: Any) -> None:
+        self.rounds.append((list(planned.names.values()), planned.stored))
 
     def happened(self, event: Event) -> None:
         self.events.append(event)
@@ -178,17 +179,11 @@ def test_an_interrupted_call_can_be_reported(user: Any, store: Store) -> None:
         run(f"{USER}:Plain", "smoke", store=store, executor=SERIAL, observer=Interrupted())
     back = stored(store.read_request("user/plain"), store, f"{USER}:Plain")
     assert (len(back.finished), len(back.missing)) == (1, 3)
-    assert back.page().notes[-1] == "Missing runs: 3 (not in the store)."
-
-
-def test_dry_run_counts(user: Any, store: Store) -> None:
-    request = ask(user.Plain(), "smoke", 3)
-    assert dry_run(request, None) == {"runs": 6, "stored": 0, "core_seconds": 600.0}
-    run(user.Plain(), "smoke", seeds=2, store=store, executor=SERIAL)
-    assert dry_run(request, store) == {"runs": 6, "stored": 4, "core_seconds": 200.0}
-    assert dry_run(ask(user.Plain(), "laptop", 1), store)["core_seconds"] is None
-    twice = ask(user.Plain(), "smoke", 1, {"guesses": "1,1"})
-    assert dry_run(twice, store)["runs"] == 1
+    assert back.interrupted
+    assert back.page().notes[-1] == (
+        "This run was interrupted: 3 of 4 runs are missing so far. "
+        "bk run user.py:Plain --scale smoke goes on from there."
+    )
 
 
 def test_as_json_is_the_contract(user: Any, store: Store) -> None:
@@ -249,8 +244,140 @@ def test_settings_without_seeds_are_refused(user: Any) -> None:
         def settings(self, scale: str) -> Any:
             return object()
 
-    with pytest.raises(InputError, match="the settings of user/plain must have a field seeds"):
+    with pytest.raises(InputError, match=r"Seedless\.settings must return a frozen dataclass of settings, got"):
         ask(Seedless(), "smoke")
+
+
+def test_reprs_are_short_and_rows_computed_once(user: Any, store: Store) -> None:
+    calls: list[str] = []
+
+    class Counting(user.Plain):
+        def rows(self, settings: Any, finished: Any) -> Any:
+            calls.append("rows")
+            return super().rows(settings, finished)
+
+        def claims(self, settings: Any, rows: Any, scale: str) -> Any:
+            calls.append("claims")
+            return super().claims(settings, rows, scale)
+
+        def table(self, settings: Any, rows: Any) -> Any:
+            calls.append("table")
+            return super().table(settings, rows)
+
+    result = run(Counting(), "smoke", settings={"bound": 3}, store=store, executor=SERIAL)
+    assert repr(result.request) == "<Request user/plain · smoke scale · 2 seeds · bound=3.0>"
+    assert repr(result) == "<Result user/plain · smoke scale · 2 seeds · bound=3.0: claims: 1 holds>"
+    _ = result.rows, result.claims, result.table, result.holds, result.as_json(), result.page(), result.to_frame()
+    assert sorted(calls) == ["claims", "rows", "table"]
+    frame = result.to_frame()
+    assert list(frame.columns) == ["guess", "seed", "status", "error", "bound"]
+    assert frame.to_dict("records") == result.rows
+    stored_run = next(iter(result.finished.values()))
+    assert len(repr(stored_run)) < 120
+    assert repr(stored_run).startswith(f"<StoredRun {stored_run.key[:8]} finished")
+    assert repr(stored_run.outcome).startswith("<Outcome finished: bound=")
+
+
+def test_rows_may_be_a_frame(user: Any, store: Store) -> None:
+    import pandas as pd
+
+    class Framed(user.Plain):
+        def rows(self, settings: Any, finished: Any) -> Any:
+            return pd.DataFrame.from_records(super().rows(settings, finished))
+
+        def claims(self, settings: Any, rows: Any, scale: str) -> Any:
+            assert isinstance(rows, pd.DataFrame)
+            return super().claims(settings, rows.to_dict("records"), scale)
+
+    options: Any = {"settings": {"behaviour": "diverge"}, "store": store, "executor": SERIAL}
+    framed, plain = run(Framed(), "smoke", **options), run(user.Plain(), "smoke", **options)
+    assert framed.as_json()["rows"] == plain.as_json()["rows"]
+    assert [row["error"] is None for row in framed.rows] == [False, True] * 2  # and no NaN
+    assert framed.page().rows == plain.page().rows
+    assert list(framed.to_frame()["seed"]) == [0, 1, 0, 1]
+
+
+WRONG = {
+    "settings": [
+        (None, "Wrong.settings must return a frozen dataclass of settings, got None"),
+        ({"seeds": 2}, "Wrong.settings must return a frozen dataclass of settings, got the dict {'seeds': 2}"),
+    ],
+    "plan": [
+        ([1], "Wrong.plan must return a dict from labels to runs, got the list [1]"),
+        ({"a": 1}, "a label is a tuple of words and numbers, got the str 'a'"),
+        ({("a", 0): 1}, "a run is a RunSpec, got the int 1 for ('a', 0)"),
+    ],
+    "rows": [
+        (None, "Wrong.rows must return a DataFrame or a list of dicts, got None"),
+        ([1], "Wrong.rows must return a DataFrame or a list of dicts, got the int 1 in it"),
+    ],
+    "claims": [
+        (True, "Wrong.claims must return a list of claims, got the bool True"),
+        (["it holds"], "Wrong.claims must return a list of claims, got the str 'it holds' in it"),
+    ],
+    "table": [
+        ([], "Wrong.table must return columns and rows, got the list []"),
+        (
+            (["error"], []),
+            "columns and rows, the columns a list of Column, got the str 'error' in it",
+        ),
+    ],
+    "figures": [(None, "Wrong.figures must return a list of figures, got None")],
+    "remarks": [("text", "Wrong.remarks must return a list of texts, got the str 'text'")],
+}
+
+
+@pytest.mark.parametrize(("method", "given", "sentence"), [(m, *case) for m, cases in WRONG.items() for case in cases])
+def test_wrong_return_types_are_sentences(user: Any, store: Store, method: str, given: Any, sentence: str) -> None:
+    wrong = type("Wrong", (user.Plain,), {method: lambda *_: given})
+    with pytest.raises(InputError) as error:
+        run(wrong(), "smoke", store=store, executor=SERIAL).page()
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("word", ["id", "title", "summary", "reference", "notes"])
+def test_wrong_words_are_sentences(user: Any, word: str) -> None:
+    with pytest.raises(InputError, match=rf"Wrong\.{word} must be .*, got the int 3"):
+        ask(type("Wrong", (user.Plain,), {word: 3})(), "smoke")
+    with pytest.raises(InputError, match=r"an experiment is an id of bk list, .* got the int 3"):
+        ask(3, "smoke")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_method_that_calls_exit_is_a_sentence(user: Any) -> None:
+    with pytest.raises(InputError, match=r"Wrong\.plan calls sys\.exit; an experiment returns, or raises an error"):
+        _ = ask(type("Wrong", (user.Plain,), {"plan": lambda *_: sys.exit(0)})(), "smoke").first_round
+
+
+def test_a_plan_without_end_is_a_sentence(user: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beyondkernels.experiments.runner.MOST_ROUNDS", 5)
+
+    class Endless(user.Plain):
+        def plan(self, settings: Any, seeds: Any, finished: Any) -> Any:
+            return {("run", i): user.spec(settings, float(i), 0) for i in range(len(finished) + 1)}
+
+    with pytest.raises(InputError, match=r"Endless\.plan asked for new runs 5 times in a row; a plan must"):
+        run(Endless(), "smoke", store=store, executor=SERIAL)
+    assert len(store.keys()) == 5
+
+
+def test_a_seed_named_twice_is_one_seed(user: Any) -> None:
+    assert ask(user.Plain(), "smoke", [3, 0, 3]).seeds == (3, 0)
+    for wrong in ("01", 1.5, {1: 2}):
+        with pytest.raises(InputError, match="seeds must be a number of seeds or a list of them"):
+            ask(user.Plain(), "smoke", wrong)  # pyright: ignore[reportArgumentType]
+
+
+def test_published_values_stand_only_beside_the_papers_settings(tmp_path: Path) -> None:
+    paper, variant = ask("features/table1", "laptop"), ask("features/table1", "laptop", changes={"relevant": 3})
+    assert (paper.published, paper.departures, paper.variant) == (True, (), ())
+    assert (variant.published, variant.departures, variant.variant) == (False, ("relevant",), ("relevant=3",))
+    assert not ask("features/table1", "smoke").published
+    assert ask("features/table1", "laptop", 1, {"readout_rate": 3}).published  # a choice of ours
+    for request in (paper, variant):
+        result = Result(request, {}, {})
+        columns, _ = result.table
+        assert any(claim.paper is not None for claim in result.claims) == request.published
+        assert any(column.key.endswith("_paper") for column in columns) == request.published
 
 
 def test_where_the_store_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +387,17 @@ def test_where_the_store_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert store_path("here") == Path("here")
     with pytest.raises(InputError, match="the store must be a directory, got an empty name"):
         store_path("")
+
+
+def test_progress_is_shown_unless_it_is_not_wanted(user: Any, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    run(user.Plain(), "smoke", store=store, executor=SERIAL, progress=False)
+    assert capsys.readouterr() == ("", "")
+    run(user.Plain(), "smoke", seeds=3, store=store, executor=SERIAL)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    first, *lines = shown.err.splitlines()
+    assert first == "user/plain: 2 runs to do, 4 stored already"
+    assert [line.split("  ")[1].partition(" finished")[0] for line in lines] == ["guess g0 2", "guess g1 2"]
 
 
 def test_local_workers_are_the_default(user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
