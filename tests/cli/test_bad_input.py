@@ -69,7 +69,7 @@ def test_an_empty_set_of_counts(bk: Any, tmp_path: Path, user: Path) -> None:
         "from beyondkernels.runs import RunSpec\n"
         f"user = load_file({str(user)!r})\n"
         "class Empty(user.Plain):\n"
-        "    def plan(self, settings, seeds, finished):\n"
+        "    def runs(self, settings):\n"
         "        p = bk.problems\n"
         "        hidden = p.StructuredMixture()\n"
         "        problem = p.DictionaryProblem(dim=9, patterns=6, relevant=3, labels=p.Counts(()), hidden=hidden)\n"

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from beyondkernels.experiments.features.methods import METHODS
 from rich.console import Console
 
 from beyondkernels.cli.display import show_claims, show_result, tables_of
 from beyondkernels.core import Outcome
 from beyondkernels.experiments import Display, Result, ask
 from beyondkernels.experiments.costs import Round
-from beyondkernels.experiments.features.methods import METHODS
 from beyondkernels.reports import Claim, Column
 from beyondkernels.runs import Event, StoredRun
 

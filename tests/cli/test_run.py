@@ -33,7 +33,7 @@ def test_fine(bk: Any, user: Path, tmp_path: Path) -> None:
     first, *progress, last = answer.stderr.splitlines()
     assert first == "user/plain: 4 runs to do, 0 stored already"
     assert [int(line.split("/")[0]) for line in progress] == [1, 2, 3, 4]
-    line = r"\d/4 runs(, about \d+ s left|, estimating)?  guess g\d \d finished in [\d.]+ s"
+    line = r"\d/4 runs(, about \d+ s left|, estimating)?  g\d \d finished in [\d.]+ s"
     assert all(re.fullmatch(line, said) for said in progress)
     assert last == "runs are kept in store; bk report writes pages"
     assert not re.search(r"[\x1b\r]", answer.output)
@@ -74,9 +74,9 @@ def test_crashed_runs(bk: Any, user: Path, tmp_path: Path) -> None:
         "--workers", 1, "--set", "bound=-1",
     )  # fmt: skip
     assert answer.exit_code == 3
-    assert "guess g0 1 crashed: ValueError: seed one is unlucky" in answer.stderr
+    assert "g0 1 crashed: ValueError: seed one is unlucky" in answer.stderr
     last = answer.stdout.splitlines()[-1]
-    assert last == "missing: guess g0 1, guess g1 1 (crashed: ValueError: seed one is unlucky)"
+    assert last == "missing: g0 1, g1 1 (crashed: ValueError: seed one is unlucky)"
     assert "Traceback" not in answer.output
     (result,) = read_json(tmp_path / "out.json")
     assert [row["seed"] for row in result["rows"]] == [0, 0]
@@ -188,12 +188,12 @@ def test_an_error_of_the_users_file_shows_where(bk: Any, user: Path, tmp_path: P
         "from beyondkernels.core import load_file\n"
         f"user = load_file({str(user)!r})\n"
         "class Wrong(user.Plain):\n"
-        "    def plan(self, settings, seeds, finished):\n"
+        "    def runs(self, settings):\n"
         "        raise KeyError('oh')\n"
     )
     answer = bk("run", "wrong.py:Wrong")
     assert answer.exit_code == 2
-    assert answer.stderr.splitlines()[-1] == "bk: wrong.py, line 5, in plan: KeyError: 'oh'"
+    assert answer.stderr.splitlines()[-1] == "bk: wrong.py, line 5, in runs: KeyError: 'oh'"
 
 
 def test_an_internal_error_shows_where(bk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,11 +207,11 @@ def test_an_internal_error_shows_where(bk: Any, monkeypatch: pytest.MonkeyPatch)
     assert answer.stderr.splitlines()[-1] == "bk: internal error, please report the lines above"
 
 
-@pytest.mark.parametrize("where", ["file", "plan", "class"])
+@pytest.mark.parametrize("where", ["file", "runs", "class"])
 def test_an_exit_in_the_users_file_is_no_success(bk: Any, user: Path, tmp_path: Path, where: str) -> None:
     lines = {
         "file": ["import sys", "sys.exit(0)"],
-        "plan": ["import sys", "    def plan(self, *_):", "        sys.exit(0)"],
+        "runs": ["import sys", "    def runs(self, *_):", "        sys.exit(0)"],
         "class": ["import sys", "    def __init__(self):", "        sys.exit(0)"],
     }[where]
     head = ["from beyondkernels.core import load_file", f"user = load_file({str(user)!r})", lines[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,10 +46,14 @@ def test_what_is_stored_is_no_guess(user: Any, store: Store) -> None:
 
 
 def test_a_plan_that_looks_at_more_than_numbers(user: Any) -> None:
-    class Looking(user.Plain):
+    class Look(user.Runs):
         def plan(self, settings: Any, seeds: Any, finished: Any) -> Any:
             assert not any(run.outcome.arrays["weights"] for run in finished.values())
             return super().plan(settings, seeds, finished)
+
+    class Looking(user.Plain):
+        def runs(self, settings: Any, /) -> Any:
+            return [Look(user.guessed, {"guess": ["g0", "g1"]})]
 
     seen = dry_run(ask(Looking(), "smoke"), None)
     assert (seen.certain, seen.guessed, seen.open_ended) == (4, 0, True)
@@ -58,7 +63,7 @@ def test_kinds(user: Any) -> None:
     settings = user.Settings()
     spec = user.spec(settings, 1.0, 0)
     assert kind_of(spec) == kind_of(user.spec(settings, 2.0, 7))
-    other = user.spec(user.replace(settings, samples=settings.samples + 1), 1.0, 0)
+    other = user.spec(replace(settings, samples=settings.samples + 1), 1.0, 0)
     assert kind_of(spec) != kind_of(other)
 
 

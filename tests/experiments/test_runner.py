@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.experiments import Observer, Result, ask, run, store_path, stored
+from beyondkernels.experiments import Experiment, Observer, Result, ask, run, store_path, stored
+from beyondkernels.frame import Runs
 from beyondkernels.runs import Event, LocalExecutor, RunSpec, SerialExecutor, Store
 
 USER = Path(__file__).with_name("user.py")
@@ -46,13 +47,13 @@ def test_rows_claims_and_events(user: Any, store: Store) -> None:
         ("g1", 0, "finished"),
         ("g1", 1, "finished"),
     ]
-    assert log.rounds == [(["guess g0 0", "guess g0 1", "guess g1 0", "guess g1 1"], 0)]
+    assert log.rounds == [(["g0 0", "g0 1", "g1 0", "g1 1"], 0)]
     assert sum(event.kind == "run" for event in log.events) == 4
     assert (result.missing, result.holds) == ({}, True)
     (claim,) = result.claims
-    errors = [row["error"] for row in result.rows]
+    errors = [row["error"] for row in result.rows if row["guess"] == "g0"]
     assert claim.holds is True
-    assert claim.measured == pytest.approx(sum(errors) / 4)
+    assert claim.measured == pytest.approx(sum(errors) / 2)
 
 
 def test_a_second_round_builds_on_the_first(user: Any, store: Store) -> None:
@@ -60,17 +61,14 @@ def test_a_second_round_builds_on_the_first(user: Any, store: Store) -> None:
     result = run(user.Rounds(), "smoke", store=store, executor=SERIAL, observer=log)
     # the slope is 1.5, so of the guesses 0 and 1 the second is nearer, at the edge, and refined twice
     assert [names for names, _ in log.rounds] == [
-        ["guess g0 0", "guess g0 1", "guess g1 0", "guess g1 1"],
-        ["refined first 0", "refined first 1"],
-        ["refined second 0", "refined second 1"],
+        ["g0 0", "g0 1", "g1 0", "g1 1"],
+        ["first 0", "first 1"],
+        ["second 0", "second 1"],
     ]
-    assert list(result.finished)[-1] == ("refined", "second", 1)
-    assert [run.outcome.scalars["error"] for label, run in result.finished.items() if label[1] == "second"] == [0, 0]
+    assert list(result.finished)[-1] == ("second", 1)
+    assert [run.outcome.scalars["error"] for label, run in result.finished.items() if label[0] == "second"] == [0, 0]
     inner = run(user.Rounds(), "smoke", settings={"slope": 0.2}, store=store, executor=SERIAL)
-    assert [label for label in inner.finished if label[0] == "refined"] == [
-        ("refined", "first", 0),
-        ("refined", "first", 1),
-    ]
+    assert [label for label in inner.finished if label[0] in ("first", "second")] == [("first", 0), ("first", 1)]
     again = Log()
     assert run(user.Rounds(), "smoke", store=store, executor=Forbidden(), observer=again).rows == result.rows
     assert again.rounds == [([], 4), ([], 2), ([], 2)]
@@ -83,7 +81,7 @@ def test_what_is_stored_comes_back_in_the_plans_order(user: Any, store: Store) -
     assert [event.status for event in SERIAL.execute([last], store) if event.kind == "run"] == ["finished"]
     log = Log()
     resumed = run(request, store=store, executor=SERIAL, observer=log)
-    assert log.rounds[0] == (["guess g0 0", "guess g0 1", "guess g1 0"], 1)
+    assert log.rounds[0] == (["g0 0", "g0 1", "g1 0"], 1)
     assert list(resumed.finished) == list(undisturbed.finished)
     assert resumed.rows == undisturbed.rows
 
@@ -91,12 +89,9 @@ def test_what_is_stored_comes_back_in_the_plans_order(user: Any, store: Store) -
 def test_crashed_runs_are_missing_and_decide_nothing(user: Any, store: Store) -> None:
     result = run(user.Rounds(), "smoke", settings={"behaviour": "crash"}, store=store, executor=SERIAL)
     why = "crashed: ValueError: seed one is unlucky"
-    assert result.missing == {("guess", "g0", 1): why, ("guess", "g1", 1): why}
+    assert result.missing == {("g0", 1): why, ("g1", 1): why}
     # seed 0 goes on to its second and third round all the same
-    assert [label for label in result.finished if label[0] == "refined"] == [
-        ("refined", "first", 0),
-        ("refined", "second", 0),
-    ]
+    assert [label for label in result.finished if label[0] in ("first", "second")] == [("first", 0), ("second", 0)]
     (claim,) = result.claims
     assert (claim.holds, claim.reason) == (None, "2 of 6 runs are missing")
     assert claim.measured is not None
@@ -117,7 +112,7 @@ def test_a_diverged_run_is_a_result(user: Any, store: Store) -> None:
     assert result.missing == {}
     assert [row["status"] for row in result.rows] == ["finished", "diverged"] * 2
     assert [row["error"] is None for row in result.rows] == [False, True] * 2
-    assert (result.claims[0].holds, result.claims[0].reason) == (None, "2 of 4 runs gave no value")
+    assert (result.claims[0].holds, result.claims[0].reason) == (None, "1 of 2 runs gave no value")
 
 
 def test_workers_find_the_users_components(user: Any, store: Store) -> None:
@@ -146,7 +141,7 @@ def test_stored_says_what_is_missing(user: Any, store: Store) -> None:
     key = document["runs"][0]["key"]
     (store.path / "runs" / key[:2] / key / "done.json").unlink()
     back = stored(document, Store.open(store.path, read_only=True), f"{USER}:Plain")
-    assert back.missing == {("guess", "g0", 0): "not in the store"}
+    assert back.missing == {("g0", 0): "not in the store"}
     assert back.claims[0].reason == "1 of 4 runs is missing"
 
 
@@ -156,7 +151,7 @@ def test_requests_tell_what_was_asked_and_nobodys_name(user: Any, store: Store) 
     assert document["name"] == "user.py:Plain"
     assert (document["experiment"], document["scale"], document["seeds"]) == ("user/plain", "smoke", [0])
     assert document["settings"]["seeds"] == 1
-    assert [run["label"] for run in document["runs"]] == [["guess", "g0", 0], ["guess", "g1", 0]]
+    assert [run["label"] for run in document["runs"]] == [["g0", 0], ["g1", 0]]
     assert all(store.has(run["key"]) for run in document["runs"])
     assert [claim["holds"] for claim in document["claims"]] == [True]
     assert str(USER.parent) not in json.dumps(document)
@@ -201,8 +196,8 @@ def test_as_json_is_the_contract(user: Any, store: Store) -> None:
         "seeds": 1,
     }
     assert [row["bound"] for row in document["rows"]] == [None, None]  # infinite
-    names = ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason"]
-    assert [list(claim) for claim in document["claims"]] == [names]
+    names = ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason", "strength"]
+    assert [list(claim)[:10] for claim in document["claims"]] == [names]
     assert list(document["provenance"]) == ["version", "commit", "dirty", "command", "libraries", "cpu", "seconds"]
     assert document["provenance"]["command"] == "bk run x"
     assert document["provenance"]["seconds"] >= 0
@@ -252,49 +247,25 @@ def test_reprs_are_short_and_rows_computed_once(user: Any, store: Store) -> None
     calls: list[str] = []
 
     class Counting(user.Plain):
-        def rows(self, settings: Any, finished: Any) -> Any:
-            calls.append("rows")
-            return super().rows(settings, finished)
+        def runs(self, settings: Any, /) -> Any:
+            return [user.Runs(user.guessed, {"guess": ["g0", "g1"]}, self.read)]
 
-        def claims(self, settings: Any, rows: Any, scale: str) -> Any:
-            calls.append("claims")
-            return super().claims(settings, rows, scale)
-
-        def table(self, settings: Any, rows: Any) -> Any:
-            calls.append("table")
-            return super().table(settings, rows)
+        def read(self, settings: Any, at: Any, outcome: Any) -> Any:
+            calls.append(at.label)
+            return user.read(settings, at, outcome)
 
     result = run(Counting(), "smoke", settings={"bound": 3}, store=store, executor=SERIAL)
     assert repr(result.request) == "<Request user/plain · smoke scale · 2 seeds · bound=3.0>"
     assert repr(result) == "<Result user/plain · smoke scale · 2 seeds · bound=3.0: claims: 1 holds>"
     _ = result.rows, result.claims, result.table, result.holds, result.as_json(), result.page(), result.to_frame()
-    assert sorted(calls) == ["claims", "rows", "table"]
+    assert len(calls) == 4
     frame = result.to_frame()
     assert list(frame.columns) == ["guess", "seed", "status", "error", "bound"]
-    assert frame.to_dict("records") == result.rows
+    assert list(frame["error"]) == [row["error"] for row in result.rows]
     stored_run = next(iter(result.finished.values()))
     assert len(repr(stored_run)) < 120
     assert repr(stored_run).startswith(f"<StoredRun {stored_run.key[:8]} finished")
-    assert repr(stored_run.outcome).startswith("<Outcome finished: bound=")
-
-
-def test_rows_may_be_a_frame(user: Any, store: Store) -> None:
-    import pandas as pd
-
-    class Framed(user.Plain):
-        def rows(self, settings: Any, finished: Any) -> Any:
-            return pd.DataFrame.from_records(super().rows(settings, finished))
-
-        def claims(self, settings: Any, rows: Any, scale: str) -> Any:
-            assert isinstance(rows, pd.DataFrame)
-            return super().claims(settings, rows.to_dict("records"), scale)
-
-    options: Any = {"settings": {"behaviour": "diverge"}, "store": store, "executor": SERIAL}
-    framed, plain = run(Framed(), "smoke", **options), run(user.Plain(), "smoke", **options)
-    assert framed.as_json()["rows"] == plain.as_json()["rows"]
-    assert [row["error"] is None for row in framed.rows] == [False, True] * 2  # and no NaN
-    assert framed.page().rows == plain.page().rows
-    assert list(framed.to_frame()["seed"]) == [0, 1, 0, 1]
+    assert repr(stored_run.outcome).startswith("<Outcome finished: ")
 
 
 WRONG = {
@@ -302,26 +273,16 @@ WRONG = {
         (None, "Wrong.settings must return a frozen dataclass of settings, got None"),
         ({"seeds": 2}, "Wrong.settings must return a frozen dataclass of settings, got the dict {'seeds': 2}"),
     ],
-    "plan": [
-        ([1], "Wrong.plan must return a dict from labels to runs, got the list [1]"),
-        ({"a": 1}, "a label is a tuple of words and numbers, got the str 'a'"),
-        ({("a", 0): 1}, "a run is a RunSpec, got the int 1 for ('a', 0)"),
-    ],
-    "rows": [
-        (None, "Wrong.rows must return a DataFrame or a list of dicts, got None"),
-        ([1], "Wrong.rows must return a DataFrame or a list of dicts, got the int 1 in it"),
+    "runs": [
+        (None, "Wrong.runs must return a list of Runs, got None"),
+        ([1], "Wrong.runs must return a list of Runs, got the int 1 in it"),
+        ([Runs(lambda *_: 1, {"a": [1]})], "Wrong.runs must give a RunSpec for each place, got the int 1 for a=1 0"),  # pyright: ignore
     ],
     "claims": [
         (True, "Wrong.claims must return a list of claims, got the bool True"),
         (["it holds"], "Wrong.claims must return a list of claims, got the str 'it holds' in it"),
     ],
-    "table": [
-        ([], "Wrong.table must return columns and rows, got the list []"),
-        (
-            (["error"], []),
-            "columns and rows, the columns a list of Column, got the str 'error' in it",
-        ),
-    ],
+    "table": [([], "Wrong.table must return a Table or None, got the list []")],
     "figures": [(None, "Wrong.figures must return a list of figures, got None")],
     "remarks": [("text", "Wrong.remarks must return a list of texts, got the str 'text'")],
 }
@@ -331,11 +292,29 @@ WRONG = {
 def test_wrong_return_types_are_sentences(user: Any, store: Store, method: str, given: Any, sentence: str) -> None:
     wrong = type("Wrong", (user.Plain,), {method: lambda *_: given})
     with pytest.raises(InputError) as error:
-        run(wrong(), "smoke", store=store, executor=SERIAL).page()
+        run(wrong(), "smoke", store=store, executor=SERIAL)
     assert sentence in str(error.value)
+    assert store.keys() == []  # nothing was run for it
 
 
-@pytest.mark.parametrize("word", ["id", "title", "summary", "reference", "notes"])
+def test_a_wrong_reading_is_a_sentence(user: Any, store: Store) -> None:
+    runs = user.Runs(user.guessed, {"guess": ["g0"]}, lambda *_: 3)
+    wrong = type("Wrong", (user.Plain,), {"runs": lambda *_: [runs]})
+    with pytest.raises(InputError, match="read must give a dict or a list of dicts, got 3"):
+        run(wrong(), "smoke", store=store, executor=SERIAL)
+
+
+def test_an_experiment_without_anything(user: Any) -> None:
+    with pytest.raises(InputError, match="Unfinished is not complete: it has no id"):
+        ask(f"{USER}:Unfinished", "smoke")
+    words = {"id": "a/b", "title": "t", "summary": "s"}
+    with pytest.raises(InputError, match="Bare is not complete: it has no numbers"):
+        ask(type("Bare", (Experiment,), words)(), "smoke")
+    with pytest.raises(InputError, match="Bare is not complete: an experiment needs a method runs"):
+        _ = ask(type("Bare", (Experiment,), {**words, "numbers": user.Settings})(), "smoke").first_round
+
+
+@pytest.mark.parametrize("word", ["id", "title", "summary", "reference"])
 def test_wrong_words_are_sentences(user: Any, word: str) -> None:
     with pytest.raises(InputError, match=rf"Wrong\.{word} must be .*, got the int 3"):
         ask(type("Wrong", (user.Plain,), {word: 3})(), "smoke")
@@ -344,18 +323,22 @@ def test_wrong_words_are_sentences(user: Any, word: str) -> None:
 
 
 def test_a_method_that_calls_exit_is_a_sentence(user: Any) -> None:
-    with pytest.raises(InputError, match=r"Wrong\.plan calls sys\.exit; an experiment returns, or raises an error"):
-        _ = ask(type("Wrong", (user.Plain,), {"plan": lambda *_: sys.exit(0)})(), "smoke").first_round
+    with pytest.raises(InputError, match=r"Wrong\.runs calls sys\.exit; an experiment returns, or raises an error"):
+        _ = ask(type("Wrong", (user.Plain,), {"runs": lambda *_: sys.exit(0)})(), "smoke").first_round
 
 
 def test_a_plan_without_end_is_a_sentence(user: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("beyondkernels.experiments.runner.MOST_ROUNDS", 5)
 
-    class Endless(user.Plain):
+    class More(user.Runs):
         def plan(self, settings: Any, seeds: Any, finished: Any) -> Any:
             return {("run", i): user.spec(settings, float(i), 0) for i in range(len(finished) + 1)}
 
-    with pytest.raises(InputError, match=r"Endless\.plan asked for new runs 5 times in a row; a plan must"):
+    class Endless(user.Plain):
+        def runs(self, settings: Any, /) -> Any:
+            return [More(user.guessed, {})]
+
+    with pytest.raises(InputError, match=r"Endless\.runs asked for new runs 5 times in a row; a plan must"):
         run(Endless(), "smoke", store=store, executor=SERIAL)
     assert len(store.keys()) == 5
 
@@ -397,7 +380,7 @@ def test_progress_is_shown_unless_it_is_not_wanted(user: Any, store: Store, caps
     assert shown.out == ""
     first, *lines = shown.err.splitlines()
     assert first == "user/plain: 2 runs to do, 4 stored already"
-    assert [line.split("  ")[1].partition(" finished")[0] for line in lines] == ["guess g0 2", "guess g1 2"]
+    assert [line.split("  ")[1].partition(" finished")[0] for line in lines] == ["g0 2", "g1 2"]
 
 
 def test_local_workers_are_the_default(user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def _new(
         yield new
         wanted = plan_of(request.experiment, request.settings, request.seeds, finished)
     raise InputError(
-        f"{type(request.experiment).__name__}.plan asked for new runs {MOST_ROUNDS} times in a row; "
+        f"{type(request.experiment).__name__}.runs asked for new runs {MOST_ROUNDS} times in a row; "
         "a plan must come to an end (finished runs are kept)"
     )
 
