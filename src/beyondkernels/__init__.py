@@ -1,14 +1,25 @@
 """A laboratory for one question: when do networks learn features that no kernel and no fixed feature map can match?
 
+Begin with::
+
+    import beyondkernels as bk
+
+    bk.run("features/table1")                       an experiment of a paper, as bk run does it
+    bk.fit(network, problem, n=1000, ...)           train one network on a sample of a problem
+    bk.compare(problem, n=1000, learners={...})     networks and kernels on the same samples
+    bk.fit_many(network, problem, n=1000, grid=...) one network at every point of a grid
+
+Each of them has its own help, such as ``help(bk.run)``. ``bk.problems``, ``bk.networks``, ``bk.kernels`` and
+``bk.algorithms`` hold what they take; ``bk.measure`` and ``bk.theory`` hold what is measured and what is proved.
 Subpackages and functions load on first use, so that ``import beyondkernels`` costs nothing.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing takes longer to import than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from beyondkernels import activations as activations
     from beyondkernels import algorithms as algorithms
     from beyondkernels import bench as bench
@@ -60,8 +71,14 @@ _FUNCTIONS = {
     "run": "experiments",
 }
 
+_PACKAGES = tuple(name for name in LAYERS if name != "cli")
+
+__all__ = [*_FUNCTIONS, *_PACKAGES]  # pyright: ignore[reportUnsupportedDunderAll]
+
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in LAYERS:
         return importlib.import_module(f"beyondkernels.{name}")
     if name in _FUNCTIONS:
@@ -70,4 +87,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *LAYERS, *_FUNCTIONS])
+    return sorted([*__all__, "__version__", "__doc__"])

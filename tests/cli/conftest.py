@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from beyondkernels.cli import app
+from beyondkernels.cli.app import app
 from beyondkernels.core import load_file
 from beyondkernels.experiments import run
 from beyondkernels.runs import SerialExecutor

@@ -69,7 +69,7 @@ def test_an_empty_set_of_counts(bk: Any, tmp_path: Path, user: Path) -> None:
         "from beyondkernels.runs import RunSpec\n"
         f"user = load_file({str(user)!r})\n"
         "class Empty(user.Plain):\n"
-        "    def plan(self, settings, seeds, finished):\n"
+        "    def runs(self, settings):\n"
         "        p = bk.problems\n"
         "        hidden = p.StructuredMixture()\n"
         "        problem = p.DictionaryProblem(dim=9, patterns=6, relevant=3, labels=p.Counts(()), hidden=hidden)\n"
@@ -151,10 +151,11 @@ def test_the_last_word_is_the_command_lines(bk: Any, tmp_path: Path, user: Path)
     (tmp_path / "c.toml").write_text(
         "scale = 'smoke'\nseeds = 3\nstore = 'kept'\n[settings]\nbound = -5\nsamples = 6\n"
     )
-    answer = bk("run", f"{user}:Plain", "--config", "c.toml", "--dry-run")
-    assert answer.stdout == "user/plain: 6 runs, 0 stored already, about 10 min on one core (smoke scale)\n"
+    answer = bk("run", f"{user}:Plain", "--config", "c.toml", "--dry-run", "--workers", 1)
+    what = "user/plain · smoke scale · 3 seeds · samples=6 · bound=-5.0: 6 runs; 0 stored already"
+    assert answer.stdout == f"{what}; about 10 min on one core, a rough guess\n"
     answer = bk("run", f"{user}:Plain", "--config", "c.toml", "--dry-run", "--seeds", "1", "--set", "samples=7")
-    assert answer.stdout.startswith("user/plain: 2 runs")
+    assert "· 1 seed · samples=7 · bound=-5.0: 2 runs;" in answer.stdout
     check(bk("run", f"{user}:Plain", "--config", "c.toml", "--set", "samples=0"), "samples must be at least 1, got 0")
 
 
@@ -211,7 +212,7 @@ def test_a_read_only_store(bk: Any, store: Path, user: Path, contents: Any, monk
         monkeypatch.setattr(Path, "touch", refuse)
     run = ("run", f"{user}:Plain", "--scale", "smoke", "--store", store)
     check(bk(*run), "it is read-only or not yours; choose another place with --store")
-    assert bk(*run, "--dry-run").stdout.startswith("user/plain: 4 runs, 4 stored already")
+    assert bk(*run, "--dry-run").stdout.endswith("4 runs; 4 stored already; nothing left to do\n")
     assert bk("report", f"{user}:Plain", "--store", store).exit_code == 0
     assert contents(store) == before
     for path in (store, *store.rglob("*")):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
+import sys
+import types
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from beyondkernels.experiments.features.methods import METHODS
 from rich.console import Console
 
 from beyondkernels.cli.display import show_claims, show_result, tables_of
-from beyondkernels.cli.progress import Display
 from beyondkernels.core import Outcome
-from beyondkernels.experiments import Result, ask
-from beyondkernels.experiments.features.methods import METHODS
+from beyondkernels.experiments import Display, Result, ask
+from beyondkernels.experiments.costs import Round
 from beyondkernels.reports import Claim, Column
 from beyondkernels.runs import Event, StoredRun
 
@@ -131,31 +133,33 @@ class Clock:
         return self.now
 
 
+NAMES = {"a": "Network 0", "b": "Network 1", "c": "RF 0", "d": "RF 1"}
+
+
+def tell(display: Display, clock: Clock) -> None:
+    display.planned(ask("features/table1", "smoke"), Round(NAMES, 3))
+    clock.now = 1.0
+    display.happened(Event("progress", chunk=("a", "b"), fraction=0.5))
+    clock.now = 11.0
+    display.happened(Event("run", "a", "finished", 1.0, 4.0))
+    display.happened(Event("log", message="[bold]a learner's line[/bold] " + "x" * 100))
+    clock.now = 15.0
+    display.happened(Event("run", "b", "crashed", 1.0, 4.0, "no luck"))
+    clock.now = 50.0
+    display.happened(Event("progress", chunk=("c",), fraction=0.5))
+    display.planned(ask("features/table1", "smoke"), Round({"e": "RF 2"}))
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_progress(terminal: bool) -> None:
     out = Console(file=io.StringIO(), width=80, force_terminal=terminal, highlight=False)
     clock = Clock()
-    todo = {"a": "Network 0", "b": "Network 1", "c": "RF 0", "d": "RF 1"}
     with Display(out, clock) as display:
-        display.planned(ask("features/table1", "smoke"), todo, 3)
-        clock.now = 1.0
-        display.happened(Event("progress", chunk=("a", "b"), fraction=0.5))
-        assert display.done == 1.0
-        assert display.remaining() is None  # too early to say
-        clock.now = 10.0
-        assert display.remaining() == 30.0
-        display.happened(Event("progress", chunk=("a", "b"), fraction=0.25))  # a second attempt does not run backwards
-        assert display.done == 1.0
-        display.happened(Event("run", "a", "finished", 1.0, 4.0))
-        display.happened(Event("log", message="[bold]a learner's line[/bold] " + "x" * 100))
-        clock.now = 15.0
-        display.happened(Event("run", "b", "crashed", 1.0, 4.0, "no luck"))
-        assert (display.done, display.remaining()) == (2.0, 15.0)
-        clock.now = 50.0
-        display.happened(Event("progress", chunk=("c",), fraction=0.5))
+        tell(display, clock)
     text = cast(io.StringIO, out.file).getvalue()
     assert "features/table1: 4 runs to do, 3 stored already" in text
-    assert "2/4 runs, about 15 s left  Network 1 crashed: no luck" in text
+    assert "features/table1, round 2: 1 run to do, 0 stored already" in text
+    assert "2/4 runs, about 8 s left  Network 1 crashed: no luck" in text
     assert "[bold]a learner's line[/bold] " + "x" * 100 in text.replace("\n", "")
     if terminal:
         assert "\x1b[" in text
@@ -163,7 +167,35 @@ def test_progress(terminal: bool) -> None:
     else:
         assert "\x1b" not in text
         assert text.splitlines()[1:3] == [
-            "1/4 runs, about 17 s left  Network 0 finished in 4.0 s",
+            "1/4 runs, about 18 s left  Network 0 finished in 4.0 s",
             "[bold]a learner's line[/bold] " + "x" * 100,
         ]
-        assert text.splitlines()[-1] == "2/4 runs, about 30 s left"  # half a minute without a word is too long
+        assert text.splitlines()[-2] == "2/4 runs, about 4 s left"  # half a minute without a word is too long
+
+
+def test_progress_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+
+    class Handle:
+        def update(self, data: dict[str, str], raw: bool) -> None:
+            shown.append(data)
+
+    def display(data: dict[str, str], raw: bool, display_id: bool) -> Handle:
+        shown.append(data)
+        return Handle()
+
+    shell = types.SimpleNamespace(kernel=object())
+    module: Any = types.ModuleType("IPython")
+    module.get_ipython, module.display = lambda: shell, types.SimpleNamespace(display=display)
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    clock = Clock()
+    with Display(Console(file=io.StringIO()), clock) as bar:
+        tell(bar, clock)
+    assert shown[0]["text/plain"] == "features/table1 estimating"
+    assert any('<progress value="2.5000" max="4"></progress>' in data["text/html"] for data in shown)
+    assert shown[-1]["text/html"] == ""  # gone when it is over
+    del shell.kernel  # IPython in a terminal is no notebook
+    shown.clear()
+    with Display(Console(file=io.StringIO()), clock) as lines:
+        tell(lines, clock)
+    assert shown == []

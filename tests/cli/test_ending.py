@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
+import re
 import signal
 import subprocess
 import sys
@@ -127,6 +129,27 @@ def test_interrupted(tmp_path: Path, user: Path) -> None:
     kept = run(load_file(user).Plain(), "smoke", seeds=1, settings={"behaviour": "wait"},
                store=tmp_path / "store", executor=SERIAL)  # fmt: skip
     assert len(kept.rows) == 2
+
+
+def test_interrupted_while_it_starts() -> None:
+    program = "from beyondkernels.cli import main; main()"
+    command = [sys.executable, "-c", program, "list"]
+    began = time.monotonic()
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    usual = time.monotonic() - began
+    chance, ends = random.Random(0), []
+    for _ in range(16):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(chance.uniform(0, usual))
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        ends.append(process.returncode)
+        assert process.returncode in (0, 130, 1, -signal.SIGINT)
+        # before main() has begun the traceback is Python's own, and no file of ours but the first two is in it
+        places = re.findall(r"beyondkernels/([\w/]+\.py)", err)
+        assert set(places) <= {"__init__.py", "cli/__init__.py"}, err
+        assert "in main" not in err
+    assert 130 in ends
 
 
 def test_two_at_once(tmp_path: Path, user: Path) -> None:

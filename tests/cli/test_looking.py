@@ -25,7 +25,7 @@ def test_nothing_that_only_looks_imports_torch(store: Path, user: Path) -> None:
     key = next(path.name for path in store.glob("runs/*/*"))
     program = f"""
 import sys
-from beyondkernels.cli import app
+from beyondkernels.cli.app import app
 for words in (["--help"], ["run", "--help"], ["list"], ["list", "--json"], ["show", "features/table1"],
               ["show", "features/table1-strong", "--store", {str(store)!r}],
               ["show", {key!r}, "--store", {str(store)!r}], ["store", "size", "--store", {str(store)!r}],
@@ -76,7 +76,7 @@ def test_list(bk: Any) -> None:
     listed = json.loads(bk("list", "--json").stdout)
     assert listed["schema"] == 1
     assert [entry["id"] for entry in listed["experiments"]] == list(CATALOGUE)
-    assert all(set(entry) == {"id", "title", "paper", "where", "scales"} for entry in listed["experiments"])
+    assert all(set(entry) == {"id", "title", "paper", "where", "scales", "results"} for entry in listed["experiments"])
     assert all(entry["scales"] == list(SCALES) for entry in listed["experiments"])
 
 
@@ -90,7 +90,7 @@ def test_show_an_experiment(bk: Any, user: Path, store: Path) -> None:
     shown = bk("show", f"{user}:Plain", "--store", store).stdout
     assert "✓ The error is small" in shown
     assert "Runs of the latest request (smoke scale, 2 seeds; bk show KEY tells more)" in shown
-    keys = re.findall(r"^guess g\d +(\w{8}) (\w{8}) *$", shown, re.MULTILINE)
+    keys = re.findall(r"^g\d +(\w{8}) (\w{8}) *$", shown, re.MULTILINE)
     assert len({key for pair in keys for key in pair}) == 4
     for key in keys[0]:
         assert bk("show", key, "--store", store).stdout.startswith(f"run {key}")
@@ -118,7 +118,7 @@ def test_show_a_run(bk: Any, user: Path, store: Path) -> None:
     key = json.loads(next(store.glob("runs/*/*/done.json")).read_text())["key"]
     shown = bk("show", key[:10], "--store", store)
     assert (shown.exit_code, shown.stderr) == (0, "")
-    assert shown.stdout.startswith(f"run {key}: finished\npart of       user/plain at smoke scale (guess g")
+    assert shown.stdout.startswith(f"run {key}: finished\npart of       user/plain at smoke scale (g")
     for words in ("Slope(slope=1.5)", "Guess(", "5 to train on, 50 to test on, seed ", "Scalars\nbound", "error"):
         assert words in shown.stdout
 
@@ -292,9 +292,9 @@ def test_one_broken_experiment_costs_no_other_page(bk: Any, user: Path, tmp_path
     assert bk("run", "breaks.py:Mine", "--scale", "smoke", "--workers", "1").exit_code == 0
     assert bk("run", f"{user}:Plain", "--scale", "smoke", "--workers", "1").exit_code == 0
     (tmp_path / "breaks.py").write_text(
-        start + "    id = 'mine/breaks'\n    def rows(self, *_):\n        return 1 / 0\n"
+        start + "    id = 'mine/breaks'\n    def runs(self, *_):\n        return 1 / 0\n"
     )
     answer = bk("report", "breaks.py:Mine", f"{user}:Plain")
     assert answer.exit_code == 3
-    assert "mine/breaks at smoke scale is left out: breaks.py, line 6, in rows: ZeroDivisionError" in answer.stderr
+    assert "mine/breaks at smoke scale is left out: breaks.py, line 6, in runs: ZeroDivisionError" in answer.stderr
     assert (tmp_path / "report" / "user__plain.html").exists()

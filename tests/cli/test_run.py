@@ -33,7 +33,8 @@ def test_fine(bk: Any, user: Path, tmp_path: Path) -> None:
     first, *progress, last = answer.stderr.splitlines()
     assert first == "user/plain: 4 runs to do, 0 stored already"
     assert [int(line.split("/")[0]) for line in progress] == [1, 2, 3, 4]
-    assert all(re.fullmatch(r"\d/4 runs(, about \d+ s left)?  guess g\d \d finished in [\d.]+ s", s) for s in progress)
+    line = r"\d/4 runs(, about \d+ s left|, estimating)?  g\d \d finished in [\d.]+ s"
+    assert all(re.fullmatch(line, said) for said in progress)
     assert last == "runs are kept in store; bk report writes pages"
     assert not re.search(r"[\x1b\r]", answer.output)
 
@@ -73,9 +74,9 @@ def test_crashed_runs(bk: Any, user: Path, tmp_path: Path) -> None:
         "--workers", 1, "--set", "bound=-1",
     )  # fmt: skip
     assert answer.exit_code == 3
-    assert "guess g0 1 crashed: ValueError: seed one is unlucky" in answer.stderr
+    assert "g0 1 crashed: ValueError: seed one is unlucky" in answer.stderr
     last = answer.stdout.splitlines()[-1]
-    assert last == "missing: guess g0 1, guess g1 1 (crashed: ValueError: seed one is unlucky)"
+    assert last == "missing: g0 1, g1 1 (crashed: ValueError: seed one is unlucky)"
     assert "Traceback" not in answer.output
     (result,) = read_json(tmp_path / "out.json")
     assert [row["seed"] for row in result["rows"]] == [0, 0]
@@ -83,7 +84,7 @@ def test_crashed_runs(bk: Any, user: Path, tmp_path: Path) -> None:
     assert (claim["holds"], claim["reason"]) == (None, "2 of 4 runs are missing")
     # what finished is kept: with its fault repaired the rest is a matter of two runs
     fixed = bk("run", f"{user}:Plain", "--scale", "smoke", "--set", "behaviour=crash", "--dry-run")
-    assert fixed.stdout.startswith("user/plain: 4 runs, 2 stored already")
+    assert "· behaviour=crash: 4 runs; 2 stored already; " in fixed.stdout
 
 
 def test_diverged_runs_are_results(bk: Any, user: Path, tmp_path: Path) -> None:
@@ -136,15 +137,21 @@ def test_rounds(bk: Any, user: Path) -> None:
     answer = bk("run", f"{user}:Rounds", "--scale", "smoke", "--workers", 2)
     assert answer.exit_code == 0
     plans = [line for line in answer.stderr.splitlines() if "to do" in line]
-    assert plans == [f"user/rounds: {n} runs to do, 0 stored already" for n in (4, 2, 2)]
+    rounds = {"": 4, ", round 2": 2, ", round 3": 2}
+    assert plans == [f"user/rounds{words}: {n} runs to do, 0 stored already" for words, n in rounds.items()]
 
 
 def test_dry_run_makes_nothing(bk: Any, user: Path, tmp_path: Path) -> None:
-    answer = bk("run", f"{user}:Plain", "features/table1", "--scale", "smoke", "--dry-run")
-    assert answer.stdout.splitlines() == [
-        "user/plain: 4 runs, 0 stored already, about 7 min on one core (smoke scale)",
-        "features/table1: 22 runs, 0 stored already, about 7 s on one core (smoke scale)",
+    names = (f"{user}:Plain", "features/table1", "resnet/fig4a")
+    answer = bk("run", *names, "--scale", "smoke", "--dry-run", "--workers", 2)
+    head, guess = "· smoke scale · 2 seeds:", "that depend on how these come out (a guess: more if a grid must grow)"
+    lines = [re.sub("about [^;]*? on one core, .*? on 2", "TIME", line) for line in answer.stdout.splitlines()]
+    assert lines == [
+        f"user/plain {head} 4 runs; 0 stored already; TIME, a rough guess",
+        f"features/table1 {head} 22 runs; 0 stored already; TIME, a rough guess",
+        f"resnet/fig4a {head} 23 runs and about 12 more {guess}; 0 stored already; TIME, a rough guess",
     ]
+    assert "about 7 min on one core, 3 min on 2" in answer.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,12 +188,12 @@ def test_an_error_of_the_users_file_shows_where(bk: Any, user: Path, tmp_path: P
         "from beyondkernels.core import load_file\n"
         f"user = load_file({str(user)!r})\n"
         "class Wrong(user.Plain):\n"
-        "    def plan(self, settings, seeds, finished):\n"
+        "    def runs(self, settings):\n"
         "        raise KeyError('oh')\n"
     )
     answer = bk("run", "wrong.py:Wrong")
     assert answer.exit_code == 2
-    assert answer.stderr.splitlines()[-1] == "bk: wrong.py, line 5, in plan: KeyError: 'oh'"
+    assert answer.stderr.splitlines()[-1] == "bk: wrong.py, line 5, in runs: KeyError: 'oh'"
 
 
 def test_an_internal_error_shows_where(bk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,3 +205,21 @@ def test_an_internal_error_shows_where(bk: Any, monkeypatch: pytest.MonkeyPatch)
     assert answer.exit_code == 4
     assert "RuntimeError: oh" in answer.stderr
     assert answer.stderr.splitlines()[-1] == "bk: internal error, please report the lines above"
+
+
+@pytest.mark.parametrize("where", ["file", "runs", "class"])
+def test_an_exit_in_the_users_file_is_no_success(bk: Any, user: Path, tmp_path: Path, where: str) -> None:
+    lines = {
+        "file": ["import sys", "sys.exit(0)"],
+        "runs": ["import sys", "    def runs(self, *_):", "        sys.exit(0)"],
+        "class": ["import sys", "    def __init__(self):", "        sys.exit(0)"],
+    }[where]
+    head = ["from beyondkernels.core import load_file", f"user = load_file({str(user)!r})", lines[0]]
+    body = [lines[1]] if where == "file" else ["class Mine(user.Plain):", *lines[1:]]
+    (tmp_path / f"exits_{where}.py").write_text("\n".join([*head, *body, ""]))
+    answer = bk("run", f"exits_{where}.py:Mine", "--scale", "smoke")
+    assert answer.exit_code == 2
+    sentence = answer.stderr.splitlines()[-1]
+    assert sentence.startswith("bk: ")
+    assert "calls sys.exit" in sentence
+    assert not Path("store").exists()

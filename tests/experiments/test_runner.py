@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.experiments import Observer, ask, dry_run, run, store_path, stored
+from beyondkernels.experiments import Experiment, Observer, Result, ask, run, store_path, stored
+from beyondkernels.frame import Runs
 from beyondkernels.runs import Event, LocalExecutor, RunSpec, SerialExecutor, Store
 
 USER = Path(__file__).with_name("user.py")
@@ -22,8 +24,8 @@ class Log(Observer):
         self.rounds: list[tuple[list[str], int]] = []
         self.events: list[Event] = []
 
-    def planned(self, request: Any, todo: Any, stored: int) -> None:
-        self.rounds.append((list(todo.values()), stored))
+    def planned(self, request: Any, planned: Any) -> None:
+        self.rounds.append((list(planned.names.values()), planned.stored))
 
     def happened(self, event: Event) -> None:
         self.events.append(event)
@@ -45,13 +47,13 @@ def test_rows_claims_and_events(user: Any, store: Store) -> None:
         ("g1", 0, "finished"),
         ("g1", 1, "finished"),
     ]
-    assert log.rounds == [(["guess g0 0", "guess g0 1", "guess g1 0", "guess g1 1"], 0)]
+    assert log.rounds == [(["g0 0", "g0 1", "g1 0", "g1 1"], 0)]
     assert sum(event.kind == "run" for event in log.events) == 4
     assert (result.missing, result.holds) == ({}, True)
     (claim,) = result.claims
-    errors = [row["error"] for row in result.rows]
+    errors = [row["error"] for row in result.rows if row["guess"] == "g0"]
     assert claim.holds is True
-    assert claim.measured == pytest.approx(sum(errors) / 4)
+    assert claim.measured == pytest.approx(sum(errors) / 2)
 
 
 def test_a_second_round_builds_on_the_first(user: Any, store: Store) -> None:
@@ -59,17 +61,14 @@ def test_a_second_round_builds_on_the_first(user: Any, store: Store) -> None:
     result = run(user.Rounds(), "smoke", store=store, executor=SERIAL, observer=log)
     # the slope is 1.5, so of the guesses 0 and 1 the second is nearer, at the edge, and refined twice
     assert [names for names, _ in log.rounds] == [
-        ["guess g0 0", "guess g0 1", "guess g1 0", "guess g1 1"],
-        ["refined first 0", "refined first 1"],
-        ["refined second 0", "refined second 1"],
+        ["g0 0", "g0 1", "g1 0", "g1 1"],
+        ["first 0", "first 1"],
+        ["second 0", "second 1"],
     ]
-    assert list(result.finished)[-1] == ("refined", "second", 1)
-    assert [run.outcome.scalars["error"] for label, run in result.finished.items() if label[1] == "second"] == [0, 0]
+    assert list(result.finished)[-1] == ("second", 1)
+    assert [run.outcome.scalars["error"] for label, run in result.finished.items() if label[0] == "second"] == [0, 0]
     inner = run(user.Rounds(), "smoke", settings={"slope": 0.2}, store=store, executor=SERIAL)
-    assert [label for label in inner.finished if label[0] == "refined"] == [
-        ("refined", "first", 0),
-        ("refined", "first", 1),
-    ]
+    assert [label for label in inner.finished if label[0] in ("first", "second")] == [("first", 0), ("first", 1)]
     again = Log()
     assert run(user.Rounds(), "smoke", store=store, executor=Forbidden(), observer=again).rows == result.rows
     assert again.rounds == [([], 4), ([], 2), ([], 2)]
@@ -82,7 +81,7 @@ def test_what_is_stored_comes_back_in_the_plans_order(user: Any, store: Store) -
     assert [event.status for event in SERIAL.execute([last], store) if event.kind == "run"] == ["finished"]
     log = Log()
     resumed = run(request, store=store, executor=SERIAL, observer=log)
-    assert log.rounds[0] == (["guess g0 0", "guess g0 1", "guess g1 0"], 1)
+    assert log.rounds[0] == (["g0 0", "g0 1", "g1 0"], 1)
     assert list(resumed.finished) == list(undisturbed.finished)
     assert resumed.rows == undisturbed.rows
 
@@ -90,12 +89,9 @@ def test_what_is_stored_comes_back_in_the_plans_order(user: Any, store: Store) -
 def test_crashed_runs_are_missing_and_decide_nothing(user: Any, store: Store) -> None:
     result = run(user.Rounds(), "smoke", settings={"behaviour": "crash"}, store=store, executor=SERIAL)
     why = "crashed: ValueError: seed one is unlucky"
-    assert result.missing == {("guess", "g0", 1): why, ("guess", "g1", 1): why}
+    assert result.missing == {("g0", 1): why, ("g1", 1): why}
     # seed 0 goes on to its second and third round all the same
-    assert [label for label in result.finished if label[0] == "refined"] == [
-        ("refined", "first", 0),
-        ("refined", "second", 0),
-    ]
+    assert [label for label in result.finished if label[0] in ("first", "second")] == [("first", 0), ("second", 0)]
     (claim,) = result.claims
     assert (claim.holds, claim.reason) == (None, "2 of 6 runs are missing")
     assert claim.measured is not None
@@ -116,7 +112,7 @@ def test_a_diverged_run_is_a_result(user: Any, store: Store) -> None:
     assert result.missing == {}
     assert [row["status"] for row in result.rows] == ["finished", "diverged"] * 2
     assert [row["error"] is None for row in result.rows] == [False, True] * 2
-    assert (result.claims[0].holds, result.claims[0].reason) == (None, "2 of 4 runs gave no value")
+    assert (result.claims[0].holds, result.claims[0].reason) == (None, "1 of 2 runs gave no value")
 
 
 def test_workers_find_the_users_components(user: Any, store: Store) -> None:
@@ -145,7 +141,7 @@ def test_stored_says_what_is_missing(user: Any, store: Store) -> None:
     key = document["runs"][0]["key"]
     (store.path / "runs" / key[:2] / key / "done.json").unlink()
     back = stored(document, Store.open(store.path, read_only=True), f"{USER}:Plain")
-    assert back.missing == {("guess", "g0", 0): "not in the store"}
+    assert back.missing == {("g0", 0): "not in the store"}
     assert back.claims[0].reason == "1 of 4 runs is missing"
 
 
@@ -155,7 +151,7 @@ def test_requests_tell_what_was_asked_and_nobodys_name(user: Any, store: Store) 
     assert document["name"] == "user.py:Plain"
     assert (document["experiment"], document["scale"], document["seeds"]) == ("user/plain", "smoke", [0])
     assert document["settings"]["seeds"] == 1
-    assert [run["label"] for run in document["runs"]] == [["guess", "g0", 0], ["guess", "g1", 0]]
+    assert [run["label"] for run in document["runs"]] == [["g0", 0], ["g1", 0]]
     assert all(store.has(run["key"]) for run in document["runs"])
     assert [claim["holds"] for claim in document["claims"]] == [True]
     assert str(USER.parent) not in json.dumps(document)
@@ -178,17 +174,11 @@ def test_an_interrupted_call_can_be_reported(user: Any, store: Store) -> None:
         run(f"{USER}:Plain", "smoke", store=store, executor=SERIAL, observer=Interrupted())
     back = stored(store.read_request("user/plain"), store, f"{USER}:Plain")
     assert (len(back.finished), len(back.missing)) == (1, 3)
-    assert back.page().notes[-1] == "Missing runs: 3 (not in the store)."
-
-
-def test_dry_run_counts(user: Any, store: Store) -> None:
-    request = ask(user.Plain(), "smoke", 3)
-    assert dry_run(request, None) == {"runs": 6, "stored": 0, "core_seconds": 600.0}
-    run(user.Plain(), "smoke", seeds=2, store=store, executor=SERIAL)
-    assert dry_run(request, store) == {"runs": 6, "stored": 4, "core_seconds": 200.0}
-    assert dry_run(ask(user.Plain(), "laptop", 1), store)["core_seconds"] is None
-    twice = ask(user.Plain(), "smoke", 1, {"guesses": "1,1"})
-    assert dry_run(twice, store)["runs"] == 1
+    assert back.interrupted
+    assert back.page().notes[-1] == (
+        "This run was interrupted: 3 of 4 runs are missing so far. "
+        "bk run user.py:Plain --scale smoke goes on from there."
+    )
 
 
 def test_as_json_is_the_contract(user: Any, store: Store) -> None:
@@ -206,8 +196,8 @@ def test_as_json_is_the_contract(user: Any, store: Store) -> None:
         "seeds": 1,
     }
     assert [row["bound"] for row in document["rows"]] == [None, None]  # infinite
-    names = ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason"]
-    assert [list(claim) for claim in document["claims"]] == [names]
+    names = ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason", "strength"]
+    assert [list(claim)[:10] for claim in document["claims"]] == [names]
     assert list(document["provenance"]) == ["version", "commit", "dirty", "command", "libraries", "cpu", "seconds"]
     assert document["provenance"]["command"] == "bk run x"
     assert document["provenance"]["seconds"] >= 0
@@ -249,8 +239,128 @@ def test_settings_without_seeds_are_refused(user: Any) -> None:
         def settings(self, scale: str) -> Any:
             return object()
 
-    with pytest.raises(InputError, match="the settings of user/plain must have a field seeds"):
+    with pytest.raises(InputError, match=r"Seedless\.settings must return a frozen dataclass of settings, got"):
         ask(Seedless(), "smoke")
+
+
+def test_reprs_are_short_and_rows_computed_once(user: Any, store: Store) -> None:
+    calls: list[str] = []
+
+    class Counting(user.Plain):
+        def runs(self, settings: Any, /) -> Any:
+            return [user.Runs(user.guessed, {"guess": ["g0", "g1"]}, self.read)]
+
+        def read(self, settings: Any, at: Any, outcome: Any) -> Any:
+            calls.append(at.label)
+            return user.read(settings, at, outcome)
+
+    result = run(Counting(), "smoke", settings={"bound": 3}, store=store, executor=SERIAL)
+    assert repr(result.request) == "<Request user/plain · smoke scale · 2 seeds · bound=3.0>"
+    assert repr(result) == "<Result user/plain · smoke scale · 2 seeds · bound=3.0: claims: 1 holds>"
+    _ = result.rows, result.claims, result.table, result.holds, result.as_json(), result.page(), result.to_frame()
+    assert len(calls) == 4
+    frame = result.to_frame()
+    assert list(frame.columns) == ["guess", "seed", "status", "error", "bound"]
+    assert list(frame["error"]) == [row["error"] for row in result.rows]
+    stored_run = next(iter(result.finished.values()))
+    assert len(repr(stored_run)) < 120
+    assert repr(stored_run).startswith(f"<StoredRun {stored_run.key[:8]} finished")
+    assert repr(stored_run.outcome).startswith("<Outcome finished: ")
+
+
+WRONG = {
+    "settings": [
+        (None, "Wrong.settings must return a frozen dataclass of settings, got None"),
+        ({"seeds": 2}, "Wrong.settings must return a frozen dataclass of settings, got the dict {'seeds': 2}"),
+    ],
+    "runs": [
+        (None, "Wrong.runs must return a list of Runs, got None"),
+        ([1], "Wrong.runs must return a list of Runs, got the int 1 in it"),
+        ([Runs(lambda *_: 1, {"a": [1]})], "Wrong.runs must give a RunSpec for each place, got the int 1 for a=1 0"),  # pyright: ignore
+    ],
+    "claims": [
+        (True, "Wrong.claims must return a list of claims, got the bool True"),
+        (["it holds"], "Wrong.claims must return a list of claims, got the str 'it holds' in it"),
+    ],
+    "table": [([], "Wrong.table must return a Table or None, got the list []")],
+    "figures": [(None, "Wrong.figures must return a list of figures, got None")],
+    "remarks": [("text", "Wrong.remarks must return a list of texts, got the str 'text'")],
+}
+
+
+@pytest.mark.parametrize(("method", "given", "sentence"), [(m, *case) for m, cases in WRONG.items() for case in cases])
+def test_wrong_return_types_are_sentences(user: Any, store: Store, method: str, given: Any, sentence: str) -> None:
+    wrong = type("Wrong", (user.Plain,), {method: lambda *_: given})
+    with pytest.raises(InputError) as error:
+        run(wrong(), "smoke", store=store, executor=SERIAL)
+    assert sentence in str(error.value)
+    assert store.keys() == []  # nothing was run for it
+
+
+def test_a_wrong_reading_is_a_sentence(user: Any, store: Store) -> None:
+    runs = user.Runs(user.guessed, {"guess": ["g0"]}, lambda *_: 3)
+    wrong = type("Wrong", (user.Plain,), {"runs": lambda *_: [runs]})
+    with pytest.raises(InputError, match="read must give a dict or a list of dicts, got 3"):
+        run(wrong(), "smoke", store=store, executor=SERIAL)
+
+
+def test_an_experiment_without_anything(user: Any) -> None:
+    with pytest.raises(InputError, match="Unfinished is not complete: it has no id"):
+        ask(f"{USER}:Unfinished", "smoke")
+    words = {"id": "a/b", "title": "t", "summary": "s"}
+    with pytest.raises(InputError, match="Bare is not complete: it has no numbers"):
+        ask(type("Bare", (Experiment,), words)(), "smoke")
+    with pytest.raises(InputError, match="Bare is not complete: an experiment needs a method runs"):
+        _ = ask(type("Bare", (Experiment,), {**words, "numbers": user.Settings})(), "smoke").first_round
+
+
+@pytest.mark.parametrize("word", ["id", "title", "summary", "reference"])
+def test_wrong_words_are_sentences(user: Any, word: str) -> None:
+    with pytest.raises(InputError, match=rf"Wrong\.{word} must be .*, got the int 3"):
+        ask(type("Wrong", (user.Plain,), {word: 3})(), "smoke")
+    with pytest.raises(InputError, match=r"an experiment is an id of bk list, .* got the int 3"):
+        ask(3, "smoke")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_method_that_calls_exit_is_a_sentence(user: Any) -> None:
+    with pytest.raises(InputError, match=r"Wrong\.runs calls sys\.exit; an experiment returns, or raises an error"):
+        _ = ask(type("Wrong", (user.Plain,), {"runs": lambda *_: sys.exit(0)})(), "smoke").first_round
+
+
+def test_a_plan_without_end_is_a_sentence(user: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beyondkernels.experiments.runner.MOST_ROUNDS", 5)
+
+    class More(user.Runs):
+        def plan(self, settings: Any, seeds: Any, finished: Any) -> Any:
+            return {("run", i): user.spec(settings, float(i), 0) for i in range(len(finished) + 1)}
+
+    class Endless(user.Plain):
+        def runs(self, settings: Any, /) -> Any:
+            return [More(user.guessed, {})]
+
+    with pytest.raises(InputError, match=r"Endless\.runs asked for new runs 5 times in a row; a plan must"):
+        run(Endless(), "smoke", store=store, executor=SERIAL)
+    assert len(store.keys()) == 5
+
+
+def test_a_seed_named_twice_is_one_seed(user: Any) -> None:
+    assert ask(user.Plain(), "smoke", [3, 0, 3]).seeds == (3, 0)
+    for wrong in ("01", 1.5, {1: 2}):
+        with pytest.raises(InputError, match="seeds must be a number of seeds or a list of them"):
+            ask(user.Plain(), "smoke", wrong)  # pyright: ignore[reportArgumentType]
+
+
+def test_published_values_stand_only_beside_the_papers_settings(tmp_path: Path) -> None:
+    paper, variant = ask("features/table1", "laptop"), ask("features/table1", "laptop", changes={"relevant": 3})
+    assert (paper.published, paper.departures, paper.variant) == (True, (), ())
+    assert (variant.published, variant.departures, variant.variant) == (False, ("relevant",), ("relevant=3",))
+    assert not ask("features/table1", "smoke").published
+    assert ask("features/table1", "laptop", 1, {"readout_rate": 3}).published  # a choice of ours
+    for request in (paper, variant):
+        result = Result(request, {}, {})
+        columns, _ = result.table
+        assert any(claim.paper is not None for claim in result.claims) == request.published
+        assert any(column.key.endswith("_paper") for column in columns) == request.published
 
 
 def test_where_the_store_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +370,17 @@ def test_where_the_store_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert store_path("here") == Path("here")
     with pytest.raises(InputError, match="the store must be a directory, got an empty name"):
         store_path("")
+
+
+def test_progress_is_shown_unless_it_is_not_wanted(user: Any, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    run(user.Plain(), "smoke", store=store, executor=SERIAL, progress=False)
+    assert capsys.readouterr() == ("", "")
+    run(user.Plain(), "smoke", seeds=3, store=store, executor=SERIAL)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    first, *lines = shown.err.splitlines()
+    assert first == "user/plain: 2 runs to do, 4 stored already"
+    assert [line.split("  ")[1].partition(" finished")[0] for line in lines] == ["g0 2", "g1 2"]
 
 
 def test_local_workers_are_the_default(user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,15 +11,28 @@ import resource
 import sys
 import time
 import types
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Reference, Sample
-from beyondkernels.experiments import Experiment, Finished, Label, Rows, setting
-from beyondkernels.reports import Claim, Curves, Figure, Line, at_most
+from beyondkernels.frame import (
+    At,
+    Experiment,
+    Finished,
+    Label,
+    OverTime,
+    Picture,
+    Runs,
+    Scale,
+    Statement,
+    of,
+    scale,
+    setting,
+)
+from beyondkernels.reports.claims import AtMost
 from beyondkernels.runs import RunSpec
 
 
@@ -88,7 +101,7 @@ class Settings:
     slope: float = setting(1.5, "theorem", "Theorem 0")
     guesses: tuple[float, ...] = setting((0.0, 1.0), "ours", "two will do")
     bound: float = setting(10.0, "ours")
-    behaviour: Behaviour = setting("learn", "ours")  # noqa: RUF009
+    behaviour: Behaviour = setting("learn", "ours")
     seeds: int = setting(3, "paper")
 
 
@@ -98,58 +111,59 @@ class Plain(Experiment):
     id: ClassVar[str] = "user/plain"
     title: ClassVar[str] = "Guessing a slope"
     summary: ClassVar[str] = "A line is guessed. The nearer guess is better."
+    numbers: ClassVar[type] = Settings
     reference: ClassVar[Reference] = Reference("features", "nowhere")
-    notes: ClassVar[tuple[str, ...]] = ("A toy.",)
+    scales: ClassVar[Mapping[str, Scale]] = {"smoke": scale("paper", samples=5, seeds=2)}
+    speaks_at: ClassVar[Sequence[str]] = ("smoke", "laptop")
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 100.0}
 
-    def settings(self, scale: str) -> Settings:
-        return replace(Settings(), samples=5, seeds=2) if scale == "smoke" else Settings()
+    def runs(self, settings: Settings, /) -> Sequence[Runs]:
+        return [Runs(guessed, {"guess": [guess_of(i) for i in range(len(settings.guesses))]}, read)]
 
-    def plan(self, settings: Settings, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
-        return {("guess", guess_of(i), s): spec(settings, g, s) for i, g in enumerate(settings.guesses) for s in seeds}
+    def claims(self, settings: Settings, /) -> Sequence[Statement]:
+        return [Statement("error", "The error is small", of("error", guess="g0"), AtMost(settings.bound), paper=0.25)]
 
-    def rows(self, settings: Settings, finished: Finished) -> Rows:
-        return [
-            {
-                "guess": label[1],
-                "seed": label[-1],
-                "status": run.outcome.status,
-                "error": run.outcome.scalars.get("error"),
-                "bound": run.outcome.scalars.get("bound"),
-            }
-            for label, run in finished.items()
-        ]
+    def figures(self, settings: Settings, /) -> Sequence[Picture]:
+        return [OverTime("error", "Error", "", "", y="error", line="guess", x_label="step", y_label="error")]
 
-    def claims(self, settings: Settings, rows: Rows, scale: str) -> list[Claim]:
-        errors = [row["error"] for row in rows]
-        return [at_most("error", "The error is small", errors, settings.bound, paper=0.25, speaks=scale != "paper")]
-
-    def figures(self, settings: Settings, finished: Finished) -> list[Figure]:
-        lines = [
-            Line(" ".join(map(str, label)), run.outcome.series["step"], [run.outcome.series["error"]])
-            for label, run in finished.items()
-            if run.outcome.series
-        ]
-        return [Curves(name="error", title="Error", lines=lines, x_label="step", y_label="error")] if lines else []
+    def remarks(self, settings: Settings, /) -> Sequence[str]:
+        return ["A toy."]
 
 
-class Rounds(Plain):
+@dataclass(frozen=True)
+class Refined(Runs):
     """A second round refines the best guess of the first, seed by seed; a third comes if the best is at the edge."""
-
-    id: ClassVar[str] = "user/rounds"
 
     def plan(self, settings: Settings, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
         specs = super().plan(settings, seeds, finished)
         for seed in seeds:
-            scouts = {label: run for label, run in finished.items() if label[0] == "guess" and label[-1] == seed}
+            scouts = {
+                label: run for label, run in finished.items() if label[0] in self.over["guess"] and label[1] == seed
+            }
             if len(scouts) < len(settings.guesses) or any(not run.outcome.scalars for run in scouts.values()):
                 continue
             best = min(scouts, key=lambda label: scouts[label].outcome.scalars["error"])
-            guess = settings.guesses[int(str(best[1])[1:])]
-            specs["refined", "first", seed] = spec(settings, guess + 0.25, seed)
-            if ("refined", "first", seed) in finished and guess == max(settings.guesses):
-                specs["refined", "second", seed] = spec(settings, guess + 0.5, seed)
+            guess = settings.guesses[int(str(best[0])[1:])]
+            specs["first", seed] = spec(settings, guess + 0.25, seed)
+            if ("first", seed) in finished and guess == max(settings.guesses):
+                specs["second", seed] = spec(settings, guess + 0.5, seed)
         return specs
+
+    def records(self, settings: Settings, seeds: Sequence[int], finished: Finished) -> Iterator[dict[str, Any]]:
+        yield from super().records(settings, seeds, finished)
+        for word in ("first", "second"):
+            for seed in seeds:
+                yield from self._read(settings, At(guess=word, seed=seed), finished)
+
+
+class Rounds(Plain):
+    """Refines the best guess."""
+
+    id: ClassVar[str] = "user/rounds"
+
+    def runs(self, settings: Settings, /) -> Sequence[Runs]:
+        (first,) = super().runs(settings)
+        return [Refined(first.spec, first.over, first.read)]
 
 
 INSTANCE = Plain()
@@ -161,6 +175,14 @@ class Unfinished(Experiment):
 
 def guess_of(i: int) -> str:
     return f"g{i}"
+
+
+def guessed(settings: Settings, at: At) -> RunSpec:
+    return spec(settings, settings.guesses[int(at.guess[1:])], at.seed)
+
+
+def read(settings: Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+    return {"error": outcome.scalars.get("error"), "bound": outcome.scalars.get("bound")}
 
 
 def spec(settings: Settings, guess: float, seed: int) -> RunSpec:

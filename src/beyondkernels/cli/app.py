@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from beyondkernels.cli.guard import FAILED, MISSING, Commands, guarded
+from beyondkernels.cli.guard import FAILED, MISSING, Commands, guarded, interruptible, printing
 
 app = typer.Typer(
     cls=Commands,
@@ -50,6 +50,7 @@ def _help_without_command(context: typer.Context) -> None:
 
 @app.command("list")
 @guarded
+@printing
 def _list(as_json: Annotated[bool, typer.Option("--json", help="As JSON on standard output.")] = False) -> None:
     """List the experiments."""
     from beyondkernels.cli.display import console
@@ -60,6 +61,7 @@ def _list(as_json: Annotated[bool, typer.Option("--json", help="As JSON on stand
 
 @app.command("run", epilog="Exit codes: 0 fine, 1 a claim fails under --check, 2 bad input, 3 runs missing or crashed.")
 @guarded
+@interruptible
 def _run(
     names: Annotated[list[str] | None, typer.Argument(metavar="EXPERIMENT", hidden=True)] = None,
     scale: Annotated[str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].")] = None,
@@ -88,6 +90,7 @@ def _run(
 
 @app.command("report")
 @guarded
+@interruptible
 def _report(
     names: Annotated[list[str] | None, typer.Argument(metavar="EXPERIMENT", hidden=True)] = None,
     store: StoreOption = None,
@@ -104,6 +107,7 @@ def _report(
 
 @app.command("show")
 @guarded
+@printing
 def _show(
     name: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|RUN", hidden=True)] = None,
     store: StoreOption = None,
@@ -120,6 +124,7 @@ def _show(
 
 @app.command("bench")
 @guarded
+@interruptible
 def _bench(
     name: Annotated[str | None, typer.Argument(metavar="NAME", hidden=True)] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the rows here.")] = None,
@@ -144,6 +149,7 @@ def _doctor(store: StoreOption = None) -> int:
 
 @store_app.command("verify")
 @guarded
+@interruptible
 def _verify(
     store: StoreOption = None,
     put_aside: Annotated[bool, typer.Option("--put-aside", help="Move what is damaged into the quarantine.")] = False,
@@ -156,6 +162,7 @@ def _verify(
 
 @store_app.command("quarantine")
 @guarded
+@interruptible
 def _quarantine(
     store: StoreOption = None,
     empty: Annotated[bool, typer.Option("--empty", help="Remove all of it, for good.")] = False,
@@ -168,6 +175,7 @@ def _quarantine(
 
 @store_app.command("rebuild")
 @guarded
+@interruptible
 def _rebuild(store: StoreOption = None) -> None:
     """Remove the index of an earlier version; stores have none any more."""
     from beyondkernels.cli.stores import remove_index
@@ -177,6 +185,7 @@ def _rebuild(store: StoreOption = None) -> None:
 
 @store_app.command("prune")
 @guarded
+@interruptible
 def _prune(
     days: Annotated[str | None, typer.Option(metavar="N", help="Days after which one counts as old [30].")] = None,
     store: StoreOption = None,
@@ -196,6 +205,7 @@ def _prune(
 
 @store_app.command("size")
 @guarded
+@printing
 def _size(store: StoreOption = None) -> None:
     """Say how much a store holds."""
     from beyondkernels.cli.stores import open_store

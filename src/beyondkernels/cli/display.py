@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -19,14 +19,9 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("–", "dim")}
 _GAP = 2
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> NoReturn:
-        raise BrokenPipeError
-
-
 def console(stderr: bool = False) -> Console:
     """A console that neither guesses at links nor colours numbers."""
-    return _Console(stderr=stderr, highlight=False)
+    return Console(stderr=stderr, highlight=False)
 
 
 def count(number: int, noun: str) -> str:
@@ -41,7 +36,7 @@ def count(number: int, noun: str) -> str:
 def show_result(result: Result, out: Console) -> None:
     """The table, then the claims, then what is missing."""
     request = result.request
-    columns, rows = result.reading.table
+    columns, rows = result.table
     out.print(
         Text(f"\n{request.experiment.id} · {request.scale} scale · {count(len(request.seeds), 'seed')}", style="bold")
     )
@@ -61,7 +56,9 @@ def show_result(result: Result, out: Console) -> None:
 
 
 def tables_of(columns: Sequence[Column], rows: Sequence[Any], width: int) -> list[Table]:
-    """A table whose cells stay on one line: spreads are left out for it, then it becomes several, one below the other.
+    """A table whose cells stay on one line; if it is too wide it becomes several, one below the other.
+
+    Spreads are left out only where a single column with its spread is wider than the window.
 
     Arguments:
         columns: the columns; those first ones that tell the rows apart stand in every table, if there is room.
@@ -69,9 +66,11 @@ def tables_of(columns: Sequence[Column], rows: Sequence[Any], width: int) -> lis
         width: how wide a table may be.
     """
     whole = [[column.cell(row) for column in columns] for row in rows]
-    shorter = [lambda cell: cell, lambda cell: cell.replace(" ± ", "±"), lambda cell: cell.partition("±")[0].rstrip()]
-    tries = [[[shorten(cell) for cell in line] for line in whole] for shorten in shorter]
-    cells = next((each for each in tries if sum(_widths(columns, each)) - _GAP <= width), tries[-1])
+    close = [[cell.replace(" ± ", "±") for cell in line] for line in whole]
+    bare = [[cell.partition("±")[0].rstrip() for cell in line] for line in whole]
+    cells = whole if sum(_widths(columns, whole)) - _GAP <= width else close
+    if max(_widths(columns, cells)[1:], default=0) + _widths(columns, cells)[0] - _GAP > width:
+        cells = bare
     widths = _widths(columns, cells)
     lead = _telling(cells)
     if sum(widths[: len(lead)]) + max(widths[len(lead) :], default=0) - _GAP > width:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, ParamSpec, cast
 import typer
 from typer.core import TyperGroup
 
+from beyondkernels.cli.streams import lost_output, require_printed, why
 from beyondkernels.core import InputError
 from beyondkernels.core.components import USER_MODULES
 
@@ -51,7 +53,8 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             code = command(*args, **kwargs) or 0
-            sys.stdout.flush()
+            if (failure := lost_output()) is not None:
+                say_error(f"standard output cannot be written: {why(failure)}")
         except InputError as error:
             say_error(str(error))
             code = BAD_INPUT
@@ -61,12 +64,9 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             say_error("interrupted; finished runs are kept, the same command goes on from there")
             code = INTERRUPTED
-        except BrokenPipeError:  # whoever reads has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 0
         except typer.Exit:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             traceback.print_exc()
             if (place := in_users_file(error)) is not None:
                 say_error(place)
@@ -78,17 +78,48 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
     return run
 
 
-def in_users_file(error: Exception) -> str | None:
+def printing(command: Callable[P, int | None]) -> Callable[P, int | None]:
+    """A command that is there for what it prints: if that does not arrive, it has failed."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int | None:
+        code = command(*args, **kwargs)
+        require_printed()
+        return code
+
+    return run
+
+
+def interruptible(command: Callable[P, int | None]) -> Callable[P, int | None]:
+    """A command that has things to put in order when Ctrl-C ends it; every other one ends at once."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int | None:
+        if threading.current_thread() is not threading.main_thread():
+            return command(*args, **kwargs)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return command(*args, **kwargs)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    return run
+
+
+def in_users_file(error: BaseException) -> str | None:
     """Where in a user's own file an error arose, in one sentence; None if it did not arise there."""
     theirs = [module for name, module in sys.modules.items() if name.startswith(USER_MODULES)]
     loaded = {getattr(module, "__file__", None) for module in theirs}
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename in loaded:
             where = f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}"
+            if isinstance(error, SystemExit):
+                return f"{where} calls sys.exit, which an experiment must not do"
             return f"{where}: {type(error).__name__}: {error}"
     return None
 
 
 def say_error(sentence: str) -> None:
-    """One line on standard error."""
-    print(f"bk: {' '.join(sentence.split())}", file=sys.stderr)
+    """One line on standard error; what a terminal would act on becomes a question mark."""
+    line = " ".join(sentence.split())
+    print(f"bk: {''.join(letter if letter.isprintable() else '?' for letter in line)}", file=sys.stderr)

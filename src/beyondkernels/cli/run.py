@@ -10,10 +10,10 @@ from beyondkernels.cli.display import console, count, show_result
 from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.cli.output import require_writable, write_document
-from beyondkernels.cli.progress import Display, duration
 from beyondkernels.core import InputError
-from beyondkernels.experiments import Request, Result, ask, dry_run, run, store_path
+from beyondkernels.experiments import Display, Foresight, Request, Result, ask, dry_run, duration, run, store_path
 from beyondkernels.runs import Store
+from beyondkernels.runs.executor import processors
 
 
 def run_all(names: list[str], options: Options, json_file: Path | None, check: bool, dry: bool) -> int:
@@ -57,9 +57,22 @@ def _dry(requests: list[Request], options: Options) -> int:
     where = store_path(options.store)
     store = Store.open(where, create=False, read_only=True) if where.exists() else None
     for request in requests:
-        cost = dry_run(request, store)
-        seconds = cost["core_seconds"]
-        expected = "cost unknown" if seconds is None else f"about {duration(seconds)} on one core"
-        runs, scale = count(cost["runs"], "run"), request.scale
-        print(f"{request.experiment.id}: {runs}, {cost['stored']} stored already, {expected} ({scale} scale)")
+        print(f"{request.words()}: {_expected(dry_run(request, store), options.workers or processors())}")
     return 0
+
+
+def _expected(seen: Foresight, workers: int) -> str:
+    """What a request will take, in words that tell what is a guess."""
+    guess = "that depend on how these come out (a guess: more if a grid must grow)"
+    later = f" and about {seen.guessed} more {guess}" if seen.guessed else ""
+    open_end = ", perhaps more after that" if seen.open_ended else ""
+    left = seen.runs - seen.stored
+    if left == 0:
+        time = "nothing left to do"
+    elif seen.core_seconds is None:
+        time = "nobody knows how long they take"
+    else:
+        rough = "" if seen.measured == left else ", a rough guess" if seen.measured == 0 else ", partly a guess"
+        on_all = f", {duration(seen.core_seconds / workers)} on {workers}" if workers > 1 else ""
+        time = f"about {duration(seen.core_seconds)} on one core{on_all}{rough}"
+    return f"{count(seen.certain, 'run')}{later}{open_end}; {seen.stored} stored already; {time}"

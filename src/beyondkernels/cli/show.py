@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import textwrap
 from typing import Any
@@ -11,16 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from beyondkernels.cli.display import count, plain_table
+from beyondkernels.cli.kept import Kept, kept_results
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError
-from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, find, store_path
+from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, duration, find, store_path
 from beyondkernels.frame import as_word, described, stated
 from beyondkernels.runs import Store, StoredRun
 
+_WIDE = 130
+"""From so many columns on there is room for a column of explanations."""
+
 
 def list_experiments(as_json: bool, out: Console) -> None:
-    """All experiments with their place in the papers."""
-    experiments = [find(name) for name in CATALOGUE]
+    """All experiments with their place in the papers, and how their claims stand."""
+    experiments, results = [find(name) for name in CATALOGUE], kept_results()
     if as_json:
         listed = [
             {
@@ -29,22 +34,34 @@ def list_experiments(as_json: bool, out: Console) -> None:
                 "paper": e.reference.paper,
                 "where": e.reference.where,
                 "scales": list(SCALES),
+                "results": [
+                    {"scale": kept.scale, "holds": kept.holds, "claims": kept.claims, "seconds": kept.seconds}
+                    for kept in results.get(e.id, [])
+                ],
             }
             for e in experiments
         ]
         print(json.dumps({"schema": 1, "experiments": listed}, indent=1, ensure_ascii=False))
         return
     table = plain_table()
-    for heading in ("experiment", "what it shows, and where it stands"):
+    for heading in ("experiment", "result · in the paper"):
         table.add_column(heading, no_wrap=heading == "experiment")
     for e in experiments:
-        table.add_row(Text(e.id), Text.assemble(e.title, "\n", (str(e.reference), "dim")))
+        lines = [Text(e.title), Text(str(e.reference), style="dim"), *map(_state, results.get(e.id, []))]
+        table.add_row(Text(e.id), Text("\n").join(lines))
     out.print(table)
-    out.print("\nbk show ID tells more, bk run ID runs it, bk report writes pages.")
+    out.print("\nbk demo shows an effect within a minute, bk show ID tells more, bk run ID runs it.")
+
+
+def _state(kept: Kept) -> Text:
+    """How the claims of a kept result stand, and what it took."""
+    mark, style = ("✓", "green") if kept.holds == kept.claims else ("✗", "red")
+    took = "" if kept.seconds is None else f", in {duration(kept.seconds)}"
+    return Text.assemble((mark, style), f" {kept.holds} of {kept.claims} claims hold at {kept.scale} scale{took}")
 
 
 def show(name: str | None, store: str | None, out: Console) -> None:
-    """An experiment's declaration and latest verdicts, or a stored run."""
+    """An experiment's declaration and its results in a store, or a stored run."""
     if not name:
         raise InputError(
             "no experiment or run is named; bk list shows the experiments, bk show features/table1 one of them"
@@ -59,41 +76,86 @@ def _show_experiment(experiment: Experiment, store: str | None, out: Console) ->
     path = store_path(store)
     opened = open_store(store) if path.exists() else None
     asked = [r for r in opened.requests() if r["experiment"] == experiment.id] if opened else []
-    by_scale = [experiment.settings(scale) for scale in SCALES]
     out.print(Text(f"{experiment.id}: {experiment.title}", style="bold"))
     out.print(Text(str(experiment.reference), style="dim"))
-    out.print(Text(f"\n{experiment.summary_of(by_scale[-1])}\n"))
-    table = plain_table()
-    for heading in ("setting", *SCALES, "whose", "why"):
-        # lists of numbers may take several lines; names are never cut
-        named = heading in ("setting", "whose")
-        table.add_column(heading, justify="right" if heading in SCALES else "left", no_wrap=named, overflow="fold")
-    for setting in described(by_scale[-1], by_scale[-1]):
-        values = [Text(as_word(getattr(settings, setting.name)).replace(",", ", ")) for settings in by_scale]
-        table.add_row(setting.name, *values, setting.origin, Text(setting.why))
-    out.print(table)
+    out.print(Text(f"\n{experiment.summary_of(experiment.settings('paper'))}\n"))
+    _show_settings(experiment, out)
+    for kept in kept_results().get(experiment.id, []):
+        out.print(Text("\nKept with the code: ").append(_state(kept)))
     verdicts = {claim["id"]: claim["holds"] for claim in asked[-1]["claims"]} if asked else {}
-    latest = f" (latest verdicts: {_how(asked[-1])})" if asked else ""
+    latest = f" (latest verdicts: {_how(asked[-1], experiment)})" if asked else ""
     out.print(Text(f"\nClaims{latest}", style="bold"))
     lines = Table.grid(padding=(0, 1))
-    for claim in stated(experiment, by_scale[-1], "paper"):
+    for claim in stated(experiment, experiment.settings("paper"), "paper"):
         lines.add_row({True: "✓", False: "✗", None: "·"}[verdicts.get(claim.id)], Text(claim.text))
     out.print(lines)
     if opened and asked:
-        _show_keys(asked[-1], opened, out)
+        _show_requests(asked, experiment, out)
+        _show_keys(asked[-1], experiment, opened, out)
 
 
-def _how(request: dict[str, Any]) -> str:
-    return f"{request['scale']} scale, {count(len(request['seeds']), 'seed')}"
+def _show_settings(experiment: Experiment, out: Console) -> None:
+    """The numbers at each scale; why they are so stands in a column if there is room, else beneath the table."""
+    wide = out.width >= _WIDE
+    by_scale = [experiment.settings(scale) for scale in SCALES]
+    listed = described(by_scale[-1], by_scale[-1])
+    table = plain_table()
+    for heading in ("setting", *SCALES, "source", *(("why",) if wide else ())):
+        # lists of numbers may take several lines; names are never cut
+        named = heading in ("setting", "source")
+        table.add_column(heading, justify="right" if heading in SCALES else "left", no_wrap=named, overflow="fold")
+    for setting in listed:
+        values = [Text(as_word(getattr(settings, setting.name)).replace(",", ", ")) for settings in by_scale]
+        table.add_row(setting.name, *values, setting.origin, *((Text(setting.why),) if wide else ()))
+    out.print(table)
+    if wide or not any(setting.why for setting in listed):
+        return
+    out.print()
+    lines = Table.grid(padding=(0, 2))
+    for setting in listed:
+        if setting.why:
+            lines.add_row(setting.name, Text(setting.why, style="dim"))
+    out.print(lines)
 
 
-def _show_keys(request: dict[str, Any], store: Store, out: Console) -> None:
+def _how(request: dict[str, Any], experiment: Experiment) -> str:
+    words = [f"{request['scale']} scale", count(len(request["seeds"]), "seed")]
+    return ", ".join([*words, *_changes(request, experiment)])
+
+
+def _changes(request: dict[str, Any], experiment: Experiment) -> list[str]:
+    """The settings in which a stored request differs from its scale, as ``--set`` takes them."""
+    usual = dataclasses.asdict(experiment.settings(request["scale"]))
+    different = {
+        name: value
+        for name, value in request["settings"].items()
+        if name != "seeds" and name in usual and as_word(usual[name]) != as_word(value)
+    }
+    return [f"{name}={as_word(value)}" for name, value in different.items()]
+
+
+def _show_requests(asked: list[dict[str, Any]], experiment: Experiment, out: Console) -> None:
+    """Each scale and variant that the store holds, the newest first."""
+    out.print(Text("\nIn this store", style="bold"))
+    lines = Table.grid(padding=(0, 2))
+    for request in reversed(asked):
+        verdicts = [claim["holds"] for claim in request["claims"] if claim["holds"] is not None]
+        if not request.get("complete", True):
+            state = "interrupted; the same bk run goes on"
+        else:
+            state = f"{sum(verdicts)} of {len(verdicts)} claims hold" if verdicts else "no claim decided"
+        lines.add_row(Text(_how(request, experiment)), Text(state))
+    out.print(lines)
+
+
+def _show_keys(request: dict[str, Any], experiment: Experiment, store: Store, out: Console) -> None:
     """The keys of the latest request's runs, those of one label but for the seed on one line."""
     by_name: dict[str, list[str]] = {}
     for run in request["runs"]:
         *name, _ = run["label"]
         by_name.setdefault(" ".join(map(str, name)), []).append(run["key"][:8] if store.has(run["key"]) else "missing")
-    out.print(Text(f"\nRuns of the latest request ({_how(request)}; bk show KEY tells more)", style="bold"))
+    latest = f"Runs of the latest request ({_how(request, experiment)}; bk show KEY tells more)"
+    out.print(Text(f"\n{latest}", style="bold"))
     lines = Table.grid(padding=(0, 2))
     for name, keys in by_name.items():
         lines.add_row(Text(name), Text(" ".join(keys)))

@@ -53,7 +53,7 @@ class Problem(Component, ABC):
         """Draw n points."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Outcome:
     """What one run leaves behind.
 
@@ -71,6 +71,21 @@ class Outcome:
     series: dict[str, np.ndarray] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     predictor: Callable[[torch.Tensor], torch.Tensor] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def summary(self) -> str:
+        """How it ended, its first scalars, and how much more there is.
+
+        >>> Outcome("finished", {"test_loss": 0.25, "steps": 600.0}).summary
+        'finished: test_loss=0.25, steps=600'
+        """
+        shown = [f"{name}={value:.4g}" for name, value in list(self.scalars.items())[:3]]
+        more = len(self.scalars) - len(shown) + len(self.series) + len(self.arrays)
+        rest = [f"{more} more"] if more else []
+        return f"{self.status}: {', '.join([*shown, *rest])}" if shown or rest else self.status
+
+    def __repr__(self) -> str:
+        return f"<Outcome {self.summary}>"
 
     def over(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """The steps of a series, and the series.

@@ -38,7 +38,11 @@ def find(name: str) -> Experiment:
 
 def from_file(path: Path, attribute: str) -> Experiment:
     """The experiment a user's file defines, as a class or an instance."""
-    module = load_file(path)
+    try:
+        module = load_file(path)
+    except SystemExit as error:
+        advice = 'what is meant for python alone belongs under if __name__ == "__main__":'
+        raise InputError(f"{path} calls sys.exit when it is loaded; {advice}") from error
     found = getattr(module, attribute, None)
     try:
         found = found() if _is_class(found) else found

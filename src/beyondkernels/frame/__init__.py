@@ -8,7 +8,18 @@ from beyondkernels.frame.notes import fill, read_notes
 from beyondkernels.frame.reading import Reading, expected, plan, stated
 from beyondkernels.frame.rows import Frame, Series, Where, select, tabulate, tidy
 from beyondkernels.frame.runs import Again, At, Finished, Label, Runs, Searched, exact
-from beyondkernels.frame.settings import Backend, Count, Counts, Size, Sizes, as_word, changed, described, setting
+from beyondkernels.frame.settings import (
+    Backend,
+    Count,
+    Counts,
+    Size,
+    Sizes,
+    as_word,
+    changed,
+    departures,
+    described,
+    setting,
+)
 from beyondkernels.frame.tables import Shown, Table
 from beyondkernels.frame.values import Value, least, of
 
@@ -46,6 +57,7 @@ __all__ = [
     "by_seed",
     "changed",
     "claim",
+    "departures",
     "described",
     "exact",
     "expected",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core import require
+from beyondkernels.core.errors import shown
 from beyondkernels.frame.axes import Axis, Found, Place, Search, searched
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ class Runs:
             return
         said = self.read(settings, at, run.outcome)
         for each in said if isinstance(said, list) else [said]:
+            require(isinstance(each, Mapping), f"read must give a dict or a list of dicts, got {shown(each)}")
             yield {**at, "status": run.outcome.status, **each, "outcome": run.outcome}
 
 

@@ -53,6 +53,25 @@ def described(settings: Any, reference: Any) -> list[Setting]:
     return listed
 
 
+def departures(settings: Any, reference: Any) -> tuple[str, ...]:
+    """The settings of the paper that have another value here, so that what it prints does not compare.
+
+    A shorter list of the paper's own values is no departure, nor are more or fewer seeds and test points.
+
+    Arguments:
+        settings: the settings in use.
+        reference: those of the paper's scale.
+    """
+    found = []
+    for field in dataclasses.fields(settings):
+        value, theirs = getattr(settings, field.name), getattr(reference, field.name)
+        precision = field.name in ("seeds", "test_samples")
+        shorter = isinstance(value, tuple) and isinstance(theirs, tuple) and set(value) <= set(theirs)
+        if field.metadata.get("origin") == "paper" and value != theirs and not precision and not shorter:
+            found.append(field.name)
+    return tuple(found)
+
+
 def changed(settings: Any, changes: Mapping[str, Any]) -> Any:
     """Settings with some values replaced.
 

@@ -96,7 +96,7 @@ class LocalExecutor:
         _require_storable(specs)
         _require_importable(specs)
         _require_possible(specs)
-        workers = self.workers or _processors()
+        workers = self.workers or processors()
         # remarks are no part of a run's identity, but a worker has to know them: how much memory it may use
         tasks = [Task({spec.key: describe(spec, remarks=True) for spec in chunk}) for chunk in chunks(specs, workers)]
         return _Local(self, workers, store, deque(tasks)).events()
@@ -240,7 +240,8 @@ def _require_importable(specs: Sequence[RunSpec]) -> None:
             )
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -19,7 +19,7 @@ from beyondkernels.runs.translation import translated
 SPEC, RESULT, ARRAYS, PROVENANCE, DONE = "spec.json", "result.json", "arrays.npz", "provenance.json", "done.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StoredRun:
     """A run as read from a store.
 
@@ -34,6 +34,9 @@ class StoredRun:
     description: dict[str, Any]
     outcome: Outcome
     provenance: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<StoredRun {self.key[:8]} {self.outcome.summary}>"
 
 
 def encode(description: Mapping[str, Any], outcome: Outcome, provenance: Mapping[str, Any]) -> dict[str, bytes]:

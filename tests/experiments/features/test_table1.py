@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from beyondkernels.experiments.features.methods import METHODS, record_steps
 
 from beyondkernels.core import Outcome
-from beyondkernels.experiments.features.methods import METHODS, record_steps
 from beyondkernels.experiments.features.table1 import Table1
 from beyondkernels.experiments.features.table1_strong import CONVERGED, Table1Strong
 from beyondkernels.reports import render_svg

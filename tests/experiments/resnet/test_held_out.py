@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from beyondkernels.core import InputError
 from beyondkernels.experiments.resnet.held_out import require_unseen, search_errors, search_of, search_seeds
 from beyondkernels.experiments.resnet.search import Axis
+
+from beyondkernels.core import InputError
 
 
 @dataclass(frozen=True)

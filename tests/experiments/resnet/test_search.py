@@ -6,9 +6,9 @@ import itertools
 import math
 
 import pytest
+from beyondkernels.experiments.resnet.search import Axis, Point, Search, number, position, searched
 
 from beyondkernels.core import InputError
-from beyondkernels.experiments.resnet.search import Axis, Point, Search, number, position, searched
 from beyondkernels.runs.sweep import one_two_five
 
 WIDE = (1e-4, 1e2)

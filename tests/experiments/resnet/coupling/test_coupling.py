@@ -10,11 +10,6 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import torch
-from scipy.special import gamma, jv
-
-import beyondkernels as bk
-from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.resnet.coupling import tables
 from beyondkernels.experiments.resnet.coupling.cases import (
     LIPSCHITZ,
     CouplingSettings,
@@ -24,6 +19,11 @@ from beyondkernels.experiments.resnet.coupling.cases import (
     spec_of,
 )
 from beyondkernels.experiments.resnet.coupling.experiment import Coupling
+from scipy.special import gamma, jv
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.experiments.resnet.coupling import tables
 from beyondkernels.measure.existence import Witness, gate_bounds
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun

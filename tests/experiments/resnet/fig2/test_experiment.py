@@ -10,9 +10,6 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import torch
-
-import beyondkernels as bk
-from beyondkernels.core import InputError, Outcome
 from beyondkernels.experiments.resnet.fig2.experiment import Fig2a, Fig2b
 from beyondkernels.experiments.resnet.fig2.methods import (
     KERNELS,
@@ -20,6 +17,9 @@ from beyondkernels.experiments.resnet.fig2.methods import (
     network_of,
     trained_methods,
 )
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 

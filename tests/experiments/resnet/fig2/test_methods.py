@@ -8,8 +8,6 @@ from typing import Any, cast
 
 import pytest
 import torch
-
-from beyondkernels.core import Outcome, Stream
 from beyondkernels.experiments.resnet.fig2.experiment import Fig2a
 from beyondkernels.experiments.resnet.fig2.methods import (
     KERNELS,
@@ -21,6 +19,8 @@ from beyondkernels.experiments.resnet.fig2.methods import (
     trained_spec,
 )
 from beyondkernels.experiments.resnet.held_out import points_of, search_errors
+
+from beyondkernels.core import Outcome, Stream
 from beyondkernels.runs.perform import perform
 
 torch.set_num_threads(1)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-
-from beyondkernels.core import InputError
-from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.fig2.experiment import Fig2a, Fig2b
 from beyondkernels.experiments.resnet.fig2.methods import KERNELS_BY_SGD, problem_of, trained_methods
 from beyondkernels.experiments.resnet.fig2.settings import Fig2aSettings, Fig2Settings
+
+from beyondkernels.core import InputError
+from beyondkernels.experiments.published import published
 
 A, B = Fig2a(), Fig2b()
 

@@ -8,13 +8,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import torch
+from beyondkernels.experiments.resnet.fig3.experiment import Fig3, Fig3Settings
+from beyondkernels.experiments.resnet.fig3.methods import TWO_STEP, WAYS, problem_of, trained_spec, two_step_spec
+from beyondkernels.experiments.resnet.fig3.tables import crossing, is_learnt, summary, two_step_rows
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.experiments.published import published
-from beyondkernels.experiments.resnet.fig3.experiment import Fig3, Fig3Settings
-from beyondkernels.experiments.resnet.fig3.methods import TWO_STEP, WAYS, problem_of, trained_spec, two_step_spec
-from beyondkernels.experiments.resnet.fig3.tables import crossing, is_learnt, summary, two_step_rows
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
-import beyondkernels as bk
-from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.fig4.construction import ClosedForm, closed_form_spec, least, targets
 from beyondkernels.experiments.resnet.fig4.experiment import Fig4a, Fig4b
 from beyondkernels.experiments.resnet.fig4.specs import AllPoints, construction_spec, norm_of, points_of, trained_spec
 from beyondkernels.experiments.resnet.fig4.tables import FITTED
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.experiments.published import published
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform

@@ -10,10 +10,6 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import torch
-
-import beyondkernels as bk
-from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.resnet.theorem1 import tables
 from beyondkernels.experiments.resnet.theorem1.experiment import Theorem1, Theorem1ExperimentSettings
 from beyondkernels.experiments.resnet.theorem1.methods import (
     FROZEN,
@@ -24,6 +20,10 @@ from beyondkernels.experiments.resnet.theorem1.methods import (
     spec_of,
     theorem_of,
 )
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.experiments.resnet.theorem1 import tables
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform
