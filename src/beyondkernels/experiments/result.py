@@ -42,7 +42,7 @@ class Result:
     def _repr_html_(self) -> str:
         from beyondkernels.reports import notebook
 
-        return notebook.page_notebook_html(self.page())
+        return notebook.experiment_html(self.page())
 
     @property
     def verdict(self) -> str:
