@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.experiments import changed, described, setting
+from beyondkernels.frame import changed, described, setting
 from beyondkernels.frame.settings import as_word, parsed
 
 
