@@ -511,7 +511,7 @@ def outside(rows: Frame) -> str:
     Reference: Allen-Zhu & Li (resnet), Lemma C.1.
     """
     mean = rows[rows["status"] == "finished"].mean(numeric_only=True)
-    if mean.empty or math.isnan(mean["first_radius"]):
+    if math.isnan(mean.get("first_radius", math.nan)):
         return "all runs diverged"
     m, sigma_w, sigma_v, k = mean["width"], mean["first_std"], mean["second_std"], OUTPUTS
     ranges = {

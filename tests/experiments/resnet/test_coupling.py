@@ -5,34 +5,35 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 import torch
-from beyondkernels.experiments.resnet.coupling.cases import (
-    LIPSCHITZ,
-    CouplingSettings,
-    accuracy_of,
-    problem_of,
-    sizes_of,
-    spec_of,
-)
-from beyondkernels.experiments.resnet.coupling.experiment import Coupling
 from scipy.special import gamma, jv
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.resnet.coupling import tables
+from beyondkernels.experiments.resnet.coupling import (
+    LIPSCHITZ,
+    PROMISES,
+    Coupling,
+    CouplingSettings,
+    accuracy_of,
+    outside,
+    problem_of,
+    regret_ratio,
+    sizes_of,
+)
+from beyondkernels.frame import Reading, changed, plan, tabulate
 from beyondkernels.measure.existence import Witness, gate_bounds
-from beyondkernels.reports import render_svg
-from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform
+from experiments.judging import check_figures, claims_of, failing, stored
 from measuring import measured
 
 torch.set_num_threads(1)
 
 EXPERIMENT = Coupling()
+LAPTOP = EXPERIMENT.settings("laptop")
 SMALL = replace(
     EXPERIMENT.settings("smoke"),
     widths=(12, 48),
@@ -47,18 +48,16 @@ SMALL = replace(
 
 
 @pytest.fixture(scope="module")
-def finished() -> dict[Any, StoredRun]:
-    plan = EXPERIMENT.plan(SMALL, (0, 1), {})
-    return {
-        label: StoredRun("0" * 32, {}, outcome, {})
-        for label, outcome in zip(plan, perform(list(plan.values())), strict=True)
-    }
+def reading() -> Reading:
+    specs = plan(EXPERIMENT, SMALL, (0, 1), {})
+    outcomes = perform(list(specs.values()))
+    finished = {label: stored(outcome) for label, outcome in zip(specs, outcomes, strict=True)}
+    return Reading(EXPERIMENT, SMALL, (0, 1), finished, "smoke")
 
 
 def made_rows(powers: dict[str, float] | None = None, more: dict[str, float] | None = None) -> list[dict[str, Any]]:
     """Rows whose terms are powers of m, a little different from seed to seed; by default exactly as promised."""
-    settings = EXPERIMENT.settings("laptop")
-    exponents = settings.exponents | (powers or {})
+    exponents = LAPTOP.exponents | (powers or {})
     good = {"first_flips_ratio": 0.3, "second_flips_ratio": 0.3, "error_ratio": 0.4, "error_size": 0.4}
     good |= {"second_matrix_order": 0.6, "regret_ratio": 0.5, "test_error": 1e-3}
     return [
@@ -66,13 +65,13 @@ def made_rows(powers: dict[str, float] | None = None, more: dict[str, float] | N
         | {name: 0.2 * (1 + seed) * m ** (power - 1e-9) for name, power in exponents.items()}
         | good
         | (more or {})
-        for m in settings.widths
+        for m in LAPTOP.widths
         for seed in range(3)
     ]
 
 
-def verdicts(rows: list[dict[str, Any]], scale: str = "laptop") -> dict[str, Any]:
-    return {claim.id: claim for claim in EXPERIMENT.claims(EXPERIMENT.settings("laptop"), rows, scale)}
+def verdicts(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return claims_of(EXPERIMENT, LAPTOP, rows)
 
 
 def test_exponents_are_those_of_the_right_sides() -> None:
@@ -132,27 +131,26 @@ def test_accuracy_of_lemma_c2() -> None:
 def test_specs() -> None:
     for scale in ("smoke", "laptop", "paper"):
         settings = EXPERIMENT.settings(scale)
-        plan = EXPERIMENT.plan(settings, range(settings.seeds), {})
-        assert len(plan) == settings.seeds * len(settings.widths)
-        spec: Any = plan[settings.widths[1], 1]
+        specs = plan(EXPERIMENT, settings, range(settings.seeds), {})
+        assert len(specs) == settings.seeds * len(settings.widths)
         m = settings.widths[1]
+        spec: Any = specs[f"width={m}", 1]
         stds = bk.networks.initial_stds(spec.learner.network, settings.dim, 2)
         assert stds == pytest.approx((m ** (-5 / 16), m ** (3 / 16)))
         rule = spec.learner.algorithm
         assert (rule.steps, rule.first_rate, rule.second_rate) == (settings.steps, 0.05, 0.005)
         assert (spec.samples, spec.seed) == (settings.steps, 1)
         assert spec.learner.snapshot_at == settings.times
-        assert settings.times[0] == 0
-        assert settings.times[-1] == settings.steps
+        assert (settings.times[0], settings.times[-1]) == (0, settings.steps)
     assert replace(SMALL, snapshots=(0, 10, 40, 50)).times == (0, 10, 40)
 
 
-def test_a_small_run(finished: dict[Any, StoredRun]) -> None:
-    rows = EXPERIMENT.rows(SMALL, finished)
+def test_a_small_run(reading: Reading) -> None:
+    rows = reading.rows.to_dict("records")
     assert [(row["width"], row["seed"]) for row in rows] == [(12, 0), (12, 1), (48, 0), (48, 1)]
-    outcome, row = finished[48, 1].outcome, rows[-1]
+    row, outcome = rows[-1], rows[-1]["outcome"]
     s = outcome.scalars
-    spec = spec_of(SMALL, 48, 1)
+    spec = plan(EXPERIMENT, SMALL, (0, 1), {})["width=48", 1]
     for measurement in spec.measurements:
         again = measured(measurement, outcome, spec.problem)  # type: ignore[arg-type]
         assert {name: s[name] for name in again.scalars} == again.scalars
@@ -179,78 +177,64 @@ def test_a_small_run(finished: dict[Any, StoredRun]) -> None:
     squares = [(0.05 * s[f"first_gradient/{t}"] + 0.005 * s[f"second_gradient/{t}"]) / 2 for t in ratios]
     shares = [square / s[f"risk/{t}"] for square, t in zip(squares, ratios, strict=True)]
     assert row["gradient_share"] == pytest.approx(max(shares))
-    assert all(claim.holds is None for claim in EXPERIMENT.claims(SMALL, rows, "smoke"))
+    assert all(claim.holds is None for claim in reading.claims)
 
 
-def test_table_and_pictures(finished: dict[Any, StoredRun]) -> None:
-    rows = EXPERIMENT.rows(SMALL, finished)
-    columns, lines = EXPERIMENT.table(SMALL, rows)
-    assert [line["width"] for line in lines] == [12, 48]
-    assert lines[1]["first_flips"] == pytest.approx(np.mean([row["first_flips"] for row in rows[2:]]))
-    assert lines[1]["first_flips_sd"] == pytest.approx(np.std([row["first_flips"] for row in rows[2:]], ddof=1))
+def test_table_pictures_and_notes(reading: Reading) -> None:
+    columns, lines = reading.table
+    assert [line["width"] for line in lines] == ["12", "48"]
+    wide = reading.rows[reading.rows["width"] == 48]["first_flips"]
+    assert lines[1]["first_flips"] == pytest.approx(np.mean(wide))
+    assert lines[1]["first_flips_sd"] == pytest.approx(np.std(wide, ddof=1))
     assert all(column.cell(lines[0]) for column in columns)
-    figures = EXPERIMENT.figures(SMALL, finished)
-    assert [figure.name for figure in figures] == ["flips", "vanishing", "regret", "error"]
-    for figure in figures:
-        ET.fromstring(render_svg(figure))
-    assert EXPERIMENT.figures(SMALL, {}) == []
-    promises, levels, theorem = EXPERIMENT.remarks(SMALL)
-    assert promises.startswith("With σ_w = m^(−5/16) and σ_v = m^(3/16), ")
-    assert "m^(−1/8) in the first and m^(−1/8) in the second layer" in promises
-    other = EXPERIMENT.remarks(replace(SMALL, first_power=-1 / 4, second_power=1 / 8))[0]
+    check_figures(reading, ["flips", "vanishing", "regret", "error"])
+    promises, *_, levels, theorem = EXPERIMENT.notes(SMALL)
+    assert "m^(−5/16)" in promises and "m^(−1/8) in the first and m^(−1/8) in the second layer" in promises
+    other = EXPERIMENT.notes(replace(SMALL, first_power=-1 / 4, second_power=1 / 8))[0]
     assert "promise m^(−1/6) in the first and m^(−1/12) in the second layer" in other
-    assert "and m^(−1/12) and m^(−1/24) for vanishing terms" in other
     assert f"{SMALL.base_only_risk:.4g}" in levels
     assert "misses by a factor" in theorem
 
 
-def test_diverged_runs_are_results(finished: dict[Any, StoredRun]) -> None:
-    broken: dict[Any, StoredRun] = finished | {
-        (48, 1): StoredRun("0" * 32, {}, Outcome("diverged", {"steps": 7.0}), {})
-    }
-    rows = EXPERIMENT.rows(SMALL, broken)
-    assert tables.slopes(rows, "first_flips")[1] is None
-    assert tables.worst(rows, "error_size")[1] is None
-    assert len(EXPERIMENT.figures(SMALL, broken)) == 4
-    columns, lines = EXPERIMENT.table(SMALL, [row for row in rows if row["width"] == 48 and row["seed"] == 1])
-    assert lines[0]["outside"] == "all runs diverged"
-    assert columns[1].cell(lines[0])
-    claims = EXPERIMENT.claims(SMALL, rows, "laptop")
-    assert {claim.id: claim.reason for claim in claims}["first-flips"] == "1 of 2 runs gave no value"
+def test_diverged_runs_are_results(reading: Reading) -> None:
+    broken = {**reading.finished, ("width=48", 1): stored(Outcome("diverged", {"steps": 7.0}))}
+    again = Reading(EXPERIMENT, SMALL, (0, 1), broken, "laptop")
+    assert len(again.figures) == 4
+    reasons = {claim.id: claim.reason for claim in again.claims}
+    assert reasons["first-flips"] == reasons["error-size"] == "1 of 2 runs gave no value"
+    alone = Reading(EXPERIMENT, SMALL, (1,), {("width=48", 1): broken["width=48", 1]}, "laptop")
+    columns, (line,) = alone.table
+    shown = {column.title: column.cell(line) for column in columns}
+    assert shown["Off C.1"] == "all runs diverged" and shown["Remark"] == "1 of 1 diverged"
 
 
 def test_the_sum_of_regrets_step_by_step() -> None:
     """Trapezoids are the integral of the straight lines between snapshots, here by a fine sum."""
-    settings = replace(SMALL, first_rate=0.5, second_rate=0.25)
     regret, risk = {0: 1.0, 3: 0.5, 10: 0.2, 40: -0.01}, {0: 1.2, 3: 0.7, 10: 0.3, 40: 0.02}
-    names = {"step": list(regret), "regret": list(regret.values()), "risk": list(risk.values())}
-    series = {f"regret/{name}": np.array(values) for name, values in names.items()}
-    outcome = Outcome(scalars={"first_witness": 1.5, "second_witness": 0.3}, series=series)
     ratios = []
     for end in (3, 10, 40):
         t = (np.arange(end * 1000) + 0.5) / 1000
         left = np.interp(t, list(regret), list(regret.values())).mean()
         drift = 0.1 * np.interp(t, list(risk), list(risk.values())).mean()
         ratios.append(left / (1.5**2 / (2 * 0.5 * end) + 0.3**2 / (2 * 0.25 * end) + drift))
-    assert tables.regret_ratio(settings, outcome) == pytest.approx(max(ratios), rel=1e-6)
+    start = 1.5**2 / 0.5 + 0.3**2 / 0.25
+    found = regret_ratio(tuple(regret), list(regret.values()), list(risk.values()), start)
+    assert found == pytest.approx(max(ratios), rel=1e-6)
 
 
 def test_claims_hold_as_promised_and_can_fail() -> None:
     good = verdicts(made_rows())
-    assert all(claim.holds for claim in good.values()), [claim for claim in good.values() if not claim.holds]
-    assert len(good) == 14
-    assert {claim.verdict for claim in verdicts(made_rows(), "smoke").values()} == {"silent"}
-    for term, (name, _) in tables.PROMISES.items():
-        slower = EXPERIMENT.settings("laptop").exponents[term] + 0.02
-        failing = [key for key, claim in verdicts(made_rows({term: slower})).items() if not claim.holds]
-        assert failing == [name]
-        assert verdicts(made_rows({term: slower}))[name].measured == pytest.approx(slower, abs=1e-6)
+    assert all(claim.holds for claim in good.values()) and len(good) == 14
+    for term, (name, _) in PROMISES.items():
+        slower = LAPTOP.exponents[term] + 0.02
+        found = verdicts(made_rows({term: slower}))
+        assert failing(found) == [name]
+        assert found[name].measured == pytest.approx(slower, abs=1e-6)
     named = {"first_flips_ratio": "first-constant", "second_flips_ratio": "second-constant", "error_ratio": "error"}
     named |= {"error_size": "error-size", "regret_ratio": "regret", "second_matrix_order": "second-matrix-order"}
     for term, name in named.items():
-        assert [key for key, claim in verdicts(made_rows(more={term: 1.1})).items() if not claim.holds] == [name]
-    floor = EXPERIMENT.settings("laptop").base_only_risk
-    assert not verdicts(made_rows(more={"test_error": 1.01 * floor}))["learns"].holds
+        assert failing(verdicts(made_rows(more={term: 1.1}))) == [name]
+    assert failing(verdicts(made_rows(more={"test_error": 1.01 * LAPTOP.base_only_risk}))) == ["learns"]
 
 
 def test_slopes_are_fitted_over_wide_networks() -> None:
@@ -267,31 +251,35 @@ def test_slopes_are_fitted_over_wide_networks() -> None:
 def test_claim_c6_is_claimed_at_the_largest_width_alone() -> None:
     rows = made_rows()
     for row in rows:
-        row["error_ratio"] = 0.5 if row["width"] == EXPERIMENT.settings("laptop").widths[-1] else 7.0
+        row["error_ratio"] = 0.5 if row["width"] == LAPTOP.widths[-1] else 7.0
     assert verdicts(rows)["error"].measured == pytest.approx(0.5)
 
 
 def test_ranges_of_lemma_c1() -> None:
     line = {"width": 10_000, "first_std": 0.1, "second_std": 4.0, "first_radius": 1.5, "second_radius": 0.5}
-    assert tables.outside(line) == ""
-    assert tables.outside(line | {"first_radius": 0.5}) == "‖W‖ ÷2.0"
-    assert tables.outside(line | {"second_radius": 8.0}) == "‖V‖ ×2.0"
-    assert tables.outside(line | {"second_radius": 0.0}) == "‖V‖ is zero"
+
+    def told(**changes: float) -> str:
+        return outside(tabulate([{**line, **changes, "status": "finished"}]))
+
+    assert told() == ""
+    assert told(first_radius=0.5) == "‖W‖ ÷2.0"
+    assert told(first_radius=3.52, second_radius=0.1) == "‖W‖ ×2.0, ‖V‖ ÷1.6"
+    assert told(second_radius=8.0) == "‖V‖ ×2.0"
+    assert told(second_radius=0.0) == "‖V‖ is zero"
 
 
-def test_sentences() -> None:
-    for changes, sentence in (
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
         ({"dim": 1}, r"^dim must be at least 2, got 1$"),
         ({"frequency": 6.0}, r"^frequency must "),
         ({"alpha": 0.0}, r"^alpha must be positive, got 0\.0$"),
-        ({"first_power": -0.1}, r"^first_power must "),
         ({"first_power": -0.5}, r"^first_power must "),
-        ({"second_power": 0.4}, r"^second_power must "),
-        ({"widths": (100, 100)}, r"^widths must hold increasing numbers, each once, got \(100, 100\)$"),
-        ({"widths": ()}, r"^widths must hold increasing numbers"),
-        ({"widths": (1, 2)}, r"^widths must be at least 2, got 1$"),
-        ({"fit_from": 48}, r"^fit_from must leave at least two widths to fit over, got 48$"),
-        ({"snapshots": (5, 10)}, r"^snapshots must begin with 0, the start, got 5$"),
-    ):
-        with pytest.raises(InputError, match=sentence):
-            replace(SMALL, **changes)
+        ({"widths": (300, 100)}, r"^widths must hold increasing numbers"),
+        ({"fit_from": 10**6}, r"^fit_from must leave at least two widths"),
+        ({"snapshots": (5, 10)}, r"^snapshots must begin with 0"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        changed(LAPTOP, changes)
