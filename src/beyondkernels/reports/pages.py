@@ -157,5 +157,9 @@ class ExperimentPage:
         >>> ExperimentPage("a", "", scale="laptop", variant={"alpha": 0.5}).label
         'laptop, alpha = 0.5'
         """
-        changes = [f"{name} = {show_exactly(value)}" for name, value in self.variant.items()]
-        return ", ".join([*([self.scale] if self.scale else []), *changes]) or "this page"
+        return ", ".join(filter(None, (self.scale, self.changes))) or "this page"
+
+    @property
+    def changes(self) -> str:
+        """What differs from the scale's own settings, in a few words."""
+        return ", ".join(f"{name} = {show_exactly(value)}" for name, value in self.variant.items())
