@@ -32,7 +32,7 @@ def saved_state(member: Member, record: dict[str, np.ndarray]) -> Saved:
     for part in _PARTS:
         for name, value in getattr(member, part).items():
             arrays[f"{part}/{name}"] = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
-            # the layout is saved too, because sums in another order round differently
+            # a layout is kept as well: sums that run over memory in another order round in another way
             tensors.append([part, name, str(value.dtype), list(value.shape), list(value.stride())])
     counts = {name: getattr(member, name) for name in _COUNTS}
     return Saved({"format": FORMAT, "counts": counts, "tensors": tensors}, arrays)
