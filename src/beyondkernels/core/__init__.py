@@ -75,7 +75,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Stream", "accuracy", "seeded_globally"):  # these need torch, which the command line must not wait for
+    if name in ("Stream", "accuracy", "seeded_globally"):  # these import torch, which takes a second
         from beyondkernels.core import scores, streams
 
         return getattr(scores if name == "accuracy" else streams, name)

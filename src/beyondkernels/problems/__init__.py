@@ -1,4 +1,4 @@
-"""Distributions of inputs and labels, and what is exactly known about them."""
+"""Distributions of inputs and labels, with the quantities that are known exactly."""
 
 from beyondkernels.problems.assumptions import Assumption
 from beyondkernels.problems.dictionaries import Dictionary, Incoherent, Orthonormal, coherence

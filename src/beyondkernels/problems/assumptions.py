@@ -1,4 +1,4 @@
-"""The papers' assumptions on a dictionary problem, checked and measured; a broken one is reported, never raised."""
+"""Checks of the paper's assumptions on a dictionary problem. A violated assumption is reported, not raised."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from beyondkernels.problems.dictionary import DictionaryProblem
 
 TOLERANCE = 1e-12
-"""Exact moments are sums of a few hundred float64 terms."""
+"""The tolerance for exact moments, which are sums of a few hundred float64 terms."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Assumption:
 
     Arguments:
         name: as the paper calls it.
-        text: what it asks, and what ``measured`` is.
-        holds: whether it does.
-        measured: the number behind ``holds``.
-        required: what that number should be.
+        text: the assumption in words, and what ``measured`` is.
+        holds: whether the assumption holds.
+        measured: the number that decides ``holds``.
+        required: the values of ``measured`` for which the assumption holds.
     """
 
     name: str
@@ -59,7 +59,7 @@ def check(problem: DictionaryProblem) -> tuple[Assumption, ...]:
     by_count = moments.presence_by_count[background] - torch.outer(
         moments.means[background], moments.count_distribution
     )
-    # classes drawn by a ratio of their own correlate the patterns without touching means or covariances
+    # a given class ratio makes patterns dependent, although means and covariances may stay the same
     k = len(A)
     coins = torch.tensor([math.comb(k, s) / 2**k for s in range(k + 1)], dtype=torch.float64)
     distance = max(_largest(moments.means - 0.5), _largest(off_diagonal), _largest(moments.count_distribution - coins))
@@ -125,22 +125,23 @@ def check(problem: DictionaryProblem) -> tuple[Assumption, ...]:
 
 
 def background_independent(parts: Sequence[Product], relevant: list[int], background: list[int]) -> bool:
-    """Whether the background patterns are independent of the relevant ones; a weight of the count changes nothing."""
+    """Whether background and relevant patterns are independent. A class ratio, which weights counts, has no effect."""
     return _independent(parts, background, relevant)
 
 
 def _independent(parts: Sequence[Product], some: list[int], others: list[int]) -> bool:
-    """Whether two groups of patterns are independent: some must have one law, whatever part the others point to.
+    """Whether two groups of patterns are independent: the law of ``some`` must not depend on the values of the others.
 
-    Parts that give the others the same probabilities cannot be told apart by them and are joined first. Parts that
-    give them different probabilities count as told apart, which is exact for the distributions of this package.
+    Parts of the mixture that give the others equal probabilities are merged first, because the others do not
+    distinguish them. Parts that give them different probabilities count as distinguished. For the distributions of this
+    package that is exact.
     """
     joined: dict[tuple[float, ...], dict[tuple[float, ...], float]] = {}
     for part in parts:
         law = joined.setdefault(_key(part.probabilities[others]), {})
         p = _key(part.probabilities[some])
         law[p] = law.get(p, 0.0) + part.weight
-    if len(some) == 1:  # a mixture of coins is a coin: only its mean matters
+    if len(some) == 1:  # for a single pattern only the mean matters
         means = [sum(p[0] * w for p, w in law.items()) / sum(law.values()) for law in joined.values()]
         return max(means) - min(means) <= TOLERANCE
     shares = [{p: w / sum(law.values()) for p, w in law.items()} for law in joined.values()]

@@ -1,8 +1,8 @@
 r"""Exact sums over independent patterns, by the number of relevant patterns that are present.
 
 For independent :math:`\tilde\phi_j` with probabilities :math:`p_j`, the count :math:`\sum_{i \in A} \tilde\phi_i` is
-Poisson binomial. What stands here are its distribution and the first and second moments of the patterns jointly with
-it, each a finite sum in float64.
+Poisson binomial. This module computes its distribution, and the first and second moments of the patterns jointly with
+it. Each is a finite sum in float64.
 """
 
 from __future__ import annotations

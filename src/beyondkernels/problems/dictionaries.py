@@ -1,4 +1,4 @@
-"""Dictionaries: matrices whose unit columns are the patterns."""
+"""Dictionaries: matrices with columns of length one, the patterns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from beyondkernels.core import Component, InputError, Stream, require, require_p
 
 
 class Dictionary(Component, ABC):
-    r"""A law of matrices :math:`M \in R^{d \times D}` with unit columns."""
+    r"""A distribution of matrices :math:`M \in R^{d \times D}` with columns of length one."""
 
     @abstractmethod
     def check(self, dim: int, patterns: int) -> None:
@@ -35,8 +35,8 @@ class Orthonormal(Dictionary):
 
     .. math:: M^\top M = I
 
-    The Q factor of a Gaussian matrix is uniform (Haar) once the signs are fixed by a positive diagonal of R; that also
-    makes it one definite matrix instead of whatever signs the library prefers.
+    The Q factor of a Gaussian matrix is uniform (Haar) if its signs are chosen so that R has a positive diagonal. That
+    also makes the result independent of the signs that a library prefers.
 
     >>> M = Orthonormal().draw(4, 2, Stream(0))
     >>> bool(torch.allclose(M.T @ M, torch.eye(2, dtype=torch.float64)))
@@ -71,9 +71,9 @@ class Incoherent(Dictionary):
 
     .. math:: \|M_j\| = 1, \qquad |\langle M_i, M_j \rangle| \le \mu / \sqrt d \quad (i \ne j)
 
-    Random directions are taken as they are where they satisfy the bound (from about :math:`\mu = 2\sqrt{\ln D}` on).
-    Below that, alternating projections bring them there: clip the Gram matrix at the bound, take the nearest matrix of
-    rank d, scale its diagonal back to one, repeat. The bound is checked on the result.
+    Random directions that satisfy the bound are used unchanged; from about :math:`\mu = 2\sqrt{\ln D}` on they do.
+    Below that, alternating projections are used: clip the Gram matrix at the bound, take the nearest matrix of rank d,
+    scale its diagonal back to one, repeat. The bound is checked on the result.
 
     Arguments:
         mu: µ; no matrix exists below the Welch bound :math:`\sqrt{(D - d)/(D - 1)}`.
@@ -134,7 +134,7 @@ def coherence(matrix: torch.Tensor) -> float:
 
 @functools.lru_cache(maxsize=32)
 def drawn(dictionary: Dictionary, dim: int, patterns: int, instance: int) -> torch.Tensor:
-    """The matrix of one instance, drawn once; not to be written to."""
+    """The matrix of one instance, drawn once. It is shared, so do not write to it."""
     return dictionary.draw(dim, patterns, Stream(instance).child("dictionary"))
 
 
@@ -149,6 +149,6 @@ def _push_apart(M: torch.Tensor, bound: float) -> torch.Tensor:
     eigenvalues, U = torch.linalg.eigh(gram)
     rank = min(M.shape)
     root = U[:, -rank:] * eigenvalues[-rank:].clamp(min=0).sqrt()
-    # Any rotation of the root has this Gram matrix; the one nearest to M keeps the law invariant under rotations.
+    # Every rotation of the root has this Gram matrix. The one nearest to M keeps the distribution rotation invariant.
     left, _, right = torch.linalg.svd(M @ root, full_matrices=False)
     return _unit(left @ right @ root.T)

@@ -1,4 +1,4 @@
-"""The dictionary problem: inputs made of patterns, labels from how many of the relevant ones are present."""
+"""The dictionary problem: inputs are sums of patterns, and labels depend on how many relevant ones are present."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from beyondkernels.problems.hidden.base import stack
 from beyondkernels.problems.labels import LabelSet, Parity
 from beyondkernels.problems.moments import Moments, moments
 
-_BLOCK = 8192  # rows drawn at a time when classes are filled to a given ratio; part of what a stream means
+_BLOCK = 8192  # rows drawn at once for a given class ratio; another value would give other samples
 _RAREST = 1e-4
 
 
@@ -43,9 +43,9 @@ class DictionaryProblem(Problem):
         hidden: the distribution of the patterns.
         dictionary: the kind of M.
         noise_std: :math:`\sigma_\zeta`.
-        negative_ratio: the share of class −1, reached by drawing each class with its own probability; None leaves the
-            classes as they fall.
-        instance: which M and A are drawn.
+        negative_ratio: the probability of class −1. The class of each point is drawn first, then a point of that class.
+            None keeps the probability that the patterns imply.
+        instance: selects the draw of M and A.
 
     >>> problem = DictionaryProblem(dim=8, patterns=6, relevant=3, labels=Parity(), hidden=StructuredMixture())
     >>> sample = problem.sample(4, Stream(0))
@@ -106,7 +106,7 @@ class DictionaryProblem(Problem):
 
     @property
     def matrix(self) -> torch.Tensor:
-        """M, (d, D) float64; drawn once for each instance, not to be written to."""
+        """M, (d, D) float64, drawn once for each instance. It is shared, so do not write to it."""
         return drawn(self.dictionary, self.dim, self.patterns, self.instance)
 
     @property
@@ -123,11 +123,11 @@ class DictionaryProblem(Problem):
 
     @property
     def moments(self) -> Moments:
-        """What is exactly known about patterns and labels."""
+        """The exact moments of patterns and labels."""
         return _moments(self)
 
     def label_of(self, hidden: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The labels (n,) float32 that belong to hidden variables, as :class:`Sample` holds them."""
+        """The labels (n,) float32 for given hidden variables, in the form of ``Sample.hidden``."""
         counts = hidden["patterns"][:, list(self.relevant_set)].sum(1, dtype=torch.int64)
         return self.labels.signs(self.relevant).to(torch.float32)[counts]
 
@@ -144,24 +144,25 @@ class DictionaryProblem(Problem):
         return Sample(x, self.label_of(hidden), hidden)
 
     def assumptions(self) -> tuple[Assumption, ...]:
-        """The paper's assumptions, each with whether it holds and by how much."""
+        """The paper's assumptions: which hold, and by how much."""
         return check(self)
 
     def without_structure(self) -> DictionaryProblem:
-        """The counterpart with uniform patterns, (A1'): the same M, A and P."""
+        """The same problem (M, A and P) with uniform patterns, (A1')."""
         return dataclasses.replace(self, hidden=UniformPatterns())
 
     @property
     def constant_accuracy(self) -> float:
-        """The accuracy of the better constant answer."""
+        """The accuracy of the better constant prediction."""
         return max(self.moments.positive, self.moments.negative)
 
     @property
     def best_count_threshold_accuracy(self) -> float | None:
-        r"""The accuracy of the best linear classifier that compares :math:`\sum_{i \in A} \tilde\phi_i` with a number.
+        r"""The accuracy of the best classifier that compares :math:`\sum_{i \in A} \tilde\phi_i` with a threshold.
 
-        Either direction, any threshold. With noise the classifier sees the count through the shortest u with
-        :math:`\langle u, M_j \rangle = 1[j \in A]`. None if there is no such u (more patterns than dimensions).
+        All thresholds and both directions are tried. With noise, the count is estimated by the shortest u with
+        :math:`\langle u, M_j \rangle = 1[j \in A]`. None if there is no such u, which happens with more patterns than
+        dimensions.
         """
         return _count_threshold(self)
 
@@ -182,7 +183,7 @@ class DictionaryProblem(Problem):
         A = self.relevant_set
         if self.negative_ratio is None:
             return self.hidden.sample(n, self.patterns, A, stream)
-        # Each row's class is drawn first; then the i-th row of a class is the i-th of that class in an endless sample.
+        # The class of each row is drawn first; its i-th row is then the i-th of that class in an endless sample.
         positive = stream.child("class").uniform(n, dtype=torch.float64) >= self.negative_ratio
         wanted = {True: int(positive.sum()), False: n - int(positive.sum())}
         found: dict[bool, list[torch.Tensor]] = {True: [], False: []}
@@ -250,7 +251,7 @@ def _linear(problem: DictionaryProblem) -> float | None:
     bits = linear.corners(k)
     counts = bits.sum(1, dtype=torch.int64)
     density = weights @ torch.where(bits == 1, p[:, None, :], 1 - p[:, None, :]).prod(2)
-    # A class ratio weights every corner by its label, that is by its count.
+    # A class ratio weights every corner by its label, and the label depends on the count.
     natural = hidden.count_distribution(problem.patterns, A)
     ratio = torch.where(natural > 0, exact.count_distribution / natural.clamp(min=1e-300), 1.0)
     symmetric = bool((p == p[:, :1]).all())

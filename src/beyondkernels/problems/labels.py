@@ -1,4 +1,4 @@
-"""Label sets: which numbers of present relevant patterns mean y = +1."""
+"""Label sets: the numbers of present relevant patterns for which y = +1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from beyondkernels.core import Component, require, require_positive
 class LabelSet(Component, ABC):
     r"""A set P of counts: :math:`y = +1` if :math:`\sum_{i \in A} \tilde\phi_i \in P`, otherwise −1.
 
-    A subclass gives :meth:`members`. Reference: Shi, Wei & Liang (features), §3, eq. (1).
+    A subclass defines :meth:`members`. Reference: Shi, Wei & Liang (features), §3, eq. (1).
     """
 
     @abstractmethod
@@ -21,7 +21,7 @@ class LabelSet(Component, ABC):
         """The counts of P for k relevant patterns, in any order."""
 
     def counts(self, relevant: int) -> tuple[int, ...]:
-        """P in increasing order; neither empty, nor all of 0, …, k, nor outside of it."""
+        """P in increasing order, after checking that it is a proper, non-empty subset of 0, …, k."""
         require_positive("relevant", relevant)
         P = tuple(sorted(set(self.members(relevant))))
         require(len(P) > 0, f"labels must name at least one count, got {self} for {relevant} relevant patterns")

@@ -1,10 +1,10 @@
-r"""How well a linear classifier can do on a dictionary problem, exactly.
+r"""The exact accuracy of the best linear classifier on a dictionary problem.
 
 Without noise and with linearly independent columns, the input is an invertible affine image of the patterns, so a
-linear classifier of x is a linear threshold function of :math:`\tilde\phi`. Two numbers stand here: the best threshold
-of the count :math:`\sum_{i \in A} \tilde\phi_i`, always computable, and the best of all linear threshold functions,
-which may be better (parity of three patterns in the structured mixture at p_o = 1/2: 13/16 by the count, 7/8 with the
-weights 1, 1, −1).
+linear classifier of x is a linear threshold function of :math:`\tilde\phi`. This module computes two accuracies: of the
+best threshold of the count :math:`\sum_{i \in A} \tilde\phi_i`, in every case, and of the best among all linear
+threshold functions, in some cases. The second may be larger (parity of three patterns in the structured mixture at p_o
+= 1/2: 13/16 by the count, 7/8 with the weights 1, 1, −1).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 LARGEST_WEIGHT = {1: 1, 2: 1, 3: 2, 4: 3, 5: 5}
-"""Integer weights up to this size give all 4, 14, 104, 1882 and 94572 linear threshold functions of so many bits."""
+"""By number of bits: integer weights up to this size give all 4, 14, 104, 1882 or 94572 threshold functions."""
 
 
 def best_count_threshold(distribution: torch.Tensor, signs: torch.Tensor, noise_std: float = 0.0) -> float:
@@ -32,23 +32,23 @@ def best_count_threshold(distribution: torch.Tensor, signs: torch.Tensor, noise_
     Arguments:
         distribution: of the count s = 0, …, k.
         signs: the label y(s) of each count.
-        noise_std: the noise on the count as a linear classifier sees it.
+        noise_std: the standard deviation of the noise on the count that a linear classifier computes.
 
     >>> fair = torch.tensor([1.0, 3.0, 3.0, 1.0], dtype=torch.float64) / 8
     >>> best_count_threshold(fair, torch.tensor([-1.0, 1.0, -1.0, 1.0], dtype=torch.float64))
     0.75
     """
-    g = distribution * signs  # the gain of answering +1 instead of −1, each count on its own
+    g = distribution * signs  # for each count, the gain in accuracy of predicting +1 instead of −1
     negative = float(distribution[signs < 0].sum())
     if noise_std == 0:
         up = negative + torch.cat([g.flip(0).cumsum(0), torch.zeros(1, dtype=torch.float64)])
-        return min(1.0, max(float(up.max()), 1 - float(up.min())))  # sums of float64 may end just above one
+        return min(1.0, max(float(up.max()), 1 - float(up.min())))  # rounding may give a number just above one
     counts, gains = torch.arange(len(g), dtype=torch.float64).numpy(), g.numpy()
 
     def accuracy(theta: float) -> float:
         return negative + float(gains @ ndtr((counts - theta) / noise_std))
 
-    # The accuracy changes over distances of noise_std; where that is far below one, only half-integers matter.
+    # The accuracy varies on the scale noise_std. If that is far below one, only half-integer thresholds matter.
     unit = max(1.0, noise_std) / 64
     start, end = -10 * max(1.0, noise_std), len(g) + 10 * max(1.0, noise_std)
     grid = [start + unit * i for i in range(int((end - start) / unit) + 1)]
@@ -64,15 +64,15 @@ def best_count_threshold(distribution: torch.Tensor, signs: torch.Tensor, noise_
 
 
 def parity_accuracy(relevant: int, uniform: float = 1.0) -> float:
-    r"""The best linear classifier of a parity: a uniform part with weight ``uniform``, the rest all or none.
+    r"""The best linear accuracy for a parity, if patterns are uniform with probability p, and otherwise all or none.
 
     .. math:: (1 - p) + \frac p2 \left(1 + 2^{-(k-1)} \binom{k-1}{\lfloor (k-1)/2 \rfloor}\right)
 
-    Upper bound: the rest can be answered without error; on the uniform part, fix the background, flip variables until
-    all weights are nonnegative; a monotone f has :math:`|\hat f([k])| \le \hat f(\{i\})` for each i, and
-    :math:`\sum_i \hat f(\{i\})` is largest for the majority. Both are met at once by a majority of the patterns with
-    none (k mod 4 = 1), one (3) or half (k even) of them negated. A threshold of the plain count reaches it
-    at every k for p = 1; for p ≤ 1/2 at k mod 4 = 1 only.
+    Upper bound: on the other part no error is needed. On the uniform part, fix the background and flip variables until
+    all weights are nonnegative. A monotone f has :math:`|\hat f([k])| \le \hat f(\{i\})` for each i, and :math:`\sum_i
+    \hat f(\{i\})` is largest for the majority. One classifier attains both: a majority of the patterns with none (k mod
+    4 = 1), one (3) or half (k even) of them negated. A threshold of the plain count reaches it at every k for p = 1;
+    for p ≤ 1/2 at k mod 4 = 1 only.
 
     Arguments:
         relevant: k.
@@ -95,7 +95,7 @@ def best_linear_threshold(probabilities: torch.Tensor, signs: torch.Tensor, symm
     Arguments:
         probabilities: of each point of {0, 1}^k, in the order of :func:`corners`.
         signs: the label of each point.
-        symmetric: whether both are unchanged by permutations of the bits; then sorted weights are enough.
+        symmetric: whether both are invariant under permutations of the bits. Then sorted weights suffice.
     """
     points = corners(round(math.log2(len(signs))))
     gains = probabilities * signs
@@ -105,8 +105,8 @@ def best_linear_threshold(probabilities: torch.Tensor, signs: torch.Tensor, symm
     choices = itertools.combinations_with_replacement(values, k) if symmetric else itertools.product(values, repeat=k)
     scores, order = (torch.tensor(list(choices), dtype=torch.int16) @ points.T.to(torch.int16)).sort(dim=1)
     sums = gains[order].cumsum(1)[:, :-1]
-    # Answer +1 below a threshold, which can only fall between two different scores; −w is among the weights as well.
-    # A constant answer is never better: cutting off one corner of the other class is linear too.
+    # Predict +1 below a threshold, which must lie between two different scores; −w gives the other direction.
+    # A constant is never better: cutting off one corner of the other class is linear and gains that corner.
     below = float(sums[scores[:, 1:] != scores[:, :-1]].max())
     return min(1.0, float(probabilities[signs < 0].sum()) + below)
 

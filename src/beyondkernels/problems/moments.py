@@ -1,4 +1,4 @@
-"""What is exactly known about a dictionary problem: moments of its patterns and labels."""
+"""The exact moments of the patterns and labels of a dictionary problem."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class Moments:
     def balanced_correlations(self) -> torch.Tensor:
         r""":math:`(\gamma_{+1} + \gamma_{-1})/2` with :math:`\gamma_v = E[y\tilde\phi_j \mid y = v]`, (D,): App. F.
 
-        It is the correlation of the main text over :math:`4 \Pr[y=+1] \Pr[y=-1]`: the same where classes are balanced.
+        It is the correlation of the main text divided by :math:`4 \Pr[y=+1] \Pr[y=-1]`, which is 1 for balanced
+        classes.
         """
         return (self.means_given_positive - self.means_given_negative) / 2
 
@@ -117,9 +118,9 @@ def moments(
 
     .. math:: \tilde\sigma^2 = \sum_{ij} \langle M_i, M_j \rangle Cov(\tilde\phi_i, \tilde\phi_j) + d\sigma_\zeta^2
 
-    For orthonormal columns, or uncorrelated patterns, that is :math:`\sum_j Var(\tilde\phi_j) + d\sigma_\zeta^2`, which
-    App. F.1.1 writes. Under a class ratio every probability is weighted by
-    :math:`r(s) = \Pr'[y] / \Pr[y]`, y being the label of the count s.
+    For orthonormal columns or uncorrelated patterns this equals :math:`\sum_j Var(\tilde\phi_j) + d\sigma_\zeta^2`, as
+    in App. F.1.1. Under a class ratio every probability is weighted by :math:`r(s) = \Pr'[y] / \Pr[y]`, y being the
+    label of the count s.
 
     Arguments:
         hidden: the distribution of the patterns.
@@ -128,7 +129,7 @@ def moments(
         gram: :math:`M^\top M`, or None for orthonormal columns.
         patterns: D.
         noise_variance: :math:`d\sigma_\zeta^2`.
-        negative_ratio: :math:`\Pr'[y = -1]`, or None for the classes as they fall.
+        negative_ratio: :math:`\Pr'[y = -1]`, or None for the probability that the patterns imply.
 
     Both classes must have a positive probability, so some relevant pattern varies and the variance is positive.
     """

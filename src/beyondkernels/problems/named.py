@@ -32,7 +32,7 @@ def DictionaryParity(  # noqa: N802 - reads as the problem it returns
         background: :math:`p_o`.
         dictionary: the kind of M; orthonormal if not given.
         noise_std: :math:`\sigma_\zeta`.
-        negative_ratio: the share of class −1 (App. E.2.2), None for the classes as they fall.
+        negative_ratio: the probability of class −1 (App. E.2.2), or None for the one that the patterns imply.
         instance: which M and A are drawn.
 
     >>> problem = DictionaryParity(dim=500, patterns=100, relevant=5)
@@ -67,11 +67,11 @@ def IntervalLabelling(  # noqa: N802 - reads as the problem it returns
     noise_std: float = 0.0,
     instance: int = 0,
 ) -> DictionaryProblem:
-    r"""Independent patterns, labelled by whether the count lies in an interval; defaults are those of Table 2.
+    r"""Independent patterns with y = +1 if the count lies in an interval. The defaults are those of Table 2.
 
     .. math:: y = +1 \text{ if } t_1 \le \textstyle\sum_{i \in A} \tilde\phi_i \le t_2
 
-    With the defaults the interval ends at k, so a threshold of the count makes no error; classes are not balanced:
+    With the defaults the interval ends at k, so a threshold of the count makes no error. The classes are not balanced:
     Pr[y = +1] is 0.585, and 0.049 without structure.
 
     Arguments:
@@ -113,7 +113,7 @@ def two_gaussians(dim: int, noise_std: float, positive: float = 0.5, *, instance
         dim: d.
         noise_std: :math:`\sigma_\zeta`.
         positive: Pr[y = +1].
-        instance: which v is drawn.
+        instance: selects the draw of v.
 
     >>> round(two_gaussians(dim=10, noise_std=0.5).linear_accuracy, 6)  # Φ(1/(2σ))
     0.841345

@@ -1,4 +1,4 @@
-"""Gradient descent on the compiled backend: of networks, and of their linearisations."""
+"""Gradient descent on the compiled backend, for networks and for linearised networks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from beyondkernels.engine.member import Member
 from beyondkernels.networks import declared_form
 
 _KEPT_NUMBERS = 2**25
-"""What layers that stand still make of the training points is kept up to so many numbers."""
+"""The outputs of frozen layers at the training points are kept if they are at most so many numbers."""
 _KEPT_EPOCHS = 100
-"""And if each point is used so often: it is made anew after every stop of a run, of which there may be some dozens."""
+"""And if each point is used so often, because they are computed again after every stop of a run."""
 
 
 def advance(member: Member, steps: int) -> None:
@@ -59,12 +59,12 @@ def advance(member: Member, steps: int) -> None:
 
 
 def is_kept(uses: int, points: int, numbers: int) -> bool:
-    """Whether what layers that stand still make of the points is kept: a question to the whole of a stage.
+    """Whether the outputs of frozen layers at the points are kept during a stage.
 
     Arguments:
-        uses: how often a point is used in it, all points together.
-        points: how many there are.
-        numbers: what is to be kept of each.
+        uses: how often points are used in the stage, summed over all points.
+        points: how many points there are.
+        numbers: how many numbers are kept for each point.
     """
     return uses >= _KEPT_EPOCHS * points and points * numbers <= _KEPT_NUMBERS
 

@@ -1,4 +1,4 @@
-"""Which networks and rules the compiled backend knows, and by what each is trained."""
+"""Which networks and algorithms the compiled backend supports, and which code trains each."""
 
 from __future__ import annotations
 

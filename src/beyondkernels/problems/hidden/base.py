@@ -1,4 +1,4 @@
-"""What every distribution of hidden patterns offers: sampling and exact moments, both from one description of it."""
+"""The base class of distributions of hidden patterns, with sampling and exact moments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HiddenPatterns(Component, ABC):
 
     .. math:: \Pr[\tilde\phi] = \sum_c w_c \prod_j p_{cj}^{\tilde\phi_j} (1 - p_{cj})^{1 - \tilde\phi_j}
 
-    A subclass gives :meth:`products`; samples and moments follow from it. Everywhere ``patterns`` is D and
+    A subclass defines :meth:`products`; samples and moments follow from it. In all methods, ``patterns`` is D and
     ``relevant`` lists the k indices of A. Moments are exact sums, not estimates.
 
     Reference: Shi, Wei & Liang (features), §3 and App. C.
@@ -46,7 +46,7 @@ class HiddenPatterns(Component, ABC):
     def sample(self, n: int, patterns: int, relevant: Sequence[int], stream: Stream) -> torch.Tensor:
         """Draw n hidden vectors, (n, D) int8; a shorter sample from the same stream is a prefix of a longer one."""
         parts = self.products(patterns, relevant)
-        # float32 uniforms have 24 bits: a probability is met to 6e-8, and 0 and 1 are met exactly.
+        # float32 uniforms have 24 bits: a probability is accurate to 6e-8, and 0 and 1 are exact.
         table = torch.stack([part.probabilities for part in parts]).to(torch.float32)
         draws = stream.child("presence").uniform(n, patterns)
         if len(parts) == 1:

@@ -13,15 +13,15 @@ from beyondkernels.problems.hidden.base import HiddenPatterns, Product
 
 @dataclass(frozen=True)
 class StructuredMixture(HiddenPatterns):
-    r"""Uniform patterns with probability :math:`p_o`, otherwise all relevant patterns together.
+    r"""Uniform patterns with probability :math:`p_o`; otherwise all relevant patterns are present or none is.
 
     .. math:: D_{\tilde\phi} = p_o D^{(0)} + (1 - p_o) D^{(1)}
 
     :math:`D^{(0)}` is uniform. In :math:`D^{(1)}` background patterns are independent with probability
     :math:`p_o / (2 - 2 p_o)` and the relevant ones are all 0 or all 1, with probability 1/2 each. So every background
-    pattern has probability :math:`p_o`, every relevant one 1/2. Background patterns share the part they were drawn
-    from, which correlates them, with covariance :math:`p_o (1 - 2 p_o)^2 / (4 (1 - p_o))`: (A2) holds at
-    :math:`p_o = 1/2` only.
+    pattern has probability :math:`p_o`, every relevant one 1/2. Background patterns are drawn from the same part, so
+    they are correlated, with covariance :math:`p_o (1 - 2 p_o)^2 / (4 (1 - p_o))`. Hence (A2) holds only at :math:`p_o
+    = 1/2`.
 
     Arguments:
         background: :math:`p_o`, in (0, 1/2].
@@ -39,7 +39,7 @@ class StructuredMixture(HiddenPatterns):
         require_between("background", self.background, 0, 0.5, "(]")
 
     def products(self, patterns: int, relevant: Sequence[int]) -> tuple[Product, ...]:
-        """The uniform part, then none and all of the relevant patterns."""
+        """The uniform part, then the parts with none and with all of the relevant patterns."""
         p_o, A = self.background, list(relevant)
         parts = [Product(p_o, torch.full((patterns,), 0.5, dtype=torch.float64))]
         # A single relevant pattern that is 0 or 1 with probability 1/2 each is a fair coin: one product, not two.
