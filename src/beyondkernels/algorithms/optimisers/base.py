@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
 
-from beyondkernels.core import Component, Stream, Tensors, require
+from beyondkernels.core import Component, Stream, Tensors
+from beyondkernels.core.constraints import not_empty
 
 
 class Change(NamedTuple):
@@ -76,14 +77,10 @@ class Chain(Optimiser):
         parts: the rules.
     """
 
-    parts: tuple[Optimiser, ...]
+    parts: Annotated[tuple[Optimiser, ...], not_empty]
 
     def __post_init__(self) -> None:
-        given = self.parts
-        require(isinstance(given, tuple | list) and len(given) > 0, f"parts must be rules of optimisers, got {given!r}")
-        for part in given:
-            require(isinstance(part, Optimiser), f"parts must be rules of optimisers, got {part!r:.80}")
-        flat = tuple(inner for part in given for inner in (part.parts if isinstance(part, Chain) else (part,)))
+        flat = tuple(inner for part in self.parts for inner in (part.parts if isinstance(part, Chain) else (part,)))
         object.__setattr__(self, "parts", flat)
 
     def update(

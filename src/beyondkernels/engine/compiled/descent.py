@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from beyondkernels.algorithms import GradientDescent, Layerwise
+from beyondkernels.algorithms import declared_rule
 from beyondkernels.core import require
 from beyondkernels.engine.compiled.layout import Layout
 from beyondkernels.engine.compiled.library import library
@@ -21,9 +21,9 @@ _KEPT_EPOCHS = 100
 def advance(member: Member, steps: int) -> None:
     """Take steps; mark the member as diverged at the first loss that is not finite."""
     algorithm, network = member.algorithm, member.network
-    form = declared_form(network)
-    assert isinstance(algorithm, GradientDescent | Layerwise)
+    form, rule = declared_form(network), declared_rule(algorithm, member.stage)
     assert form is not None
+    assert rule is not None
     step = library("linearised" if form.linearised else "descent")
     layout = Layout(form, member.params, int(step.bk_lanes()))
     x, y = (_plain(part) for part in (member.sample.x, member.sample.y))
@@ -32,11 +32,12 @@ def advance(member: Member, steps: int) -> None:
     rows = member.rows(0, steps)
     order = np.arange(len(x))[None] if rows is None else np.ascontiguousarray(rows.numpy())
     batch = order.shape[1]
-    trained = network.trained(algorithm.descent(member.stage).group, member.params)
+    trained = network.trained(rule.group, member.params)
     rates = np.array([float(name in trained) for pair in layout.names for name in pair], dtype=np.float32)
-    value, velocity = layout.pack(member.params), layout.pack(member.optimiser)
+    still = {name: torch.zeros_like(param) for name, param in member.params.items()}
+    value, velocity = layout.pack(member.params), layout.pack(still | member.optimiser)
     hyper = algorithm.hyper_of(member.stage, range(member.step + 1, member.step + steps + 1))
-    columns = [np.array(hyper[name], dtype=np.float32) for name in ("rate", "momentum", "decay")]
+    columns = [np.array(hyper.get(name, [0.0] * steps), np.float32) for name in ("rate", "momentum", "decay")]
     shape = np.array([layout.kind, layout.hidden, layout.width, x.shape[1], layout.out_dim, batch], np.int32)
     losses = np.empty(steps, dtype=np.float32)
     arguments = (
@@ -52,7 +53,7 @@ def advance(member: Member, steps: int) -> None:
     else:
         taken = step.bk_descent(*arguments)
     member.params = layout.unpack(value, member.params)
-    member.optimiser = layout.unpack(velocity, member.optimiser)
+    member.optimiser = layout.unpack(velocity, member.optimiser) if member.optimiser else {}
     if taken < steps:
         member.diverged = True
     member.count(min(taken + 1, steps))
