@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -46,7 +47,7 @@ NETWORK = FullyConnected(9, parameterisation=STANDARD)
 OLD = GradientDescent(30, 0.01, 10, 0.9, 0.02, "all", Squared(), drops=(12, 20))
 
 
-def trained(rule, network=NETWORK, backend="eager", seed=3, until=None) -> Member:
+def trained(rule, network=NETWORK, backend: Any = "eager", seed=3, until=None) -> Member:
     member = Member(network, rule, SAMPLE, Stream(seed), backend)
     member.start(8, 4)
     with torch.no_grad():
@@ -224,7 +225,7 @@ def test_identity_and_sentences():
     rule = Descent(10, adamw(0.1), 5)
     assert build(describe(rule)) == rule
     assert digest(Descent(10, Rate(0.1))) == digest(Descent(10, chain(Rate(0.1))))
-    with pytest.raises(InputError, match="^optimiser must end with its learning rate, .* got a last rule Adam$"):
+    with pytest.raises(InputError, match=r"^optimiser must end with its learning rate, .* got a last rule Adam$"):
         Descent(10, Adam())
-    with pytest.raises(InputError, match="^steps must be positive, got 0$"):
+    with pytest.raises(InputError, match=r"^steps must be positive, got 0$"):
         Descent(0, Rate(0.1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -48,18 +49,11 @@ OPTIMISERS: dict[str, Optimiser] = {
     "adam with a rate": adam(Cosine(0.1, 20)),
     "adamw": adamw(WarmUp(3, Linear(0.1, 9)), 0.05),
     "all": chain(
-        ClipNorm(0.5),
-        GradientNoise(0.1),
-        Decay(0.1),
-        Momentum(0.5, decay=0.2),
-        Momentum(0.3),
-        Adam(),
-        Decay(0.01),
-        Shrink(0.99),
-        GradientNoise(0.2),
-        Rate(0.1),
-    ),  # fmt: skip
+        chain(ClipNorm(0.5), GradientNoise(0.1), Decay(0.1), Momentum(0.5, decay=0.2), Momentum(0.3)),
+        chain(Adam(), Decay(0.01), Shrink(0.99), GradientNoise(0.2), Rate(0.1)),
+    ),
 }
+ANYTHING: dict[str, Any] = {"a word": "fast", "three": 3, "nothing": None}
 SHAPES = {"W": (9, 17), "b": (9,), "a": (3, 9)}
 TRAINED = ("W", "a")
 
@@ -82,7 +76,7 @@ def given(rule: Optimiser, seed: int, dtype: torch.dtype = torch.float32, step: 
 
 def test_members_take_the_same_step_alone_and_in_company(rule):
     members = [given(rule, seed) for seed in range(9)]
-    step = torch.func.vmap(lambda *args: descend(rule, *args))
+    step = torch.func.vmap(functools.partial(descend, rule))
 
     def stacked(parts):
         return {name: torch.stack([part[name] for part in parts]) for name in parts[0]}
@@ -275,13 +269,13 @@ def test_shrinking_to_nothing_is_exact():
     ("make", "sentence"),
     [
         (lambda: Rate(-1.0), "value must not be negative, got -1.0"),
-        (lambda: Rate("fast"), "value must be a Schedule or a number, got 'fast'"),
+        (lambda: Rate(ANYTHING["a word"]), "value must be a Schedule or a number, got 'fast'"),
         (lambda: Momentum(1.0), r"momentum must lie in \[0, 1\), got 1.0"),
         (lambda: Adam(epsilon=0), "epsilon must be positive, got 0"),
         (lambda: chain(), "parts must hold at least one value, got none"),
-        (lambda: chain(Rate(1.0), 3), "each of parts must be an Optimiser, got 3"),
+        (lambda: chain(Rate(1.0), ANYTHING["three"]), "each of parts must be an Optimiser, got 3"),
         (lambda: Cosine(0.1, 0), "steps must be positive, got 0"),
-        (lambda: WarmUp(5, None), "then must be a Schedule or a number, got None"),
+        (lambda: WarmUp(5, ANYTHING["nothing"]), "then must be a Schedule or a number, got None"),
     ],
 )
 def test_sentences(make, sentence):

@@ -38,11 +38,13 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
 
 def prepare(network: Network, algorithm: Algorithm) -> None:
     """Compile what training needs, unless the cache holds it; an :class:`InputError` says what this machine lacks."""
-    if isinstance(algorithm, OnePass):
-        library("one_pass")
-    else:
-        form = declared_form(network)
-        library("linearised" if form is not None and form.linearised else "descent")
+    form = declared_form(network)
+    for stage in algorithm.stages():
+        rule = declared_rule(algorithm, stage)
+        if rule is not None and rule.kind == "one pass":
+            library("one_pass")
+        else:
+            library("linearised" if form is not None and form.linearised else "descent")
 
 
 def advance(member: Member, steps: int) -> None:
