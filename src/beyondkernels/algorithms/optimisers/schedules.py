@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from beyondkernels.core import Component
-from beyondkernels.core.constraints import not_negative, positive
+from beyondkernels.core.constraints import between, not_negative, positive
 
 Size = Annotated[float, not_negative]
 """A number that is not negative."""
@@ -58,7 +58,7 @@ class Drops(Schedule):
 
     value: Size
     drops: tuple[int, ...]
-    factor: Size = 0.1
+    factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
     def at(self, step: int) -> float:
         """The value after the drops before this step."""
