@@ -35,7 +35,7 @@ from beyondkernels.algorithms.optimisers import (
 )
 from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
-from beyondkernels.networks import FullyConnected, Parameterisation, Symmetric, ThreeLayerResNet, TwoLayer
+from beyondkernels.networks import FullyConnected, Linearised, Parameterisation, Symmetric, ThreeLayerResNet, TwoLayer
 from beyondkernels.problems import CompositeParity
 from beyondkernels.theory import ProcessSettings, StepSettings
 
@@ -157,7 +157,9 @@ def test_compiled_against_eager(optimiser):
 @pytest.mark.parametrize(
     "optimiser",
     [
-        adam(0.01),
+        chain(Adam(), Momentum(0.9), Rate(0.01)),
+        chain(Decay(0.1), Decay(0.1), Adam(), Rate(0.01)),
+        chain(Momentum(0.9), Momentum(0.9), Rate(0.01)),
         sgd(0.1, 0.9, nesterov=True),
         chain(ClipNorm(1.0), sgd(0.1)),
         chain(Momentum(0.9), Decay(0.1), Rate(0.1)),
@@ -170,6 +172,49 @@ def test_other_rules_have_no_compiled_step(optimiser):
     rule = Descent(30, optimiser, 10, objective=Squared())
     with pytest.raises(InputError, match="it trains by GradientDescent, Layerwise, OnePass, and Descent with momentum"):
         TrainedNetwork(NETWORK, rule, backend="compiled")
+
+
+ADAMS = {
+    "adam": adam(0.01),
+    "other averages": adam(Cosine(0.02, 30), 0.5, 0.9, 1e-3),
+    "L2": chain(Decay(0.3), Adam(), Rate(0.01)),
+    "adamw": adamw(0.01, 0.5),
+    "both decays": chain(Decay(0.3), Adam(), Decay(0.5), Rate(0.01)),
+}
+FAMILIES = {
+    "fully connected": NETWORK,
+    "full": ThreeLayerResNet(9, parameterisation=STANDARD),
+    "bottleneck": ThreeLayerResNet(9, "bottleneck", parameterisation=STANDARD),
+}
+
+
+@pytest.mark.parametrize("network", FAMILIES)
+@pytest.mark.parametrize("name", ADAMS)
+def test_compiled_adam_follows_the_eager_one(name, network):
+    rule = Descent(30, ADAMS[name], 10, objective=Squared())
+    TrainedNetwork(FAMILIES[network], rule, backend="compiled")
+    eager, compiled = (trained(rule, FAMILIES[network], backend) for backend in ("eager", "compiled"))
+    assert compiled.optimiser.keys() == eager.optimiser.keys()
+    for part in ("params", "optimiser"):
+        for each, value in getattr(eager, part).items():
+            torch.testing.assert_close(getattr(compiled, part)[each], value, rtol=3e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("group", ["hidden", "last"])
+def test_compiled_adam_stopped_and_in_groups(group):
+    rule = Descent(30, ADAMS["both decays"], 10, group, Squared())
+    through, halted = trained(rule, backend="compiled"), trained(rule, backend="compiled", until=7)
+    train([halted], [frozenset({11})], lambda _: None)
+    assert same(through, halted)
+    start = NETWORK.init(8, 4, Stream(3).child("initial"))[0]
+    moved = {name for name, value in through.params.items() if not torch.equal(value, start[name])}
+    assert moved == set(NETWORK.trained(group, start))
+    assert all(not through.optimiser[f"mean/{name}"].any() for name in start.keys() - moved)
+
+
+def test_compiled_adam_does_not_train_linearisations():
+    with pytest.raises(InputError, match="it does not train by Adam what is Linearised"):
+        TrainedNetwork(Linearised(NETWORK), Descent(3, adam(0.1), objective=Squared()), backend="compiled")
 
 
 def test_a_step_of_ones_own_is_not_taken_for_the_parent_s():

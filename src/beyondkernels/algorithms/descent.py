@@ -11,7 +11,7 @@ from typing import Annotated
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.algorithms.optimisers import Chain, Decay, Momentum, Optimiser, Rate, chain, descend
+from beyondkernels.algorithms.optimisers import Adam, Chain, Decay, Momentum, Optimiser, Rate, chain, descend
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import positive
 from beyondkernels.networks import Network
@@ -117,11 +117,18 @@ class Descent(ByOptimiser):
         return type(self), stage, self.group, self.objective, self.rule.program()
 
     def compiled_rule(self, stage: Stage) -> CompiledRule | None:
-        """Gradient descent with momentum, L2 regularisation and a rate, each or none; otherwise nothing."""
-        *before, last = self.rule.parts[:-1] or (None,)
-        if isinstance(last, Momentum):
-            known = not last.nesterov and not (before and last.decay is not None)  # nor with two decays
-        else:
-            before, known = self.rule.parts[:-1], True
-        plain = known and len(before) <= 1 and all(isinstance(part, Decay) for part in before)
+        """Momentum or Adam or neither, with decay in front of it, with decay behind Adam, and the rate."""
+        tagged = self.rule.tagged()[:-1]
+        kinds = [type(part) for _, part in tagged]
+        names = [f"{tag}decay" for tag, _ in tagged]
+        if Adam in kinds:
+            i = kinds.index(Adam)
+            before, after = kinds[:i], kinds[i + 1 :]
+            if before not in ([], [Decay]) or after not in ([], [Decay]):
+                return None
+            return CompiledRule("adam", self.group, (names[0] if before else "", names[-1] if after else ""))
+        momentum = next((part for _, part in tagged if isinstance(part, Momentum)), None)
+        if momentum is not None and (momentum.nesterov or (momentum.decay is not None and len(kinds) > 1)):
+            return None
+        plain = kinds in ([], [Decay], [Momentum], [Decay, Momentum])
         return CompiledRule("descent", self.group) if plain else None

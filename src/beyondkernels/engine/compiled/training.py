@@ -25,12 +25,14 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
     rules = [declared_rule(algorithm, stage) for stage in algorithm.stages()]
     if any(rule is None for rule in rules):
         return (
-            "it trains by GradientDescent, Layerwise, OnePass, and Descent with momentum, decay and rate alone, not by "
-            f"{type(algorithm).__name__}"
+            "it trains by GradientDescent, Layerwise, OnePass, and Descent with momentum or Adam, decay and rate, "
+            f"not by this {type(algorithm).__name__}"
         )
     if any(rule is not None and rule.kind == "one pass" for rule in rules):
         fits = form.kind == "bottleneck" and not form.linearised
         return None if fits else "it trains by OnePass the bottleneck form of ThreeLayerResNet only"
+    if any(rule is not None and rule.kind == "adam" for rule in rules) and form.linearised:
+        return "it does not train by Adam what is Linearised"
     if not isinstance(algorithm.loss, Squared):
         return f"it knows the squared loss only, not {type(algorithm.loss).__name__}"
     return None
@@ -39,19 +41,19 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
 def prepare(network: Network, algorithm: Algorithm) -> None:
     """Compile what training needs, unless the cache holds it; an :class:`InputError` says what this machine lacks."""
     form = declared_form(network)
+    plain = "linearised" if form is not None and form.linearised else "descent"
+    sources = {"one pass": "one_pass", "adam": "adam", "descent": plain}
     for stage in algorithm.stages():
         rule = declared_rule(algorithm, stage)
-        if rule is not None and rule.kind == "one pass":
-            library("one_pass")
-        else:
-            library("linearised" if form is not None and form.linearised else "descent")
+        library(plain if rule is None else sources[rule.kind])
 
 
 def advance(member: Member, steps: int) -> None:
     """Take steps; mark the member as diverged at the first loss that is not finite."""
     rule = declared_rule(member.algorithm, member.stage)
     assert rule is not None
-    {"one pass": one_pass.advance, "descent": descent.advance}[rule.kind](member, steps)
+    ways = {"one pass": one_pass.advance, "adam": descent.advance_by_adam, "descent": descent.advance}
+    ways[rule.kind](member, steps)
 
 
 def _name(network: Network) -> str:
