@@ -9,9 +9,13 @@ from typing import Literal
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
+from beyondkernels.algorithms.optimisers import Rate, Shrink, chain, descend
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.networks import Network
 from beyondkernels.theory import ProcessSettings, StepSettings
+
+_PLAIN, _REGULARISED = Rate(1.0), chain(Rate(1.0), Shrink(1.0))
+"""What a step does with a gradient; the numbers are those of the settings."""
 
 NoiseKind = Literal["smoothed", "drawn"]
 
@@ -110,13 +114,11 @@ class FeatureLearning(Algorithm):
         loss, gradient, _ = loss_and_gradient(seen, params, buffers | noise, batch, self.loss, names)
         after = dict(params)
         for name in names:
+            layer = "output" if name == "output.weight" else "hidden"
+            numbers = {"rate": hyper[f"{layer}_rate"], "keep": hyper[f"keep_{layer}"]}
             # Biases are not regularised: eq. (3) penalises a and w alone.
-            if name == "output.weight":
-                after[name] = hyper["keep_output"] * params[name] - hyper["output_rate"] * gradient[name]
-            elif name == "hidden.weight":
-                after[name] = hyper["keep_hidden"] * params[name] - hyper["hidden_rate"] * gradient[name]
-            else:
-                after[name] = params[name] - hyper["hidden_rate"] * gradient[name]
+            rule = _REGULARISED if name.endswith(".weight") else _PLAIN
+            after, _ = descend(rule, {name: gradient[name]}, {}, after, numbers, {})
         return StepResult(after, buffers, optimiser, loss)
 
     def _step_settings(self, stage: Stage) -> StepSettings:

@@ -16,6 +16,7 @@ from beyondkernels.core.contracts import (
     Saved,
     Tensors,
 )
+from beyondkernels.core.declarations import speaks_for
 from beyondkernels.core.errors import (
     DivergedError,
     InputError,
@@ -70,6 +71,7 @@ __all__ = [
     "require_whole",
     "seeded_globally",
     "shown",
+    "speaks_for",
     "unknown",
 ]
 

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from beyondkernels.algorithms import Algorithm, Batch, GradientDescent, Layerwise, Stage
+from beyondkernels.algorithms import Algorithm, Batch, Stage, declared_rule
 from beyondkernels.algorithms.gradient import BLOCK
 from beyondkernels.core import InputError, Stream, Tensors, UncacheableError, digest
 from beyondkernels.engine.compiled.descent import is_kept
@@ -147,7 +147,7 @@ class _Stage:
 
 def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tensors, sizes: Sizes) -> _Stage:
     network, algorithm = learner.network, learner.algorithm
-    optimiser = algorithm.optimiser(stage, params)
+    optimiser = algorithm.optimiser_state(stage, params)
     points = stage.batch or sizes.samples
     noise = algorithm.noise(stage, network, params, points, _Shapes(0))
     state = _bytes(params) + _bytes(buffers) + _bytes(optimiser)
@@ -182,7 +182,7 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
     """The bytes of the state, its packed copy and its parts, a batch, kept layers, and the order of the points."""
     network, form = learner.network, declared_form(learner.network)
     assert form is not None
-    state = _bytes(params) + _bytes(buffers) + _bytes(learner.algorithm.optimiser(stage, params))
+    state = _bytes(params) + _bytes(buffers) + _bytes(learner.algorithm.optimiser_state(stage, params))
     points = stage.batch or sizes.samples
     numbers = network.footprint + (8 if form.linearised else 4) * form.width
     activations = 4 * points * (numbers + sizes.in_dim + 4 * sizes.out_dim)
@@ -193,11 +193,12 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
 
 def _keeps(learner: TrainedNetwork, stage: Stage, params: Tensors, sizes: Sizes) -> bool:
     """Whether the compiled backend passes all points through some layers once and keeps what comes out."""
-    network, algorithm, form = learner.network, learner.algorithm, declared_form(learner.network)
-    if form is None or not isinstance(algorithm, GradientDescent | Layerwise):
+    network, form = learner.network, declared_form(learner.network)
+    rule = declared_rule(learner.algorithm, stage)
+    if form is None or rule is None or rule.kind != "descent":
         return False
     first = f"{form.layers[0]}.weight"
-    still = form.linearised or first not in network.trained(algorithm.descent(stage).group, params)
+    still = form.linearised or first not in network.trained(rule.group, params)
     uses = stage.steps * (stage.batch or sizes.samples)
     return still and is_kept(uses, sizes.samples, network.footprint)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 
-from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Tensors
 from beyondkernels.engine.member import Member
 
@@ -30,7 +29,7 @@ class Inputs:
         self.steps, self._members, self._ahead, self._alone = steps, members, ahead, alone
         self._samples = [member.sample for member in members]
         self._shared = all(sample is self._samples[0] for sample in self._samples)
-        self._noisy = type(members[0].algorithm).noise is not Algorithm.noise
+        self._noisy = bool(members[0].noise(ahead))  # a stage draws something in every step, or never
         rows = [rows for member in members if (rows := member.rows(ahead, steps)) is not None]
         self._points = torch.stack(rows, 1) if rows else None  # (steps, members, points)
         dtype = next(iter(members[0].params.values())).dtype

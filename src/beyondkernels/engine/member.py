@@ -51,7 +51,7 @@ class Member:
         self.in_dim, self.out_dim = in_dim, out_dim
         self.params, self.buffers = self.algorithm.initialise(self.network, in_dim, out_dim, self._initial)
         require_points(self.algorithm, len(self.sample))
-        self.optimiser = self.algorithm.optimiser(self.stage, self.params)
+        self.optimiser = self.algorithm.optimiser_state(self.stage, self.params)
 
     @property
     def active(self) -> bool:
@@ -165,7 +165,7 @@ class Member:
         if after.optimiser is not None:
             self.optimiser = _own("optimiser", after.optimiser)
         elif after.stage is not None:
-            self.optimiser = self.algorithm.optimiser(self.stage, self.params)
+            self.optimiser = self.algorithm.optimiser_state(self.stage, self.params)
 
     def _require_sound(self, after: Transition) -> None:
         rule = type(self.algorithm).__name__

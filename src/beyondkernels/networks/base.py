@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import torch
 
-from beyondkernels.core import Component, InputError, Stream, Tensors, require, unknown
+from beyondkernels.core import Component, InputError, Stream, Tensors, require, speaks_for, unknown
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
 from beyondkernels.networks.linear import recorded
@@ -147,8 +147,4 @@ class Network(Component, ABC):
 
 def declared_form(network: Network) -> DenseForm | None:
     """The dense form of a network, if its own class or one that shares its ``apply`` declares it."""
-    line = type(network).__mro__
-    computes, declares = (
-        next(i for i, cls in enumerate(line) if name in vars(cls)) for name in ("apply", "dense_form")
-    )
-    return network.dense_form() if declares <= computes else None
+    return network.dense_form() if speaks_for(type(network), "dense_form", ("apply",)) else None
