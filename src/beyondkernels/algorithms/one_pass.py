@@ -15,7 +15,7 @@ from beyondkernels.algorithms.losses import Loss, Squared
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import InputError, Stream, Tensors, require, require_between, require_positive
 from beyondkernels.networks import Network
-from beyondkernels.theory.theorem1 import Theorem1Settings
+from beyondkernels.theory.resnet.theorem1 import Theorem1Settings
 
 _SEEN, _SEEN_LATE = "seen", "seen_late"
 

@@ -24,7 +24,7 @@ from scipy.special import gamma, jv
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.experiments.resnet.coupling import tables
-from beyondkernels.measure.existence import Witness, gate_bounds
+from beyondkernels.measure.resnet.existence import Witness, gate_bounds
 from beyondkernels.reports import render_svg
 from beyondkernels.runs import StoredRun
 from beyondkernels.runs.perform import perform
