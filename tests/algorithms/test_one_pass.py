@@ -10,7 +10,8 @@ import torch
 from beyondkernels.algorithms import Batch, OnePass, Squared
 from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.networks import Linearised, ThreeLayerResNet, TwoLayer, theorem_network
-from beyondkernels.theory import ConceptSizes, theorem1
+from beyondkernels.theory import ConceptSizes
+from beyondkernels.theory.resnet import theorem1
 from views import view
 
 torch.set_num_threads(1)

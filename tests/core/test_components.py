@@ -318,7 +318,7 @@ def test_modules_that_have_moved_are_searched():
         "    build({'class': 'beyondkernels.attic:Gone', 'revision': 1, 'fields': {}})\n"
         "except InputError as error:\n"
         "    print(error)\n"
-        "print('beyondkernels.problems.labels' in sys.modules, 'beyondkernels.__main__' in sys.modules)\n"
+        "print('beyondkernels.problems.features.labels' in sys.modules, 'beyondkernels.__main__' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [

@@ -32,7 +32,7 @@ class FeatureLearning(Algorithm):
     the cancelled weights would be larger than the gradient step.
 
     Arguments:
-        settings: the numbers, e.g. from :func:`beyondkernels.theory.theorem26`.
+        settings: the numbers, e.g. from :func:`beyondkernels.theory.features.theorem26`.
         freeze_hidden_after: after this step only the readout is trained. None trains all to the end (Network);
             0 is the random feature method, 1 One Step, 2 Two Step.
         noise_kind: ξ averaged out in closed form, or drawn for each point and neuron.

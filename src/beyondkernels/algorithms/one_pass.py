@@ -16,7 +16,7 @@ from beyondkernels.algorithms.optimisers import Rate, descend
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import InputError, Stream, Tensors, require, require_between, require_positive
 from beyondkernels.networks import Network
-from beyondkernels.theory.theorem1 import Theorem1Settings
+from beyondkernels.theory.resnet.theorem1 import Theorem1Settings
 
 _RULE = Rate(1.0)
 """What a step does with a gradient; the numbers are those of the layer."""

@@ -25,7 +25,7 @@ from beyondkernels.experiments.resnet.coupling import (
     sizes_of,
 )
 from beyondkernels.frame import Reading, changed, plan, tabulate
-from beyondkernels.measure.existence import Witness, gate_bounds
+from beyondkernels.measure.resnet.existence import Witness, gate_bounds
 from beyondkernels.runs.perform import perform
 from experiments.judging import check_figures, claims_of, failing, stored
 from measuring import measured

@@ -369,7 +369,7 @@ class Coupling(Experiment):
         """How the case stands to Theorem 1's hypotheses."""
         sizes, width = sizes_of(s), s.widths[-1]
         w, v = s.stds(width)
-        found = bk.theory.theorem1(
+        found = bk.theory.resnet.theorem1(
             sizes,
             bk.networks.theorem_network(width, w, v),
             steps=s.steps,
@@ -439,7 +439,7 @@ def spec(s: CouplingSettings, at: At) -> RunSpec:
 
 def row(s: CouplingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     """One run at its end, and the worst along its way."""
-    from beyondkernels.measure.regret import error_bound
+    from beyondkernels.measure.resnet.regret import error_bound
 
     line: dict[str, Any] = dict(zip(("first_std", "second_std"), s.stds(at.width), strict=True))
     if outcome.status != "finished":
