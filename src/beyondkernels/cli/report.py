@@ -14,10 +14,10 @@ from beyondkernels.reports import ExperimentPage, write_report
 
 
 def report(names: list[str], store: str | None, out: Path) -> int:
-    """Write pages for the newest requests of the named experiments, or of all, from stored runs."""
+    """Write pages from stored runs for the named experiments, or for all: one for each scale and variant."""
     opened = open_store(store)
-    requests = {(request["experiment"], request["scale"]): request for request in opened.requests()}
-    known = sorted({experiment for experiment, _ in requests})
+    requests = sorted(opened.requests(), key=lambda request: (request["experiment"], request["scale"]))
+    known = sorted({request["experiment"] for request in requests})
     if not known:
         raise InputError(f"the store {opened.path} holds no finished experiment yet; bk run makes one")
     files = {find(name).id: name for name in names if ".py" in name}  # where a user's experiment is found today
@@ -25,7 +25,7 @@ def report(names: list[str], store: str | None, out: Path) -> int:
     for name in chosen:
         if name not in known:
             unknown("experiment in this store", name, known)
-    wanted = [request for (experiment, _), request in sorted(requests.items()) if experiment in chosen]
+    wanted = [request for request in requests if request["experiment"] in chosen]
     pages: list[ExperimentPage] = []
     gaps: dict[str, int] = {}
     for request in wanted:
@@ -37,7 +37,7 @@ def report(names: list[str], store: str | None, out: Path) -> int:
                 gaps[experiment] = gaps.get(experiment, 0) + len(result.missing)
             else:  # no file is loaded that this call did not name
                 pages.append(page_as_stored(request, opened))
-                gaps[experiment] = gaps.get(experiment, 0) + len(request["runs"]) - len(pages[-1].rows)
+                gaps[experiment] = gaps.get(experiment, 0) + pages[-1].missing
                 print(f"{experiment} at {request['scale']} scale is shown as stored. {HOW_TO_SEE_ALL}", file=sys.stderr)
         except InputError as error:
             say_error(f"{experiment} at {request['scale']} scale is left out: {error}")

@@ -54,6 +54,14 @@ class Request:
         """Those settings as ``--set`` takes them; nothing for the experiment as it is declared."""
         return tuple(f"{name}={as_word(value)}" for name, value in self.changes.items())
 
+    @property
+    def differences(self) -> dict[str, Any]:
+        """What tells it from the standard request at its scale: changed settings, and seeds that are not the usual."""
+        usual, count = settings_of(self.experiment, self.scale).seeds, len(self.seeds)
+        if self.seeds == tuple(range(usual)):
+            return self.changes
+        return {**self.changes, "seeds": count if self.seeds == tuple(range(count)) else list(self.seeds)}
+
     @functools.cached_property
     def departures(self) -> tuple[str, ...]:
         """The settings of the paper that have another value here, so that its printed numbers do not compare."""

@@ -136,6 +136,9 @@ class Result:
             provenance=self.provenance,
             command=request.command(),
             notes=[*experiment.notes(request.settings), *self._missing_notes()],
+            published=request.published,
+            variant=request.differences,
+            missing=len(self.missing),
         )
 
     @property
