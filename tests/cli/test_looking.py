@@ -166,7 +166,7 @@ def test_report_of_an_experiment_given_as_an_object(bk: Any, user: Path, store: 
     assert not list(Path("report").glob("*/*.svg"))
     named = bk("report", f"{user}:Plain", "--store", store, "--out", "named")
     assert (named.exit_code, named.stderr) == (0, "")
-    assert list(Path("named").glob("user__plain/*.svg"))
+    assert list(Path("named").glob("user__plain.smoke/*.svg"))
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -193,6 +193,16 @@ def test_variants_stand_beside_the_standard_run(bk: Any, user: Path, store: Path
         assert words in page
     assert again.page().variant == {}
     assert sum(f'href="{name}.html"' in page for name in names) >= 5  # one click apart
+
+
+def test_requests_that_nothing_tells_apart_cost_no_other_page(bk: Any, store: Path) -> None:
+    opened = Store.open(store)
+    (request,) = opened.requests()
+    opened.write_request("user/plain", {**request, "settings": {}})  # as an earlier version kept a variant
+    answer = bk("report", "--store", store)
+    assert answer.exit_code == 3
+    assert "is left out: a newer request differs in nothing that the store tells" in answer.stderr
+    assert Path("report/user__plain.smoke.html").exists()
 
 
 def test_an_interrupted_run_says_so_and_how_to_go_on(bk: Any, user: Path, store: Path) -> None:

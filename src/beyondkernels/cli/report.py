@@ -16,7 +16,7 @@ from beyondkernels.reports import ExperimentPage, write_report
 def report(names: list[str], store: str | None, out: Path) -> int:
     """Write pages from stored runs for the named experiments, or for all: one for each scale and variant."""
     opened = open_store(store)
-    requests = sorted(opened.requests(), key=lambda request: (request["experiment"], request["scale"]))
+    requests = sorted(opened.requests(), key=lambda r: (r["experiment"], r["scale"], -r["written"]))
     known = sorted({request["experiment"] for request in requests})
     if not known:
         raise InputError(f"the store {opened.path} holds no finished experiment yet; bk run makes one")
@@ -32,13 +32,14 @@ def report(names: list[str], store: str | None, out: Path) -> int:
         experiment = request["experiment"]
         try:
             if experiment in files or is_known(request):
-                result = stored(request, opened, files.get(experiment))
-                pages.append(result.page())
-                gaps[experiment] = gaps.get(experiment, 0) + len(result.missing)
+                page = stored(request, opened, files.get(experiment)).page()
             else:  # no file is loaded that this call did not name
-                pages.append(page_as_stored(request, opened))
-                gaps[experiment] = gaps.get(experiment, 0) + pages[-1].missing
+                page = page_as_stored(request, opened)
                 print(f"{experiment} at {request['scale']} scale is shown as stored. {HOW_TO_SEE_ALL}", file=sys.stderr)
+            if any((other.id, other.label) == (page.id, page.label) for other in pages):
+                raise InputError("a newer request differs in nothing that the store tells")
+            pages.append(page)
+            gaps[experiment] = gaps.get(experiment, 0) + page.missing
         except InputError as error:
             say_error(f"{experiment} at {request['scale']} scale is left out: {error}")
         except Exception as error:  # an experiment of the user's, which must not cost the others their pages
