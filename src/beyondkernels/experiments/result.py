@@ -138,7 +138,7 @@ class Result:
             notes=[*experiment.notes(request.settings), *self._missing_notes()],
             published=request.published,
             departures=request.departures,
-            variant=request.differs,
+            variant=request.differences,
             missing=len(self.missing),
         )
 
