@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 help:
 	@echo "make install   .venv with bk in it"
-	@echo "make demo      features/table1 at laptop scale with two seeds, and its report"
+	@echo "make demo      bk demo: a network against kernels within a minute, and its page"
 	@echo "make test      ruff, pyright, pytest (one smoke of each kind of experiment)"
 	@echo "make smoke     every experiment at smoke scale"
 	@echo "make soak      a small experiment killed 1000 times (KILLS=N for fewer), with counts; about half an hour"
@@ -26,8 +26,7 @@ demo test smoke soak: install
 	touch $@
 
 demo:
-	$(BIN)/bk run features/table1 --scale laptop --seeds 2 --store store
-	$(BIN)/bk report features/table1 --store store --out report
+	$(BIN)/bk demo --store store --out report
 
 test: .venv/installed-dev
 	$(BIN)/ruff check .

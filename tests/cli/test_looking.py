@@ -42,14 +42,16 @@ def test_help(bk: Any) -> None:
     for words in ((), ("--help",)):
         answer = bk(*words)
         assert (answer.exit_code, answer.stderr) == (0, "")
-        for command in ("list", "run", "report", "show", "doctor", "store"):
+        for command in ("list", "demo", "run", "report", "show", "doctor", "store"):
             assert re.search(rf"^  {command} ", answer.stdout, re.MULTILINE)
-        assert "bk run features/table1 --scale smoke" in answer.stdout
+        assert "Begin with: bk demo" in answer.stdout
         assert "..." not in answer.stdout.split("Commands:")[1]  # no sentence is cut off
-    options = bk("run", "--help").stdout
+        assert bk("-h").stdout == bk("help").stdout == answer.stdout
+    options = bk("run", "-h").stdout
     for option in ("--scale", "--seeds", "--set", "--config", "--workers", "--store", "--json", "--check", "--dry-run"):
         assert f"  {option} " in options
-    assert bk("store").stdout == bk("store", "--help").stdout
+    assert bk("store").stdout == bk("store", "-h").stdout
+    assert "..." not in bk("store").stdout.split("Commands:")[1]
     assert bk("--version").stdout == f"bk {beyondkernels.__version__}\n"
 
 
@@ -130,7 +132,7 @@ def test_show_a_run_of_table1(bk: Any, table1: Path) -> None:
     assert "part of       features/table1 at smoke scale (Network 0)\n" in shown
     assert "DictionaryProblem(" in shown
     assert f"test_accuracy               {network.outcome.scalars['test_accuracy']:.6g}\n" in shown
-    assert "directions/points           3×34×2 numbers" in shown
+    assert re.search(r"directions/points +\d×34×2 numbers", shown)
     assert max(map(len, shown.splitlines())) <= 80
 
 
@@ -346,7 +348,7 @@ def test_store_knows_checkpoints(bk: Any, store: Path) -> None:
     assert bad.exit_code == 2
     assert "--days" in bad.stderr
     assert bk("store", "prune", "--days", -1, *at).exit_code == 2
-    assert bk("store", "prune", "--days", 0, *at).stdout == "1 checkpoints removed, 0 left\n"
+    assert bk("store", "prune", "--days", 0, *at).stdout == "1 checkpoint removed, 0 left\n"
 
 
 def test_one_broken_experiment_costs_no_other_page(bk: Any, user: Path, tmp_path: Path) -> None:
