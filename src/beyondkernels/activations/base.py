@@ -18,14 +18,14 @@ Moments = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 class Activation(Component, ABC):
     r"""A scalar function applied entry by entry, with its derivative.
 
-    ``value`` is what networks call; automatic differentiation of it gives ``derivative`` wherever that exists.
+    Networks call ``value``. Its automatic derivative equals ``derivative`` wherever that exists.
 
     The dual map of σ takes the covariance of a Gaussian pair (u, v) to :math:`E[\sigma(u)\,\sigma(v)]`; the dual map of
-    σ′ stands beside it. Both make the kernels of infinitely wide networks.
+    σ′ does the same for σ′. The kernels of infinitely wide networks are made of both.
     """
 
     closed_form: ClassVar[bool] = False
-    """Whether ``dual`` is there; otherwise :func:`quadrature_dual` has to do."""
+    """Whether ``dual`` has a closed form. If not, use :func:`quadrature_dual`."""
 
     @property
     def kinks(self) -> tuple[float, ...]:
@@ -34,13 +34,14 @@ class Activation(Component, ABC):
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """Where integrals along a line are cut: the kinks, and both sides of a smooth but sharp turn."""
+        """Where integrals along a line are split: at the kinks, and on both sides of a smooth but sharp bend."""
         return self.kinks
 
     def unsmoothed(self) -> tuple[Activation, float]:
         """The activation and noise level of which this is the smoothed version: itself and zero by default.
 
-        Independent noise adds to variances and not to covariances, so the dual maps follow from the plain ones.
+        Independent noise adds to variances but not to covariances. So the dual maps of a smoothed activation are those
+        of the original one at larger variances.
         """
         return self, 0.0
 
@@ -67,8 +68,8 @@ class Activation(Component, ABC):
         Arguments:
             q1: variances of u: (n1, 1) for a Gram matrix; together with q2 it broadcasts to the shape of c.
             q2: variances of v: (1, n2) for a Gram matrix.
-            c: covariances, shape (n1, n2), float64; it is left as it is.
-            slope: whether the dual of σ′ is wanted; None stands in its place otherwise.
+            c: covariances, shape (n1, n2), float64; not changed.
+            slope: whether to compute the dual of σ′; if not, the second result is None.
         """
         raise InputError(
             f"{self._label} has no dual map in closed form; quadrature_dual(activation, ...) gives it with an error"
@@ -140,7 +141,7 @@ class Activation(Component, ABC):
 
 
 def hermite_order(degree: int) -> int:
-    """Nodes on pieces of length two that resolve h_k, a wave of at most √k radians a unit, with digits to spare."""
+    """The number of nodes that resolve h_k, a wave of at most √k radians per unit, on a piece of length two."""
     return 24 + int(degree**0.5)
 
 

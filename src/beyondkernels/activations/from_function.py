@@ -18,10 +18,10 @@ class FromFunction(Activation):
 
     Arguments:
         function: σ, continuous, entry by entry on tensors; a named, importable function, so that runs can be stored.
-        slope: σ′ likewise.
+        slope: σ′, a function of the same kind.
         name: what to call it in tables and sentences.
-        bends: where σ or σ′ is not smooth. Quadrature cuts there; a bend it is not told of costs digits, which the
-            stated error shows.
+        bends: where σ or σ′ is not smooth. Quadrature splits its integrals there. A bend that is not listed makes the
+            result less accurate; the stated error then is larger too.
 
     >>> softplus = FromFunction(torch.nn.functional.softplus, torch.sigmoid, "softplus")
     >>> softplus.value(torch.tensor(0.0)).item()

@@ -35,17 +35,17 @@ class Wave(Activation):
         return type(self)(self.frequency, self.amplitude * math.exp(-((self.frequency * std) ** 2) / 2))
 
     def exponentials(self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        r"""The sum and the difference of :math:`e_- , e_+`, which keeps its digits where both are almost one.
+        r"""The sum and the difference of :math:`e_-` and :math:`e_+`, accurate also where both are close to one.
 
         .. math:: e_\pm = e^{-\omega^2 (q_1 + q_2 \pm 2c)/2}
         """
         omega = self.frequency
         near = (q1 + q2).mul_(-0.5 * omega**2).add(c.abs(), alpha=omega**2).exp_()
-        apart = torch.expm1(c.abs().mul_(-2 * omega**2))  # e₊ over e₋ less one, for positive c
+        apart = torch.expm1(c.abs().mul_(-2 * omega**2))  # e₊/e₋ − 1 for positive c
         return near.mul(apart + 2), near.mul_(apart.neg_()).mul_(c.sign())
 
     def every_second(self, first: int, degree: int) -> torch.Tensor:
-        """Taylor coefficients that are zero but for every second one, with alternating signs."""
+        """Taylor coefficients of which every second is zero; the others have alternating signs."""
         require_degree(degree)
         a = torch.zeros(degree + 1, dtype=torch.float64)
         for k in range(first, degree + 1, 2):

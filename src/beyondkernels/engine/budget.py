@@ -192,7 +192,7 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
 
 
 def _keeps(learner: TrainedNetwork, stage: Stage, params: Tensors, sizes: Sizes) -> bool:
-    """Whether the compiled backend passes all points through some layers once and keeps what comes out."""
+    """Whether the compiled backend computes the frozen layers once for all points and keeps their outputs."""
     network, form = learner.network, declared_form(learner.network)
     rule = declared_rule(learner.algorithm, stage)
     if form is None or rule is None or rule.kind != "descent":
