@@ -18,7 +18,6 @@ from beyondkernels.experiments import store_path
 from beyondkernels.runs import Store
 
 _WIDTH = 80
-_STEPS = ("descent", "linearised", "one_pass", "adam")
 
 Finding = tuple[bool, str]
 """Whether something is fine, and a sentence about it."""
@@ -129,13 +128,14 @@ def _accelerator() -> Finding:
 def _compiler() -> Iterator[Finding]:
     from beyondkernels.engine.compiled import available, cache
     from beyondkernels.engine.compiled.compiler import find_compiler
+    from beyondkernels.engine.compiled.library import STEPS
 
     named, compiler = os.environ.get("CXX"), find_compiler()
     if named and not shutil.which(named):
         yield False, f"the environment variable CXX names {named!r}, which is not found"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a directory that is passed over gets a line of its own
-        lacks = next((why for name in _STEPS if (why := available(name))), None)
+        lacks = next((why for name in STEPS if (why := available(name))), None)
     if lacks is None and compiler is None:
         yield True, "there is no C++ compiler, but the compiled steps are in the cache and work"
     elif compiler is not None and lacks is None:

@@ -23,6 +23,8 @@ _ARGUMENTS = {
     "one_pass": [*[_POINTER] * 12, _WHOLE, _REAL, _REAL, _WHOLE, _WHOLE, _POINTER],
 }
 """What the function of each source takes: it is called ``bk_`` and the source's name."""
+STEPS = tuple(_ARGUMENTS)
+"""The names of all sources."""
 
 
 @functools.cache
