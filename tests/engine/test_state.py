@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.algorithms import FeatureLearning, GradientDescent, Layerwise, OnePass, Squared
+from beyondkernels.algorithms import Descent, FeatureLearning, GradientDescent, Layerwise, OnePass, Squared
+from beyondkernels.algorithms.optimisers import Cosine, GradientNoise, Rate, adamw, chain
 from beyondkernels.core import Case, Checkpoint, Outcome, Saved, Stream
 from beyondkernels.engine import Member, TrainedNetwork
 from beyondkernels.engine.state import restore, saved_state
@@ -30,6 +31,7 @@ STANDARD = Parameterisation("standard", bias_variance=0.1)
 SMALL = FullyConnected(width=6, depth=3, parameterisation=STANDARD)
 BOTTLENECK = ThreeLayerResNet(width=8, form="bottleneck", parameterisation=STANDARD)
 DESCENT = GradientDescent(60, 0.05, 10, momentum=0.9, weight_decay=0.01, objective=Squared(), drops=(25,))
+ADAM = Descent(60, adamw(Cosine(0.01, 60)), 10, objective=Squared())
 GENTLE = replace(DESCENT, learning_rate=0.002)
 PROCESS = theorem26(PARITY, TwoLayer(pairs=7), steps=40, batch=16, readout_rate=5.0)
 
@@ -59,6 +61,9 @@ LEARNERS = {
     "one pass": (COMPOSITE, watched(BOTTLENECK, OnePass(60, 0.01, 0.02, end="average"))),
     "stages": (PARITY, watched(TwoLayer(pairs=7), FeatureLearning(PROCESS))),
     "stages with noise": (PARITY, watched(TwoLayer(pairs=7), FeatureLearning(PROCESS, noise_kind="drawn"))),
+    "adam": (COMPOSITE, watched(SMALL, ADAM)),
+    "compiled adam": (COMPOSITE, watched(SMALL, ADAM, backend="compiled")),
+    "noise": (COMPOSITE, watched(SMALL, Descent(60, chain(GradientNoise(0.1), Rate(0.01)), 10, objective=Squared()))),
     "a module": (PARITY, watched(FromModule(make_module, "small"), GradientDescent(40, 0.1, 20))),
 }
 

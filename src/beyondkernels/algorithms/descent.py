@@ -14,6 +14,7 @@ from beyondkernels.algorithms.losses import Hinge, Loss
 from beyondkernels.algorithms.optimisers import Adam, Chain, Decay, Momentum, Optimiser, Rate, chain, descend
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import positive
+from beyondkernels.core.fields import Checked
 from beyondkernels.networks import Network
 
 
@@ -78,7 +79,7 @@ class ByOptimiser(Algorithm):
 
 
 @dataclass(frozen=True)
-class Descent(ByOptimiser):
+class Descent(ByOptimiser, Checked):
     """Minimises a loss with any optimiser, on batches drawn epoch by epoch.
 
     Arguments:

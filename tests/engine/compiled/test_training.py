@@ -216,7 +216,7 @@ SETTINGS = ProcessSettings(initial=Symmetric(), first=STEP, second=STEP, later=S
         (
             NETWORKS["resnet"],
             FeatureLearning(SETTINGS),
-            "GradientDescent, Layerwise and OnePass, not FeatureL",
+            "decay and rate, not by this FeatureLearning",
         ),
     ],
 )

@@ -11,6 +11,7 @@ import torch
 
 from beyondkernels.core import Component, Stream, Tensors
 from beyondkernels.core.constraints import not_empty
+from beyondkernels.core.fields import Checked
 
 
 class Change(NamedTuple):
@@ -27,7 +28,7 @@ class Change(NamedTuple):
     keep: torch.Tensor | None = None
 
 
-class Optimiser(Component, ABC):
+class Optimiser(Component, Checked, ABC):
     """One rule of an optimiser: changes a :class:`Change`, with a state of its own.
 
     ``update`` is pure and made of tensors only: no branch depends on a tensor, and random numbers are drawn outside.

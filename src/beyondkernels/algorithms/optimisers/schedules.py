@@ -9,12 +9,13 @@ from typing import Annotated
 
 from beyondkernels.core import Component
 from beyondkernels.core.constraints import between, not_negative, positive
+from beyondkernels.core.fields import Checked
 
 Size = Annotated[float, not_negative]
 """A number that is not negative."""
 
 
-class Schedule(Component, ABC):
+class Schedule(Component, Checked, ABC):
     """A number for each step, counted from 1."""
 
     @abstractmethod

@@ -26,6 +26,9 @@ _ARGUMENTS = {
 STEPS = tuple(_ARGUMENTS)
 """The names of all sources."""
 
+STEPS = tuple(_ARGUMENTS)
+"""The names of the sources."""
+
 
 @functools.cache
 def library(name: str = "descent") -> ctypes.CDLL:
