@@ -176,7 +176,7 @@ def test_an_interrupted_call_can_be_reported(user: Any, store: Store) -> None:
     assert (len(back.finished), len(back.missing)) == (1, 3)
     assert back.interrupted
     page = back.page()
-    assert (page.missing, page.resume_command) == (3, "bk run user.py:Plain --scale smoke")
+    assert (page.missing, page.command) == (3, "bk run user.py:Plain --scale smoke")
     assert page.notes == ["A toy."]
 
 
