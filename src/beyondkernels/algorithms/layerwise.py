@@ -49,9 +49,6 @@ class Layerwise(Algorithm):
 
     def __post_init__(self) -> None:
         for name, rule in (("first", self.first), ("second", self.second)):
-            require(
-                isinstance(rule, GradientDescent), f"{name} must be a GradientDescent rule, got {type(rule).__name__}"
-            )
             require(rule.group in ("all", "hidden"), f"{name}.group must be 'all' or 'hidden', got {rule.group!r}")
         require(
             self.first.objective == self.second.objective,

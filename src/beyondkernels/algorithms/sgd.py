@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import torch
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.core import Tensors, require, require_between, require_positive
+from beyondkernels.core import Tensors
+from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.networks import Network
 
 
@@ -33,24 +35,15 @@ class GradientDescent(Algorithm):
         drop_factor: by what it is multiplied then.
     """
 
-    steps: int
-    learning_rate: float
-    batch: int | None = None
-    momentum: float = 0.0
-    weight_decay: float = 0.0
+    steps: Annotated[int, positive]
+    learning_rate: Annotated[float, positive]
+    batch: Annotated[int, positive] | None = None
+    momentum: Annotated[float, between(0, 1, "[)")] = 0.0
+    weight_decay: Annotated[float, not_negative] = 0.0
     group: str = "all"
     objective: Loss = field(default_factory=Hinge)
     drops: tuple[int, ...] = ()
-    drop_factor: float = 0.1
-
-    def __post_init__(self) -> None:
-        require_positive("steps", self.steps)
-        require_positive("learning_rate", self.learning_rate)
-        require_between("momentum", self.momentum, 0, 1, "[)")
-        require(self.weight_decay >= 0, f"weight_decay must not be negative, got {self.weight_decay}")
-        require_between("drop_factor", self.drop_factor, 0, 1, "(]")
-        if self.batch is not None:
-            require_positive("batch", self.batch)
+    drop_factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
     @property
     def loss(self) -> Loss:

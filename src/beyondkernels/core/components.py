@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from beyondkernels.core.errors import InputError, UncacheableError
+from beyondkernels.core.fields import Checked
 
 USER_MODULES = "beyondkernels_user"
 """Parent name of modules loaded from a user's file."""
@@ -32,10 +33,10 @@ _REGISTRY: dict[str, type[Component]] = {}
 _DESCRIBED: dict[str, Callable[..., Any]] = {}
 
 
-class Component:
+class Component(Checked):
     """Base of everything that is part of a run's identity: problems, networks, algorithms, learners, measurements.
 
-    A subclass is a frozen dataclass. A field
+    A subclass is a frozen dataclass. Its fields are checked against their annotations (``core.constraints``). A field
     with ``metadata={"identity": False}`` is a remark and does not count. Raise ``revision`` when the numbers it gives
     change for the same fields: stored runs of the old revision are then left alone and new ones are computed. Code
     that is edited without that goes unnoticed.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Ended, InputError, Measured, Stream, require_positive
+from beyondkernels.core import Ended, InputError, Measured, Stream
+from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.alignment import snapshots
 from beyondkernels.measure.base import Measurement
 from beyondkernels.networks import ResNetWeights
@@ -28,11 +30,8 @@ class LearntSignals(Measurement):
         seed: they are drawn with it.
     """
 
-    points: int = 5000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        require_positive("points", self.points)
+    points: Annotated[int, positive] = 5000
+    seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
         """The two coefficients."""

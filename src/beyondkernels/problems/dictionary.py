@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Stream, require, require_between, require_positive
+from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.problems import linear
 from beyondkernels.problems.assumptions import Assumption, background_independent, check
 from beyondkernels.problems.dictionaries import Dictionary, Orthonormal, drawn
@@ -55,27 +56,20 @@ class DictionaryProblem(Problem):
     Reference: Shi, Wei & Liang (features), §3, eq. (1), and App. F.1, eq. (294).
     """
 
-    dim: int
-    patterns: int
-    relevant: int
+    dim: Annotated[int, positive]
+    patterns: Annotated[int, positive]
+    relevant: Annotated[int, positive]
     labels: LabelSet
     hidden: HiddenPatterns
     dictionary: Dictionary = field(default_factory=Orthonormal)
-    noise_std: float = 0.0
-    negative_ratio: float | None = None
+    noise_std: Annotated[float, not_negative] = 0.0
+    negative_ratio: Annotated[float, between(0, 1, "()")] | None = None
     instance: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("dim", "patterns", "relevant"):
-            value = getattr(self, name)
-            require(isinstance(value, int), f"{name} must be a whole number, got {value!r}")
-            require_positive(name, value)
         require(
             self.relevant <= self.patterns,
             f"relevant must not exceed patterns, got {self.relevant} relevant of {self.patterns} patterns",
-        )
-        require(
-            0 <= self.noise_std < math.inf, f"noise_std must be a finite number of at least 0, got {self.noise_std}"
         )
         self.labels.counts(self.relevant)
         self.dictionary.check(self.dim, self.patterns)
@@ -87,7 +81,6 @@ class DictionaryProblem(Problem):
             f"labels must give both classes a positive probability, got Pr[y = +1] = {positive:.4g}",
         )
         if self.negative_ratio is not None:
-            require_between("negative_ratio", self.negative_ratio, 0, 1, "()")
             rarer = min(positive, 1 - positive)
             require(
                 rarer >= _RAREST,

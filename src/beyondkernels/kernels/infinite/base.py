@@ -25,7 +25,7 @@ from beyondkernels.kernels.infinite.pairs import (
     TileOfBalls,
 )
 from beyondkernels.networks import Parameterisation
-from beyondkernels.networks.parameterisation import Layer, require_parameterisation
+from beyondkernels.networks.parameterisation import Layer
 
 TILE = 240
 """Points on a side of what goes through all layers at once: a few such tiles of float64 stay in the cache.
@@ -87,8 +87,6 @@ class InfiniteWidth(Kernel):
     tolerance: float
 
     def __post_init__(self) -> None:
-        require(0 < self.tolerance < 1, f"tolerance must lie between 0 and 1, got {self.tolerance}")
-        require_parameterisation("parameterisation", self.parameterisation)
         object.__setattr__(self, "activation", activation(self.activation))
 
     @abstractmethod
@@ -185,8 +183,6 @@ class InfiniteWidth(Kernel):
 
 def require_width(parameterisation: Parameterisation, width: int | None) -> None:
     """Ask for a width where the tangent kernel depends on it."""
-    if width is not None:
-        require(isinstance(width, int) and width > 0, f"width must be a positive whole number or None, got {width!r}")
     require(
         parameterisation.kind == "ntk" or width is not None,
         "width must be given: the tangent kernel of the standard parameterisation grows with the width, got None",

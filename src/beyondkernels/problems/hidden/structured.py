@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
-from beyondkernels.core import require_between
+from beyondkernels.core.constraints import between
 from beyondkernels.problems.hidden.base import HiddenPatterns, Product
 
 
@@ -33,10 +34,7 @@ class StructuredMixture(HiddenPatterns):
     Reference: Shi, Wei & Liang (features), App. C and E.1.1.
     """
 
-    background: float = 0.5
-
-    def __post_init__(self) -> None:
-        require_between("background", self.background, 0, 0.5, "(]")
+    background: Annotated[float, between(0, 0.5, "(]")] = 0.5
 
     def products(self, patterns: int, relevant: Sequence[int]) -> tuple[Product, ...]:
         """The uniform part, then none and all of the relevant patterns."""

@@ -106,13 +106,6 @@ class CompositeProblem(Problem):
         return self.risk(lambda x: self.beta * self.base_signal(x), n, stream, dtype=torch.float64)
 
 
-def check_numbers(problem: CompositeProblem) -> None:
-    """Ask that α, β and OPT are finite and not negative."""
-    for name in ("alpha", "beta", "optimal_risk"):
-        value = getattr(problem, name)
-        require(0 <= value < math.inf, f"{name} must be a finite number of at least 0, got {value}")
-
-
 def require_plain(problem: CompositeProblem) -> None:
     """Ask that β = 1, as in the definitions of the concepts."""
     require(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core.constraints import at_least
 from beyondkernels.problems.resnet.inputs import Cube
 from beyondkernels.problems.resnet.relevant import check_indices, drawn_indices
 from beyondkernels.problems.resnet.risk import MOST, Predictor, Risk, mean_over
@@ -37,12 +39,11 @@ class Monomial(Problem):
     """
 
     dim: int
-    degree: int = 6
+    degree: Annotated[int, at_least(1)] = 6
     indices: tuple[int, ...] | None = None
     instance: int = 0
 
     def __post_init__(self) -> None:
-        require(self.degree >= 1, f"degree must be at least 1, got {self.degree}")
         require(self.dim >= self.degree, f"dim must be at least the degree {self.degree}, got {self.dim}")
         check_indices(self, self.degree, self.dim)
 
