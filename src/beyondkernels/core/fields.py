@@ -190,6 +190,8 @@ def _number(kind: Any, *, limited: bool = True) -> _Kind:
             raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
         if limited:
             _require_ordinary(name, number, kind)
+        elif isinstance(number, int) and abs(number) > _MOST_DIGITS:
+            raise InputError(f"{name} must have at most 300 digits, got {shown(number)}")
         return number
 
     return _Kind((words,), read)
@@ -228,3 +230,4 @@ _WORDS: dict[Any, str] = {
     Mapping: "a mapping",
 }
 _LONGEST = 10_000_000
+_MOST_DIGITS = 10**300  # a float takes that much, and so does every reader of JSON

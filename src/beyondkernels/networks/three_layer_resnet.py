@@ -11,6 +11,7 @@ import torch
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import positive
+from beyondkernels.core.errors import shown
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
@@ -117,9 +118,11 @@ class ThreeLayerResNet(Network):
         )
 
     def _require_second(self, second: Parameterisation) -> None:
-        require(self.form == "bottleneck", f"second is for the bottleneck form, got form={self.form!r}")
+        require(self.form == "bottleneck", f"second is for the bottleneck form, got form={shown(self.form)}")
         for name, scales in (("parameterisation", self.parameterisation), ("second", second)):
-            require(scales.kind == "standard", f"{name} must be of kind 'standard' beside second, got {scales.kind!r}")
+            require(
+                scales.kind == "standard", f"{name} must be of kind 'standard' beside second, got {shown(scales.kind)}"
+            )
         require(
             (second.bias_variance is None) == (self.parameterisation.bias_variance is None),
             "parameterisation and second must both have biases or both have none, "

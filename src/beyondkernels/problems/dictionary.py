@@ -11,7 +11,8 @@ from typing import Annotated
 import torch
 
 from beyondkernels.core import Problem, Sample, Stream, require
-from beyondkernels.core.constraints import between, not_negative, positive
+from beyondkernels.core.constraints import between, not_negative, size
+from beyondkernels.core.errors import shown
 from beyondkernels.problems import linear
 from beyondkernels.problems.assumptions import Assumption, background_independent, check
 from beyondkernels.problems.dictionaries import Dictionary, Orthonormal, drawn
@@ -56,9 +57,9 @@ class DictionaryProblem(Problem):
     Reference: Shi, Wei & Liang (features), §3, eq. (1), and App. F.1, eq. (294).
     """
 
-    dim: Annotated[int, positive]
-    patterns: Annotated[int, positive]
-    relevant: Annotated[int, positive]
+    dim: Annotated[int, size]
+    patterns: Annotated[int, size]
+    relevant: Annotated[int, size]
     labels: LabelSet
     hidden: HiddenPatterns
     dictionary: Dictionary = field(default_factory=Orthonormal)
@@ -126,7 +127,7 @@ class DictionaryProblem(Problem):
 
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points: x (n, d) float32, y (n,) float32 of ±1, ``hidden["patterns"]`` (n, D) int8."""
-        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {n!r}")
+        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {shown(n)}")
         exact = self.moments
         present = self._patterns(n, stream.child("patterns"))
         phi = (present.to(torch.float32) - exact.means.to(torch.float32)) / exact.scale

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 
 from beyondkernels.core import Component, Stream, Tensors, require
+from beyondkernels.core.errors import shown
 
 
 class Change(NamedTuple):
@@ -80,7 +81,9 @@ class Chain(Optimiser):
 
     def __post_init__(self) -> None:
         given = self.parts
-        require(isinstance(given, tuple | list) and len(given) > 0, f"parts must be rules of optimisers, got {given!r}")
+        require(
+            isinstance(given, tuple | list) and len(given) > 0, f"parts must be rules of optimisers, got {shown(given)}"
+        )
         for part in given:
             require(isinstance(part, Optimiser), f"parts must be rules of optimisers, got {part!r:.80}")
         flat = tuple(inner for part in given for inner in (part.parts if isinstance(part, Chain) else (part,)))

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from beyondkernels.core import Component, InputError, require, require_whole
+from beyondkernels.core.errors import shown
 
 
 class Schedule(Component, ABC):
@@ -60,7 +61,9 @@ class Drops(Schedule):
 
     def __post_init__(self) -> None:
         _require_size("value", self.value)
-        require(isinstance(self.drops, tuple | list), f"drops must be steps, such as (100, 200), got {self.drops!r}")
+        require(
+            isinstance(self.drops, tuple | list), f"drops must be steps, such as (100, 200), got {shown(self.drops)}"
+        )
         for drop in self.drops:
             require_whole("drops", drop, least=None)
         _require_size("factor", self.factor)

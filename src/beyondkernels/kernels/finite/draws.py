@@ -10,6 +10,7 @@ import torch
 
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import any_number, at_least, positive
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.finite.gram import MEMORY, FiniteTangent, conjugate_features, conjugate_gram
 from beyondkernels.networks import Network
@@ -58,7 +59,7 @@ class MeanOverDraws(Kernel):
     def __post_init__(self) -> None:
         require(
             self.kind == "tangent" or self.group == "all",
-            f"group must be left at 'all' for a conjugate kernel, which has no derivatives, got {self.group!r}",
+            f"group must be left at 'all' for a conjugate kernel, which has no derivatives, got {shown(self.group)}",
         )
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,7 @@ import torch
 
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import InputError, require
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.infinite.pairs import (
     TRUST,
@@ -208,7 +209,7 @@ def trained_layers(group: str | Sequence[int | str], names: tuple[str, ...]) -> 
     require(
         len(chosen) > 0 and all(layer in numbers or layer in names for layer in chosen),
         f"group must be all, hidden, last, {', '.join(names)}, or a tuple of layers by name or by number "
-        f"from 1 to {len(names)}, got {group!r}",
+        f"from 1 to {len(names)}, got {shown(group)}",
     )
     return tuple(number for number, name in zip(numbers, names, strict=True) if number in chosen or name in chosen)
 

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from beyondkernels.activations import Activation
 from beyondkernels.core import InputError, require
 from beyondkernels.core.constraints import between, positive
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.infinite.base import GROUPS, InfiniteWidth, Scales, affine_, require_width, trained_layers
 from beyondkernels.kernels.infinite.pairs import Entries, Pairs
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
@@ -161,7 +162,7 @@ def _(network: FullyConnected) -> InfiniteConjugate:
     require(
         network.readout == "normal",
         "network must have a normal readout (one of balanced signs starts with another covariance, without the "
-        f"neurons' means), got readout={network.readout!r}",
+        f"neurons' means), got readout={shown(network.readout)}",
     )
     return InfiniteConjugate(network.depth, network.activation, network.parameterisation)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core.errors import shown
 from beyondkernels.problems.resnet.inputs import Inputs
 from beyondkernels.problems.resnet.risk import MOST, Predictor, Risk, mean_over
 
@@ -62,7 +63,7 @@ class CompositeProblem(Problem):
 
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points: x (n, d), y (n, k), ``hidden["base"]`` F(x), ``hidden["composite"]`` G(F(x)); all float32."""
-        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {n!r}")
+        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {shown(n)}")
         x = self.inputs.draw(n, stream.child("inputs"))
         h = self.base_signal(x)
         g = self.composite_signal(h)

@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.activations import Activation
 from beyondkernels.core import Stream, require
-from beyondkernels.core.constraints import positive
+from beyondkernels.core.constraints import size
 from beyondkernels.problems.resnet.functions import split
 from beyondkernels.problems.resnet.maps import LENGTH, Functions, SmoothMap, TwoLayerMap, drawn_directions
 
@@ -125,9 +125,9 @@ class DrawnGeneralMap(GeneralMap):
     torch.Size([4, 2])
     """
 
-    dim: Annotated[int, positive]
-    outputs: Annotated[int, positive]
-    count: Annotated[int, positive]
+    dim: Annotated[int, size]
+    outputs: Annotated[int, size]
+    count: Annotated[int, size]
     function: Activation
     instance: int = 0
 

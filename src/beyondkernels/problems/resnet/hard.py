@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.activations import Polynomial
 from beyondkernels.core import require
-from beyondkernels.core.constraints import at_least, not_negative, positive
+from beyondkernels.core.constraints import at_least, not_negative, positive, size
 from beyondkernels.problems.resnet.composite import CompositeProblem, require_plain
 from beyondkernels.problems.resnet.inputs import Background, Biased, CubeWithBackground
 from beyondkernels.problems.resnet.maps import LENGTH, GivenMap, nested
@@ -50,8 +50,8 @@ class HardInstance(CompositeProblem):
     Reference: Allen-Zhu & Li (resnet), §7, eq. (7.1).
     """
 
-    dim: Annotated[int, positive]
-    outputs: Annotated[int, at_least(2)]
+    dim: Annotated[int, size]
+    outputs: Annotated[int, at_least(2), size]
     alpha: Annotated[float, not_negative]
     uniform: Annotated[int, positive] | None = None
     background: Background = field(default_factory=Biased)

@@ -11,7 +11,7 @@ from typing import Annotated
 import torch
 
 from beyondkernels.core import Component, Stream, require
-from beyondkernels.core.constraints import between, positive
+from beyondkernels.core.constraints import between, positive, size
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Inputs(Component, ABC):
         dim: d.
     """
 
-    dim: Annotated[int, positive]
+    dim: Annotated[int, size]
 
     @property
     def in_dim(self) -> int:

@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.activations import Polynomial
 from beyondkernels.core import Stream
-from beyondkernels.core.constraints import at_least, between, not_negative, not_zero
+from beyondkernels.core.constraints import at_least, between, not_negative, not_zero, size
 from beyondkernels.problems.resnet.composite import CompositeProblem, require_plain
 from beyondkernels.problems.resnet.inputs import Gaussian
 from beyondkernels.problems.resnet.maps import LENGTH, GivenMap, nested
@@ -43,7 +43,7 @@ class LinearThenPolynomial(CompositeProblem):
     Reference: Allen-Zhu & Li (resnet), §2.1 and footnote 3.
     """
 
-    dim: Annotated[int, at_least(2)]
+    dim: Annotated[int, at_least(2), size]
     alpha: Annotated[float, not_negative]
     degree: Annotated[int, at_least(1)] = 10
     coefficient: Annotated[float, not_zero] = 1.0

@@ -13,7 +13,7 @@ import torch
 
 from beyondkernels.activations import Activation, Cosine, Sine
 from beyondkernels.core import Component, InputError, Stream, require
-from beyondkernels.core.constraints import even, positive
+from beyondkernels.core.constraints import even, positive, size
 from beyondkernels.problems.resnet.functions import rescaled
 
 Functions = tuple[tuple[Activation, ...], ...]
@@ -176,9 +176,9 @@ class DrawnMap(TwoLayerMap):
         instance: selects the draw. F and G of one target need different ones.
     """
 
-    dim: Annotated[int, positive]
-    outputs: Annotated[int, positive]
-    count: Annotated[int, positive]
+    dim: Annotated[int, size]
+    outputs: Annotated[int, size]
+    count: Annotated[int, size]
     function: Activation
     instance: int = 0
 
@@ -217,8 +217,8 @@ class CircleMap(TwoLayerMap):
     tensor([1., 1., 1., 1., 1.], dtype=torch.float64)
     """
 
-    dim: Annotated[int, positive]
-    outputs: Annotated[int, positive, even]
+    dim: Annotated[int, size]
+    outputs: Annotated[int, size, even]
     frequency: Annotated[float, positive] = 1.0
     instance: int = 0
 

@@ -10,7 +10,7 @@ import torch
 
 from beyondkernels.activations import Polynomial
 from beyondkernels.core import require
-from beyondkernels.core.constraints import not_negative
+from beyondkernels.core.constraints import not_negative, size
 from beyondkernels.problems.resnet.composite import CompositeProblem, require_plain
 from beyondkernels.problems.resnet.inputs import Cube
 from beyondkernels.problems.resnet.maps import GivenMap, nested
@@ -45,8 +45,8 @@ class CompositeParity(CompositeProblem):
     Reference: Allen-Zhu & Li (resnet), §8.1.
     """
 
-    dim: int = 30
-    outputs: int = 15
+    dim: Annotated[int, size] = 30
+    outputs: Annotated[int, size] = 15
     alpha: Annotated[float, not_negative] = 0.3
     beta: Annotated[float, not_negative] = 1.0
     optimal_risk: Annotated[float, not_negative] = 0.0
