@@ -317,7 +317,7 @@ def test_modules_that_have_moved_are_searched(monkeypatch):
     searched: list[str] = []
     monkeypatch.setattr(components, "_all_modules", lambda: ["beyondkernels.here", "beyondkernels.there"])
     monkeypatch.setattr(components, "_import_ours", searched.append)
-    with pytest.raises(InputError, match="'beyondkernels.attic:Gone' can be found in this version of beyondkernels"):
+    with pytest.raises(InputError, match=r"'beyondkernels\.attic:Gone' can be found in this version of beyondkernels"):
         build({"class": "beyondkernels.attic:Gone", "revision": 1, "fields": {}})
     assert searched == ["beyondkernels.attic", "beyondkernels.here", "beyondkernels.there"]
 

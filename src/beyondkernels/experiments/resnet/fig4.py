@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
-from beyondkernels.core.constraints import at_least, between, even, not_empty, positive
+from beyondkernels.core.constraints import at_least, at_most, between, even, not_empty, positive
 from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.monomial import (
     DEGREE,
