@@ -85,9 +85,9 @@ class Growing(Algorithm):
         """Those of the rule."""
         return self.rule.hyper(stage, step)
 
-    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
+    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
         """That of the rule."""
-        return self.rule.optimiser(stage, params)
+        return self.rule.optimiser_state(stage, params)
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""

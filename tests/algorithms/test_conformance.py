@@ -49,7 +49,7 @@ def inputs(algorithm, network, stage, seed):
     batch = Batch(x, torch.where(x[:, 0] > 0, 1.0, -1.0))
     hyper = {name: torch.tensor(value) for name, value in algorithm.hyper(stage, 3).items()}
     noise = algorithm.noise(stage, network, params, POINTS, stream.child("noise"))
-    return params, buffers, algorithm.optimiser(stage, params), batch, noise, hyper
+    return params, buffers, algorithm.optimiser_state(stage, params), batch, noise, hyper
 
 
 def stack(parts):

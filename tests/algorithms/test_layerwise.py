@@ -44,7 +44,7 @@ def run(rule, network, seed=0):
     params, buffers = rule.initialise(network, D, K, Stream(seed))
     states, losses, step = [params], [], 0
     for i, stage in enumerate(rule.stages()):
-        optimiser = rule.optimiser(stage, params)
+        optimiser = rule.optimiser_state(stage, params)
         for t in range(stage.steps):
             params, buffers, optimiser, loss = rule.step(
                 stage, network, params, buffers, optimiser, batch(step), {}, numbers(rule, stage, step + 1)
@@ -154,7 +154,7 @@ def test_vmapped_step_gives_bitwise_what_a_member_alone_gives(form, stage):
         params, buffers = RULE.initialise(network, D, K, Stream(seed))
         if stage.name == "second layer":
             params = RULE.transition(seen(RULE, network, params, {}, (0, 6, 6), seed)).params
-        state = {name: value + 0.1 for name, value in RULE.optimiser(stage, params).items()}
+        state = {name: value + 0.1 for name, value in RULE.optimiser_state(stage, params).items()}
         members.append((params, buffers, state, batch(0, seed), {}, numbers(RULE, stage, 7)))
 
     def stack(parts):
@@ -176,7 +176,7 @@ def test_steps_are_pure():
     network, stage = network_of("bottleneck"), RULE.stages()[0]
     params, buffers = RULE.initialise(network, D, K, Stream(0))
     kept = {name: value.clone() for name, value in params.items()}
-    given = (params, buffers, RULE.optimiser(stage, params), batch(0), {}, numbers(RULE, stage, 1))
+    given = (params, buffers, RULE.optimiser_state(stage, params), batch(0), {}, numbers(RULE, stage, 1))
     first, second = (RULE.step(stage, network, *given) for _ in range(2))
     assert torch.equal(first.loss, second.loss)
     assert all(torch.equal(params[name], value) for name, value in kept.items())

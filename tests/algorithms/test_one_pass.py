@@ -10,7 +10,8 @@ import torch
 from beyondkernels.algorithms import Batch, OnePass, Squared
 from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.networks import Linearised, ThreeLayerResNet, TwoLayer, theorem_network
-from beyondkernels.theory import ConceptSizes, theorem1
+from beyondkernels.theory import ConceptSizes
+from beyondkernels.theory.resnet import theorem1
 from views import view
 
 torch.set_num_threads(1)
@@ -59,7 +60,7 @@ def run(rule: OnePass, dtype=torch.float64):
     """All states (the start first) and losses, the last parameters and the optimiser."""
     params, buffers = start(dtype=dtype)
     stage, states, losses = rule.stages()[0], [], []
-    optimiser = rule.optimiser(stage, params)
+    optimiser = rule.optimiser_state(stage, params)
     for t in range(rule.steps):
         states.append(params)
         params, buffers, optimiser, loss = rule.step(
@@ -72,7 +73,7 @@ def run(rule: OnePass, dtype=torch.float64):
 def test_steps_are_algorithm_1():
     params, buffers = start()
     stage = RULE.stages()[0]
-    optimiser = RULE.optimiser(stage, params)
+    optimiser = RULE.optimiser_state(stage, params)
     expected = params
     for t in range(T):
         batch = point(t)
@@ -121,7 +122,7 @@ def test_a_run_in_progress_has_no_tail_yet():
 
 def test_sums_do_not_lose_small_losses():
     """A million steps in single precision would stop adding; the sums are double."""
-    optimiser = RULE.optimiser(RULE.stages()[0], start(dtype=torch.float32)[0])
+    optimiser = RULE.optimiser_state(RULE.stages()[0], start(dtype=torch.float32)[0])
     assert {name: value.dtype for name, value in optimiser.items()} == dict.fromkeys(
         ("seen", "seen_late"), torch.float64
     )
@@ -138,7 +139,7 @@ def test_vmapped_step_gives_bitwise_what_a_member_alone_gives(network, end):
     members = []
     for seed in range(3):
         params, buffers = start(seed, torch.float32, network)
-        state = {name: value + 0.1 for name, value in rule.optimiser(stage, params).items()}
+        state = {name: value + 0.1 for name, value in rule.optimiser_state(stage, params).items()}
         rates = numbers(replace(rule, first_rate=0.1 * (seed + 1)), 8, torch.float32)
         members.append((params, buffers, state, point(seed, torch.float32), {}, rates))
 

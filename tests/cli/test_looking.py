@@ -140,12 +140,32 @@ def test_report(bk: Any, table1: Path) -> None:
     page = Path("pages/features__table1.html").read_text(encoding="utf-8")
     assert "bk run features/table1 --scale smoke --seeds 1 --set samples=300 --set steps=5" in page
     assert str(table1.parent) not in page
-    assert sorted(path.name for path in Path("pages/features__table1").glob("*.svg")) == [
+    assert sorted(path.name for path in Path("pages").glob("features__table1.smoke.*/*.svg")) == [
         "accuracy.narrow.svg", "accuracy.svg", "cosines.narrow.svg", "cosines.svg",
         "directions.narrow.svg", "directions.svg", "table.narrow.svg", "table.svg",
     ]  # fmt: skip
     assert bk("report", "features/table1", "--store", table1).exit_code == 0
     assert Path("report/index.html").exists()
+
+
+def test_report_shows_scales_and_variants_beside_each_other(bk: Any, user: Path) -> None:
+    run = ("run", f"{user}:Plain", "--scale", "smoke", "--workers", 1)
+    for more in ((), ("--seeds", 1), ("--seeds", 3)):
+        assert bk(*run, *more).exit_code == 0
+    assert bk("report", f"{user}:Plain", "--out", "named").exit_code == 0
+    pages = [path.name for path in Path("named").glob("user__plain.*.html")]
+    assert len(pages) == 3
+    assert "user__plain.smoke.html" in pages
+    standard = Path("named/user__plain.html").read_text()
+    assert standard == Path("named/user__plain.smoke.html").read_text()
+    for name in pages:
+        text = Path("named", name).read_text()
+        assert sum(f'href="{other}"' in text for other in pages if other != name) == 2
+    index = Path("named/index.html").read_text()
+    assert all(f'href="{name}"' in index for name in pages)
+    # without the file they are told apart too
+    assert bk("report", "--out", "stored").exit_code == 0
+    assert len(list(Path("stored").glob("user__plain.*.html"))) == 3
 
 
 def test_report_of_an_experiment_given_as_an_object(bk: Any, user: Path, store: Path) -> None:
@@ -158,7 +178,7 @@ def test_report_of_an_experiment_given_as_an_object(bk: Any, user: Path, store: 
     page = Path("report/user__plain.html").read_text()
     for words in (
         "The error is small",
-        "guess g1 0",
+        "g1 0",
         "finished",
         "bk report FILE.py:NAME",
     ):  # claims and runs as stored
@@ -166,7 +186,7 @@ def test_report_of_an_experiment_given_as_an_object(bk: Any, user: Path, store: 
     assert not list(Path("report").glob("*/*.svg"))
     named = bk("report", f"{user}:Plain", "--store", store, "--out", "named")
     assert (named.exit_code, named.stderr) == (0, "")
-    assert list(Path("named").glob("user__plain/*.svg"))
+    assert list(Path("named").glob("user__plain.smoke*/*.svg"))
 
 
 def test_report_loads_no_file_that_was_not_named(bk: Any, user: Path, tmp_path: Path) -> None:
@@ -212,7 +232,9 @@ def test_report_of_runs_that_are_gone(bk: Any, user: Path, store: Path) -> None:
     answer = bk("report", f"{user}:Plain", "--store", store)
     assert answer.exit_code == 3
     assert answer.stderr == "user/plain: 1 run missing\n"
-    assert "Missing runs: 1 (not in the store)" in Path("report/user__plain.html").read_text()
+    page = Path("report/user__plain.html").read_text()
+    assert "Unfinished: 1 run is missing" in page
+    assert page.count("bk run") >= 2  # the banner says how to go on
 
 
 def test_store(bk: Any, user: Path, store: Path) -> None:

@@ -312,7 +312,7 @@ def test_two_components_cannot_have_one_name():
 
 def test_modules_that_have_moved_are_searched(monkeypatch):
     names = {*components._all_modules()}
-    assert "beyondkernels.problems.labels" in names
+    assert "beyondkernels.problems.features.labels" in names
     assert "beyondkernels.__main__" not in names
     searched: list[str] = []
     monkeypatch.setattr(components, "_all_modules", lambda: ["beyondkernels.here", "beyondkernels.there"])

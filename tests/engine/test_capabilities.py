@@ -12,7 +12,7 @@ import torch
 from beyondkernels.activations import Activation, ReLU, Tanh
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError, Stream, Tensors
-from beyondkernels.engine import Member, TrainedNetwork, fit, train
+from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.compiled import refusal
 from beyondkernels.kernels import FiniteTangent, InfiniteTangent, infinite_conjugate, infinite_tangent
 from beyondkernels.networks import (
@@ -28,6 +28,7 @@ from beyondkernels.networks import (
     linear,
 )
 from beyondkernels.problems import CompositeParity
+from beyondkernels.runs import fit
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)

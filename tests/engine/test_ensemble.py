@@ -278,7 +278,7 @@ class Remembering(GradientDescent):
 
     swap: bool = False
 
-    def optimiser(self, stage, params):
+    def optimiser_state(self, stage, params):
         old = {f"old.{name}": torch.zeros_like(value) for name, value in params.items()}
         return old | ({"a": torch.zeros(3), "b": torch.ones(3)} if self.swap else {})
 

@@ -80,8 +80,8 @@ class PutAside(Layerwise):
         second = network.trained("hidden-W", drawn)
         return params | {f"start.{name}": drawn[name] for name in second}, buffers
 
-    def optimiser(self, stage, params):
-        return super().optimiser(
+    def optimiser_state(self, stage, params):
+        return super().optimiser_state(
             stage, {name: value for name, value in params.items() if not name.startswith("start.")}
         )
 

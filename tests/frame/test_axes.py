@@ -23,10 +23,12 @@ def bowl(rate: float, decay: float, at: Point) -> float:
 
 def in_rounds(rates: Axis, decays: Axis, *errors: Callable[[float, float], float]) -> tuple[list[Found], Search, list]:
     """The search as an experiment does it: places are computed when they are asked for, round by round."""
-    known: dict[Point, dict[str, float]] = {}
+    known: dict[tuple[float, ...], dict[str, float]] = {}
     rounds = []
     while True:
-        search = searched({"rate": rates, "decay": decays}, lambda place: known.get((place["rate"], place["decay"])))
+        search = searched(
+            {"rate": rates, "decay": decays}, lambda place, known=known: known.get((place["rate"], place["decay"]))
+        )
         new = [(place["rate"], place["decay"]) for place in search.places]
         new = [point for point in new if point not in known]
         if not new:

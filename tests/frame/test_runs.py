@@ -4,11 +4,11 @@ import math
 from typing import Any
 
 import pytest
-from frame.toys import DIVERGED, finish, good, place
 
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.frame.axes import Axis
 from beyondkernels.frame.runs import Again, At, Runs, Searched, exact
+from frame.toys import DIVERGED, finish, good, place
 
 RATES = Axis((0.02, 0.05, 0.1), (1e-4, 1e2))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from beyondkernels.core import InputError
-from beyondkernels.reports import Claim, at_least, at_most, between, mean_interval
+from beyondkernels.reports import AtLeast, AtMost, Between, Claim, mean_interval
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
 
@@ -46,64 +46,89 @@ def test_interval_refuses_what_is_not_finite():
 @given(VALUES, st.floats(-1e3, 1e3), st.floats(0, 100))
 def test_the_mean_decides(values, bound, width):
     mean = math.fsum(values) / len(values)
-    assert at_least("a", "", values, bound).holds == (mean >= bound)
-    assert at_most("a", "", values, bound).holds == (mean <= bound)
-    assert between("a", "", values, bound, bound + width).holds == (bound <= mean <= bound + width)
+    assert AtLeast(bound).judge(values).holds == (mean >= bound)
+    assert AtMost(bound).judge(values).holds == (mean <= bound)
+    assert Between(bound, bound + width).judge(values).holds == (bound <= mean <= bound + width)
+
+
+@given(VALUES, st.floats(-1e3, 1e3))
+def test_clearly_is_decided_by_the_interval(values, bound):
+    mean, low, high, _ = mean_interval(values)
+    clearly, forgiving = AtMost(bound, "clearly").judge(values), AtMost(bound, "unless clearly not").judge(values)
+    if low is None or high is None:
+        assert clearly.holds is forgiving.holds is None
+    elif low < high:
+        assert clearly.holds == (high < bound)
+        assert forgiving.holds == (low <= bound)
+    else:
+        assert clearly.holds == forgiving.holds == (mean <= bound)
 
 
 @pytest.mark.parametrize(
-    ("claim", "holds", "reason"),
+    ("judged", "holds", "reason"),
     [
-        (at_least("a", "", [90.0], 80, unit="%"), True, "90.0 % is at least 80.0 %, by 10.0 points"),
-        (at_least("a", "", [70.0], 80, unit="%"), False, "70.0 % is below 80.0 %, by 10.0 points"),
-        (at_least("a", "", [79.96], 80, unit="%"), False, "79.96 % is below 80.00 %, by 0.04 points"),
-        (at_least("a", "", [80.0], 80, unit="%"), True, "80.0 % is at least 80.0 %, by 0.0 points"),
-        (at_most("a", "", [0.03], 1.35), True, "0.03 is at most 1.35, by 1.32"),
-        (at_least("a", "", [15.93], 1.35), True, "15.93 is at least 1.35, by 14.58"),
-        (at_most("a", "", [2e-5], 1e-5), False, "2.0 × 10⁻⁵ is above 1.0 × 10⁻⁵, by 1.0 × 10⁻⁵"),
-        (between("a", "", [44.0], 45, 60, unit="%"), False, "44.0 % lies 1.0 points below [45.0 %, 60.0 %]"),
-        (between("a", "", [61.5], 45, 60, unit="%"), False, "61.5 % lies 1.5 points above [45.0 %, 60.0 %]"),
+        (AtLeast(80).judge([90.0], "%"), True, "90.0 % is at least 80.0 %, by 10.0 points"),
+        (AtLeast(80).judge([70.0], "%"), False, "70.0 % is below 80.0 %, by 10.0 points"),
+        (AtLeast(80).judge([79.96], "%"), False, "79.96 % is below 80.00 %, by 0.04 points"),
+        (AtLeast(80).judge([80.0], "%"), True, "80.0 % is at least 80.0 %, by 0.0 points"),
+        (AtMost(1.35).judge([0.03]), True, "0.03 is at most 1.35, by 1.32"),
+        (AtLeast(1.35).judge([15.93]), True, "15.93 is at least 1.35, by 14.58"),
+        (AtMost(1e-5).judge([2e-5]), False, "2.0 × 10⁻⁵ is above 1.0 × 10⁻⁵, by 1.0 × 10⁻⁵"),
+        (Between(45, 60).judge([44.0], "%"), False, "44.0 % lies 1.0 points below [45.0 %, 60.0 %]"),
+        (Between(45, 60).judge([61.5], "%"), False, "61.5 % lies 1.5 points above [45.0 %, 60.0 %]"),
     ],
 )
-def test_reason_says_by_how_much(claim, holds, reason):
-    assert claim.holds is holds
-    assert claim.reason == reason
-    assert claim.verdict == ("holds" if holds else "fails")
+def test_reason_says_by_how_much(judged, holds, reason):
+    assert judged.holds is holds
+    assert judged.reason == reason
 
 
 def test_an_interval_around_the_bound_is_said():
-    assert "other seeds may say otherwise" in at_least("a", "", [79.0, 82.0], 80).reason
-    assert "otherwise" not in at_least("a", "", [89.0, 89.1], 80).reason
-    assert "otherwise" not in at_least("a", "", [80.0, 80.0], 80).reason
+    assert "other seeds may say otherwise" in AtLeast(80).judge([79.0, 82.0]).reason
+    assert "otherwise" not in AtLeast(80).judge([89.0, 89.1]).reason
+    assert "otherwise" not in AtLeast(80).judge([80.0, 80.0]).reason
 
 
 @pytest.mark.parametrize("lost", [None, math.nan, math.inf])
 def test_missing_runs_leave_the_claim_open_but_show_the_rest(lost):
-    claim = at_least("a", "text", [99.0, lost, 97.0], 50, paper=100.0, unit="%")
-    assert claim.holds is None
-    assert claim.verdict == "silent"
-    assert claim.reason == "1 of 3 runs gave no value"
-    assert claim.measured == 98.0
-    assert claim.interval == "95 % t interval over 2 seeds"
-    assert at_most("a", "", [], 1).reason == "no run gave a value"
-    assert between("a", "", [lost], 0, 1).measured is None
+    judged = AtLeast(50).judge([99.0, lost, 97.0], "%")
+    assert judged.holds is None
+    assert judged.reason == "1 of 3 runs gave no value"
+    assert judged.measured == 98.0
+    assert judged.interval == "95 % t interval over 2 seeds"
+    assert judged.values == (99.0, 97.0)
+    assert AtMost(1).judge([]).reason == "no run gave a value"
+    assert Between(0, 1).judge([lost]).measured is None
 
 
-def test_a_claim_that_does_not_speak_is_silent_and_still_measured():
-    claim = at_most("a", "", [5.0], 1, speaks=False)
-    assert (claim.holds, claim.reason, claim.measured) == (None, "says nothing at this scale", 5.0)
-    assert at_least("a", "", [5.0], 1, speaks=False, silence="needs D = 100").reason == "needs D = 100"
+def test_intervals_keep_within_what_can_be():
+    assert mean_interval([60.0, 99.0], within=(0.0, 100.0))[1:3] == (0.0, 100.0)
+    _, low, high, _ = mean_interval([60.0, 61.0, 60.5], within=(0.0, 100.0))
+    assert low is not None and high is not None and 0 < low < 60.5 < high < 100
+    assert mean_interval([101.0, 101.0], within=(0.0, 100.0))[1:3] == (101.0, 101.0)  # never beside its mean
 
 
 def test_between_refuses_an_empty_interval():
     with pytest.raises(InputError, match="lower must be at most upper, got 2 and 1"):
-        between("a", "", [1.0], 2, 1)
+        Between(2, 1)
 
 
 def test_json_has_the_keys_of_the_contract_and_no_infinities():
     claim = Claim("a", "text", math.inf, np.float64("nan"), 1.0, 2.0, "kind", True, "why", "%")
     written = json.loads(json.dumps(claim.as_dict(), allow_nan=False))
-    assert list(written) == ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason"]
+    assert list(written) == [
+        "id",
+        "text",
+        "paper",
+        "measured",
+        "low",
+        "high",
+        "interval",
+        "holds",
+        "reason",
+        "strength",
+        "values",
+    ]
     assert written["paper"] is None
     assert written["measured"] is None
     assert written["holds"] is True

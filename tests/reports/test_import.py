@@ -3,7 +3,7 @@ import sys
 
 
 def test_importing_reports_is_cheap():
-    heavy = ("torch", "numpy", "scipy", "matplotlib", "jinja2", "sklearn")
+    heavy = ("torch", "numpy", "scipy", "matplotlib", "jinja2", "sklearn", "pandas", "markdown_it", "latex2mathml")
     code = f"import sys, beyondkernels.reports; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

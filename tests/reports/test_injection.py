@@ -25,7 +25,7 @@ ELEMENTS = {
     *("html", "head", "meta", "title", "link", "body", "main", "header", "section", "article", "nav", "footer"),
     *("div", "span", "p", "a", "h1", "h2", "h3", "ol", "ul", "li", "dl", "dt", "dd", "small", "strong", "code", "pre"),
     *("table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption", "picture", "source", "img"),
-    *("details", "summary", "em", "h4", "blockquote", "hr", "br"),
+    *("details", "summary", "em", "h4", "blockquote", "hr", "br", "sup", "sub"),
     *("math", "mrow", "mi", "mn", "mo", "mtext", "msup", "msub", "mfrac"),
 }
 PAPERS = {paper.address for paper in core.PAPERS.values()}

@@ -1,7 +1,7 @@
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.reports import Claim, ExperimentPage, Setting
+from beyondkernels.reports import Claim, ExperimentPage, Setting, write_report
 from beyondkernels.reports.pages import SMOKE_BANNER
 
 
@@ -44,6 +44,23 @@ def test_where_nothing_published_may_stand_figures_have_none(figures):
         [shown] = page.figures_in_order
         given = [dot.published for quantity in shown.quantities for dot in quantity.dots]  # pyright: ignore
         assert any(value is not None for value in given) == page.shows_published
+
+
+def test_a_page_says_why_nothing_published_is_shown(tmp_path):
+    pages = [
+        ExperimentPage(
+            "a", "", scale=scale, published=published, departures=["alpha", "dim"], claims=[Claim("c", "t", 7.25)]
+        )
+        for scale, published in (("laptop", False), ("paper", True), ("smoke", None))
+    ]
+    write_report(pages, tmp_path)
+    laptop, paper, smoke = ((tmp_path / f"a.{scale}.html").read_text("utf-8") for scale in ("laptop", "paper", "smoke"))
+    assert "alpha, dim: no published value is shown" in laptop
+    assert "7.25" not in laptop
+    assert "7.25" in paper
+    assert "no published value is shown" not in paper
+    assert "test of the machinery" in smoke
+    assert "7.25" not in smoke
 
 
 def test_an_interrupted_page_is_unfinished_whatever_its_claims_say():

@@ -62,6 +62,21 @@ def test_a_line_is_no_markdown():
     assert line_text("W* and V* $\\alpha^2$") == "W* and V* α²"
 
 
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("falls as m^(−1/8), by", "falls as m<sup>−1/8</sup>, by"),
+        ("below τ_w and W_t", "below τ<sub>w</sub> and W<sub>t</sub>"),
+        ("the key test_error, a_long name, x_", "the key test_error, a_long name, x_"),
+        ("m^(<b>)", "m^(&lt;b&gt;)"),
+        ("below 56 %", "below 56\N{NO-BREAK SPACE}%"),
+    ],
+)
+def test_exponents_and_indices_in_plain_letters_are_set(text, html):
+    assert line_html(text) == html
+    assert prose_html(text) == f"<p>{html}</p>\n"
+
+
 def test_prose_can_be_read_in_a_terminal():
     text = prose_text("# Title\n\nOne *two* $\\alpha$\nthree.\n\n- a\n  - b\n- c\n\n```\nbk run x\n```\n\nEnd.")
     assert text == "Title\n\nOne two α three.\n\n– a\n  – b\n– c\n\nbk run x\n\nEnd."

@@ -100,13 +100,28 @@ def test_a_wide_table_sets_spreads_beneath_its_numbers():
     columns = [Column(f"v{i}", spread=f"s{i}") for i in range(8)]
     tight, loose = table_view(rows, columns), table_view(rows, columns[:5])
     assert (tight["wide"], loose["wide"]) == (True, False)
-    assert [cell["beneath"] for cell in tight["body"][0]] == ["± 0.500"] * 8
+    assert [cell["beneath"] for cell in tight["body"][0]] == ["±\N{NO-BREAK SPACE}0.500"] * 8
     assert [cell["text"] for cell in loose["body"][0]][:4] == ["0", "± 0.500", "1", "± 0.500"]
-    assert "<small>± 0.500</small>" in html_table(rows, columns)
+    assert "<small>±\N{NO-BREAK SPACE}0.500</small>" in html_table(rows, columns)
+
+
+def test_powers_of_ten_are_written_as_people_do():
+    view = table_view([{"v": -5.6e-4, "s": 4.3e-5}], [Column("v", format=".1e", spread="s")])
+    assert [cell["text"] for cell in view["body"][0]] == ["−5.6 × 10⁻⁴", "± 4.3 × 10⁻⁵"]
+
+
+def test_coordinates_that_were_written_out_stand_right():
+    rows = [{"m": "100", "what": "a"}, {"m": "31623", "what": "b"}, {"m": None, "what": "3"}]
+    assert [cell["number"] for cell in table_view(rows)["head"]] == [True, False]
 
 
 def test_what_columns_hold_is_said_beneath():
-    view = table_view(ROWS, [Column("cosine", "(a)", about="the largest cosine")])
-    assert view["about"] == [{"text": "(a)", "about": "the largest cosine"}]
+    columns = [
+        Column("cosine", "(a)", about="the largest"),
+        Column("sd"),
+        Column("printed", "(b)", about="the largest"),
+    ]
+    view = table_view(ROWS, columns)
+    assert view["about"] == [{"text": "(a), (b)", "about": "the largest"}]
     assert not view["wide"]
     assert table_view([dict.fromkeys("abcdefghijkl", 1.0)])["wide"]

@@ -1,6 +1,8 @@
 """Training rules: stages of pure steps."""
 
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms import optimisers
+from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult, declared_rule
+from beyondkernels.algorithms.descent import Descent
 from beyondkernels.algorithms.feature_learning import FeatureLearning
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.layerwise import Layerwise
@@ -12,6 +14,8 @@ from beyondkernels.algorithms.view import MemberView, Transition
 __all__ = [
     "Algorithm",
     "Batch",
+    "CompiledRule",
+    "Descent",
     "FeatureLearning",
     "GradientDescent",
     "Hinge",
@@ -23,5 +27,7 @@ __all__ = [
     "Stage",
     "StepResult",
     "Transition",
+    "declared_rule",
     "loss_and_gradient",
+    "optimisers",
 ]

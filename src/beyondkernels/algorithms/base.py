@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import Component, Stream, Tensors, digest
+from beyondkernels.core import Component, Stream, Tensors, digest, speaks_for
 from beyondkernels.networks import Network
 
 
@@ -49,6 +49,25 @@ class StepResult(NamedTuple):
     buffers: Tensors
     optimiser: Tensors
     loss: torch.Tensor
+
+
+@dataclass(frozen=True)
+class CompiledRule:
+    r"""What the steps of a stage are, where the compiled backend has such steps.
+
+    Arguments:
+        kind: ``descent`` for :math:`v \leftarrow \mu v + \nabla L + \lambda\theta,\ \theta \leftarrow \theta - \eta v`
+            with v in the optimiser's state under the parameters' names and η, µ, λ among the numbers as ``rate``,
+            ``momentum`` and ``decay`` (zero where they are missing); ``adam`` for :class:`~.optimisers.Adam` with its
+            own state and numbers and a ``rate``; ``one pass`` for :class:`OnePass`.
+        group: which parameters are trained.
+        decays: for ``adam``, the names of the numbers of L2 regularisation and of decoupled decay; empty where there
+            is none.
+    """
+
+    kind: Literal["descent", "adam", "one pass"]
+    group: str = "all"
+    decays: tuple[str, str] = ("", "")
 
 
 class Algorithm(Component, ABC):
@@ -95,7 +114,7 @@ class Algorithm(Component, ABC):
         """The parameters and buffers training starts from."""
         return network.init(in_dim, out_dim, stream)
 
-    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
+    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
         """The optimiser's state at the start of a stage."""
         return {}
 
@@ -119,6 +138,14 @@ class Algorithm(Component, ABC):
         """Equal for algorithms whose ``step`` differs in nothing but ``hyper`` and ``noise``."""
         return digest(self), stage
 
+    def compiled_rule(self, stage: Stage) -> CompiledRule | None:
+        """What the compiled backend needs to know of a stage's steps; None where it has no such steps.
+
+        A class that overrides ``step`` or its numbers declares its rule anew: what its parent said is not believed of
+        it.
+        """
+        return None
+
     def summary(self, steps: int, optimiser: Tensors) -> dict[str, float]:
         """What the optimiser's state knows about the whole run, at its end; read on the host.
 
@@ -141,3 +168,9 @@ class Algorithm(Component, ABC):
         if view.steps_in_stage < stages[view.stage].steps:
             return view.stay()
         return view.enter(view.stage + 1) if view.stage + 1 < len(stages) else view.end()
+
+
+def declared_rule(algorithm: Algorithm, stage: Stage) -> CompiledRule | None:
+    """The compiled rule of a stage, if it speaks for the steps that the algorithm takes."""
+    believed = speaks_for(type(algorithm), "compiled_rule", ("step", "hyper", "hyper_of", "noise"))
+    return algorithm.compiled_rule(stage) if believed else None

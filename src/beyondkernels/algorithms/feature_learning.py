@@ -9,10 +9,14 @@ from typing import Annotated, Literal
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
+from beyondkernels.algorithms.optimisers import Rate, Shrink, chain, descend
 from beyondkernels.core import Stream, Tensors
 from beyondkernels.core.constraints import between
 from beyondkernels.networks import Network
 from beyondkernels.theory import ProcessSettings, StepSettings
+
+_PLAIN, _REGULARISED = Rate(1.0), chain(Rate(1.0), Shrink(1.0))
+"""What a step does with a gradient; the numbers are those of the settings."""
 
 NoiseKind = Literal["smoothed", "drawn"]
 
@@ -29,7 +33,7 @@ class FeatureLearning(Algorithm):
     the cancelled weights would be larger than the gradient step.
 
     Arguments:
-        settings: the numbers, e.g. from :func:`beyondkernels.theory.theorem26`.
+        settings: the numbers, e.g. from :func:`beyondkernels.theory.features.theorem26`.
         freeze_hidden_after: after this step only the readout is trained. None trains all to the end (Network);
             0 is the random feature method, 1 One Step, 2 Two Step.
         noise_kind: ξ averaged out in closed form, or drawn for each point and neuron.
@@ -103,13 +107,11 @@ class FeatureLearning(Algorithm):
         loss, gradient, _ = loss_and_gradient(seen, params, buffers | noise, batch, self.loss, names)
         after = dict(params)
         for name in names:
+            layer = "output" if name == "output.weight" else "hidden"
+            numbers = {"rate": hyper[f"{layer}_rate"], "keep": hyper[f"keep_{layer}"]}
             # Biases are not regularised: eq. (3) penalises a and w alone.
-            if name == "output.weight":
-                after[name] = hyper["keep_output"] * params[name] - hyper["output_rate"] * gradient[name]
-            elif name == "hidden.weight":
-                after[name] = hyper["keep_hidden"] * params[name] - hyper["hidden_rate"] * gradient[name]
-            else:
-                after[name] = params[name] - hyper["hidden_rate"] * gradient[name]
+            rule = _REGULARISED if name.endswith(".weight") else _PLAIN
+            after, _ = descend(rule, {name: gradient[name]}, {}, after, numbers, {})
         return StepResult(after, buffers, optimiser, loss)
 
     def _step_settings(self, stage: Stage) -> StepSettings:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from beyondkernels.activations import activation
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
 from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.sgd import GradientDescent
 from beyondkernels.algorithms.view import MemberView, Transition
@@ -86,9 +86,9 @@ class Layerwise(Algorithm):
         second = network.trained("hidden-W", params)
         return params | {name: torch.zeros_like(params[name]) for name in second}, buffers
 
-    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
+    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
         """The velocity, zero at first."""
-        return self.descent(stage).optimiser(stage, params)
+        return self.descent(stage).optimiser_state(stage, params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
         """η, µ and λ of the stage's rule, whose steps are counted from the stage's start."""
@@ -98,6 +98,10 @@ class Layerwise(Algorithm):
         """The same for many steps."""
         before = self._before(stage)
         return self.descent(stage).hyper_of(stage, range(steps.start - before, steps.stop - before))
+
+    def compiled_rule(self, stage: Stage) -> CompiledRule:
+        """That of the stage's rule."""
+        return self.descent(stage).compiled_rule(stage)
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""

@@ -9,14 +9,18 @@ from typing import Annotated, Literal
 
 import torch
 
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Loss, Squared
+from beyondkernels.algorithms.optimisers import Rate, descend
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import InputError, Stream, Tensors
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.networks import Network
-from beyondkernels.theory.theorem1 import Theorem1Settings
+from beyondkernels.theory.resnet.theorem1 import Theorem1Settings
+
+_RULE = Rate(1.0)
+"""What a step does with a gradient; the numbers are those of the layer."""
 
 _SEEN, _SEEN_LATE = "seen", "seen_late"
 
@@ -79,7 +83,7 @@ class OnePass(Algorithm):
         _hidden(network)
         return super().initialise(network, in_dim, out_dim, stream)
 
-    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
+    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
         """Sums of losses (in double precision: there may be millions) and, where asked for, the tail's average."""
         sums = {name: torch.zeros((), dtype=torch.float64) for name in (_SEEN, _SEEN_LATE)}
         moving = [name for name in params if name.startswith(("W.", "V."))] if self.end == "average" else []
@@ -95,6 +99,10 @@ class OnePass(Algorithm):
             "late": float(late),
             "share": 1 / place if late else 0.0,
         }
+
+    def compiled_rule(self, stage: Stage) -> CompiledRule:
+        """One fresh point after the other."""
+        return CompiledRule("one pass")
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""
@@ -116,11 +124,10 @@ class OnePass(Algorithm):
         loss, gradient, after = loss_and_gradient(network, params, buffers | noise, batch, self.loss, (*first, *second))
         moved, kept = dict(params), dict(optimiser)
         for names, rate in ((first, "first_rate"), (second, "second_rate")):
-            for name in names:
-                # (6.1) is half the loss; halving is exact
-                moved[name] = params[name] - hyper[rate] * (gradient[name] / 2)
-                if self.end == "average":
-                    kept[name] = optimiser[name] + hyper["share"] * (params[name] - optimiser[name])
+            half = {name: gradient[name] / 2 for name in names}  # (6.1) is half the loss; halving is exact
+            moved, _ = descend(_RULE, half, {}, moved, {"rate": hyper[rate]}, {})
+            for name in names if self.end == "average" else ():
+                kept[name] = optimiser[name] + hyper["share"] * (params[name] - optimiser[name])
         kept[_SEEN] = optimiser[_SEEN] + loss.double()
         kept[_SEEN_LATE] = optimiser[_SEEN_LATE] + hyper["late"].double() * loss.double()
         return StepResult(moved, after, kept, loss)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Annotated
 
-import torch
-
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
-from beyondkernels.algorithms.gradient import loss_and_gradient
+from beyondkernels.algorithms.base import CompiledRule, Stage
+from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.core import Tensors
+from beyondkernels.algorithms.optimisers import Chain, Drops, Momentum, Rate, chain
 from beyondkernels.core.constraints import between, not_negative, positive
-from beyondkernels.networks import Network
 
 
 @dataclass(frozen=True)
-class GradientDescent(Algorithm):
+class GradientDescent(ByOptimiser):
     r"""Gradient descent with momentum and weight decay on batches drawn epoch by epoch.
 
     .. math:: v \leftarrow \mu v + \nabla L(\theta) + \lambda\theta, \qquad \theta \leftarrow \theta - \eta v
@@ -45,60 +41,19 @@ class GradientDescent(Algorithm):
     drops: tuple[int, ...] = ()
     drop_factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
-    @property
-    def loss(self) -> Loss:
-        """The objective."""
-        return self.objective
-
-    def stages(self) -> tuple[Stage, ...]:
-        """A single stage."""
-        return (Stage("descent", self.steps, self.batch),)
+    def rules(self) -> Chain:
+        """Momentum with decay in it, and the rate."""
+        decayed = Momentum(self.momentum, decay=self.weight_decay)
+        return chain(decayed, Rate(Drops(self.learning_rate, self.drops, self.drop_factor)))
 
     def descent(self, stage: Stage) -> GradientDescent:
         """The rule at work in a stage, with the group it trains: itself."""
         return self
 
-    def optimiser(self, stage: Stage, params: Tensors) -> Tensors:
-        """The velocity, zero at first."""
-        return {name: torch.zeros_like(value) for name, value in params.items()}
-
-    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """η, µ and λ."""
-        dropped = sum(step > drop for drop in self.drops)
-        rate = self.learning_rate * self.drop_factor**dropped
-        return {"rate": rate, "momentum": self.momentum, "decay": self.weight_decay}
-
-    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps: only the rate ever changes, and seldom."""
-        turns = [
-            steps.start,
-            *sorted(drop + 1 for drop in self.drops if steps.start <= drop < steps.stop - 1),
-            steps.stop,
-        ]
-        pieces = [(self.hyper(stage, start), stop - start) for start, stop in itertools.pairwise(turns)]
-        return {name: [number for each, count in pieces for number in [each[name]] * count] for name in pieces[0][0]}
-
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""
         return type(self), stage, self.group, self.objective
 
-    def step(
-        self,
-        stage: Stage,
-        network: Network,
-        params: Tensors,
-        buffers: Tensors,
-        optimiser: Tensors,
-        batch: Batch,
-        noise: Tensors,
-        hyper: Tensors,
-    ) -> StepResult:
-        """One update."""
-        names = network.trained(self.group, params)
-        loss, gradient, after = loss_and_gradient(network, params, buffers | noise, batch, self.loss, names)
-        velocity = dict(optimiser)
-        moved = dict(params)
-        for name in names:
-            velocity[name] = hyper["momentum"] * velocity[name] + gradient[name] + hyper["decay"] * params[name]
-            moved[name] = params[name] - hyper["rate"] * velocity[name]
-        return StepResult(moved, after, velocity, loss)
+    def compiled_rule(self, stage: Stage) -> CompiledRule:
+        """Descent of its group."""
+        return CompiledRule("descent", self.group)

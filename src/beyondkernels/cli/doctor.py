@@ -18,7 +18,7 @@ from beyondkernels.experiments import store_path
 from beyondkernels.runs import Store
 
 _WIDTH = 80
-_STEPS = ("descent", "linearised", "one_pass")
+_STEPS = ("descent", "linearised", "one_pass", "adam")
 
 Finding = tuple[bool, str]
 """Whether something is fine, and a sentence about it."""

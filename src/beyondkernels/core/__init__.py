@@ -16,6 +16,7 @@ from beyondkernels.core.contracts import (
     Saved,
     Tensors,
 )
+from beyondkernels.core.declarations import speaks_for
 from beyondkernels.core.errors import (
     DivergedError,
     InputError,
@@ -70,12 +71,13 @@ __all__ = [
     "require_whole",
     "seeded_globally",
     "shown",
+    "speaks_for",
     "unknown",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Stream", "accuracy", "seeded_globally"):  # these need torch, which the command line must not wait for
+    if name in ("Stream", "accuracy", "seeded_globally"):  # these import torch, which takes a second
         from beyondkernels.core import scores, streams
 
         return getattr(scores if name == "accuracy" else streams, name)

@@ -1,7 +1,7 @@
-"""Components: frozen dataclasses whose class, revision and fields are the identity of a run.
+"""Components: frozen dataclasses. Their classes, revisions and fields are the identity of a run.
 
-``describe`` turns a component into plain JSON data, ``build`` turns that data back into the component. No code is
-ever stored: a description names a class, and ``build`` accepts only classes derived from :class:`Component`.
+``describe`` turns a component into plain JSON data, and ``build`` turns that data back into the component. No code is
+stored: a description names a class, and ``build`` accepts only classes derived from :class:`Component`.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ def class_path(cls: type) -> str:
 
 
 def later(default: Any) -> Any:
-    """A field that a component got when runs of it were stored already.
+    """A field that is added to a component after runs with it were stored.
 
-    It is no part of the run's key while it has its default, so the stored runs still serve. What the default means
-    can therefore never change, except with ``revision``.
+    The field is not part of the run's key while it has its default, so stored runs can still be used. For that reason
+    the meaning of the default may only change together with ``revision``.
 
     Arguments:
-        default: the value with which the component does what it did before.
+        default: the value for which the component behaves as before.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Ring(Component):
@@ -91,8 +91,8 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
 
     Arguments:
         value: a component, or anything a component's field may hold.
-        where: named in the error when the value has no stable identity.
-        remarks: whether fields that are no part of the identity are said too, as far as plain data can say them.
+        where: the name of the value in error messages.
+        remarks: whether to include fields that are not part of the identity, if they can be written as plain data.
     """
     if isinstance(value, Component):
         cls = type(value)
@@ -127,18 +127,18 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
         }
     if callable(value):
         path = _function_path(value, where)
-        # a function has no revision to raise, so one from a user's file is known by what the file says
+        # a function has no revision, so one from a user's file is identified by the content of the file
         return {"function": path} if not path.startswith(USER_MODULES) else {"function": path, "source": _source(value)}
     kind = type(value).__name__
     raise UncacheableError(f"{where} holds a {kind} without a stable identity, so the run is not stored")
 
 
 def build(description: Any) -> Any:
-    """The inverse of :func:`describe`, without trust in the description.
+    """The inverse of :func:`describe`, for descriptions that may come from someone else.
 
-    A description may come from a store that someone else wrote. So a class is built only if it is a component of this
-    package or one that is loaded already, and a function is found only in this package, in a user's file that is
-    loaded, or if :func:`describe` has met it in this process. Nothing else is imported.
+    A class is built only if it is a component of this package, or is loaded already. A function is accepted only from
+    this package, from a user's file that is loaded, or if :func:`describe` was called with it in this process. Nothing
+    else is imported.
     """
     if isinstance(description, list):
         return tuple(build(item) for item in description)
@@ -159,7 +159,7 @@ def build(description: Any) -> Any:
 def foreign(description: Any) -> set[str]:
     """The classes and functions in a description that belong neither to this package nor to a loaded file.
 
-    A process that made the description from living components can tell another one to :func:`admit` them.
+    A process that made the description from components of its own can tell a worker to :func:`admit` them.
     """
     if isinstance(description, list):
         return set().union(*map(foreign, description))
@@ -171,16 +171,16 @@ def foreign(description: Any) -> set[str]:
 
 
 def admit(path: str) -> None:
-    """Import a class or function ``module:Name``, so that :func:`build` finds it; never one that a store names."""
+    """Import a class or function ``module:Name`` for :func:`build`. Never call this with a name from a store."""
     module, _, name = path.partition(":")
     try:
         _DESCRIBED[path] = _attribute(importlib.import_module(module), name)
     except ImportError:
-        return  # who builds it says so
+        return  # build raises an error with a sentence
 
 
 def canonical_json(value: Any) -> str:
-    """JSON with sorted keys and no spaces; floats round-trip exactly."""
+    """JSON with sorted keys and no spaces, from which floats can be read back exactly."""
     return json.dumps(describe(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -227,7 +227,7 @@ def _home(cls: type) -> str:
 
 
 def _component(path: Any) -> type[Component]:
-    """The component class of a name, from the registry or a module of this package."""
+    """The component class with this name, from the registry or from a module of this package."""
     if not isinstance(path, str) or ":" not in path:
         raise InputError(f"no component {shown(path)} can be found: a name such as 'module:Name' is needed")
     if path not in _REGISTRY:
@@ -242,7 +242,7 @@ def _component(path: Any) -> type[Component]:
             )
         _import_ours(module)
         if path not in _REGISTRY:
-            for name in _all_modules():  # it moved
+            for name in _all_modules():  # the class may have moved to another module
                 _import_ours(name)
     if path not in _REGISTRY:
         raise InputError(f"no component {shown(path)} can be found in this version of {_PACKAGE}")
@@ -250,7 +250,7 @@ def _component(path: Any) -> type[Component]:
 
 
 def _function(path: Any) -> Any:
-    """The function of a name, from this package, a loaded file, or among those described in this process."""
+    """The function with this name, from this package, a loaded file, or described before in this process."""
     if path in _DESCRIBED:
         return _DESCRIBED[path]
     module, _, name = str(path).partition(":")
@@ -259,7 +259,7 @@ def _function(path: Any) -> Any:
     elif not _is_loaded(module):
         raise InputError(f"{shown(path)} is not a function of this package or of a loaded file, so it is not imported")
     found = _attribute(sys.modules.get(module), name)
-    # what a module has imported is not its own: os.system is one attribute away from most of them
+    # a module's imports do not count as its functions: many modules import os, and os.system must stay out of reach
     if f"{getattr(found, '__module__', '')}:{getattr(found, '__qualname__', '')}" != path:
         raise InputError(f"no function {shown(path)} can be found")
     return found

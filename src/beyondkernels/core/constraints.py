@@ -1,14 +1,14 @@
-"""What a field may hold, said where the field is declared.
+"""Constraints on the values of a field, written where the field is declared.
 
-The annotation says the type, and ``Annotated`` adds what else is asked:
+The annotation gives the type, and ``Annotated`` adds constraints:
 
     width: Annotated[int, at_least(2)]
     momentum: Annotated[float, between(0, 1, "[)")] = 0.9
     widths: Annotated[tuple[int, ...], positive, rising] = (50, 100)
     ridge: Annotated[float, not_negative] | None = None
 
-A constraint on numbers asks it of each number in a tuple. :mod:`beyondkernels.core.fields` checks all of it when a
-component is made, and when a setting of an experiment is changed.
+A constraint on numbers applies to each number in a tuple. :mod:`beyondkernels.core.fields` checks all constraints when
+a component is made, and when a setting of an experiment is changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from beyondkernels.core.errors import require, require_between, require_positive
 
 @dataclass(frozen=True)
 class Constraint:
-    """One thing that is asked of a value that has its type.
+    """A condition on a value that already has the right type.
 
     Arguments:
         words: what is asked, as it follows "must be".
@@ -36,7 +36,7 @@ class Constraint:
     of_each: bool = True
 
     def __call__(self, name: str, value: Any) -> None:
-        """Ask it of a value, or of each value in a tuple."""
+        """Check a value, or each value in a tuple."""
         if self.of_each and isinstance(value, tuple):
             for item in value:
                 self(name, item)
@@ -102,13 +102,13 @@ not_negative = Constraint(
 """At least 0."""
 
 not_zero = constraint("different from 0", lambda value: value != 0)
-"""Anything but 0."""
+"""A number other than 0."""
 
 even = constraint("even", lambda value: value % 2 == 0)
-"""A multiple of 2."""
+"""An even number."""
 
 odd = constraint("odd", lambda value: value % 2 == 1)
-"""No multiple of 2."""
+"""An odd number."""
 
 not_empty = Constraint(
     "not empty", lambda name, value: require(len(value) > 0, f"{name} must hold at least one value, got none"), False
@@ -127,4 +127,4 @@ distinct = constraint("different values", lambda values: len({*values}) == len(v
 """No value twice."""
 
 any_number = Constraint("any number", lambda *_: None)
-"""Also infinite, not a number, or a whole number beyond what a tensor can count."""
+"""Any number, also infinite, NaN, or a whole number too large for a tensor."""

@@ -1,4 +1,4 @@
-"""The nouns every layer shares: sample, problem, learner, outcome."""
+"""The classes that every package shares: sample, problem, learner, outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from beyondkernels.core.components import Component, digest
 from beyondkernels.core.errors import InputError, require, unknown
 
-if TYPE_CHECKING:  # the command line reads outcomes without waiting for torch
+if TYPE_CHECKING:  # the command line reads outcomes without importing torch
     import numpy as np
     import torch
 
@@ -20,7 +20,7 @@ Tensors: TypeAlias = "dict[str, torch.Tensor]"
 """Named tensors: the parameters, buffers or optimiser state of one network."""
 
 Progress = Callable[[float], None]
-"""Called with the fraction of the work that is done."""
+"""A function that is called with the fraction of the work that is done."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Outcome:
 
     Arguments:
         status: ``finished``, or ``diverged`` when a number stopped being finite.
-        scalars: its end, number by number.
+        scalars: the numbers at the end of the run, by name.
         series: its record over time, the first dimension of each; ``series["step"]`` is the time axis, and
             ``series["norm/step"]`` that of ``series["norm/W"]`` and all others whose names begin so.
         arrays: snapshots and measured arrays.
@@ -144,24 +144,24 @@ class Saved:
 
 
 class Checkpoint(ABC):
-    """Where the state of one run is kept while it lasts, so that a run that was ended can go on.
+    """Where the state of a run is saved while the run lasts, so that an interrupted run can go on.
 
-    A learner that takes long looks for a state at its start and saves one when it is due; one that does neither begins
-    anew. A run that went on must give bitwise the numbers of a run that was left alone: a stopwatch decides when a
-    state is saved, never what comes out.
+    A learner that takes long loads the saved state at its start, if there is one, and saves its state when that is due.
+    A learner that does neither starts from the beginning after an interruption. An interrupted run must give the same
+    bits as an undisturbed one: the clock decides when a state is saved, and never what the result is.
     """
 
     @abstractmethod
     def load(self) -> Saved | None:
-        """The state saved last, or None to begin anew."""
+        """The state that was saved last, or None if there is none."""
 
     @abstractmethod
     def due(self) -> bool:
-        """Whether enough work was done since the state was saved last."""
+        """Whether enough seconds of work have passed since the last save."""
 
     @abstractmethod
     def save(self, state: Saved) -> None:
-        """Keep a state in place of the one before. Whatever goes wrong, the run goes on: this is a convenience."""
+        """Save a state in place of the previous one. If this fails, the run goes on without it."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Case:
 
 
 class Learner(Component, ABC):
-    """What takes a sample and gives a predictor; here, all the way to the outcome of a run."""
+    """What turns a sample into a predictor: it learns, evaluates the predictor, and returns the outcome of the run."""
 
     @abstractmethod
     def fit(self, case: Case, progress: Progress) -> Outcome:
@@ -203,7 +203,7 @@ class Learner(Component, ABC):
 
     @classmethod
     def fit_together(cls, learners: Sequence[Learner], cases: Sequence[Case], progress: Progress) -> list[Outcome]:
-        """One outcome for each learner and its case: the same numbers as ``fit`` gives alone, sooner if possible."""
+        """One outcome for each learner and its case: the same numbers as from ``fit``, faster where possible."""
         n = len(cases)
         return [
             learner.fit(case, lambda fraction, i=i: progress((i + fraction) / n))
@@ -211,17 +211,17 @@ class Learner(Component, ABC):
         ]
 
     def ensemble_key(self) -> str:
-        """Learners of one class with equal keys, on samples of equal sizes, may go to one ``fit_together``."""
+        """Learners of one class that have equal keys and samples of equal size may share one ``fit_together``."""
         return digest(self)
 
     def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
-        """How many cases of this size one ``fit_together`` should be given: more than one only where it is faster."""
+        """How many cases of this size to pass to one ``fit_together``: more than one only where that is faster."""
         return 1
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Say what stands in the way of learning from so many points of a problem, before anything is drawn.
+        """Check that this learner can learn from so many points of a problem, before anything is drawn.
 
-        Raises an :class:`InputError`: sizes that do not go together, or more memory than is allowed.
+        Raises an :class:`InputError` if sizes do not fit together, or if more memory is needed than is allowed.
 
         Arguments:
             problem: where points come from.

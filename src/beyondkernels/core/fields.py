@@ -1,8 +1,8 @@
 """Checks the fields of dataclasses against their annotations, when an instance is made.
 
 Types are read from the annotation and ranges from the constraints in it (:mod:`beyondkernels.core.constraints`).
-Values that mean the same become the same: a scalar of numpy or torch becomes a Python number, a list becomes a tuple, a
-whole number in a tuple of floats becomes a float.
+Values that mean the same are kept in one form: a scalar of numpy or torch becomes a Python number, a list becomes a
+tuple, a whole number in a tuple of floats becomes a float.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class WrongTypeError(InputError):
 
 
 class Checked:
-    """Base of dataclasses whose fields are checked when an instance is made, before their own ``__post_init__``."""
+    """The base of dataclasses that check their fields when an instance is made, before ``__post_init__``."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -40,7 +40,7 @@ class Checked:
 
 
 def check_fields(instance: Any) -> None:
-    """Ask of every field of a dataclass what its annotation says, and keep each value in one form."""
+    """Check every field of a dataclass against its annotation, and bring each value into one form."""
     for name, kind in _kinds(type(instance)).items():
         value = getattr(instance, name)
         kept = kind.read(name, value)
@@ -49,7 +49,7 @@ def check_fields(instance: Any) -> None:
 
 
 def check_value(name: str, value: Any, hint: Any) -> Any:
-    """A value as a field with this annotation keeps it, or an ``InputError`` that says what is wrong with it.
+    """The value in the form that a field with this annotation keeps; an ``InputError`` if it does not fit.
 
     >>> check_value("widths", [8, 16], tuple[int, ...])
     (8, 16)
@@ -65,7 +65,7 @@ def hints_of(cls: type) -> dict[str, Any]:
     """The annotations of a dataclass's fields, with the constraints in them."""
     try:
         return typing.get_type_hints(cls, include_extras=True)
-    except NameError:  # a class inside a function may name what only that function knows
+    except NameError:  # a class inside a function may use names that exist only there
         return {}
 
 
@@ -85,7 +85,7 @@ class _Kind:
 def _after_check(own: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(own)
     def post_init(self: Any, *arguments: Any) -> None:
-        if type(self).__post_init__ is post_init:  # once, by the class of the instance and not by those above it
+        if type(self).__post_init__ is post_init:  # checked once, by the class of the instance and not by its parents
             check_fields(self)
         own(self, *arguments)
 
@@ -123,7 +123,7 @@ def _constrained(hint: Any, constraints: list[Constraint]) -> _Kind:
         kept = kind.read(name, value)
         for ask in constraints if kept is not None else ():
             ask(name, kept)
-        if limited:  # last, so that a range is said rather than that all numbers are finite
+        if limited:  # last, so that the message gives the range and not only that numbers must be finite
             _require_ordinary(name, kept, hint)
         return kept
 

@@ -1,4 +1,4 @@
-"""The four papers, and where a thing stands in them."""
+"""The four papers, and references to places in them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PAPERS = {
 
 
 OWN = "own"
-"""In place of a paper, for experiments of a user's own."""
+"""The name to use instead of a paper, for a user's own experiment."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How much memory the training of a network takes: known before any of it is taken."""
+"""How much memory the training of a network needs, computed before any of it is allocated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from beyondkernels.algorithms import Algorithm, Batch, GradientDescent, Layerwise, Stage
+from beyondkernels.algorithms import Algorithm, Batch, Stage, declared_rule
 from beyondkernels.algorithms.gradient import BLOCK
 from beyondkernels.core import InputError, Stream, Tensors, UncacheableError, digest
 from beyondkernels.engine.compiled.descent import is_kept
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from beyondkernels.engine.learner import TrainedNetwork
 
 _SLACK = 1.1
-"""What an allocator needs beside what is asked of it."""
+"""The factor by which an allocator takes more than it is asked for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,10 +44,10 @@ def initial_shapes(network: Network, algorithm: Algorithm, in_dim: int, out_dim:
 
 
 def bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
-    """The most bytes one member takes beside the samples; None where a step cannot be taken without numbers.
+    """The most bytes that one member needs besides the samples; None if a step cannot be taken without numbers.
 
-    A step is taken with tensors that have shapes and no numbers, and what it would allocate is added up; the compiled
-    backend's arrays are counted.
+    A step is taken with tensors that have shapes but no numbers, and the memory that it would allocate is added up. For
+    the compiled backend, its arrays are counted.
     """
     try:
         key = (*_identity(learner.network), learner.backend, sizes, *map(learner.algorithm.program, _stages(learner)))
@@ -62,7 +62,7 @@ _known: dict[Hashable, int | None] = {}
 
 
 def require_memory(learner: TrainedNetwork, sizes: Sizes) -> None:
-    """Refuse what would not fit, saying how much it needs and what would.
+    """Refuse a training that needs more memory than allowed, and say which size would fit.
 
     Arguments:
         learner: its ``memory`` is what is allowed.
@@ -84,12 +84,12 @@ def require_memory(learner: TrainedNetwork, sizes: Sizes) -> None:
 
 
 def members_within(learner: TrainedNetwork, sizes: Sizes, wanted: int) -> int:
-    """How many of so many members fit at once, each with a sample of its own; at least one.
+    """How many members fit into memory at once, each with a sample of its own; at least one.
 
     Arguments:
         learner: its ``memory`` is what is allowed.
         sizes: of samples and dimensions.
-        wanted: how many there should be.
+        wanted: the largest number that is useful.
     """
     own = 4 * (sizes.samples + sizes.tests) * (sizes.in_dim + sizes.out_dim)
     rough = _rough(learner, sizes)
@@ -100,7 +100,7 @@ def members_within(learner: TrainedNetwork, sizes: Sizes, wanted: int) -> int:
 
 
 def readable(count: int) -> str:
-    """A number of bytes with its unit.
+    """A number of bytes, with its unit.
 
     >>> readable(2**33), readable(1500)
     ('8 GiB', '1.46 KiB')
@@ -112,13 +112,13 @@ def readable(count: int) -> str:
 
 
 def _rough(learner: TrainedNetwork, sizes: Sizes) -> int | None:
-    """More than is needed, known at once: small networks need not be looked at closely, which takes seconds."""
-    if not learner.network.footprint:  # a user's module, whose activations are not known
+    """A quick upper bound. For small networks it replaces the exact count, which takes seconds."""
+    if not learner.network.footprint:  # a user's module: the size of its activations is not known
         return None
     one = learner.network.footprint + sizes.in_dim + sizes.out_dim + 1
     points = max((stage.batch or sizes.samples) for stage in _stages(learner))
     numbers = max(points, evaluation_block(learner.network)) * one + (sizes.samples + sizes.tests) * sizes.out_dim
-    return 4 * 40 * (one**2 + numbers) + RECORDED  # no more weights than pairs of neurons, inputs and outputs
+    return 4 * 40 * (one**2 + numbers) + RECORDED  # weights are at most as many as pairs of units
 
 
 def _bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
@@ -131,7 +131,7 @@ def _bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
             stages = [count(learner, stage, params, buffers, sizes) for stage in _stages(learner)]
     except InputError:
         raise
-    except Exception:  # a user's network may want numbers, and raise anything for lack of them
+    except Exception:  # a user's network may need numbers, and raise any error without them
         return None
     kept = sum(each.kept for each in stages)
     return int(_SLACK * max([evaluation + kept, *(each.peak + kept - each.kept for each in stages)]))
@@ -139,7 +139,7 @@ def _bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class _Stage:
-    """The bytes that a stage takes at its peak, and those it keeps until training ends."""
+    """The bytes of a stage at its peak, and those that stay allocated until training ends."""
 
     peak: int
     kept: int = 0
@@ -147,14 +147,14 @@ class _Stage:
 
 def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tensors, sizes: Sizes) -> _Stage:
     network, algorithm = learner.network, learner.algorithm
-    optimiser = algorithm.optimiser(stage, params)
+    optimiser = algorithm.optimiser_state(stage, params)
     points = stage.batch or sizes.samples
     noise = algorithm.noise(stage, network, params, points, _Shapes(0))
     state = _bytes(params) + _bytes(buffers) + _bytes(optimiser)
     batch = _batch(sizes, points)
     given = _bytes(noise) + sum(part.nbytes for part in batch)
     alone = network.batching == "sequential"
-    # blocks of points follow each other: two of them show what more would take
+    # blocks of points follow each other, so two of them show the peak of any number
     shown = points if alone else min(points, 2 * BLOCK)
     few = Batch(*(part[:shown] for part in batch))
     some = {name: value[:shown] if name == "noise" else value for name, value in noise.items()}
@@ -169,9 +169,9 @@ def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tens
             peak = peak_bytes(lambda: torch.func.vmap(step)(*ensemble))
     if alone or stage.steps < WORTH:
         return _Stage(2 * state + given + peak)
-    # The member's own state stays beside that of the ensemble and the one a step is recorded from, and so do its
-    # inputs. While a step is recorded all results are kept, unless they are too many, also when it must be taken again
-    # since it cannot be recorded; then its memory, until the end.
+    # Three copies of the state and the inputs exist at once: the member's, the ensemble's, and the one that a step is
+    # recorded from. While a step is recorded, all its results are kept, unless they are too many. The memory of
+    # the recorded step then stays until the end.
     blocks = -(-points // shown)
     recorded = min(blocks * results.new, RECORDED)
     kept = state + given + peak if blocks * results.all <= RECORDED else 0
@@ -179,10 +179,10 @@ def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tens
 
 
 def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tensors, sizes: Sizes) -> _Stage:
-    """The state and its packed copy, what it is packed from, the numbers of a batch, kept ones, the order of points."""
+    """The bytes of the state, its packed copy and its parts, a batch, kept layers, and the order of the points."""
     network, form = learner.network, declared_form(learner.network)
     assert form is not None
-    state = _bytes(params) + _bytes(buffers) + _bytes(learner.algorithm.optimiser(stage, params))
+    state = _bytes(params) + _bytes(buffers) + _bytes(learner.algorithm.optimiser_state(stage, params))
     points = stage.batch or sizes.samples
     numbers = network.footprint + (8 if form.linearised else 4) * form.width
     activations = 4 * points * (numbers + sizes.in_dim + 4 * sizes.out_dim)
@@ -193,11 +193,12 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
 
 def _keeps(learner: TrainedNetwork, stage: Stage, params: Tensors, sizes: Sizes) -> bool:
     """Whether the compiled backend passes all points through some layers once and keeps what comes out."""
-    network, algorithm, form = learner.network, learner.algorithm, declared_form(learner.network)
-    if form is None or not isinstance(algorithm, GradientDescent | Layerwise):
+    network, form = learner.network, declared_form(learner.network)
+    rule = declared_rule(learner.algorithm, stage)
+    if form is None or rule is None or rule.kind != "descent":
         return False
     first = f"{form.layers[0]}.weight"
-    still = form.linearised or first not in network.trained(algorithm.descent(stage).group, params)
+    still = form.linearised or first not in network.trained(rule.group, params)
     uses = stage.steps * (stage.batch or sizes.samples)
     return still and is_kept(uses, sizes.samples, network.footprint)
 
@@ -207,11 +208,11 @@ def _evaluation(network: Network, params: Tensors, buffers: Tensors, sizes: Size
     x = torch.empty(min(n, evaluation_block(network)), sizes.in_dim)
     peak = peak_bytes(lambda: network.apply(params, buffers, x, train=False))
     outputs = 4 * n * sizes.out_dim
-    return 2 * _bytes(params) + _bytes(buffers) + peak + 4 * outputs  # an optimiser's state is of its parameters' size
+    return 2 * _bytes(params) + _bytes(buffers) + peak + 4 * outputs  # the optimiser's state has the size of params
 
 
 def _fitting(learner: TrainedNetwork, sizes: Sizes) -> tuple[str, int | None]:
-    """What is too large, and the largest that is not, to two digits."""
+    """The field that is too large, and the largest value that fits, to two digits."""
     network, value = learner.network, learner.network.size
     if value is None:
         return getattr(network, "name", None) or type(network).__name__, None
@@ -245,7 +246,7 @@ def _bytes(tensors: Tensors) -> int:
 
 
 class _Shapes(Stream):
-    """A stream that draws shapes without numbers."""
+    """A stream that returns tensors with shapes but without numbers."""
 
     def child(self, *names: str) -> Stream:
         return self
@@ -266,7 +267,7 @@ class _Shapes(Stream):
 
 
 class _Results(TorchDispatchMode):
-    """Adds up the bytes of all results, and of those among them that take memory of their own."""
+    """Adds up the bytes of all results, and separately of the results that allocate new memory."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the steps of an ensemble need besides its state: batches, noise and hyper-parameters."""
+"""The inputs of an ensemble's steps, besides its state: batches, noise and hyper-parameters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 
-from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Tensors
 from beyondkernels.engine.member import Member
 
@@ -17,21 +16,20 @@ Named = dict[tuple[str, str], torch.Tensor]
 class Inputs:
     """Inputs of some steps of all members.
 
-    They are prepared together, because piece by piece they cost more than the steps of small networks.
+    They are prepared together for many steps. One by one, that would take longer than the steps of small networks.
 
     Arguments:
         members: of one group.
-        ahead: how many steps before them are still to be taken.
+        ahead: how many steps come before the first of these.
         steps: how many.
-        alone: whether there is a single member that takes its steps without company: its tensors have no dimension of
-            members then.
+        alone: whether there is only one member. Its tensors then have no dimension for members.
     """
 
     def __init__(self, members: Sequence[Member], ahead: int, steps: int, alone: bool = False) -> None:
         self.steps, self._members, self._ahead, self._alone = steps, members, ahead, alone
         self._samples = [member.sample for member in members]
         self._shared = all(sample is self._samples[0] for sample in self._samples)
-        self._noisy = type(members[0].algorithm).noise is not Algorithm.noise
+        self._noisy = bool(members[0].noise(ahead))  # a stage draws something in every step, or never
         rows = [rows for member in members if (rows := member.rows(ahead, steps)) is not None]
         self._points = torch.stack(rows, 1) if rows else None  # (steps, members, points)
         dtype = next(iter(members[0].params.values())).dtype
@@ -46,11 +44,11 @@ class Inputs:
         return batch | self._numbers(i)
 
     def write(self, i: int, targets: Named) -> None:
-        """Write the inputs of the i-th of these steps where a replay wants them.
+        """Write the inputs of the i-th of these steps into the memory of a replay.
 
         Arguments:
-            i: which step; from the first on, since what stays the same is written once.
-            targets: the places, of all members together.
+            i: which step. The first must come first, because inputs that do not change are written once.
+            targets: where to write, for all members together.
         """
         for part in ("x", "y"):
             if self._points is None:
@@ -79,7 +77,7 @@ class Inputs:
         return torch.stack([one[rows] for one, rows in zip(values, self._points[i], strict=True)])
 
     def _gather(self, part: str, points: torch.Tensor, target: torch.Tensor) -> None:
-        """Rows of the samples into a place: in one go where all members look at one sample."""
+        """Copy rows of the samples to a place, at once if all members share one sample."""
         if self._shared and target.stride(0) == target.shape[1] * target.stride(1):
             target = target.view(-1, *target.shape[2:])
             torch.index_select(getattr(self._samples[0], part), 0, points.reshape(-1), out=target)
@@ -89,7 +87,7 @@ class Inputs:
 
 
 def stacked(states: Sequence[Tensors], alone: bool = False) -> Tensors:
-    """The tensors of all members side by side, name by name."""
+    """The tensors of all members, stacked by name."""
     assert all(state.keys() == states[0].keys() for state in states), "members of one group hold the same names"
     return {name: _together([state[name] for state in states], alone) for name in states[0]}
 

@@ -31,25 +31,26 @@ from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.engine.train import train
 from beyondkernels.networks import Network
 
-_ENSEMBLE_NUMBERS = 200_000  # activations and inputs of one step of all members together: what stays in the cache
-_COMPILED_MEMBERS = 16  # each trains alone: company only spares the sample from being drawn again
-_TICK = 1e11  # operations of one member between two looks at it: seconds, after which its state can be saved
+_ENSEMBLE_NUMBERS = 200_000  # activations and inputs of one step of all members, so that they fit into the cache
+_COMPILED_MEMBERS = 16  # each trains alone; a group only saves drawing the sample again
+_TICK = 1e11  # operations of one member between two stops: some seconds, after which its state can be saved
 LEAST_TICKS, _MOST_TICKS = 20, 1000
 
 
 @dataclass(frozen=True)
 class TrainedNetwork(Learner):
-    """Trains a network by an algorithm, and records how it goes.
+    """Trains a network by an algorithm and records its progress.
 
     Arguments:
         network: the architecture.
         algorithm: the training rule.
         record_at: steps (0 is the start) at which loss and accuracy are recorded as series; the end is in the scalars.
-        record_points: how many points of each sample the record looks at; the end looks at all.
+        record_points: how many points of each sample are used for the record; the end uses all.
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
         snapshot_names: which parameters; there is no snapshot of one while it does not exist.
-        backend: ``eager``, or ``compiled`` for the networks and rules that have steps written by hand.
-        memory: bytes that may be taken beside the samples; a network that needs more is refused before it is drawn.
+        backend: ``eager`` for PyTorch's operations, or ``compiled`` for the networks and algorithms that have compiled
+            steps.
+        memory: how many bytes may be used besides the samples. A network that needs more is refused before it is drawn.
     """
 
     network: Network
@@ -68,7 +69,7 @@ class TrainedNetwork(Learner):
             require(why is None, f"backend must be 'eager' here; the compiled one does not fit: {why}")
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Say what does not fit: batches into the sample, names to the network, the network into the memory."""
+        """Check that batches fit the sample, that the names exist, and that the network fits into the memory."""
         require_points(self.algorithm, samples)
         if self.snapshot_names:
             self.require_names(initial_shapes(self.network, self.algorithm, problem.in_dim, problem.out_dim)[0])
@@ -85,7 +86,7 @@ class TrainedNetwork(Learner):
 
     @classmethod
     def fit_together(cls, learners: Sequence[Learner], cases: Sequence[Case], progress: Progress) -> list[Outcome]:
-        """Train many: those of one shape and program as one ensemble."""
+        """Train many learners. Those of one shape and program train as one ensemble."""
         trained = [cast(TrainedNetwork, learner) for learner in learners]
         recorders = [_Recorder(learner, case) for learner, case in zip(trained, cases, strict=True)]
         by_member = {id(recorder.member): recorder for recorder in recorders}
@@ -100,11 +101,11 @@ class TrainedNetwork(Learner):
             return [recorder.outcome() for recorder in recorders]
 
     def ensemble_key(self) -> str:
-        """Equal for learners that may train as one ensemble: the network decides, the engine groups the rest."""
+        """Equal for learners that may train as one ensemble: those with equal networks."""
         return digest(self.network)
 
     def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
-        """As many as fit the cache, since large networks gain nothing from company, and the memory."""
+        """As many as fit into cache and memory. Large networks gain nothing from an ensemble."""
         if self.network.batching == "sequential":
             return 1
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())
@@ -119,7 +120,7 @@ class TrainedNetwork(Learner):
             require(not wrong, f"{name} must lie in [0, {last}], the steps of the training, got {(*wrong, '')[0]}")
 
     def require_names(self, params: Tensors) -> None:
-        """Ask that all parameters of which snapshots are taken are there."""
+        """Ask that the network has all parameters in ``snapshot_names``."""
         known = [*params, *self.algorithm.later_parameters(self.network)]
         for name in self.snapshot_names:
             if name not in known:
@@ -127,7 +128,7 @@ class TrainedNetwork(Learner):
 
 
 class _Recorder:
-    """Follows one member and turns its course into an outcome."""
+    """Records one member while it trains and makes its outcome."""
 
     def __init__(self, learner: TrainedNetwork, case: Case) -> None:
         self.learner, self.case = learner, case
@@ -143,7 +144,7 @@ class _Recorder:
                 self._record()
 
     def stops(self) -> frozenset[int]:
-        """The steps at which there is something to record, and some more to show progress and to save."""
+        """The steps at which to record, and some more at which to show progress and to save the state."""
         points = max(stage.batch or len(self.case.train) for stage in self.stages)
         numbers = sum(value.numel() for value in self.member.params.values())
         between = min(self.last // LEAST_TICKS, int(_TICK / (6 * points * max(1, numbers))))
@@ -151,7 +152,7 @@ class _Recorder:
         return frozenset([*self.learner.record_at, *self.learner.snapshot_at, *ticks])
 
     def look(self) -> None:
-        """Record what this step asks for, and save the state where that is due."""
+        """Record what is due at this step, and save the state if that is due."""
         self._record()
         checkpoint = self.case.checkpoint
         if checkpoint is not None and checkpoint.due():
@@ -160,7 +161,7 @@ class _Recorder:
             checkpoint.save(saved_state(self.member, series | arrays))
 
     def _resumed(self) -> bool:
-        """Go on from the state saved last, if there is one."""
+        """Restore the saved state, if there is one, and return whether there was."""
         saved = self.case.checkpoint.load() if self.case.checkpoint is not None else None
         record = None if saved is None else restore(self.member, saved)
         for full_name, array in (record or {}).items():

@@ -1,4 +1,4 @@
-"""One network in training: its data, its state, and the random streams that belong to it alone."""
+"""One network in training: its data, its state and its random streams."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from beyondkernels.core import Sample, Stream, Tensors, UncacheableError, digest
 from beyondkernels.networks import Network
 
 Backend = Literal["eager", "compiled"]
-"""By what steps are taken: a part of a run's identity, since the last digits depend on it."""
+"""How steps are computed. It is part of a run's key, because the last digits depend on it."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Member:
         algorithm: the training rule.
         sample: the training sample.
         stream: where all of its randomness comes from.
-        backend: ``eager`` for torch's own operations, ``compiled`` for steps written by hand.
+        backend: ``eager`` for PyTorch's operations, ``compiled`` for compiled steps.
     """
 
     network: Network
@@ -51,11 +51,11 @@ class Member:
         self.in_dim, self.out_dim = in_dim, out_dim
         self.params, self.buffers = self.algorithm.initialise(self.network, in_dim, out_dim, self._initial)
         require_points(self.algorithm, len(self.sample))
-        self.optimiser = self.algorithm.optimiser(self.stage, self.params)
+        self.optimiser = self.algorithm.optimiser_state(self.stage, self.params)
 
     @property
     def active(self) -> bool:
-        """Whether there is something left to train."""
+        """Whether the training is not over."""
         return self.stage_index is not None and not self.diverged
 
     @property
@@ -94,10 +94,10 @@ class Member:
             return id(self.network)
 
     def rows(self, ahead: int, steps: int) -> torch.Tensor | None:
-        """Which points some steps look at, shape (steps, points); None if all of them, in every step.
+        """Which points the next steps use, shape (steps, points); None if every step uses all points.
 
         Arguments:
-            ahead: how many steps before them are still to be taken.
+            ahead: how many steps come before the first of these.
             steps: how many.
         """
         size, n, first = self.stage.batch, len(self.sample), self.steps_in_stage + ahead
@@ -113,12 +113,12 @@ class Member:
         return rows[first - epochs.start * in_epoch :][:steps]
 
     def noise(self, ahead: int) -> Tensors:
-        """The random numbers of a step: of the next one if ``ahead`` is 0."""
+        """The random numbers of a step. The next step has ``ahead`` 0."""
         points, stream = self.stage.batch or len(self.sample), self.stream.child("noise").at(self.step + 1 + ahead)
         return self.algorithm.noise(self.stage, self.network, self.params, points, stream)
 
     def steps_to_check(self) -> int:
-        """How many steps until the algorithm is asked where to go next."""
+        """How many steps remain until the algorithm decides what comes next."""
         left = self.stage.steps - self.steps_in_stage
         if self.check_at is not None:
             return min(left, self.check_at - self.steps_in_stage)
@@ -130,7 +130,7 @@ class Member:
         return range(self.step + ahead + 1, self.step + ahead + steps + 1)
 
     def count(self, steps: int) -> None:
-        """Count steps that were taken."""
+        """Add to the number of steps taken."""
         self.step += steps
         self.steps_in_stage += steps
 
@@ -154,7 +154,7 @@ class Member:
         )
 
     def check(self) -> None:
-        """Ask the algorithm where to go next."""
+        """Let the algorithm decide what comes next."""
         after = self.algorithm.transition(self.view())
         stays = after.stage == self.stage_index
         self._require_sound(after)
@@ -165,7 +165,7 @@ class Member:
         if after.optimiser is not None:
             self.optimiser = _own("optimiser", after.optimiser)
         elif after.stage is not None:
-            self.optimiser = self.algorithm.optimiser(self.stage, self.params)
+            self.optimiser = self.algorithm.optimiser_state(self.stage, self.params)
 
     def _require_sound(self, after: Transition) -> None:
         rule = type(self.algorithm).__name__

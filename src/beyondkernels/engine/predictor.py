@@ -1,4 +1,4 @@
-"""A network with its numbers: what training leaves behind."""
+"""A network with its parameters: the predictor that training gives."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Predictor:
     buffers: Tensors
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Predictions (n, out_dim), block by block, each network on its own so that company changes nothing."""
+        """Predictions (n, out_dim), in blocks. Each network is evaluated alone, so no bit depends on others."""
         with torch.no_grad():
             return predictions(self.network, self.params, self.buffers, x)
 
     def intermediates(self, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
-        """What each layer makes of the points, as ``Network.intermediates`` says."""
+        """The outputs of each layer, as in ``Network.intermediates``."""
         with torch.no_grad():
             return self.network.intermediates(self.params, self.buffers, x)

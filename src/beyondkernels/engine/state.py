@@ -1,4 +1,4 @@
-"""The state of a member as plain arrays, and back, to the last bit."""
+"""The state of a member as plain arrays, and back, without changing a bit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from beyondkernels.core import Saved, Tensors
 from beyondkernels.engine.member import Member
 
 FORMAT = 1
-"""What a saved state means; raise it when that changes, and states of the old kind are left alone."""
+"""The format of a saved state. Raise it when the meaning changes; states of other formats are ignored."""
 
 _PARTS = ("params", "buffers", "optimiser")
 _COUNTS = ("stage_index", "steps_in_stage", "stage_entered", "step", "check_at", "diverged")
@@ -21,11 +21,11 @@ _LATER = {"check_at": None}
 
 
 def saved_state(member: Member, record: dict[str, np.ndarray]) -> Saved:
-    """All that a member needs to go on.
+    """Everything that a member needs to go on.
 
     Arguments:
         member: between two steps.
-        record: what was recorded of it so far.
+        record: what was recorded so far.
     """
     arrays = {f"record/{name}": array for name, array in record.items()}
     tensors = []
@@ -39,11 +39,11 @@ def saved_state(member: Member, record: dict[str, np.ndarray]) -> Saved:
 
 
 def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
-    """Put a started member into a saved state and return its record; None if the state is not one of a member.
+    """Put a started member into a saved state and return the record; None if the state does not fit the member.
 
     Arguments:
-        member: is left as it is in that case.
-        saved: what :func:`saved_state` made.
+        member: not changed if the state does not fit.
+        saved: a result of :func:`saved_state`.
     """
     first = (member.stage_index, member.stage_entered)
     try:
@@ -56,7 +56,7 @@ def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
             parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind)
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError):
         return None
-    in_first = (counts["stage_index"], counts["stage_entered"]) == first  # a transition may change what there is
+    in_first = (counts["stage_index"], counts["stage_entered"]) == first  # a transition may change names and shapes
     if in_first and any(_kinds(parts[part]) != _kinds(getattr(member, part)) for part in _PARTS):
         return None
     for name, value in (counts | parts).items():

@@ -1,4 +1,4 @@
-"""Trains members: those that can go together as one ensemble, the others one after the other."""
+"""Trains members. Those that fit together train as one ensemble, the others one after the other."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from beyondkernels.engine.inputs import Inputs
 from beyondkernels.engine.member import Member
 
 StepHook = Callable[[Member], None]
-"""Called after every step at which a member asked to be looked at."""
+"""A function that is called with a member at each of its stops."""
 
 _SEGMENT = 256
-"""Steps whose batches and hyper-parameters are prepared together."""
+"""For how many steps batches and hyper-parameters are prepared together."""
 
 _KEPT = 8
-"""Ensembles whose recorded steps are kept."""
+"""How many ensembles keep their recorded step."""
 
 
 def train(members: Sequence[Member], stops: Sequence[frozenset[int]], hook: StepHook, until: int | None = None) -> None:
-    """Train members to their end, or to a step.
+    """Train members to their end, or up to a step.
 
     Arguments:
         members: started members.
-        stops: for each member the steps after which ``hook`` looks at it.
+        stops: for each member, the steps after which ``hook`` is called.
         hook: called with the member at these steps; it must not change the member.
         until: the step to stop at; None goes on to the end.
 
-    A member whose loss stops being finite is marked as diverged and frozen; the others go on. Every member gives
-    bitwise the same numbers alone and in any company.
+    A member with a loss that is not finite is marked as diverged and stops; the others go on. Every member gives the
+    same bits alone and among others.
     """
     if until is not None:
         stops = [each | {until} for each in stops]
@@ -57,7 +57,7 @@ def train(members: Sequence[Member], stops: Sequence[frozenset[int]], hook: Step
 
 
 def _segment(members: Sequence[Member], stops: Sequence[frozenset[int]]) -> int:
-    """How many steps this group can take before someone must be looked at or asked where to go."""
+    """How many steps this group can take until a member has a stop or a transition."""
     step = members[0].step
     to_stop = [s - step for each in stops for s in each if s > step]
     return min([*to_stop, *(member.steps_to_check() for member in members)])
@@ -76,20 +76,20 @@ def _advance(members: Sequence[Member], steps: int, to_go: int, ensembles: _Ense
         asked = member.steps_to_check() == steps
         member.count(steps)
         bad = torch.nonzero(~finite[:, i])
-        if len(bad):  # the step is the member's own, wherever others made the segment end
+        if len(bad):  # the step at which this member diverged, before the segment ended
             member.diverged, member.step = True, member.step - steps + int(bad[0]) + 1
         elif asked:
             _check(member)
 
 
 class _Ensembles:
-    """The ensembles of a call, so that a step is written down once and not for every stretch between two stops."""
+    """The ensembles of a call. They are kept, so that a step is recorded once and not again after every stop."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Ensemble] = {}
 
     def of(self, members: Sequence[Member]) -> Ensemble:
-        """The ensemble for these members, the same one as long as their step and all shapes are the same."""
+        """The ensemble for these members. It stays the same while their step and all shapes stay the same."""
         first = members[0]
         sample = tuple((tuple(part.shape), part.dtype) for part in (first.sample.x, first.sample.y))
         program = first.algorithm.program(first.stage)
@@ -97,7 +97,7 @@ class _Ensembles:
         ensemble = self._kept.pop(key, None) or Ensemble(members)
         self._kept[key] = ensemble
         if len(self._kept) > _KEPT:
-            del self._kept[next(iter(self._kept))]  # the one that was not used for longest
+            del self._kept[next(iter(self._kept))]  # the one that was unused for the longest time
         return ensemble
 
 

@@ -40,6 +40,7 @@ def page_as_stored(document: Mapping[str, Any], store: Store) -> ExperimentPage:
         rows=rows,
         settings=[Setting(name, value) for name, value in document["settings"].items()],
         provenance=document["provenance"],
+        missing=missing,
         notes=[f"This page shows what the store holds: claims as they were stored. {HOW_TO_SEE_ALL}", *gaps],
     )
 

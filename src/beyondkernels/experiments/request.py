@@ -57,6 +57,14 @@ class Request:
         """Those settings as ``--set`` takes them; nothing for the experiment as it is declared."""
         return tuple(f"{name}={as_word(value)}" for name, value in self.changes.items())
 
+    @property
+    def differs(self) -> dict[str, Any]:
+        """All that tells it from the experiment as it is declared at this scale: the settings, and the seeds."""
+        usual, n = settings_of(self.experiment, self.scale).seeds, len(self.seeds)
+        if self.seeds != tuple(range(n)):
+            return {**self.changes, "seeds": self.seeds}
+        return self.changes if n == usual else {**self.changes, "seeds": n}
+
     @functools.cached_property
     def departures(self) -> tuple[str, ...]:
         """The settings of the paper that have another value here, so that its printed numbers do not compare."""

@@ -136,6 +136,10 @@ class Result:
             provenance=self.provenance,
             command=request.command(),
             notes=[*experiment.notes(request.settings), *self._missing_notes()],
+            published=request.published,
+            departures=request.departures,
+            variant=request.differs,
+            missing=len(self.missing),
         )
 
     @property
@@ -147,8 +151,6 @@ class Result:
         if not self.missing:
             return []
         why = "; ".join(sorted(set(self.missing.values())))
-        if self.interrupted:
-            return [f"This run was interrupted: {self._gap} so far. {self.request.command()} goes on from there."]
         return [f"Missing runs: {len(self.missing)} ({why})."]
 
 

@@ -85,6 +85,7 @@ class Table:
         """The columns as a page shows them, and the lines."""
         lines, keys = [], self.keys
         mine = select(rows, self.where)
+        mine = mine.assign(**{name: None for name in self.by if name not in mine})  # nothing has been chosen yet
         if len(mine):
             for place, part in mine.groupby(list(self.by), sort=False, dropna=False):
                 line: Line = {name: exact(value) for name, value in zip(self.by, place, strict=True)}

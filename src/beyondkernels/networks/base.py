@@ -1,4 +1,4 @@
-"""What a network is: an architecture as data, with pure ``init`` and ``apply``."""
+"""The base class of networks: an architecture as data, with two pure functions, ``init`` and ``apply``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import torch
 
-from beyondkernels.core import Component, InputError, Stream, Tensors, require, unknown
+from beyondkernels.core import Component, InputError, Stream, Tensors, require, speaks_for, unknown
 from beyondkernels.core.errors import shown
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
@@ -20,8 +20,8 @@ from beyondkernels.networks.linear import recorded
 class Network(Component, ABC):
     """An architecture. Sizes of data are arguments, never fields; parameters are dicts of tensors.
 
-    A network declares what can be done with it beside ``init`` and ``apply``; nobody asks for its class. A limit at
-    infinite width belongs to the kernels, where it is registered for a class of networks
+    A network declares what can be done with it besides ``init`` and ``apply``, so that no code asks for its class. A
+    limit at infinite width belongs to the kernels, where it is registered for a class of networks
     (:func:`beyondkernels.kernels.infinite_tangent`).
 
     Class variables:
@@ -48,7 +48,7 @@ class Network(Component, ABC):
     @property
     @abstractmethod
     def footprint(self) -> int:
-        """How many numbers one point leaves behind on its way through: what an ensemble has to keep in the cache."""
+        """How many intermediate numbers one point produces. It bounds the size of an ensemble that fits the cache."""
 
     @abstractmethod
     def groups(self) -> Mapping[str, tuple[str, ...]]:
@@ -74,10 +74,11 @@ class Network(Component, ABC):
         return names
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
-        """What enters the last layer, (n, features): with everything before it frozen, predictions are linear in this.
+        """The inputs of the last layer, (n, features). With all other layers frozen, predictions are linear in them.
 
-        Inputs of a readout that is used more than once are added up: with a skip connection, predictions are linear in
-        the sum while its inner uses stay frozen. Where the readout has a bias, the last feature is its constant input.
+        If the readout is used more than once, as with a skip connection, the inputs of its uses are added: predictions
+        are linear in the sum while the inner use stays frozen. If the readout has a bias, the last feature is its
+        constant input.
         """
         with recorded() as uses:
             self.apply(params, buffers, x)
@@ -89,10 +90,10 @@ class Network(Component, ABC):
         return torch.cat([h, *constant], 1)
 
     def intermediates(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
-        """What each layer makes of the points on their way through :meth:`apply`: its outputs, use by use.
+        """The outputs of each layer inside :meth:`apply`, one for each use of the layer.
 
-        A hidden layer's output is what enters the activation, so that its signs are the gates. No one has to write a
-        forward pass a second time.
+        The output of a hidden layer is the input of the activation, so its signs are the gates. This replaces a second
+        forward pass in measurements.
 
         Arguments:
             params: the parameters.
@@ -116,13 +117,13 @@ class Network(Component, ABC):
         return found
 
     def expansion_point(self, params: Tensors, buffers: Tensors) -> tuple[Network, Tensors, Tensors]:
-        """The network, parameters and buffers whose gradient is this network's gradient: its own, unless linearised."""
+        """The network, parameters and buffers at which the gradient is taken: its own, unless it is linearised."""
         return self, params, buffers
 
     def dense_form(self) -> DenseForm | None:
-        """What the network computes where it is made of dense layers, for the compiled backend; None elsewhere.
+        """The formula of the network for the compiled backend, if it consists of dense layers; otherwise None.
 
-        A class that overrides ``apply`` declares its form anew: what its parent said is not believed of it.
+        A class that overrides ``apply`` must declare its form again; the declaration of its parent does not count.
         """
         return None
 
@@ -141,14 +142,10 @@ class Network(Component, ABC):
         raise InputError(f"{type(self).__name__} does not start from an Initialisation, as TwoLayer does")
 
     def smoothed(self, std: float) -> Network:
-        """The same network with Gaussian noise of this level averaged out in front of every activation."""
+        """The same network with Gaussian noise before every activation, averaged in closed form."""
         raise InputError(f"{type(self).__name__} has no closed form under noise of std {std}; draw the noise instead")
 
 
 def declared_form(network: Network) -> DenseForm | None:
     """The dense form of a network, if its own class or one that shares its ``apply`` declares it."""
-    line = type(network).__mro__
-    computes, declares = (
-        next(i for i, cls in enumerate(line) if name in vars(cls)) for name in ("apply", "dense_form")
-    )
-    return network.dense_form() if declares <= computes else None
+    return network.dense_form() if speaks_for(type(network), "dense_form", ("apply",)) else None

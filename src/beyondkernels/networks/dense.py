@@ -1,4 +1,4 @@
-"""What a network of dense layers computes, as data: enough for steps that are written by hand."""
+"""The formula of a network of dense layers, as data for the compiled steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions of a network on any number of points, in memory that does not grow with them."""
+"""Predictions of a network for many points, with memory that does not grow with their number."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from beyondkernels.networks.base import Network
 
 _POINTS = 2000
 _NUMBERS = 2**23
-"""Points that are evaluated together, at most; fewer of a wide network, whose hidden values would leave the cache."""
+"""The largest number of intermediate numbers in one block, so that they fit into the cache."""
 
 
 def evaluation_block(network: Network) -> int:
-    """How many points are evaluated together.
+    """How many points are evaluated at once.
 
     >>> from beyondkernels.networks import TwoLayer
     >>> evaluation_block(TwoLayer(100)), evaluation_block(TwoLayer(20_000))
     (2000, 208)
     """
     fitting = _NUMBERS // max(1, network.footprint)
-    return max(16, min(_POINTS, fitting // 16 * 16))  # products of other sizes are padded
+    return max(16, min(_POINTS, fitting // 16 * 16))  # matrix products of other sizes would be padded
 
 
 def predictions(network: Network, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
-    """What a network predicts for each point of x, block by block.
+    """The predictions of a network for each point of x, computed in blocks.
 
     Arguments:
         network: the network, evaluated as after training (``train=False``).
@@ -35,8 +35,8 @@ def predictions(network: Network, params: Tensors, buffers: Tensors, x: torch.Te
     size = evaluation_block(network)
     blocks = (network.apply(params, buffers, rows, train=False)[0] for rows in x.split(size))
     first = next(blocks)
-    # one tensor from the start: results of every block would lie between the hidden values of one and the next, whose
-    # memory could then not be used again
+    # The result is one tensor from the start. Results of single blocks would lie in memory between the hidden values of
+    # two blocks, and that memory could not be used again.
     out = first.new_empty(len(x), *first.shape[1:])
     out[: len(first)] = first
     for i, block in enumerate(blocks, 1):

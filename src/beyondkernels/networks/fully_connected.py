@@ -29,11 +29,11 @@ class FullyConnected(Network):
         depth: L, the number of weight matrices: a "three-layer network" has depth 3 and two hidden layers.
         activation: σ, an activation or its name.
         parameterisation: scales of weights and biases.
-        readout: how the readout's weights start: ``normal``, or ``signs`` of one size, the standard deviation of the
-            others, exactly half of each sign in every output.
+        readout: how the readout's weights start. ``normal`` draws normal numbers; ``signs`` takes plus or minus the
+            standard deviation of those, with exactly half of each sign in every output.
 
-    Signs that balance take the mean over the neurons out of the output: where the others start with covariance
-    E[σ(u)σ(u′)], these start with Cov(σ(u), σ(u′)). Tangent kernels are the same for both.
+    With balanced signs, the mean over the neurons cancels in the output. So the output starts with covariance Cov(σ(u),
+    σ(u′)) instead of E[σ(u)σ(u′)]. Tangent kernels are the same for both.
 
     >>> params, _ = FullyConnected(width=4, depth=3).init(in_dim=5, out_dim=2, stream=Stream(0))
     >>> {name: tuple(value.shape) for name, value in params.items()}
@@ -119,6 +119,6 @@ class FullyConnected(Network):
 
 
 def _balanced_signs(drawn: torch.Tensor) -> torch.Tensor:
-    """The larger half of each row as 1, the other as −1: every arrangement is equally likely."""
+    """1 for the larger half of each row and −1 for the other half, so that every arrangement is equally likely."""
     half = drawn.shape[1] // 2
     return torch.full_like(drawn, -1.0).scatter_(1, drawn.argsort(1, descending=True)[:, :half], 1.0)

@@ -1,4 +1,4 @@
-"""A network replaced by its first-order expansion: the model behind the finite-width tangent kernel."""
+"""The first-order expansion of a network in its parameters: the model of the finite-width tangent kernel."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Linearised(Network):
 
     .. math:: f(x) = g(x; \theta_0) + \langle \nabla_\theta g(x; \theta_0), \Delta \rangle
 
-    The parameters are the displacement Δ, which starts at zero; θ₀ lies in the buffers. Training Δ by gradient
-    descent is training on the tangent kernel of the network.
+    The parameters are the displacement Δ, which starts at zero. The buffers hold θ₀. Training Δ by gradient descent is
+    gradient descent with the tangent kernel of the network.
 
     Arguments:
         network: the network that is expanded.
@@ -58,7 +58,7 @@ class Linearised(Network):
 
     @property
     def footprint(self) -> int:
-        """The network's and its derivative's."""
+        """The numbers of the network and of its derivative."""
         return 2 * self.network.footprint
 
     def dense_form(self) -> DenseForm | None:
@@ -84,7 +84,7 @@ class Linearised(Network):
         return self.network.groups()
 
     def expansion_point(self, params: Tensors, buffers: Tensors) -> tuple[Network, Tensors, Tensors]:
-        """The network at θ₀: the gradient in Δ is the same wherever Δ is."""
+        """The network at θ₀: the gradient in Δ does not depend on Δ."""
         rest = {name: value for name, value in buffers.items() if not name.startswith(_AT)}
         return self.network, {name: buffers[_AT + name] for name in params}, rest
 

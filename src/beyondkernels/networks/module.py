@@ -1,4 +1,4 @@
-"""The way in and out for ``torch.nn.Module``."""
+"""Networks made from a ``torch.nn.Module``, and networks as a ``torch.nn.Module``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class FromModule(Network):
         name: what to call it in tables.
         parts: named groups of parameters, each a tuple of parameter names of the module.
 
-    The module's own constructor draws from torch's global generator; it is forked and seeded around that call.
+    The module's constructor draws from torch's global generator. That generator is seeded for the call and put back
+    afterwards.
     """
 
     batching: ClassVar[Literal["vmapped", "sequential"]] = "sequential"
@@ -50,7 +51,7 @@ class FromModule(Network):
 
     def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers of a fresh module."""
-        _skeleton(self.factory, in_dim, out_dim)  # constructors do not run inside a gradient, so they run here
+        _skeleton(self.factory, in_dim, out_dim)  # a constructor cannot run while a gradient is taken, so it runs here
         with seeded_globally(stream):
             module = self.factory(in_dim, out_dim)
         for part in module.modules():
@@ -121,7 +122,7 @@ class FromModule(Network):
 
     @property
     def footprint(self) -> int:
-        """Not known from outside; modules do not train in ensembles."""
+        """Zero: it cannot be known for a user's module, and modules do not train in ensembles."""
         return 0
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:

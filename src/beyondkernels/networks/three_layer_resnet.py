@@ -19,7 +19,7 @@ from beyondkernels.networks.parameterisation import Layer, Parameterisation
 
 @dataclass(frozen=True)
 class ThreeLayerResNet(Network):
-    r"""Two hidden layers with a skip connection, read out by one matrix.
+    r"""Two hidden layers with a skip connection, and one readout matrix.
 
     .. math::
         \text{full:}\quad & \mathrm{out}(x) = A\,\bigl(h_1 + \sigma(U h_1 + b_2)\bigr), & h_1 = \sigma(W x + b_1) \\
@@ -34,8 +34,8 @@ class ThreeLayerResNet(Network):
         form: ``full`` or ``bottleneck``.
         activation: σ, an activation or its name.
         parameterisation: scales of weights and biases; the readout A has no bias.
-        second: scales of V and its biases, where they start otherwise than those of W; None for the same scales. For
-            the bottleneck form in the standard parameterisation, where scales belong to the start alone.
+        second: scales of V and its biases, if they differ from those of W; None for the same scales. Only for the
+            bottleneck form in the standard parameterisation, where scales affect the initial draw alone.
 
     >>> params, _ = ThreeLayerResNet(width=4, form="bottleneck").init(in_dim=5, out_dim=2, stream=Stream(0))
     >>> {name: tuple(value.shape) for name, value in params.items()}

@@ -22,8 +22,8 @@ class TwoLayer(Network):
 
     .. math:: g(x) = \sum_{i=1}^{2m} a_i\, \sigma(\langle w_i, x\rangle + b_i)
 
-    A buffer named ``noise`` of shape (n, 2m), where there is one, is added to the pre-activations: the drawn ξ of
-    eq. (3).
+    If there is a buffer ``noise`` of shape (n, 2m), it is added to the pre-activations. It holds the drawn ξ of eq.
+    (3).
 
     Arguments:
         pairs: m, half the number of neurons.
@@ -81,5 +81,5 @@ class TwoLayer(Network):
         return replace(self, initialisation=initialisation)
 
     def smoothed(self, std: float) -> TwoLayer:
-        """The network under Gaussian noise ξ, averaged out: eq. (3)."""
+        """The network with Gaussian noise ξ before the activation, averaged in closed form: eq. (3)."""
         return replace(self, activation=activation(self.activation).smoothed(std))

@@ -87,6 +87,7 @@ class ExperimentPage:
         differences: where the result differs from the paper's; cells of columns with published values add their own.
         published: whether published values may stand beside ours; by default at every scale but smoke. False where a
             setting differs from the paper's.
+        departures: the paper's settings that have another value here, by name: they are why nothing published is shown.
         banner: a warning above everything; at smoke scale there is one unless given.
         variant: the settings that differ from the scale's own, by name; empty for the standard run.
         missing: how many runs are missing: an interrupted page says so.
@@ -110,6 +111,7 @@ class ExperimentPage:
     key_figure: str = ""
     differences: Sequence[Difference] = ()
     published: bool | None = None
+    departures: Sequence[str] = ()
     banner: str = ""
     variant: Mapping[str, Any] = field(default_factory=dict)
     missing: int = 0
@@ -155,5 +157,9 @@ class ExperimentPage:
         >>> ExperimentPage("a", "", scale="laptop", variant={"alpha": 0.5}).label
         'laptop, alpha = 0.5'
         """
-        changes = [f"{name} = {show_exactly(value)}" for name, value in self.variant.items()]
-        return ", ".join([*([self.scale] if self.scale else []), *changes]) or "this page"
+        return ", ".join(filter(None, (self.scale, self.changes))) or "this page"
+
+    @property
+    def changes(self) -> str:
+        """What differs from the scale's own settings, in a few words."""
+        return ", ".join(f"{name} = {show_exactly(value)}" for name, value in self.variant.items())

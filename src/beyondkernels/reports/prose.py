@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
+_EXPONENT = re.compile(r"(?<=[\w)])\^\(([\w−+/.·-]{1,20})\)")  # m^(−1/8)
+_INDEX = re.compile(r"(?<=[α-ωΑ-Ω])_([A-Za-z0-9])(?!\w)|(?<=(?<!\w)[A-Za-z])_([A-Za-z0-9])(?!\w)")  # τ_w, W_t
 _ADDRESS = re.compile(r"https://[^\s]+|#[\w-]+")
 
 
@@ -92,7 +94,10 @@ def _formulas(text: str, words: Any, formula: Any) -> str:
 
 
 def _words_html(text: str) -> str:
-    return html.escape(re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text))  # 56 % stays on one line
+    """Words, escaped, with exponents raised and indices lowered where they are written in plain letters."""
+    text = html.escape(re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text))  # 56 % stays on one line
+    text = _EXPONENT.sub(r"<sup>\1</sup>", text)
+    return _INDEX.sub(lambda found: f"<sub>{found[1] or found[2]}</sub>", text)
 
 
 def _printable(text: str) -> str:
@@ -119,6 +124,7 @@ def _markdown() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     made.inline.ruler.before("escape", "formula", _find_formula)
     made.add_render_rule("formula", _write_formula)
+    made.add_render_rule("text", _write_text)
     made.core.ruler.push("house_style", _house_style)
     made.validateLink = lambda url: _ADDRESS.fullmatch(url) is not None  # pyright: ignore[reportAttributeAccessIssue]
     return made
@@ -137,6 +143,10 @@ def _find_formula(state: StateInline, silent: bool) -> bool:
 
 def _write_formula(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:  # noqa: ARG001
     return formula_html(tokens[index].content, tokens[index].markup == "$$")
+
+
+def _write_text(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:  # noqa: ARG001
+    return _words_html(tokens[index].content)
 
 
 def _house_style(state: Any) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from beyondkernels.reports.numbers import MISSING, is_number
+from beyondkernels.reports.numbers import MISSING, is_number, power_of_ten
 from beyondkernels.reports.pages import Difference
 from beyondkernels.reports.tables import FEW, Column, Row, columns_of
 
@@ -28,18 +29,24 @@ def table_view(rows: Sequence[Row], columns: Sequence[Column] = (), published: b
     head: list[dict[str, Any]] = []
     body: list[list[dict[str, Any]]] = [[] for _ in rows]
     for column in shown:
-        number = column.key in spreads
-        apart = number and any(spreads[column.key]) and not wide
+        measures = column.key in spreads
+        number = measures or _reads_like_numbers(column, rows)
+        apart = measures and any(spreads[column.key]) and not wide
         head.append({"text": column.title, "number": number, "span": 2 if apart else 1, "paper": column.published})
         kind = " ".join(filter(None, ("number" if number else "", "published" if column.published else "")))
         for i, (line, row) in enumerate(zip(body, rows, strict=True)):
-            text = column.write(row.get(column.key)) if number else column.cell(row)
+            text = _for_people(column.write(row.get(column.key))) if measures else column.cell(row)
             differs = column.beside in measured and differs_from_paper(measured[column.beside], column, row)
-            beneath = spreads[column.key][i] if number and wide else ""
+            beneath = _together(spreads[column.key][i]) if measures and wide else ""
             line.append({"text": text, "beneath": beneath, "kind": kind, "differs": differs})
             if apart:
-                line.append({"text": spreads[column.key][i], "beneath": "", "kind": "spread", "differs": False})
-    about = [{"text": column.title, "about": column.about} for column in shown if column.about]
+                line.append(
+                    {"text": _for_people(spreads[column.key][i]), "beneath": "", "kind": "spread", "differs": False}
+                )
+    told: dict[str, list[str]] = {}
+    for column in shown:
+        told.setdefault(column.about, []).append(column.title)
+    about = [{"text": ", ".join(titles), "about": words} for words, titles in told.items() if words]
     return {"head": head, "body": body, "about": about, "wide": wide}
 
 
@@ -86,6 +93,23 @@ def table_differences(rows: Sequence[Row], columns: Sequence[Column]) -> list[Di
 def _quantity(first: Column, column: Column, row: Row) -> str:
     name = first.cell(row)
     return column.title if name == MISSING or column is first else f"{name}: {column.title}"
+
+
+def _for_people(text: str) -> str:
+    """A text with its numbers in powers of ten as people write them."""
+    return re.sub(r"[\d.]+e[−+]\d+", lambda found: power_of_ten(found[0].replace("−", "-")).replace("-", "−"), text)
+
+
+def _together(spread: str) -> str:
+    """A spread that stays on one line; the numbers of single seeds may take several."""
+    spread = _for_people(spread)
+    return spread.replace(" ", "\N{NO-BREAK SPACE}") if spread.startswith("±") else spread
+
+
+def _reads_like_numbers(column: Column, rows: Sequence[Row]) -> bool:
+    """Whether a column of words holds numbers that were written out before, such as coordinates."""
+    cells = [cell for row in rows if (cell := column.cell(row)) != MISSING]
+    return bool(cells) and all(re.fullmatch(r"[−-]?\d[\d,.]*", cell) for cell in cells)
 
 
 def _number(value: Any) -> float | None:

@@ -1,24 +1,26 @@
-"""Theorems as functions that know their domain: numbers, and which hypotheses hold by how much."""
+"""Theorems as functions that know their domain: numbers, and which hypotheses hold by how much.
 
-from beyondkernels.theory.complexity import (
-    Complexity,
+What belongs to one paper is in ``theory.resnet`` or ``theory.features``. Names that are clear without the paper are
+here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in its paper's package alone.
+"""
+
+from beyondkernels.theory import features, resnet
+from beyondkernels.theory.complexity import Complexity, sample_complexity, width_complexity
+from beyondkernels.theory.features import ProcessSettings, StepSettings, theorem26
+from beyondkernels.theory.hypotheses import Hypothesis
+from beyondkernels.theory.resnet import (
     ConceptComplexity,
+    ConceptSizes,
     MapComplexity,
     concept_complexity,
+    least_norm,
+    least_witness,
     lipschitz_bound,
     map_complexity,
-    sample_complexity,
-    width_complexity,
+    minimal_network,
+    parity_norm,
 )
-from beyondkernels.theory.concept_sizes import ConceptSizes
-from beyondkernels.theory.hypotheses import Hypothesis
-from beyondkernels.theory.minimal_norm import least_norm, minimal_network, parity_norm
-from beyondkernels.theory.process import ProcessSettings, StepSettings
-from beyondkernels.theory.table1 import Table1
 from beyondkernels.theory.taylor import Envelope, TaylorSeries, taylor_series
-from beyondkernels.theory.theorem1 import Theorem1Constants, Theorem1Settings, theorem1
-from beyondkernels.theory.theorem26 import theorem26
-from beyondkernels.theory.witness import least_witness
 
 __all__ = [
     "Complexity",
@@ -29,20 +31,18 @@ __all__ = [
     "MapComplexity",
     "ProcessSettings",
     "StepSettings",
-    "Table1",
     "TaylorSeries",
-    "Theorem1Constants",
-    "Theorem1Settings",
     "concept_complexity",
+    "features",
     "least_norm",
     "least_witness",
     "lipschitz_bound",
     "map_complexity",
     "minimal_network",
     "parity_norm",
+    "resnet",
     "sample_complexity",
     "taylor_series",
-    "theorem1",
     "theorem26",
     "width_complexity",
 ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
 
-from beyondkernels.core import Component, Stream, Tensors, require
-from beyondkernels.core.errors import shown
+from beyondkernels.core import Component, Stream, Tensors
+from beyondkernels.core.constraints import not_empty
 
 
 class Change(NamedTuple):
@@ -77,16 +77,10 @@ class Chain(Optimiser):
         parts: the rules.
     """
 
-    parts: tuple[Optimiser, ...]
+    parts: Annotated[tuple[Optimiser, ...], not_empty]
 
     def __post_init__(self) -> None:
-        given = self.parts
-        require(
-            isinstance(given, tuple | list) and len(given) > 0, f"parts must be rules of optimisers, got {shown(given)}"
-        )
-        for part in given:
-            require(isinstance(part, Optimiser), f"parts must be rules of optimisers, got {part!r:.80}")
-        flat = tuple(inner for part in given for inner in (part.parts if isinstance(part, Chain) else (part,)))
+        flat = tuple(inner for part in self.parts for inner in (part.parts if isinstance(part, Chain) else (part,)))
         object.__setattr__(self, "parts", flat)
 
     def update(
@@ -94,7 +88,7 @@ class Chain(Optimiser):
     ) -> tuple[Change, Tensors]:
         """All of them."""
         after = dict(state)
-        for tag, part in self._tagged():
+        for tag, part in self.tagged():
             own = (_without(tag, each) for each in (numbers, noise))
             change, moved = part.update(change, _without(tag, state), params, *own)
             after |= _with(tag, moved)
@@ -106,24 +100,24 @@ class Chain(Optimiser):
 
     def state(self, params: Tensors) -> Tensors:
         """The states of all parts."""
-        return {name: value for tag, part in self._tagged() for name, value in _with(tag, part.state(params)).items()}
+        return {name: value for tag, part in self.tagged() for name, value in _with(tag, part.state(params)).items()}
 
     def slots(self) -> tuple[str, ...]:
         """Those of the parts."""
-        return tuple(f"{tag}{slot}" for tag, part in self._tagged() for slot in part.slots())
+        return tuple(f"{tag}{slot}" for tag, part in self.tagged() for slot in part.slots())
 
     def numbers(self, steps: range) -> dict[str, list[float]]:
         """Those of the parts."""
-        return {f"{tag}{name}": values for tag, part in self._tagged() for name, values in part.numbers(steps).items()}
+        return {f"{tag}{name}": values for tag, part in self.tagged() for name, values in part.numbers(steps).items()}
 
     def noise(self, params: Tensors, stream: Stream) -> Tensors:
         """Those of the parts, each from a stream of its own."""
         found: Tensors = {}
-        for i, (tag, part) in enumerate(self._tagged()):
+        for i, (tag, part) in enumerate(self.tagged()):
             found |= _with(tag, part.noise(params, stream.child(str(i))))
         return found
 
-    def _tagged(self) -> list[tuple[str, Optimiser]]:
+    def tagged(self) -> list[tuple[str, Optimiser]]:
         """Each part with a prefix for its names: its number, where another part before it uses such names."""
         taken: set[str] = set()
         tagged = []

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.algorithms.optimisers.base import Change, Optimiser
-from beyondkernels.algorithms.optimisers.schedules import Schedule, schedule
-from beyondkernels.core import Stream, Tensors, require, require_between, require_positive
+from beyondkernels.algorithms.optimisers.schedules import Schedule, Size, schedule
+from beyondkernels.core import Stream, Tensors
+from beyondkernels.core.constraints import between, positive
 
 
 @dataclass(frozen=True)
 class _Scheduled(Optimiser):
     """A rule with one number, which may change from step to step."""
 
-    value: Schedule | float
+    value: Schedule | Size
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", schedule("value", self.value))
+        object.__setattr__(self, "value", schedule(self.value))
 
     def program(self) -> Hashable:
         """Nothing but its class."""
@@ -27,7 +29,7 @@ class _Scheduled(Optimiser):
 
     def numbers(self, steps: range) -> dict[str, list[float]]:
         """The value, under the rule's name."""
-        return {self.slots()[0]: schedule("value", self.value).over(steps)}
+        return {self.slots()[0]: schedule(self.value).over(steps)}
 
 
 @dataclass(frozen=True)
@@ -176,15 +178,9 @@ class Momentum(Optimiser):
     Reference: Polyak (1964); Sutskever et al. (2013), On the importance of initialization and momentum.
     """
 
-    momentum: float
+    momentum: Annotated[float, between(0, 1, "[)")]
     nesterov: bool = False
-    decay: float | None = None
-
-    def __post_init__(self) -> None:
-        require_between("momentum", self.momentum, 0, 1, "[)")
-        require(isinstance(self.nesterov, bool), f"nesterov must be True or False, got {self.nesterov!r:.80}")
-        if self.decay is not None:
-            require_between("decay", self.decay, 0, float("inf"), "[)")
+    decay: Size | None = None
 
     def program(self) -> Hashable:
         """Which terms there are."""
@@ -235,14 +231,9 @@ class Adam(Optimiser):
     Reference: Kingma & Ba (2015), Adam: a method for stochastic optimization, Algorithm 1.
     """
 
-    mean: float = 0.9
-    square: float = 0.999
-    epsilon: float = 1e-8
-
-    def __post_init__(self) -> None:
-        require_between("mean", self.mean, 0, 1, "[)")
-        require_between("square", self.square, 0, 1, "[)")
-        require_positive("epsilon", self.epsilon)
+    mean: Annotated[float, between(0, 1, "[)")] = 0.9
+    square: Annotated[float, between(0, 1, "[)")] = 0.999
+    epsilon: Annotated[float, positive] = 1e-8
 
     def program(self) -> Hashable:
         """Nothing but its class."""
@@ -250,8 +241,8 @@ class Adam(Optimiser):
 
     def state(self, params: Tensors) -> Tensors:
         """m, s and both c, zero at first."""
-        kinds = {value.dtype for value in params.values() if value.is_floating_point()} or {torch.get_default_dtype()}
-        weights = {name: torch.zeros((), dtype=max(kinds, key=str)) for name in ("mean_weight", "square_weight")}
+        some = next(iter(params.values()))
+        weights = {name: some.new_zeros(()) for name in ("mean_weight", "square_weight")}
         means = {f"mean/{name}": torch.zeros_like(value) for name, value in params.items()}
         return weights | means | {f"square/{name}": torch.zeros_like(value) for name, value in params.items()}
 

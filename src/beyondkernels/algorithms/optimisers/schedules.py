@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Annotated
 
-from beyondkernels.core import Component, InputError, require, require_whole
-from beyondkernels.core.errors import shown
+from beyondkernels.core import Component
+from beyondkernels.core.constraints import between, not_negative, positive
+
+Size = Annotated[float, not_negative]
+"""A number that is not negative."""
 
 
 class Schedule(Component, ABC):
@@ -26,10 +30,7 @@ class Schedule(Component, ABC):
 class Constant(Schedule):
     """The same number in every step."""
 
-    value: float
-
-    def __post_init__(self) -> None:
-        _require_size("value", self.value)
+    value: Size
 
     def at(self, step: int) -> float:
         """The value."""
@@ -55,19 +56,9 @@ class Drops(Schedule):
     [0.1, 0.1, 0.05, 0.025, 0.025]
     """
 
-    value: float
+    value: Size
     drops: tuple[int, ...]
-    factor: float = 0.1
-
-    def __post_init__(self) -> None:
-        _require_size("value", self.value)
-        require(
-            isinstance(self.drops, tuple | list), f"drops must be steps, such as (100, 200), got {shown(self.drops)}"
-        )
-        for drop in self.drops:
-            require_whole("drops", drop, least=None)
-        _require_size("factor", self.factor)
-        object.__setattr__(self, "drops", tuple(self.drops))
+    factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
     def at(self, step: int) -> float:
         """The value after the drops before this step."""
@@ -93,14 +84,9 @@ class Cosine(Schedule):
         end: e.
     """
 
-    value: float
-    steps: int
-    end: float = 0.0
-
-    def __post_init__(self) -> None:
-        _require_size("value", self.value)
-        require_whole("steps", self.steps)
-        _require_size("end", self.end)
+    value: Size
+    steps: Annotated[int, positive]
+    end: Size = 0.0
 
     def at(self, step: int) -> float:
         """The number on the curve."""
@@ -120,14 +106,9 @@ class Linear(Schedule):
         end: e.
     """
 
-    value: float
-    steps: int
-    end: float = 0.0
-
-    def __post_init__(self) -> None:
-        _require_size("value", self.value)
-        require_whole("steps", self.steps)
-        _require_size("end", self.end)
+    value: Size
+    steps: Annotated[int, positive]
+    end: Size = 0.0
 
     def at(self, step: int) -> float:
         """The number on the line."""
@@ -145,12 +126,8 @@ class Power(Schedule):
         power: p.
     """
 
-    value: float
-    power: float = 0.5
-
-    def __post_init__(self) -> None:
-        _require_size("value", self.value)
-        _require_size("power", self.power)
+    value: Size
+    power: Size = 0.5
 
     def at(self, step: int) -> float:
         """The number of the step."""
@@ -171,35 +148,18 @@ class WarmUp(Schedule):
     [0.2, 0.4, 0.6000000000000001, 0.8, 0.8, 0.8]
     """
 
-    steps: int
-    then: Schedule | float
+    steps: Annotated[int, positive]
+    then: Schedule | Size
 
     def __post_init__(self) -> None:
-        require_whole("steps", self.steps)
-        object.__setattr__(self, "then", schedule("then", self.then))
+        object.__setattr__(self, "then", schedule(self.then))
 
     def at(self, step: int) -> float:
         """The number of the step."""
-        then = schedule("then", self.then)
+        then = schedule(self.then)
         return then.at(1) * (step / self.steps) if step <= self.steps else then.at(step - self.steps)
 
 
-def schedule(name: str, given: Schedule | float) -> Schedule:
-    """A schedule as it is, and a number as a constant one.
-
-    Arguments:
-        name: of the argument, for the error.
-        given: a schedule, or a number that is not negative.
-    """
-    if isinstance(given, Schedule):
-        return given
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        _require_size(name, given)
-        return Constant(float(given))
-    raise InputError(f"{name} must be a number or a schedule, such as Cosine(0.1, steps=1000), got {given!r:.80}")
-
-
-def _require_size(name: str, value: float) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    require(number, f"{name} must be a number, got {value!r:.80}")
-    require(0 <= value < math.inf, f"{name} must be finite and not negative, got {value}")
+def schedule(given: Schedule | float) -> Schedule:
+    """A schedule as it is, and a number as a constant one."""
+    return given if isinstance(given, Schedule) else Constant(float(given))

@@ -1,70 +1,132 @@
-"""Gradient descent on the compiled backend: of networks, and of their linearisations."""
+"""Gradient descent on the compiled backend, for networks and for linearised networks."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
-from beyondkernels.algorithms import GradientDescent, Layerwise
-from beyondkernels.core import require
+from beyondkernels.algorithms import declared_rule
+from beyondkernels.core import Tensors, require
 from beyondkernels.engine.compiled.layout import Layout
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
 from beyondkernels.networks import declared_form
 
 _KEPT_NUMBERS = 2**25
-"""What layers that stand still make of the training points is kept up to so many numbers."""
+"""The outputs of frozen layers at the training points are kept if they are at most so many numbers."""
 _KEPT_EPOCHS = 100
-"""And if each point is used so often: it is made anew after every stop of a run, of which there may be some dozens."""
+"""And if each point is used so often, because they are computed again after every stop of a run."""
 
 
 def advance(member: Member, steps: int) -> None:
     """Take steps; mark the member as diverged at the first loss that is not finite."""
-    algorithm, network = member.algorithm, member.network
-    form = declared_form(network)
-    assert isinstance(algorithm, GradientDescent | Layerwise)
+    form = declared_form(member.network)
     assert form is not None
     step = library("linearised" if form.linearised else "descent")
-    layout = Layout(form, member.params, int(step.bk_lanes()))
-    x, y = (_plain(part) for part in (member.sample.x, member.sample.y))
-    y = y.reshape(len(x), -1)
-    require(y.shape[1] == layout.out_dim, f"labels must have {layout.out_dim} outputs, got {y.shape[1]}")
-    rows = member.rows(0, steps)
-    order = np.arange(len(x))[None] if rows is None else np.ascontiguousarray(rows.numpy())
-    batch = order.shape[1]
-    trained = network.trained(algorithm.descent(member.stage).group, member.params)
-    rates = np.array([float(name in trained) for pair in layout.names for name in pair], dtype=np.float32)
-    value, velocity = layout.pack(member.params), layout.pack(member.optimiser)
-    hyper = algorithm.hyper_of(member.stage, range(member.step + 1, member.step + steps + 1))
-    columns = [np.array(hyper[name], dtype=np.float32) for name in ("rate", "momentum", "decay")]
-    shape = np.array([layout.kind, layout.hidden, layout.width, x.shape[1], layout.out_dim, batch], np.int32)
-    losses = np.empty(steps, dtype=np.float32)
-    arguments = (
-        *(_pointer(a) for a in (shape, value, velocity, rates, x, y, order)),
-        len(order),
-        steps,
-        len(x) if is_kept(member.stage.steps * batch, len(x), layout.per_point) else 0,
-        *(_pointer(a) for a in (*columns, losses)),
-    )
+    work = Work(member, steps, int(step.bk_lanes()))
+    velocity = work.packed(member.optimiser)
+    columns = [work.column(name) for name in ("rate", "momentum", "decay")]
+    arguments = (*work.pointers(velocity), *(_pointer(each) for each in (*columns, work.losses)))
     if form.linearised:
-        at = layout.pack(member.buffers, "at.")
+        at = work.layout.pack(member.buffers, "at.")
         taken = step.bk_linearised(*arguments, _pointer(at))
     else:
         taken = step.bk_descent(*arguments)
-    member.params = layout.unpack(value, member.params)
-    member.optimiser = layout.unpack(velocity, member.optimiser)
-    if taken < steps:
-        member.diverged = True
-    member.count(min(taken + 1, steps))
+    member.optimiser = work.layout.unpack(velocity, member.optimiser) if member.optimiser else {}
+    work.finish(taken)
+
+
+def advance_by_adam(member: Member, steps: int) -> None:
+    """The same with Adam."""
+    rule, state = declared_rule(member.algorithm, member.stage), member.optimiser
+    assert rule is not None
+    step = library("adam")
+    work = Work(member, steps, int(step.bk_lanes()))
+    kinds = ("mean", "square")
+    moments = np.stack([work.layout.pack(state, f"{kind}/") for kind in kinds])
+    averages = {f"{kind}_{part}": work.column(f"{kind}_{part}") for kind in kinds for part in ("keep", "add")}
+    weights = {}
+    for kind in kinds:  # the same averages of ones
+        weight, found = np.float32(state[f"{kind}_weight"]), []
+        for keep, add in zip(averages[f"{kind}_keep"], averages[f"{kind}_add"], strict=True):
+            weight = keep * weight + add
+            found.append(weight)
+        weights[kind] = np.array(found, np.float32)
+    decays = [work.column(name) for name in rule.decays]
+    columns = (work.column("rate"), *decays, *averages.values(), work.column("epsilon"), *weights.values())
+    numbers = np.ascontiguousarray(np.stack(columns, 1))
+    ends = (moments.shape[1], _pointer(numbers), _pointer(work.losses))
+    taken = step.bk_adam(*work.pointers(moments), *ends)
+    after = {f"{kind}_weight": torch.tensor(weights[kind][-1]) for kind in kinds}
+    for kind, packed in zip(kinds, moments, strict=True):
+        own = {name: state[f"{kind}/{name}"] for name in member.params}
+        after |= {f"{kind}/{name}": value for name, value in work.layout.unpack(packed, own).items()}
+    member.optimiser = {name: after[name] for name in state}
+    work.finish(taken)
+
+
+class Work:
+    """What some steps of a member need, laid out for the compiled steps.
+
+    Arguments:
+        member: between two steps.
+        steps: how many are to be taken.
+        lanes: how many numbers a vector holds.
+    """
+
+    def __init__(self, member: Member, steps: int, lanes: int) -> None:
+        form, rule = declared_form(member.network), declared_rule(member.algorithm, member.stage)
+        assert form is not None
+        assert rule is not None
+        self._member, self._steps = member, steps
+        self.layout = layout = Layout(form, member.params, lanes)
+        self._x, y = (_plain(part) for part in (member.sample.x, member.sample.y))
+        self._y = y.reshape(len(self._x), -1)
+        outputs = self._y.shape[1]
+        require(outputs == layout.out_dim, f"labels must have {layout.out_dim} outputs, got {outputs}")
+        rows = member.rows(0, steps)
+        self._order = np.arange(len(self._x))[None] if rows is None else np.ascontiguousarray(rows.numpy())
+        trained = member.network.trained(rule.group, member.params)
+        self._rates = np.array([float(name in trained) for pair in layout.names for name in pair], np.float32)
+        self._value = layout.pack(member.params)
+        self._hyper = member.algorithm.hyper_of(member.stage, member.steps_ahead(0, steps))
+        batch = self._order.shape[1]
+        sizes = [layout.kind, layout.hidden, layout.width, self._x.shape[1], layout.out_dim, batch]
+        self._shape = np.array(sizes, np.int32)
+        kept = is_kept(member.stage.steps * batch, len(self._x), layout.per_point)
+        self._counts = (len(self._order), steps, len(self._x) if kept else 0)
+        self.losses = np.empty(steps, dtype=np.float32)
+
+    def packed(self, state: Tensors) -> np.ndarray:
+        """A part of the optimiser's state; zeros where there is nothing."""
+        still = {name: torch.zeros_like(value) for name, value in self._member.params.items()}
+        return self.layout.pack(still | state)
+
+    def column(self, name: str) -> np.ndarray:
+        """One of the algorithm's numbers in all steps; zeros where there is none of that name."""
+        return np.array(self._hyper.get(name, [0.0] * self._steps), np.float32)
+
+    def pointers(self, state: np.ndarray) -> tuple[int, ...]:
+        """What every compiled step takes first."""
+        arrays = (self._shape, self._value, state, self._rates, self._x, self._y, self._order)
+        return (*(_pointer(array) for array in arrays), *self._counts)
+
+    def finish(self, taken: int) -> None:
+        """Give the member its parameters back, and count the steps."""
+        member = self._member
+        member.params = self.layout.unpack(self._value, member.params)
+        if taken < self._steps:
+            member.diverged = True
+        member.count(min(taken + 1, self._steps))
 
 
 def is_kept(uses: int, points: int, numbers: int) -> bool:
-    """Whether what layers that stand still make of the points is kept: a question to the whole of a stage.
+    """Whether the outputs of frozen layers at the points are kept during a stage.
 
     Arguments:
-        uses: how often a point is used in it, all points together.
-        points: how many there are.
-        numbers: what is to be kept of each.
+        uses: how often points are used in the stage, summed over all points.
+        points: how many points there are.
+        numbers: how many numbers are kept for each point.
     """
     return uses >= _KEPT_EPOCHS * points and points * numbers <= _KEPT_NUMBERS
 

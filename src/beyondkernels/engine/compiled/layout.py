@@ -1,4 +1,4 @@
-"""How a network's parameters lie in the memory of the compiled steps."""
+"""The order of a network's parameters in the memory of the compiled steps."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _KINDS = {"fully connected": 0, "full": 1, "bottleneck": 2}
 
 
 class Layout:
-    """One array of all tensors, layer by layer, weights before biases, padded with zeros.
+    """One array that holds all parameters, layer by layer, weights before biases, padded with zeros.
 
     Arguments:
         form: of the network they belong to.
         params: tensors of the right shapes.
-        lanes: how many numbers a vector holds.
+        lanes: how many numbers a vector of the processor holds.
     """
 
     def __init__(self, form: DenseForm, params: Tensors, lanes: int) -> None:
@@ -28,21 +28,21 @@ class Layout:
         self.width, self._out = (-(-size // lanes) * lanes for size in (form.width, self.out_dim))
         in_dim = params[self.names[0][0]].shape[1]
         middle = self.out_dim if self.kind == _KINDS["bottleneck"] else self.width
-        # the readout lies as it is, the others transposed; a hidden layer that is an input is padded there too
+        # all layers but the readout are transposed; where a hidden layer is the input, that side is padded too
         inputs = [in_dim, *[middle] * (self.hidden - 1), self.out_dim]
         self._shapes = [(rows, self.width) for rows in inputs]
 
     @property
     def per_point(self) -> int:
-        """How many numbers a point leaves behind in the layers and outputs."""
+        """How many intermediate numbers and outputs belong to one point."""
         return self.hidden * self.width + 2 * self._out
 
     def pack(self, state: Tensors, prefix: str = "") -> np.ndarray:
-        """The array; a bias that is not there is zero.
+        """The array of a state. A missing bias becomes zero.
 
         Arguments:
             state: tensors by name.
-            prefix: what their names begin with there.
+            prefix: the beginning of their names.
         """
         parts = []
         for i, ((weight, bias), shape) in enumerate(zip(self.names, self._shapes, strict=True)):
@@ -57,7 +57,7 @@ class Layout:
         return np.concatenate(parts)
 
     def unpack(self, packed: np.ndarray, like: Tensors) -> Tensors:
-        """The tensors of an array, and whatever else there was."""
+        """The tensors of an array, and all other tensors of ``like`` unchanged."""
         state, at = dict(like), 0
         for i, ((weight, bias), shape) in enumerate(zip(self.names, self._shapes, strict=True)):
             matrix = packed[at : at + shape[0] * shape[1]].reshape(shape)

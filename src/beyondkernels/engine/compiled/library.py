@@ -17,6 +17,7 @@ SOURCES = Path(__file__).parent
 _POINTER, _WHOLE, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 _DESCENT = [*[_POINTER] * 7, _WHOLE, _WHOLE, _WHOLE, *[_POINTER] * 4]
 _ARGUMENTS = {
+    "adam": [*[_POINTER] * 7, *[_WHOLE] * 4, _POINTER, _POINTER],
     "descent": _DESCENT,
     "linearised": [*_DESCENT, _POINTER],
     "one_pass": [*[_POINTER] * 12, _WHOLE, _REAL, _REAL, _WHOLE, _WHOLE, _POINTER],
@@ -32,7 +33,7 @@ def library(name: str = "descent") -> ctypes.CDLL:
     Flags leave the arithmetic as it stands: no reordering of sums, no flushing of tiny numbers anywhere in the process.
 
     Arguments:
-        name: ``descent``, ``linearised`` or ``one_pass``; each is compiled when it is first needed.
+        name: ``adam``, ``descent``, ``linearised`` or ``one_pass``; each is compiled when it is first needed.
     """
     found = _found(name)
     step = getattr(found, f"bk_{name}")

@@ -8,6 +8,7 @@
 #define BEYONDKERNELS_NETWORK_H
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -17,9 +18,17 @@ typedef std::vector<float> Floats;
 
 enum Kind { FULLY_CONNECTED = 0, RESNET_FULL = 1, RESNET_BOTTLENECK = 2 };
 
+#ifndef BEYONDKERNELS_ADAM
 struct Pace {
   float learning_rate, momentum, decay;
 };
+#else  // the numbers of a step of Adam; the second moments lie so far behind the first
+struct Pace {
+  float learning_rate, regularised, decay, mean_keep, mean_add, square_keep, square_add, epsilon, mean_weight,
+      square_weight;
+  int64_t apart;
+};
+#endif
 
 // One tensor of the network: where it is evaluated, what moves (the same, or its distance from there), and how.
 struct Weights {
@@ -35,11 +44,23 @@ struct Weights {
   void descend(int64_t from, int64_t to, const float *g, Pace pace) {
     const float own = from < count ? rate : bias_rate, eta = pace.learning_rate * own;
     if (own == 0) return;
+#ifdef BEYONDKERNELS_ADAM
+    float *square = velocity + pace.apart;
+    for (int64_t i = from; i < to; i++) {
+      const float u = g[i - from] + pace.regularised * value[i];
+      velocity[i] = pace.mean_keep * velocity[i] + pace.mean_add * u;
+      square[i] = pace.square_keep * square[i] + pace.square_add * (u * u);
+      const float size = std::sqrt(square[i] / pace.square_weight) + pace.epsilon;
+      value[i] -= eta * (velocity[i] / pace.mean_weight / size + pace.decay * value[i]);
+    }
+    return;
+#else
     for (int64_t i = from; i < to; i++) {
       const float v = pace.momentum * velocity[i] + g[i - from] + pace.decay * value[i];
       velocity[i] = v;
       value[i] -= eta * v;
     }
+#endif
   }
 };
 

@@ -16,7 +16,7 @@ from beyondkernels.networks import declared_form
 def advance(member: Member, steps: int) -> None:
     """Take steps; mark the member as diverged at the first loss that is not finite.
 
-    What it costs beside the steps does not grow with the sample: runs may be stopped thousands of times.
+    The cost besides the steps does not grow with the sample, because a run may have thousands of stops.
     """
     rule, form = member.algorithm, declared_form(member.network)
     assert isinstance(rule, OnePass)

@@ -1,9 +1,9 @@
-"""Which networks and rules the compiled backend knows, and by what each is trained."""
+"""Which networks and algorithms the compiled backend supports, and which code trains each."""
 
 from __future__ import annotations
 
 from beyondkernels.activations import ReLU
-from beyondkernels.algorithms import Algorithm, GradientDescent, Layerwise, OnePass, Squared
+from beyondkernels.algorithms import Algorithm, Squared, declared_rule
 from beyondkernels.engine.compiled import descent, one_pass
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
@@ -22,11 +22,17 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
         return f"it knows the ReLU only, not {form.activation}"
     if form.scaled:
         return "it knows the standard parameterisation only, not ntk"
-    if type(algorithm) is OnePass:
+    rules = [declared_rule(algorithm, stage) for stage in algorithm.stages()]
+    if any(rule is None for rule in rules):
+        return (
+            "it trains by GradientDescent, Layerwise, OnePass, and Descent with momentum or Adam, decay and rate, "
+            f"not by this {type(algorithm).__name__}"
+        )
+    if any(rule is not None and rule.kind == "one pass" for rule in rules):
         fits = form.kind == "bottleneck" and not form.linearised
         return None if fits else "it trains by OnePass the bottleneck form of ThreeLayerResNet only"
-    if type(algorithm) not in (GradientDescent, Layerwise):
-        return f"it trains by GradientDescent, Layerwise and OnePass, not {type(algorithm).__name__}"
+    if any(rule is not None and rule.kind == "adam" for rule in rules) and form.linearised:
+        return "it does not train by Adam what is Linearised"
     if not isinstance(algorithm.loss, Squared):
         return f"it knows the squared loss only, not {type(algorithm.loss).__name__}"
     return None
@@ -34,17 +40,20 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
 
 def prepare(network: Network, algorithm: Algorithm) -> None:
     """Compile what training needs, unless the cache holds it; an :class:`InputError` says what this machine lacks."""
-    if isinstance(algorithm, OnePass):
-        library("one_pass")
-    else:
-        form = declared_form(network)
-        library("linearised" if form is not None and form.linearised else "descent")
+    form = declared_form(network)
+    plain = "linearised" if form is not None and form.linearised else "descent"
+    sources = {"one pass": "one_pass", "adam": "adam", "descent": plain}
+    for stage in algorithm.stages():
+        rule = declared_rule(algorithm, stage)
+        library(plain if rule is None else sources[rule.kind])
 
 
 def advance(member: Member, steps: int) -> None:
     """Take steps; mark the member as diverged at the first loss that is not finite."""
-    take = one_pass.advance if isinstance(member.algorithm, OnePass) else descent.advance
-    take(member, steps)
+    rule = declared_rule(member.algorithm, member.stage)
+    assert rule is not None
+    ways = {"one pass": one_pass.advance, "adam": descent.advance_by_adam, "descent": descent.advance}
+    ways[rule.kind](member, steps)
 
 
 def _name(network: Network) -> str:

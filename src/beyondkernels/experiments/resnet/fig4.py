@@ -354,7 +354,7 @@ class Fig4a(Experiment):
         return [
             (
                 f"No network of this kind with risk R has ‖W‖_F/√d below {least_norm(0):.2f}·(1 − √R), at any width "
-                f"and dimension (the proof stands in beyondkernels.theory.minimal_norm): that is {ours}, where the "
+                f"and dimension (the proof stands in theory.resnet.minimal_norm): that is {ours}, where the "
                 f"paper's W* have {theirs}. The closed form reaches it at widths that are multiples of {2**DEGREE}; "
                 f"at width {width} it needs {excess:.4f} times as much."
             )

@@ -116,7 +116,7 @@ def network_of(width: int, in_dim: int, start: Literal["1/m", "1/d"]) -> FullyCo
 def closed_form(width: int, risk: float) -> tuple[torch.Tensor, torch.Tensor]:
     """W (m, 6) and a (m,) of the least network of that risk, its rows repeated up to the width."""
     from beyondkernels.problems.resnet import widened
-    from beyondkernels.theory.minimal_norm import minimal_network
+    from beyondkernels.theory.resnet.minimal_norm import minimal_network
 
     return widened(*minimal_network(DEGREE, 1 - math.sqrt(risk)), width)
 
@@ -127,7 +127,7 @@ def least_norm(risk: float) -> float:
     >>> round(least_norm(0.12), 2)
     8.54
     """
-    from beyondkernels.theory.minimal_norm import least_norm as bound
+    from beyondkernels.theory.resnet.minimal_norm import least_norm as bound
 
     return bound(risk, DEGREE)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from beyondkernels.core import Outcome
     from beyondkernels.networks import ThreeLayerResNet
     from beyondkernels.problems import HardInstance
-    from beyondkernels.theory import Theorem1Settings
+    from beyondkernels.theory.resnet import Theorem1Settings
 
 NETWORK, FROZEN, SAME, KERNEL = "Algorithm 1", "V frozen", "same T", "two-step kernel"
 
@@ -262,9 +262,9 @@ def theorem_of(s: RiskSettings, alpha: float) -> Theorem1Settings:
     """
     sizes = bk.theory.concept_complexity(problem_of(s, alpha), star=1.0).sizes
     at_one = s.unit_alpha * sizes.composite_size
-    constants = bk.theory.Theorem1Constants(risk=1 / (at_one**4 * (1 + sizes.base_norm) ** 2), rate=s.rate)
+    constants = bk.theory.resnet.Theorem1Constants(risk=1 / (at_one**4 * (1 + sizes.base_norm) ** 2), rate=s.rate)
     theorem = functools.partial(
-        bk.theory.theorem1, sizes, network_of(s), first_std=s.first_std, second_std=s.second_std
+        bk.theory.resnet.theorem1, sizes, network_of(s), first_std=s.first_std, second_std=s.second_std
     )
     r = s.ratio**0.5 * sizes.base_size / at_one
     eta_v = theorem(constants=replace(constants, second_radius=r)).second_rate

@@ -1,0 +1,134 @@
+"""Descent by any optimiser."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
+from beyondkernels.algorithms.gradient import loss_and_gradient
+from beyondkernels.algorithms.losses import Hinge, Loss
+from beyondkernels.algorithms.optimisers import Adam, Chain, Decay, Momentum, Optimiser, Rate, chain, descend
+from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core.constraints import positive
+from beyondkernels.networks import Network
+
+
+class ByOptimiser(Algorithm):
+    """A rule of one stage whose steps an optimiser takes."""
+
+    steps: int
+    batch: int | None
+    group: str
+    objective: Loss
+
+    @abstractmethod
+    def rules(self) -> Chain:
+        """The optimiser, from the rule's fields."""
+
+    @functools.cached_property
+    def rule(self) -> Chain:
+        """The optimiser."""
+        return self.rules()
+
+    @property
+    def loss(self) -> Loss:
+        """The objective."""
+        return self.objective
+
+    def stages(self) -> tuple[Stage, ...]:
+        """A single stage."""
+        return (Stage("descent", self.steps, self.batch),)
+
+    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
+        """The optimiser's own start."""
+        return self.rule.state(params)
+
+    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
+        """The optimiser's numbers."""
+        return {name: values[0] for name, values in self.rule.numbers(range(step, step + 1)).items()}
+
+    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
+        """The same for many steps."""
+        return self.rule.numbers(steps)
+
+    def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
+        """What the optimiser draws."""
+        return self.rule.noise({name: params[name] for name in network.trained(self.group, params)}, stream)
+
+    def step(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """One update."""
+        names = network.trained(self.group, params)
+        loss, gradient, after = loss_and_gradient(network, params, buffers, batch, self.loss, names)
+        moved, kept = descend(self.rule, gradient, optimiser, params, hyper, noise)
+        return StepResult(moved, after, kept, loss)
+
+
+@dataclass(frozen=True)
+class Descent(ByOptimiser):
+    """Minimises a loss with any optimiser, on batches drawn epoch by epoch.
+
+    Arguments:
+        steps: how many.
+        optimiser: rules from the gradient to the step, the last one a :class:`~.optimisers.Rate`.
+        batch: points in a batch; None takes the whole sample.
+        group: which parameters are trained, a group of the network.
+        objective: the loss.
+
+    >>> from beyondkernels.algorithms.optimisers import ClipNorm, Cosine, adamw
+    >>> rule = Descent(steps=1000, optimiser=chain(ClipNorm(1.0), adamw(Cosine(1e-3, steps=1000))), batch=32)
+    >>> [type(part).__name__ for part in rule.rule.parts]
+    ['ClipNorm', 'Adam', 'Decay', 'Rate']
+    """
+
+    steps: Annotated[int, positive]
+    optimiser: Optimiser
+    batch: Annotated[int, positive] | None = None
+    group: str = "all"
+    objective: Loss = field(default_factory=Hinge)
+
+    def __post_init__(self) -> None:
+        last = type(self.rule.parts[-1]).__name__
+        require(
+            isinstance(self.rule.parts[-1], Rate),
+            f"optimiser must end with its learning rate, as in chain(Adam(), Rate(0.001)), got a last rule {last}",
+        )
+        object.__setattr__(self, "optimiser", self.rule)  # a rule alone and a chain of it are one identity
+
+    def rules(self) -> Chain:
+        """The optimiser as it was given."""
+        return chain(self.optimiser)
+
+    def program(self, stage: Stage) -> Hashable:
+        """What the step does besides its numbers."""
+        return type(self), stage, self.group, self.objective, self.rule.program()
+
+    def compiled_rule(self, stage: Stage) -> CompiledRule | None:
+        """Momentum or Adam or neither, with decay in front of it, with decay behind Adam, and the rate."""
+        tagged = self.rule.tagged()[:-1]
+        kinds = [type(part) for _, part in tagged]
+        names = [f"{tag}decay" for tag, _ in tagged]
+        if Adam in kinds:
+            i = kinds.index(Adam)
+            before, after = kinds[:i], kinds[i + 1 :]
+            if before not in ([], [Decay]) or after not in ([], [Decay]):
+                return None
+            return CompiledRule("adam", self.group, (names[0] if before else "", names[-1] if after else ""))
+        momentum = next((part for _, part in tagged if isinstance(part, Momentum)), None)
+        if momentum is not None and (momentum.nesterov or (momentum.decay is not None and len(kinds) > 1)):
+            return None
+        plain = kinds in ([], [Decay], [Momentum], [Decay, Momentum])
+        return CompiledRule("descent", self.group) if plain else None

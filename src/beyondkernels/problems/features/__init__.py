@@ -1,0 +1,38 @@
+"""The learning problems of the paper on feature learning: dictionaries, hidden patterns, labels."""
+
+from beyondkernels.problems.features.assumptions import Assumption
+from beyondkernels.problems.features.dictionaries import Dictionary, Incoherent, Orthonormal, coherence
+from beyondkernels.problems.features.dictionary import DictionaryProblem
+from beyondkernels.problems.features.hidden import (
+    HiddenPatterns,
+    IndependentPatterns,
+    Product,
+    StructuredMixture,
+    UniformPatterns,
+)
+from beyondkernels.problems.features.labels import Counts, Interval, LabelSet, Parity, Threshold
+from beyondkernels.problems.features.moments import Moments
+from beyondkernels.problems.features.named import DictionaryParity, IntervalLabelling, two_gaussians
+
+__all__ = [
+    "Assumption",
+    "Counts",
+    "Dictionary",
+    "DictionaryParity",
+    "DictionaryProblem",
+    "HiddenPatterns",
+    "Incoherent",
+    "IndependentPatterns",
+    "Interval",
+    "IntervalLabelling",
+    "LabelSet",
+    "Moments",
+    "Orthonormal",
+    "Parity",
+    "Product",
+    "StructuredMixture",
+    "Threshold",
+    "UniformPatterns",
+    "coherence",
+    "two_gaussians",
+]
