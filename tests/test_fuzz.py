@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from beyondkernels.activations import Sine
+from beyondkernels.algorithms.optimisers import Rate
 from beyondkernels.core import digest
 from beyondkernels.experiments import CATALOGUE, ask
 from beyondkernels.problems.resnet.inputs import Sphere
@@ -20,6 +21,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "NormedNetwork": {"snapshot_at": (0,), "snapshot_names": ("A.weight",)},
     "DrawnGeneralMap": {"function": Sine()},
     "Monomial": {"dim": 8, "degree": 3},
+    "Descent": {"steps": 4, "optimiser": Rate(0.1)},
     "SmoothComposite": {"source": Sphere(4), "base": _MAP, "composite": _MAP, "concept_class": None},
 }
 """Fields of components that are not found by trying."""

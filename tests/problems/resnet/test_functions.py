@@ -86,5 +86,5 @@ def test_rescaling():
 def test_bad_rates(rate):
     with pytest.raises(InputError, match=r"rate must be (finite|different from 0), got"):
         Exponential(rate)
-    with pytest.raises(InputError, match="inside must be different from 0"):
+    with pytest.raises(InputError, match=r"inside must be (finite|different from 0), got"):
         Rescaled(Sine(), rate)
