@@ -2,16 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help install demo test smoke clean
+.PHONY: help install demo test smoke soak clean
 
 help:
 	@echo "make install   .venv with bk in it"
-	@echo "make demo      features/table1 at laptop scale with two seeds, and its report"
+	@echo "make demo      bk demo: a network against kernels within a minute, and its page"
 	@echo "make test      ruff, pyright, pytest (one smoke of each kind of experiment)"
 	@echo "make smoke     every experiment at smoke scale"
+	@echo "make soak      a small experiment killed 1000 times (KILLS=N for fewer), with counts; about half an hour"
 
 install: .venv/installed
-demo test smoke: install
+demo test smoke soak: install
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
@@ -25,8 +26,7 @@ demo test smoke: install
 	touch $@
 
 demo:
-	$(BIN)/bk run features/table1 --scale laptop --seeds 2 --store store
-	$(BIN)/bk report features/table1 --store store --out report
+	$(BIN)/bk demo --store store --out report
 
 test: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -36,6 +36,9 @@ test: .venv/installed-dev
 
 smoke: .venv/installed-dev
 	$(BIN)/pytest -n 2 -q -m smoke tests/experiments --all-smokes
+
+soak: .venv/installed-dev
+	$(BIN)/python tests/soak/soak.py --kills $(or $(KILLS),1000)
 
 clean:
 	rm -rf .venv report build dist .pytest_cache .ruff_cache .hypothesis

@@ -22,7 +22,7 @@ def check(result: Any, sentence: str) -> None:
 
 
 SETTINGS = {
-    "relevant=200": "relevant must not exceed patterns, got 200 relevant of 100 patterns",
+    "relevant=201": "relevant must not exceed patterns, got 201 relevant of 100 patterns",
     "relevant=0": "relevant must be positive, got 0",
     "patterns=600": "patterns must not exceed dim for an orthonormal dictionary, got 600 patterns in dimension 500",
     "patterns=-3": "patterns must be positive, got -3",
@@ -31,7 +31,7 @@ SETTINGS = {
     "samples=0": "samples must be positive, got 0",
     "test_samples=-1": "test_samples must be positive, got -1",
     "test_samples=0": "test_samples must be positive, got 0",
-    "relevant=4": "relevant must be odd for parity labels, got 4",
+    "relevant=4": "relevant must be odd, got 4",
     "batch=60000": "batch must not exceed samples (50000), got 60000",
     "pairs=-1": "pairs must be positive, got -1",
     "dim=0": "dim must be positive, got 0",
@@ -132,7 +132,7 @@ def test_words(bk: Any, tmp_path: Path, words: tuple[str, ...], sentence: str) -
         (b"[settings]\nsteps = inf", "steps must be a whole number, got inf"),
         (b"[settings]\nsteps = [3]", "steps must be a whole number, got [3]"),
         (b"[settings]\nnonsense = 1", "unknown setting 'nonsense'"),
-        (b"[settings]\nrelevant = 200", "relevant must not exceed patterns, got 200 relevant of 100 patterns"),
+        (b"[settings]\nrelevant = 201", "relevant must not exceed patterns, got 201 relevant of 100 patterns"),
         (b"seeds = -1", "seeds must be positive, got -1"),
         (b"store = ''", "the store must be a directory, got an empty name"),
     ],

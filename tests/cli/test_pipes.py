@@ -81,3 +81,42 @@ def test_a_command_that_only_prints_has_failed_when_that_is_lost() -> None:
             process = subprocess.run([*BK, *words], stdout=full, stderr=subprocess.PIPE, check=False, timeout=120)
         sentence = b"bk: standard output cannot be written: no space left on device; the answer is lost\n"
         assert (process.returncode, process.stderr) == (2, sentence)
+
+
+def test_json_on_standard_output(user: Path, tmp_path: Path) -> None:
+    words = [word for word in words_of(user, 10) if word not in ("--json", "out.json")]
+    process = subprocess.run([*words, "--json", "-"], cwd=tmp_path, capture_output=True, check=True, timeout=120)
+    (result,) = json.loads(process.stdout)["results"]  # and nothing beside it
+    assert [claim["holds"] for claim in result["claims"]] == [True]
+    assert b"Claims: 1 holds" in process.stderr
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_json_that_does_not_arrive_is_no_success(user: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(
+            [*words_of(user, 10), "--json", "-"], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, check=False,
+            timeout=120,
+        )  # fmt: skip
+    assert process.returncode == 2
+    last = process.stderr.decode().splitlines()[-1]
+    assert last == "bk: standard output cannot be written: no space left on device; the JSON document is lost"
+    assert len(Store.open(tmp_path / "store", read_only=True).keys()) == 4
+
+
+def test_tab_completion() -> None:
+    def complete(*words: str) -> list[str]:
+        asked = {"_BK_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+        program = "import sys; sys.argv[0] = 'bk'; from beyondkernels.cli import main; main()"
+        answer = subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, **asked}, capture_output=True, text=True, check=False,
+            timeout=120,
+        )  # fmt: skip
+        assert "Traceback" not in answer.stderr
+        return answer.stdout.split()
+
+    assert complete("bk", "run", "resnet/fig2") == ["resnet/fig2a", "resnet/fig2b"]
+    assert complete("bk", "show", "features/table1-") == ["features/table1-strong"]
+    assert complete("bk", "run", "--scale", "l") == ["laptop"]
+    assert complete("bk", "de") == ["demo"]

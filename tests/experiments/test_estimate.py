@@ -40,6 +40,16 @@ def test_a_cheap_beginning_promises_nothing() -> None:
     assert estimate.remaining() == 90.0 + 300.0
 
 
+def test_many_kinds_tell_about_the_others() -> None:
+    estimate, clock = begun("a1 b1 c1 d1 e1 f1 g1 h1 i1 j1 k1 l1")
+    for i, key in enumerate(("a1", "b1", "c1")):
+        assert estimate.remaining() is None
+        estimate.happened(Event("progress", chunk=(key,)))
+        clock.now = 10.0 * (i + 1)
+        estimate.happened(Event("run", key, "finished", 1.0, 10.0))
+    assert estimate.remaining() == 90.0
+
+
 def test_earlier_calls_tell_what_kinds_take() -> None:
     known = Costs()
     known.add("a", 2.0)

@@ -175,10 +175,9 @@ def test_an_interrupted_call_can_be_reported(user: Any, store: Store) -> None:
     back = stored(store.read_request("user/plain"), store, f"{USER}:Plain")
     assert (len(back.finished), len(back.missing)) == (1, 3)
     assert back.interrupted
-    assert back.page().notes[-1] == (
-        "This run was interrupted: 3 of 4 runs are missing so far. "
-        "bk run user.py:Plain --scale smoke goes on from there."
-    )
+    page = back.page()
+    assert (page.missing, page.resume_command) == (3, "bk run user.py:Plain --scale smoke")
+    assert page.notes == ["A toy."]
 
 
 def test_as_json_is_the_contract(user: Any, store: Store) -> None:

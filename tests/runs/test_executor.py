@@ -220,6 +220,6 @@ def test_workers_that_do_not_start_are_an_error(toys, store, tmp_path, monkeypat
 
 
 def test_default_is_a_worker_for_each_processor(monkeypatch):
-    assert executor._processors() == len(os.sched_getaffinity(0))
+    assert executor.processors() == len(os.sched_getaffinity(0))
     monkeypatch.delattr(os, "sched_getaffinity")
-    assert executor._processors() == os.cpu_count()
+    assert executor.processors() == os.cpu_count()

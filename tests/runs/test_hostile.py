@@ -125,6 +125,17 @@ def test_a_shape_beyond_its_bytes_is_not_allocated(store, spec, outcome, stored)
     expect_damage(store, spec, outcome, "arrays.npz holds arrays/a.npy in another size than its shape")
 
 
+def test_a_long_list_of_members_is_not_read(store, spec, outcome, stored):
+    """400,000 members without content would become as many objects."""
+    entry = struct.pack("<IHHH", 0x02014B50, 20, 20, 0) + b"\0" * 36
+    directory = entry * 400_000
+    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, len(directory), 0, 0)
+    forge(stored, spec.key, arrays=directory + end)
+    expect_damage(store, spec, outcome, "arrays.npz lists more members than a run has")
+    forge(stored, spec.key, arrays=directory + b"PK\6\7" + b"\0" * 16 + end)
+    expect_damage(store, spec, outcome, "arrays.npz does not end as an archive of a store does")
+
+
 @pytest.mark.parametrize(
     ("changed", "what"),
     [

@@ -206,7 +206,7 @@ def test_well_formed_but_wrong_runs_are_damaged(store, spec, outcome, stored):
     for name, content, what in (
         ("spec.json", json.dumps(other).encode(), "spec.json belongs to another run"),
         ("arrays.npz", buffer.getvalue(), "arrays.npz is compressed"),
-        ("arrays.npz", b"PK", "its files cannot be read"),
+        ("arrays.npz", b"PK", "arrays.npz does not end as an archive"),
         ("result.json", b"[]", "its files cannot be read"),
     ):
         changed = {**contents, name: content}

@@ -14,7 +14,7 @@ def main() -> None:
 
     outlive_readers()
     try:
-        app()
+        app(prog_name="bk")
     finally:
         signal.signal(signal.SIGINT, _leave)
 

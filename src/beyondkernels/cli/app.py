@@ -11,17 +11,37 @@ from beyondkernels.cli.guard import FAILED, MISSING, Commands, guarded, interrup
 
 app = typer.Typer(
     cls=Commands,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="When, how and why do neural networks learn features that no kernel can match?",
-    epilog="Begin with: bk run features/table1 --scale smoke",
+    epilog="Begin with: bk demo",
 )
 store_app = typer.Typer(help="Look after a store of runs.")
 app.add_typer(store_app, name="store")
 
 StoreOption = Annotated[
     str | None, typer.Option("--store", metavar="DIR", help="Where runs are kept [BK_STORE or ./store].")
+]
+WorkersOption = Annotated[
+    str | None, typer.Option("--workers", metavar="N", help="Worker processes [one for each core].")
+]
+
+
+def _experiments(incomplete: str) -> list[str]:
+    """What Tab offers for an experiment."""
+    from beyondkernels.experiments.catalogue import CATALOGUE
+
+    return [name for name in CATALOGUE if name.startswith(incomplete)]
+
+
+def _scales(incomplete: str) -> list[str]:
+    """What Tab offers for a scale."""
+    return [name for name in ("smoke", "laptop", "paper") if name.startswith(incomplete)]
+
+
+Experiments = Annotated[
+    list[str] | None, typer.Argument(metavar="EXPERIMENT", hidden=True, autocompletion=_experiments)
 ]
 
 
@@ -48,6 +68,12 @@ def _help_without_command(context: typer.Context) -> None:
         print(context.get_help())
 
 
+@app.command("help", hidden=True)
+def _help(context: typer.Context) -> None:
+    """Show this message."""
+    print(context.parent.get_help() if context.parent else "")
+
+
 @app.command("list")
 @guarded
 @printing
@@ -59,26 +85,49 @@ def _list(as_json: Annotated[bool, typer.Option("--json", help="As JSON on stand
     list_experiments(as_json, console())
 
 
+@app.command("demo")
+@guarded
+@interruptible
+def _demo(
+    workers: WorkersOption = None,
+    store: StoreOption = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the page.")] = Path("report"),
+) -> int:
+    """Show within a minute what a network learns and kernels do not.
+
+    It is bk run with the settings that it prints, and then bk report.
+    """
+    from beyondkernels.cli.demo import demo
+    from beyondkernels.cli.options import whole
+
+    return demo(whole("--workers", workers), store, out)
+
+
 @app.command("run", epilog="Exit codes: 0 fine, 1 a claim fails under --check, 2 bad input, 3 runs missing or crashed.")
 @guarded
 @interruptible
 def _run(
-    names: Annotated[list[str] | None, typer.Argument(metavar="EXPERIMENT", hidden=True)] = None,
-    scale: Annotated[str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].")] = None,
-    seeds: Annotated[str | None, typer.Option(metavar="N", help="How many seeds [the experiment's].")] = None,
+    names: Experiments = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].", autocompletion=_scales)
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N", help="How many seeds [as the experiment says].")] = None,
     sets: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting.")] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Options from a file.")] = None,
-    workers: Annotated[str | None, typer.Option(metavar="N", help="Worker processes [one for each core].")] = None,
+    workers: WorkersOption = None,
     store: StoreOption = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write rows and claims here.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write rows and claims here; - is standard output."),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 if a claim fails.")] = False,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Only say how many runs it would take.")] = False,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Only say how many runs it takes, and how long.")] = False,
 ) -> int:
     """Run experiments and print their tables and claims.
 
-    EXPERIMENT is an id of bk list, or path/file.py:NAME. Runs that are stored already are not done again.
+    EXPERIMENT is an id of bk list, or path/file.py:NAME for one of your own. Runs that are stored already are not done
+    again: an interrupted command goes on where it stopped. The scale smoke only tests the machinery; laptop shows the
+    paper's effect within minutes; paper has the paper's own settings.
     """
     from beyondkernels.cli.options import Options, from_file, from_words, whole
     from beyondkernels.cli.run import run_all
@@ -92,13 +141,14 @@ def _run(
 @guarded
 @interruptible
 def _report(
-    names: Annotated[list[str] | None, typer.Argument(metavar="EXPERIMENT", hidden=True)] = None,
+    names: Experiments = None,
     store: StoreOption = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the pages.")] = Path("report"),
 ) -> int:
     """Write static pages from stored runs; nothing is trained.
 
-    Without an EXPERIMENT, pages are written for all that the store holds.
+    Every scale and variant of an EXPERIMENT has its page. Without an EXPERIMENT, there are pages for all that the store
+    holds. An experiment of your own is named by its file, path/file.py:NAME.
     """
     from beyondkernels.cli.report import report
 
@@ -109,12 +159,15 @@ def _report(
 @guarded
 @printing
 def _show(
-    name: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|RUN", hidden=True)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="EXPERIMENT|RUN", hidden=True, autocompletion=_experiments)
+    ] = None,
     store: StoreOption = None,
 ) -> None:
-    """Show an experiment or a stored run.
+    """Show an experiment, or a stored run.
 
-    A RUN is named by its key or the first digits of it; bk show EXPERIMENT lists the keys.
+    For an EXPERIMENT: its settings at each scale, its claims, and what the store holds of it. For a RUN, named by its
+    key or the key's first digits: what was run, and what came of it.
     """
     from beyondkernels.cli.display import console
     from beyondkernels.cli.show import show
@@ -129,7 +182,7 @@ def _bench(
     name: Annotated[str | None, typer.Argument(metavar="NAME", hidden=True)] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the rows here.")] = None,
 ) -> None:
-    """Measure how fast we are against what else could be used.
+    """Benchmark against the usual alternatives.
 
     NAME is kernels or engine. Times are of one process on one core, taken in turns; a busy machine spoils them.
     """
@@ -154,7 +207,10 @@ def _verify(
     store: StoreOption = None,
     put_aside: Annotated[bool, typer.Option("--put-aside", help="Move what is damaged into the quarantine.")] = False,
 ) -> int:
-    """Read every run, request and checkpoint and check it against its checksums."""
+    """Check every file against its checksum.
+
+    Runs, requests and checkpoints are read, and nothing is changed unless --put-aside says so.
+    """
     from beyondkernels.cli.stores import verify
 
     return MISSING if verify(store, put_aside) else 0
@@ -177,7 +233,10 @@ def _quarantine(
 @guarded
 @interruptible
 def _rebuild(store: StoreOption = None) -> None:
-    """Remove the index of an earlier version; stores have none any more."""
+    """Remove the index that earlier versions kept.
+
+    Stores have no index any more.
+    """
     from beyondkernels.cli.stores import remove_index
 
     remove_index(store)
@@ -190,17 +249,19 @@ def _prune(
     days: Annotated[str | None, typer.Option(metavar="N", help="Days after which one counts as old [30].")] = None,
     store: StoreOption = None,
 ) -> None:
-    """Remove checkpoints nobody will use: damaged, of stored runs, or old.
+    """Remove checkpoints that nobody will use.
 
-    A checkpoint is the state of a run that was ended in the middle, with which the next bk run goes on.
+    A checkpoint is the state of a run that was ended in the middle; the next bk run goes on from it. Nobody will use
+    one that is damaged, that belongs to a stored run, or that is old.
     """
+    from beyondkernels.cli.display import count
     from beyondkernels.cli.options import whole
     from beyondkernels.cli.stores import open_store
 
     age = whole("--days", days)
     opened = open_store(store, writing=True)
     removed = opened.prune() if age is None else opened.prune(age)
-    print(f"{removed} checkpoints removed, {len(opened.checkpoints.keys())} left")
+    print(f"{count(removed, 'checkpoint')} removed, {len(opened.checkpoints.keys())} left")
 
 
 @store_app.command("size")

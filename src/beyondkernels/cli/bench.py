@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from beyondkernels.bench import BENCHMARKS, bench, document
 from beyondkernels.cli.display import console, tables_of
 from beyondkernels.cli.guard import INTERRUPTED, say_error
-from beyondkernels.cli.output import require_writable, write_document
+from beyondkernels.cli.output import is_standard_output, require_writable, write_document
 from beyondkernels.core import InputError
 from beyondkernels.reports import Column
 from beyondkernels.runs.provenance import provenance
@@ -32,9 +33,10 @@ def run_benchmark(name: str | None, json_file: Path | None) -> None:
         require_writable(json_file)
     start, where = time.monotonic(), provenance(shlex.join(["bk", *sys.argv[1:]]))
     rows: list[Any] = []
+    shown = console(stderr=is_standard_output(json_file))
 
     def write(complete: bool) -> None:
-        if json_file is not None:
+        if json_file is not None and (complete or not is_standard_output(json_file)):
             facts = where | {"seconds": time.monotonic() - start}
             write_document(
                 json_file, document(name, rows, facts, complete=complete), "the rows printed are all there is"
@@ -46,11 +48,11 @@ def run_benchmark(name: str | None, json_file: Path | None) -> None:
             print(f"{_sentence(row)}, after {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
             write(complete=False)
     except KeyboardInterrupt:
-        _show(rows)
+        _show(rows, shown)
         say_error(f"interrupted after {len(rows)} rows" + (f", which {json_file} holds" if json_file and rows else ""))
         raise typer.Exit(INTERRUPTED) from None
     write(complete=True)
-    _show(rows)
+    _show(rows, shown)
 
 
 def _sentence(row: Any) -> str:
@@ -75,7 +77,7 @@ def _name(row: Any) -> str:
     return row.name if hasattr(row, "name") else " ".join(str(value) for value in known)
 
 
-def _show(rows: list[Any]) -> None:
+def _show(rows: list[Any], out: Console) -> None:
     """The numbers as a table; what they were measured against beneath it."""
     if not rows:
         return
@@ -83,7 +85,6 @@ def _show(rows: list[Any]) -> None:
     measured = _measured(rows[0])
     columns = [Column("measured"), *map(Column, measured)]
     values = [{"measured": _name(row)} | {name: getattr(row, name) for name in measured} for row in rows]
-    out = console()
     out.print(*tables_of(columns, values, out.width), sep="\n")
     for row in rows:
         remarks = [getattr(row, word) for word in words if getattr(row, word, "")]

@@ -22,7 +22,7 @@ def report(names: list[str], store: str | None, out: Path) -> int:
     requests = opened.requests()
     known = sorted({request["experiment"] for request in requests})
     if not known:
-        raise InputError(f"the store {opened.path} holds no finished experiment yet; bk run makes one")
+        raise InputError(f"the store {opened.path} holds no experiment yet; bk run makes one")
     files = {find(name).id: name for name in names if ".py" in name}  # where a user's experiment is found today
     chosen = {*files, *(name for name in names if ".py" not in name)} or set(known)
     for name in chosen:

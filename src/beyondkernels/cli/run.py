@@ -6,10 +6,12 @@ import shlex
 import sys
 from pathlib import Path
 
+from rich.console import Console
+
 from beyondkernels.cli.display import console, count, show_result
 from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
-from beyondkernels.cli.output import require_writable, write_document
+from beyondkernels.cli.output import is_standard_output, require_writable, write_document
 from beyondkernels.core import InputError
 from beyondkernels.experiments import Display, Foresight, Request, Result, ask, dry_run, duration, run, store_path
 from beyondkernels.runs import Store
@@ -19,7 +21,7 @@ from beyondkernels.runs.executor import processors
 def run_all(names: list[str], options: Options, json_file: Path | None, check: bool, dry: bool) -> int:
     """Run experiments one after the other, show them, and say how it went."""
     if not names:
-        raise InputError("no experiment is named; bk list shows them, bk run features/table1 runs the first")
+        raise InputError("no experiment is named; bk list shows them, bk demo runs one that takes a minute")
     # All of them are understood before the first one runs: a misspelt name or setting costs no hour.
     scale = "laptop" if options.scale is None else options.scale
     requests = [ask(name, scale, options.seeds, dict(options.settings)) for name in names]
@@ -29,7 +31,8 @@ def run_all(names: list[str], options: Options, json_file: Path | None, check: b
         return _dry(requests, options)
     for request in requests:
         _ = request.first_round
-    results = [_run_one(request, options) for request in requests]
+    shown = console(stderr=is_standard_output(json_file))  # then standard output is for the document alone
+    results = [_run_one(request, options, shown) for request in requests]
     if json_file is not None:
         document = {"schema": 1, "results": [result.as_json() for result in results]}
         write_document(json_file, document, "the runs are stored")
@@ -40,7 +43,7 @@ def run_all(names: list[str], options: Options, json_file: Path | None, check: b
     return FAILED if check and not all(result.holds for result in results) else 0
 
 
-def _run_one(request: Request, options: Options) -> Result:
+def _run_one(request: Request, options: Options, shown: Console) -> Result:
     with Display(console(stderr=True)) as display:
         result = run(
             request,
@@ -49,7 +52,7 @@ def _run_one(request: Request, options: Options) -> Result:
             command=shlex.join(["bk", *sys.argv[1:]]),
             observer=display,
         )
-    show_result(result, console())
+    show_result(result, shown)
     return result
 
 

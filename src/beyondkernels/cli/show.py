@@ -50,13 +50,15 @@ def list_experiments(as_json: bool, out: Console) -> None:
         lines = [Text(e.title), Text(str(e.reference), style="dim"), *map(_state, results.get(e.id, []))]
         table.add_row(Text(e.id), Text("\n").join(lines))
     out.print(table)
-    out.print("\nbk demo shows an effect within a minute, bk show ID tells more, bk run ID runs it.")
+    out.print("\nBegin with bk demo. bk show ID tells more about one, bk run ID runs it.")
 
 
 def _state(kept: Kept) -> Text:
     """How the claims of a kept result stand, and what it took."""
-    mark, style = ("✓", "green") if kept.holds == kept.claims else ("✗", "red")
     took = "" if kept.seconds is None else f", in {duration(kept.seconds)}"
+    if kept.claims == 0:
+        return Text(f"– no claim decided at {kept.scale} scale{took}", style="dim")
+    mark, style = ("✓", "green") if kept.holds == kept.claims else ("✗", "red")
     return Text.assemble((mark, style), f" {kept.holds} of {kept.claims} claims hold at {kept.scale} scale{took}")
 
 

@@ -30,7 +30,7 @@ def page_as_stored(document: Mapping[str, Any], store: Store) -> ExperimentPage:
         store: the store.
     """
     rows, missing = _rows(document, store)
-    gaps = [f"Missing runs: {missing} (not in the store)."] if missing else []
+    differences = document.get("differences")
     return ExperimentPage(
         id=document["experiment"],
         title=document["experiment"],
@@ -41,7 +41,9 @@ def page_as_stored(document: Mapping[str, Any], store: Store) -> ExperimentPage:
         settings=[Setting(name, value) for name, value in document["settings"].items()],
         provenance=document["provenance"],
         missing=missing,
-        notes=[f"This page shows what the store holds: claims as they were stored. {HOW_TO_SEE_ALL}", *gaps],
+        notes=[f"This page shows what the store holds: claims as they were stored. {HOW_TO_SEE_ALL}"],
+        # earlier versions did not say what differs from the standard request, and kept one for each scale
+        variant=differences if isinstance(differences, dict) else {},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from beyondkernels.experiments.costs import Costs, Round
@@ -17,7 +17,10 @@ _TELLING = 0.05
 """A chunk tells what its runs take once this part of it is done."""
 
 _UNKNOWN = 0.25
-"""While more of the runs left are of kinds nobody has seen, nothing is said."""
+"""While more of the runs left are of kinds nobody has seen, nothing is said, unless much is over."""
+
+_VARIED = 3
+"""From so many kinds on, and once a quarter of all runs is over, kinds nobody has seen are taken to be like those."""
 
 
 @dataclass
@@ -83,14 +86,19 @@ class Estimate:
         known = {kind: rate for kind, rate in rates.items() if rate is not None}
         unknown = sum(self._waiting[kind] for kind in rates if kind not in known)
         unknown += sum(len(chunk.open) for chunk, rest in zip(self._chunks.values(), left, strict=True) if rest is None)
-        if unknown > _UNKNOWN * (len(self.round.names) - len(self.ended)):
+        runs = len(self.round.names)
+        varied = len(self._seen.totals) >= _VARIED and 4 * len(self.ended) >= runs
+        if unknown > _UNKNOWN * (runs - len(self.ended)) and not varied:
             return None
-        counted = sum(self._waiting[kind] for kind in known)
         work = sum(self._waiting[kind] * rate for kind, rate in known.items())
         open_work = [rest for rest in left if rest is not None]
-        usual = work / counted if counted else 0.0
-        total = work + unknown * usual + sum(open_work)
+        total = work + unknown * self._usual(known) + sum(open_work)
         return max([total / self.parallel, *open_work])
+
+    def _usual(self, known: Mapping[str, float]) -> float:
+        """What a run of a kind nobody has seen is taken to need: the mean over kinds."""
+        rates = [self._seen.seconds(kind) or 0.0 for kind in self._seen.totals] or list(known.values())
+        return sum(rates) / len(rates) if rates else 0.0
 
     def _kind(self, key: str) -> str:
         return self.round.kinds.get(key, "")

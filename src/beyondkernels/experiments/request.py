@@ -58,12 +58,12 @@ class Request:
         return tuple(f"{name}={as_word(value)}" for name, value in self.changes.items())
 
     @property
-    def differs(self) -> dict[str, Any]:
-        """All that tells it from the experiment as it is declared at this scale: the settings, and the seeds."""
-        usual, n = settings_of(self.experiment, self.scale).seeds, len(self.seeds)
-        if self.seeds != tuple(range(n)):
-            return {**self.changes, "seeds": self.seeds}
-        return self.changes if n == usual else {**self.changes, "seeds": n}
+    def differences(self) -> dict[str, Any]:
+        """What tells it from the standard request at its scale: changed settings, and seeds that are not the usual."""
+        usual, count = settings_of(self.experiment, self.scale).seeds, len(self.seeds)
+        if self.seeds == tuple(range(usual)):
+            return self.changes
+        return {**self.changes, "seeds": count if self.seeds == tuple(range(count)) else list(self.seeds)}
 
     @functools.cached_property
     def departures(self) -> tuple[str, ...]:

@@ -40,9 +40,9 @@ class Result:
         return f"<Result {self.request.words()}: {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        from beyondkernels.reports import notebook
+        from beyondkernels.reports.notebook import experiment_html
 
-        return notebook.experiment_html(self.page())
+        return experiment_html(self.page())
 
     @property
     def verdict(self) -> str:
@@ -138,7 +138,7 @@ class Result:
             notes=[*experiment.notes(request.settings), *self._missing_notes()],
             published=request.published,
             departures=request.departures,
-            variant=request.differs,
+            variant=request.differences,
             missing=len(self.missing),
         )
 
@@ -148,7 +148,8 @@ class Result:
         return f"{missing} of {all_runs} runs {'is' if missing == 1 else 'are'} missing"
 
     def _missing_notes(self) -> list[str]:
-        if not self.missing:
+        """Why runs are missing; of a call that was interrupted the page itself says so."""
+        if not self.missing or self.interrupted:
             return []
         why = "; ".join(sorted(set(self.missing.values())))
         return [f"Missing runs: {len(self.missing)} ({why})."]

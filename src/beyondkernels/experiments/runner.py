@@ -179,6 +179,7 @@ def _document(
             "scale": request.scale,
             "seeds": list(request.seeds),
             "settings": dataclasses.asdict(request.settings),
+            "differences": request.differences,
             "runs": [{"label": list(label), "key": spec.key} for label, spec in specs.items()],
             "claims": [claim.as_dict() for claim in claims],
             "complete": complete,

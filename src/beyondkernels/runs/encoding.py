@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from beyondkernels.core.contracts import Outcome
 from beyondkernels.core.errors import InputError, require, shown
-from beyondkernels.runs.documents import parsed
+from beyondkernels.runs.documents import MOST_TEXT, parsed
 from beyondkernels.runs.errors import DamagedError
 from beyondkernels.runs.keys import canonical
+
+_END_LENGTH, _LOCATOR_LENGTH = 22, 20  # bytes, by the format's definition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +57,7 @@ def decode_arrays(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, np.n
     Nothing unfolds to more than the archive's size: members are stored as they are, do not overlap, and hold as many
     bytes as their shape says.
     """
+    _require_small_directory(content)
     parts: dict[str, dict[str, np.ndarray]] = {"series": {}, "arrays": {}}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
@@ -68,6 +71,15 @@ def decode_arrays(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, np.n
                 raise DamagedError(f"arrays.npz holds {part}/{name[:80]} twice")
             parts[part][name] = _array(archive, member)
     return parts["series"], parts["arrays"]
+
+
+def _require_small_directory(content: bytes) -> None:
+    """Ask that the list of members, which becomes an object for each, is small; it ends the archive."""
+    end, before = content[-_END_LENGTH:], content[-_END_LENGTH - _LOCATOR_LENGTH : -_END_LENGTH]
+    if not end.startswith(b"PK\x05\x06") or before.startswith(b"PK\x06\x07"):  # the second is for huge archives
+        raise DamagedError("arrays.npz does not end as an archive of a store does")
+    if int.from_bytes(end[12:16], "little") > MOST_TEXT:
+        raise DamagedError("arrays.npz lists more members than a run has")
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:

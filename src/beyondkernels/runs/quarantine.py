@@ -29,7 +29,7 @@ class Quarantine:
     def take(self, source: Path, name: str) -> Path | None:
         """Move something here, a link as a link; gives its new place, or None if another process was faster."""
         for number in itertools.count(1):
-            target = self.folder / f"{name}-{number}"
+            target = self.folder / f"{name[:100]}-{number}"
             try:
                 if not os.path.lexists(target):
                     source.rename(target)

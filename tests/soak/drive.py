@@ -1,0 +1,43 @@
+"""A small experiment that may be killed at any moment: ``drive.py STORE RESULT``; does what is missing, writes all."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from beyondkernels.core import load_file
+from beyondkernels.reports.files import write_atomically
+from beyondkernels.runs import LocalExecutor, RunSpec, Store
+
+PARTS = Path(__file__).with_name("parts.py")
+RUNS = 12
+
+
+def specs() -> list[RunSpec]:
+    parts = load_file(PARTS)
+    return [RunSpec(parts.Noise(), parts.Walk(), 5, 5, seed) for seed in range(RUNS)]
+
+
+def request(wanted: list[RunSpec], *, complete: bool) -> dict[str, Any]:
+    runs = [{"label": ["walk", spec.seed], "key": spec.key} for spec in wanted]
+    asked = {"name": "soak", "scale": "smoke", "seeds": list(range(RUNS)), "settings": {}, "runs": runs}
+    return {**asked, "claims": [], "provenance": {}, "complete": complete}
+
+
+def main(store_path: str, result: str) -> None:
+    wanted = specs()
+    store = Store.open(store_path)
+    store.write_request("soak/walk", request(wanted, complete=False))
+    missing = [spec for spec in wanted if not store.has(spec.key)]
+    for event in LocalExecutor(2, [PARTS], save_every=0.0).execute(missing, store):
+        if event.status not in (None, "finished"):
+            sys.exit(f"{event.key} {event.status}: {event.message}")
+    ends = {spec.key: store.read(spec.key).outcome.scalars["end"].hex() for spec in wanted}
+    store.write_request("soak/walk", request(wanted, complete=True))
+    write_atomically(Path(result), json.dumps(ends))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,77 @@
+"""What the soak runs: a learner that takes its time, saves its state on the way, and gives the same numbers resumed.
+
+A worker that loads this file is given an empty stand-in for torch, which takes seconds to import and is not used.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Sample, Saved
+
+
+class _Pretend(types.ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_: None
+
+
+_main = getattr(sys.modules["__main__"], "__spec__", None)
+if _main is not None and _main.name == "beyondkernels.runs.worker":
+    sys.modules.setdefault("torch", _Pretend("torch"))
+
+
+@dataclass(frozen=True)
+class Noise(Problem):
+    """Points and labels that have nothing to do with each other."""
+
+    dim: int = 3
+
+    @property
+    def in_dim(self) -> int:
+        return self.dim
+
+    @property
+    def out_dim(self) -> int:
+        return 1
+
+    def sample(self, n: int, stream: Any) -> Sample:
+        generator = stream.generator()
+        return Sample(cast(Any, generator.standard_normal((n, self.dim))), cast(Any, generator.standard_normal(n)))
+
+
+@dataclass(frozen=True)
+class Walk(Learner):
+    """A random walk whose step t is drawn from a stream of its own, so that it may stop and go on anywhere."""
+
+    steps: int = 40
+    numbers: int = 2000
+    at_once: int = 2
+
+    def fit(self, case: Case, progress: Progress) -> Outcome:
+        saved = case.checkpoint.load() if case.checkpoint is not None else None
+        place = np.zeros(self.numbers) if saved is None else np.array(saved.arrays["place"])
+        path = [] if saved is None else list(saved.facts["path"])
+        for step in range(len(path), self.steps):
+            time.sleep(0.004)
+            place = 0.9 * place + case.stream.child(f"step{step}").generator().standard_normal(self.numbers)
+            path.append(float(place.mean()))
+            progress((step + 1) / self.steps)
+            if case.checkpoint is not None and case.checkpoint.due():
+                case.checkpoint.save(Saved({"path": path}, {"place": place}))
+        return Outcome(
+            "finished", {"end": path[-1]}, {"step": np.arange(self.steps), "mean": np.array(path)}, {"place": place}
+        )
+
+    def ensemble_key(self) -> str:
+        return "walk"
+
+    def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
+        return self.at_once
