@@ -145,7 +145,7 @@ def test_bad_input():
             sigma.hermite(torch.tensor(1.0, dtype=torch.float64), -1)
         with pytest.raises(InputError, match=r"^degree must not be negative, got -1$"):
             sigma.taylor(-1)
-    with pytest.raises(InputError, match=r"^coefficients must hold at least one number, got none$"):
+    with pytest.raises(InputError, match=r"^coefficients must hold at least one value, got none$"):
         Polynomial(())
     with pytest.raises(InputError, match=r"^coefficients must be finite, got \(1.0, nan\)$"):
         Polynomial((1.0, math.nan))

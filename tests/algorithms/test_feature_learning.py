@@ -183,6 +183,6 @@ def test_bad_input():
     with pytest.raises(InputError, match="noise_kind must be 'smoothed' or 'drawn', got 'none'"):
         FeatureLearning(settings(), noise_kind="none")  # pyright: ignore[reportArgumentType]
     for wrong in (-1, 3):
-        with pytest.raises(InputError, match=f"freeze_hidden_after must be None, 0, 1 or 2, got {wrong}"):
+        with pytest.raises(InputError, match=rf"freeze_hidden_after must lie in \[0, 2\], got {wrong}"):
             FeatureLearning(settings(), freeze_hidden_after=wrong)
     assert "hypotheses" not in str(describe(FeatureLearning(settings())))

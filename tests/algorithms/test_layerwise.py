@@ -207,7 +207,7 @@ def test_sentences():
         (lambda: Layerwise(FIRST, replace(SECOND, group="V")), "second.group must be 'all' or 'hidden', got 'V'"),
         (
             lambda: Layerwise(RULE, SECOND),  # pyright: ignore[reportArgumentType]
-            "first must be a GradientDescent rule, got Layerwise",
+            r"first must be a GradientDescent, got Layerwise\(first=.*…",
         ),
         (
             lambda: Layerwise(FIRST, replace(SECOND, objective=Hinge())),

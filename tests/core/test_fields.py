@@ -70,7 +70,7 @@ WRONG = [
     ("kind", "nkt", "must be 'ntk' or 'standard', got 'nkt'"),
     ("kind", np.arange(2), "must be 'ntk' or 'standard', got array"),
     ("limit", 1, r"must lie in \[0, 1\), got 1"),
-    ("limit", "x", "must be a number, got 'x'"),
+    ("limit", "x", "must be a number or None, got 'x'"),
     ("sizes", 3, "must be a list, got 3"),
     ("sizes", "12", "must be a list, got '12'"),
     ("sizes", (1, 2.5), "must be a whole number, got 2.5"),
@@ -83,7 +83,7 @@ WRONG = [
     ("function", 3, "must be a function, got 3"),
     ("names", [1], r"must be a mapping, got \[1\]"),
     ("nested", [1.0], "must be a list, got 1.0"),
-    ("order", True, "must be 1 or 2, got True"),
+    ("order", True, "must be 1, 2 or None, got True"),
 ]
 
 

@@ -69,12 +69,12 @@ def test_what_is_not_a_kernel_does_not_add():
     with pytest.raises(TypeError):
         _ = A * "a"  # pyright: ignore[reportOperatorIssue]
     for kind in (Sum, Product):
-        with pytest.raises(InputError, match="kernels must hold at least one kernel, got none"):
+        with pytest.raises(InputError, match="kernels must hold at least one value, got none"):
             kind(())
-        with pytest.raises(InputError, match="kernels must hold kernels only, got a int"):
+        with pytest.raises(InputError, match="each of kernels must be a Kernel, got"):
             kind((A, 3))  # pyright: ignore[reportArgumentType]
     for factor in (-1.0, math.inf, math.nan):
-        with pytest.raises(InputError, match="factor must be finite and not negative to leave a kernel, got"):
+        with pytest.raises(InputError, match=r"factor must (not be negative|be finite), got"):
             _ = factor * A
 
 

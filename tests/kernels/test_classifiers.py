@@ -239,7 +239,7 @@ def test_learners_have_an_identity():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"ridges": ()}, "ridges must hold at least one number, got none"),
+        ({"ridges": ()}, "ridges must hold at least one value, got none"),
         ({"ridges": (0.0,)}, r"ridges must lie in \[1e-06, 100.0\], got 0.0"),
         ({"ridges": (1e3,)}, r"ridges must lie in \[1e-06, 100.0\], got 1000.0"),
         ({"smallest": 0.0}, r"smallest must lie in \(0, largest = 100.0\], got 0.0"),

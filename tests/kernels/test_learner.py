@@ -258,16 +258,19 @@ def test_an_indefinite_kernel_is_refused():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"solver": "cg"}, "unknown solver 'cg', known: exact, iterative"),
+        ({"solver": "cg"}, "solver must be 'exact' or 'iterative', got 'cg'"),
         ({"solver": "iterative"}, "choose must be 'validation' with the iterative solver, .*, got 'leave_one_out'"),
-        ({"solver": "iterative", "choose": "validation", "ridges": (0.0,)}, r"ridges must lie in \(0, inf\), got 0.0"),
+        (
+            {"solver": "iterative", "choose": "validation", "ridges": (0.0,)},
+            "ridges must be positive with",
+        ),
         ({"tolerance": 0.0}, r"tolerance must lie in \(0, 1\), got 0.0"),
         ({"max_iterations": 0}, "max_iterations must be positive, got 0"),
         ({"memory": 0}, "memory must be positive, got 0"),
-        ({"choose": "validate"}, "unknown choice of the ridge 'validate', did you mean validation"),
+        ({"choose": "validate"}, "choose must be 'leave_one_out' or 'validation', got 'validate'"),
         ({"validation": 1.0}, r"validation must lie in \(0, 1\), got 1.0"),
-        ({"ridges": (-1.0,)}, r"ridges must lie in \[0, inf\), got -1.0"),
-        ({"smallest": 0.0}, r"smallest must lie in \(0, largest = 1000000.0\], got 0.0"),
+        ({"ridges": (-1.0,)}, r"ridges must not be negative, got -1.0"),
+        ({"smallest": 0.0}, r"smallest must be positive, got 0.0"),
     ],
 )
 def test_bad_settings_are_named(change, sentence):

@@ -181,10 +181,10 @@ def test_the_conjugate_kernel_of_balanced_signs_is_refused():
     [
         ({"readout": "sign"}, r"^readout must be 'normal' or 'signs', got 'sign'$"),
         ({"readout": "signs"}, r"^width must be even for a readout of half of each sign, got 3$"),
-        ({"width": 0}, r"^width must be a whole number of at least 1, got 0$"),
-        ({"width": 2.0}, r"^width must be a whole number of at least 1, got 2\.0$"),
-        ({"depth": 1}, r"^depth must be a whole number of at least 2, got 1$"),
-        ({"depth": "3"}, r"^depth must be a whole number of at least 2, got '3'$"),
+        ({"width": 0}, r"^width must be positive, got 0$"),
+        ({"width": 2.0}, r"^width must be a whole number, got 2\.0$"),
+        ({"depth": 1}, r"^depth must lie in \[2, 10000\], got 1$"),
+        ({"depth": "3"}, r"^depth must be a whole number, got '3'$"),
         ({"activation": "rlu"}, r"^unknown activation 'rlu', did you mean relu"),
     ],
 )

@@ -148,7 +148,7 @@ def test_description_and_back():
             r"^bias_variance must not be negative \(None for no biases\), got -0\.1$",
         ),
         ({"readout_bias_variance": -1}, r"^readout_bias_variance must be positive \(None for no biases\), got -1$"),
-        ({"input_fan_in": 2.5}, r"^input_fan_in must be a whole number, got 2\.5$"),
+        ({"input_fan_in": 2.5}, r"^input_fan_in must be a whole number or None, got 2\.5$"),
         ({"input_fan_in": 0}, r"^input_fan_in must be positive, got 0$"),
     ],
 )
@@ -159,7 +159,7 @@ def test_sentences(arguments, sentence):
 
 @pytest.mark.parametrize("word", ["ntk", "standard"])
 def test_a_kind_is_no_parameterisation(word):
-    sentence = rf"^parameterisation must be a Parameterisation, such as .*\(kind='{word}'\), got '{word}'$"
+    sentence = rf"^parameterisation must be a Parameterisation, such as .*\(kind='ntk'\), got '{word}'$"
     for make in (FullyConnected, ThreeLayerResNet):
         with pytest.raises(InputError, match=sentence):
             make(8, parameterisation=word)

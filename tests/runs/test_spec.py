@@ -64,7 +64,7 @@ def test_spec_survives_its_description(toys):
         ("test_samples", -1, "test_samples must be at least 0, got -1"),
         ("learner", "mean", "learner must be a Learner, got 'mean'"),
         ("problem", None, "problem must be a Problem, got None"),
-        ("measurements", ["error"], "measurements must be a tuple of measurements, got ['error']"),
+        ("measurements", ["error"], "each of measurements must be a Component, got 'error'"),
     ],
 )
 def test_bad_fields_are_refused_with_a_sentence(toys, field, value, sentence):

@@ -58,7 +58,7 @@ class Mean(Learner):
 
     seconds: float = 0.0
     numbers: int = 10
-    label: str = ""
+    label: Any = ""
     at_once: int = 4
 
     def fit(self, case: Case, progress: Progress) -> Outcome:

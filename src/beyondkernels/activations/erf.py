@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations.base import Activation, Moments, require_degree
 from beyondkernels.core import require_positive
+from beyondkernels.core.constraints import positive
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,8 @@ class Erf(Activation):
     Reference: Williams (1996), Computing with infinite networks.
     """
 
-    scale: float = 1.0
+    scale: Annotated[float, positive] = 1.0
     closed_form = True
-
-    def __post_init__(self) -> None:
-        require_positive("scale", self.scale)
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """σ(z)."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations.base import Activation, Moments, require_degree, require_variances
 from beyondkernels.activations.moments import ROUNDING
-from beyondkernels.core import require, require_positive
+from beyondkernels.core import require_positive
+from beyondkernels.core.constraints import not_empty
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,8 @@ class Polynomial(Activation):
     Reference: Price (1958), A useful theorem for nonlinear devices having Gaussian inputs; applied k times.
     """
 
-    coefficients: tuple[float, ...]
+    coefficients: Annotated[tuple[float, ...], not_empty]
     closed_form = True
-
-    def __post_init__(self) -> None:
-        require(len(self.coefficients) > 0, "coefficients must hold at least one number, got none")
-        object.__setattr__(self, "coefficients", tuple(float(a) for a in self.coefficients))
-        require(
-            all(math.isfinite(a) for a in self.coefficients), f"coefficients must be finite, got {self.coefficients}"
-        )
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """σ(z)."""

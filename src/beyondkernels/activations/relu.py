@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations.base import Activation, Moments
 from beyondkernels.core import require_positive
+from beyondkernels.core.constraints import positive
 
 _HALF = torch.tensor(0.5, dtype=torch.float64)
 
@@ -112,11 +114,8 @@ class SmoothedReLU(Activation):
     0.3989...
     """
 
-    std: float
+    std: Annotated[float, positive]
     closed_form = True
-
-    def __post_init__(self) -> None:
-        require_positive("std", self.std)
 
     @property
     def cuts(self) -> tuple[float, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
 from beyondkernels.activations.base import Activation
 from beyondkernels.core import require_positive
+from beyondkernels.core.constraints import positive
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,7 @@ class SmoothedTruncatedReLU(Activation):
     Reference: Shi, Wei & Liang (features), §3.1, eq. (3) and footnote 1.
     """
 
-    std: float
-
-    def __post_init__(self) -> None:
-        require_positive("std", self.std)
+    std: Annotated[float, positive]
 
     @property
     def cuts(self) -> tuple[float, ...]:

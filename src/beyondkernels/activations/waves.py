@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
 import torch
 
 from beyondkernels.activations.base import Activation, require_degree
 from beyondkernels.core import require_positive
+from beyondkernels.core.constraints import positive
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,9 @@ class Wave(Activation):
         amplitude: A.
     """
 
-    frequency: float = 1.0
-    amplitude: float = 1.0
+    frequency: Annotated[float, positive] = 1.0
+    amplitude: Annotated[float, positive] = 1.0
     closed_form = True
-
-    def __post_init__(self) -> None:
-        require_positive("frequency", self.frequency)
-        require_positive("amplitude", self.amplitude)
 
     def smoothed(self, std: float) -> Self:
         r"""The same wave with amplitude :math:`A e^{-\omega^2 s^2/2}`."""

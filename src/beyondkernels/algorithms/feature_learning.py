@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
 from beyondkernels.algorithms.optimisers import Rate, Shrink, chain, descend
-from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core import Stream, Tensors
+from beyondkernels.core.constraints import between
 from beyondkernels.networks import Network
 from beyondkernels.theory import ProcessSettings, StepSettings
 
@@ -42,17 +43,9 @@ class FeatureLearning(Algorithm):
     """
 
     settings: ProcessSettings
-    freeze_hidden_after: int | None = None
+    freeze_hidden_after: Annotated[int, between(0, 2)] | None = None
     noise_kind: NoiseKind = "smoothed"
     objective: Loss = field(default_factory=Hinge)
-
-    def __post_init__(self) -> None:
-        require(
-            self.noise_kind in ("smoothed", "drawn"),
-            f"noise_kind must be 'smoothed' or 'drawn', got {self.noise_kind!r}",
-        )
-        frozen = self.freeze_hidden_after
-        require(frozen in (None, 0, 1, 2), f"freeze_hidden_after must be None, 0, 1 or 2, got {frozen}")
 
     @property
     def loss(self) -> Loss:

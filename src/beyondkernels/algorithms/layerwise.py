@@ -13,6 +13,7 @@ from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.sgd import GradientDescent
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import InputError, Stream, Tensors, require
+from beyondkernels.core.errors import shown
 from beyondkernels.networks import Network, ThreeLayerResNet
 
 _FIRST, _SECOND = "first layer", "second layer"
@@ -49,10 +50,7 @@ class Layerwise(Algorithm):
 
     def __post_init__(self) -> None:
         for name, rule in (("first", self.first), ("second", self.second)):
-            require(
-                isinstance(rule, GradientDescent), f"{name} must be a GradientDescent rule, got {type(rule).__name__}"
-            )
-            require(rule.group in ("all", "hidden"), f"{name}.group must be 'all' or 'hidden', got {rule.group!r}")
+            require(rule.group in ("all", "hidden"), f"{name}.group must be 'all' or 'hidden', got {shown(rule.group)}")
         require(
             self.first.objective == self.second.objective,
             f"first and second must have one objective, got {self.first.objective} and {self.second.objective}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
@@ -14,7 +14,8 @@ from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Loss, Squared
 from beyondkernels.algorithms.optimisers import Rate, descend
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import InputError, Stream, Tensors, require, require_between, require_positive
+from beyondkernels.core import InputError, Stream, Tensors
+from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.networks import Network
 from beyondkernels.theory.resnet.theorem1 import Theorem1Settings
 
@@ -52,18 +53,11 @@ class OnePass(Algorithm):
     Reference: Allen-Zhu & Li (resnet), Algorithm 1 and eqs. (6.1), (6.2).
     """
 
-    steps: int
-    first_rate: float
-    second_rate: float
-    tail: float = 0.5
+    steps: Annotated[int, positive]
+    first_rate: Annotated[float, positive]
+    second_rate: Annotated[float, not_negative]
+    tail: Annotated[float, between(0, 1, "(]")] = 0.5
     end: Literal["last", "average"] = "last"
-
-    def __post_init__(self) -> None:
-        require_positive("steps", self.steps)
-        require_positive("first_rate", self.first_rate)
-        require(self.second_rate >= 0, f"second_rate must not be negative, got {self.second_rate}")
-        require_between("tail", self.tail, 0, 1, "(]")
-        require(self.end in ("last", "average"), f"end must be 'last' or 'average', got {self.end!r}")
 
     @classmethod
     def of(cls, settings: Theorem1Settings, end: Literal["last", "average"] = "last") -> OnePass:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from beyondkernels.algorithms.base import CompiledRule, Stage
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.algorithms.losses import Hinge, Loss
 from beyondkernels.algorithms.optimisers import Chain, Drops, Momentum, Rate, chain
-from beyondkernels.core import require, require_between, require_positive
+from beyondkernels.core.constraints import between, not_negative, positive
 
 
 @dataclass(frozen=True)
@@ -30,24 +31,15 @@ class GradientDescent(ByOptimiser):
         drop_factor: by what it is multiplied then.
     """
 
-    steps: int
-    learning_rate: float
-    batch: int | None = None
-    momentum: float = 0.0
-    weight_decay: float = 0.0
+    steps: Annotated[int, positive]
+    learning_rate: Annotated[float, positive]
+    batch: Annotated[int, positive] | None = None
+    momentum: Annotated[float, between(0, 1, "[)")] = 0.0
+    weight_decay: Annotated[float, not_negative] = 0.0
     group: str = "all"
     objective: Loss = field(default_factory=Hinge)
     drops: tuple[int, ...] = ()
-    drop_factor: float = 0.1
-
-    def __post_init__(self) -> None:
-        require_positive("steps", self.steps)
-        require_positive("learning_rate", self.learning_rate)
-        require_between("momentum", self.momentum, 0, 1, "[)")
-        require(self.weight_decay >= 0, f"weight_decay must not be negative, got {self.weight_decay}")
-        require_between("drop_factor", self.drop_factor, 0, 1, "(]")
-        if self.batch is not None:
-            require_positive("batch", self.batch)
+    drop_factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
     def rules(self) -> Chain:
         """Momentum with decay in it, and the rate."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import InputError, unknown
+from beyondkernels.core.errors import shown
 from beyondkernels.frame.settings import parsed
 
 _KINDS: dict[str, tuple[type, str]] = {
@@ -50,7 +51,7 @@ def from_file(path: Path) -> Options:
             unknown(f"key in {path}", name, _KINDS)
         kind, words = _KINDS[name]
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise InputError(f"{name} in {path} must be {words}, got {value!r}")
+            raise InputError(f"{name} in {path} must be {words}, got {shown(value)}")
     settings = content.pop("settings", {})
     return Options(**content, settings=tuple(settings.items()))
 
@@ -65,7 +66,7 @@ def from_words(words: list[str]) -> tuple[tuple[str, str], ...]:
     for word in words:
         name, sign, value = word.partition("=")
         if not sign or not name:
-            raise InputError(f"--set takes key=value, got {word!r}")
+            raise InputError(f"--set takes key=value, got {shown(word)}")
         pairs.append((name.strip(), value.strip()))
     return tuple(pairs)
 

@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from beyondkernels.core.errors import InputError, UncacheableError
+from beyondkernels.core.errors import InputError, UncacheableError, shown
+from beyondkernels.core.fields import Checked
 
 USER_MODULES = "beyondkernels_user"
 """Parent name of modules loaded from a user's file."""
@@ -32,10 +33,10 @@ _REGISTRY: dict[str, type[Component]] = {}
 _DESCRIBED: dict[str, Callable[..., Any]] = {}
 
 
-class Component:
+class Component(Checked):
     """Base of everything that is part of a run's identity: problems, networks, algorithms, learners, measurements.
 
-    A subclass is a frozen dataclass. A field
+    A subclass is a frozen dataclass. Its fields are checked against their annotations (``core.constraints``). A field
     with ``metadata={"identity": False}`` is a remark and does not count. Raise ``revision`` when the numbers it gives
     change for the same fields: stored runs of the old revision are then left alone and new ones are computed. Code
     that is edited without that goes unnoticed.
@@ -228,21 +229,23 @@ def _home(cls: type) -> str:
 def _component(path: Any) -> type[Component]:
     """The component class with this name, from the registry or from a module of this package."""
     if not isinstance(path, str) or ":" not in path:
-        raise InputError(f"no component {path!r} can be found: a name such as 'module:Name' is needed")
+        raise InputError(f"no component {shown(path)} can be found: a name such as 'module:Name' is needed")
     if path not in _REGISTRY:
         module = path.partition(":")[0]
         if _is_loaded(module):
             raise InputError(
-                f"no component {path!r} can be found: no file {module.partition('.')[2]}.py with it is loaded"
+                f"no component {shown(path)} can be found: no file {module.partition('.')[2]}.py with it is loaded"
             )
         if not _is_ours(module):
-            raise InputError(f"{path} is not a component of this package or of a loaded file, so it is not imported")
+            raise InputError(
+                f"{shown(path)} is not a component of this package or of a loaded file, so it is not imported"
+            )
         _import_ours(module)
         if path not in _REGISTRY:
             for name in _all_modules():  # the class may have moved to another module
                 _import_ours(name)
     if path not in _REGISTRY:
-        raise InputError(f"no component {path!r} can be found in this version of {_PACKAGE}")
+        raise InputError(f"no component {shown(path)} can be found in this version of {_PACKAGE}")
     return _REGISTRY[path]
 
 
@@ -254,11 +257,11 @@ def _function(path: Any) -> Any:
     if _is_ours(module):
         _import_ours(module)
     elif not _is_loaded(module):
-        raise InputError(f"{path} is not a function of this package or of a loaded file, so it is not imported")
+        raise InputError(f"{shown(path)} is not a function of this package or of a loaded file, so it is not imported")
     found = _attribute(sys.modules.get(module), name)
     # a module's imports do not count as its functions: many modules import os, and os.system must stay out of reach
     if f"{getattr(found, '__module__', '')}:{getattr(found, '__qualname__', '')}" != path:
-        raise InputError(f"no function {path!r} can be found")
+        raise InputError(f"no function {shown(path)} can be found")
     return found
 
 

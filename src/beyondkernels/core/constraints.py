@@ -84,6 +84,18 @@ def between(low: float, high: float, brackets: str = "[]") -> Constraint:
 positive = Constraint("positive", require_positive)
 """More than 0."""
 
+LARGEST_SIZE = 1_000_000
+"""The most coordinates, patterns or terms that a problem may have: what they take is allocated when it is made."""
+
+
+def _require_size(name: str, value: Any) -> None:
+    require_positive(name, value)
+    require(value <= LARGEST_SIZE, f"{name} must be at most {LARGEST_SIZE}, got {shown(value)}")
+
+
+size = Constraint("a size", _require_size)
+"""A positive number of things that are all held in memory."""
+
 not_negative = Constraint(
     "not negative", lambda name, value: require(value >= 0, f"{name} must not be negative, got {shown(value)}")
 )

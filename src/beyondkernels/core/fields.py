@@ -74,11 +74,11 @@ class _Kind:
     """What a field takes.
 
     Arguments:
-        words: what that is, as it follows "must be".
+        options: what that is, as it follows "must be"; each of them would do.
         read: called with the field's name and a value; gives the value as it is kept or raises an ``InputError``.
     """
 
-    words: str
+    options: tuple[str, ...]
     read: Callable[[str, Any], Any]
 
 
@@ -111,7 +111,7 @@ def _kind(hint: Any) -> _Kind:
     if hint in (int, float):
         return _number(hint)
     if hint is Any or not isinstance(origin or hint, type) or getattr(hint, "_is_protocol", False):
-        return _Kind("anything", lambda _, value: value)
+        return _Kind(("anything",), lambda _, value: value)
     return _instance(origin or hint)
 
 
@@ -127,11 +127,12 @@ def _constrained(hint: Any, constraints: list[Constraint]) -> _Kind:
             _require_ordinary(name, kept, hint)
         return kept
 
-    return _Kind(kind.words, read)
+    return _Kind(kind.options, read)
 
 
 def _one_of(kinds: list[_Kind]) -> _Kind:
-    words = " or ".join(kind.words for kind in kinds if kind.words != "None")
+    options = tuple(option for kind in kinds for option in kind.options)
+    words = _or(options)
 
     def read(name: str, value: Any) -> Any:
         for kind in kinds:
@@ -141,11 +142,12 @@ def _one_of(kinds: list[_Kind]) -> _Kind:
                 continue
         raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
 
-    return _Kind(words, read)
+    return _Kind(options, read)
 
 
 def _literal(options: tuple[Any, ...]) -> _Kind:
-    words = " or ".join(map(repr, options))
+    said = tuple(map(repr, options))
+    words = _or(said)
 
     def read(name: str, value: Any) -> Any:
         plain = plain_number(value)
@@ -153,7 +155,7 @@ def _literal(options: tuple[Any, ...]) -> _Kind:
             raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
         return plain
 
-    return _Kind(words, read)
+    return _Kind(said, read)
 
 
 def _tuple(options: tuple[Any, ...]) -> _Kind:
@@ -169,13 +171,14 @@ def _tuple(options: tuple[Any, ...]) -> _Kind:
         of_each = kinds * len(items) if ... in options else kinds
         if len(of_each) != len(items):
             raise WrongTypeError(f"{name} must be a list of {len(kinds)} values, got {shown(value)}")
-        kept = tuple(kind.read(f"each of {name}", item) for kind, item in zip(of_each, items, strict=True))
+        each = name if name.startswith("each of ") else f"each of {name}"
+        kept = tuple(kind.read(each, item) for kind, item in zip(of_each, items, strict=True))
         if floats:
             kept = tuple(map(float, kept))
         same = isinstance(value, tuple) and all(one is other for one, other in zip(kept, value, strict=True))
         return value if same else kept
 
-    return _Kind("a list", read)
+    return _Kind(("a list",), read)
 
 
 def _number(kind: Any, *, limited: bool = True) -> _Kind:
@@ -187,9 +190,11 @@ def _number(kind: Any, *, limited: bool = True) -> _Kind:
             raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
         if limited:
             _require_ordinary(name, number, kind)
+        elif isinstance(number, int) and abs(number) > _MOST_DIGITS:
+            raise InputError(f"{name} must have at most 300 digits, got {shown(number)}")
         return number
 
-    return _Kind(words, read)
+    return _Kind((words,), read)
 
 
 def _require_ordinary(name: str, number: Any, kind: type) -> None:
@@ -201,7 +206,8 @@ def _require_ordinary(name: str, number: Any, kind: type) -> None:
 
 def _instance(cls: type) -> _Kind:
     article = "an" if cls.__name__[0] in "AEIOU" else "a"
-    words = _WORDS.get(cls, f"{article} {cls.__name__}")
+    example = f", such as {cls.example}" if isinstance(getattr(cls, "example", None), str) else ""
+    words = _WORDS.get(cls, f"{article} {cls.__name__}{example}")
 
     def read(name: str, value: Any) -> Any:
         plain = plain_number(value) if cls is bool else value
@@ -209,7 +215,11 @@ def _instance(cls: type) -> _Kind:
             raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
         return plain
 
-    return _Kind(words, read)
+    return _Kind((words,), read)
+
+
+def _or(options: tuple[str, ...]) -> str:
+    return " or ".join([", ".join(options[:-1]), options[-1]] if len(options) > 1 else options)
 
 
 _WORDS: dict[Any, str] = {
@@ -220,3 +230,4 @@ _WORDS: dict[Any, str] = {
     Mapping: "a mapping",
 }
 _LONGEST = 10_000_000
+_MOST_DIGITS = 10**300  # a float takes that much, and so does every reader of JSON

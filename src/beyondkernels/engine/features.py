@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
 from beyondkernels.activations import activation
 from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Case, DivergedError, require
+from beyondkernels.core.constraints import not_negative
 from beyondkernels.engine.member import Member
 from beyondkernels.engine.train import train
 from beyondkernels.kernels import FeatureMap, FeatureSource, random_feature_map, tangent_feature_map
@@ -29,12 +30,8 @@ class NetworkFeatures(FeatureSource):
 
     network: TwoLayer
     algorithm: Algorithm
-    after: int = 0
+    after: Annotated[int, not_negative] = 0
     kind: Literal["neurons", "tangent"] = "neurons"
-
-    def __post_init__(self) -> None:
-        require(self.after >= 0, f"after must not be negative, got {self.after}")
-        require(self.kind in ("neurons", "tangent"), f"kind must be 'neurons' or 'tangent', got {self.kind!r}")
 
     def feature_map(self, case: Case) -> FeatureMap:
         """Train for ``after`` steps, then return the features."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Annotated, cast
 
 import numpy as np
 import torch
@@ -13,7 +12,6 @@ import torch
 from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import (
     Case,
-    InputError,
     Learner,
     Outcome,
     Problem,
@@ -22,9 +20,9 @@ from beyondkernels.core import (
     Tensors,
     digest,
     require,
-    require_positive,
     unknown,
 )
+from beyondkernels.core.constraints import positive
 from beyondkernels.engine import compiled
 from beyondkernels.engine.budget import Sizes, initial_shapes, members_within, require_memory
 from beyondkernels.engine.member import Backend, Member, require_points
@@ -58,21 +56,14 @@ class TrainedNetwork(Learner):
     network: Network
     algorithm: Algorithm
     record_at: tuple[int, ...] = ()
-    record_points: int = 4000
+    record_points: Annotated[int, positive] = 4000
     snapshot_at: tuple[int, ...] = ()
     snapshot_names: tuple[str, ...] = ()
     backend: Backend = "eager"
-    memory: int = field(default=2**33, metadata={"identity": False})
+    memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
 
     def __post_init__(self) -> None:
-        require(isinstance(self.network, Network), f"network must be a Network, got {self.network!r}")
-        require(isinstance(self.algorithm, Algorithm), f"algorithm must be an Algorithm, got {self.algorithm!r}")
-        require_positive("record_points", self.record_points)
-        number = isinstance(self.memory, int | float) and not isinstance(self.memory, bool)
-        require(number, f"memory must be a number of bytes, such as 2**33, got {self.memory!r}")
-        require_positive("memory", self.memory)
         self._require_steps()
-        require(self.backend in ("eager", "compiled"), f"backend must be 'eager' or 'compiled', got {self.backend!r}")
         if self.backend == "compiled":
             why = compiled.refusal(self.network, self.algorithm)
             require(why is None, f"backend must be 'eager' here; the compiled one does not fit: {why}")
@@ -125,13 +116,7 @@ class TrainedNetwork(Learner):
     def _require_steps(self) -> None:
         last = sum(stage.steps for stage in self.algorithm.stages())
         for name in ("record_at", "snapshot_at"):
-            given = getattr(self, name)
-            try:
-                steps = tuple(operator.index(step) for step in given)
-            except TypeError:
-                raise InputError(f"{name} must hold whole numbers of steps, got {given!r}") from None
-            object.__setattr__(self, name, steps)  # a list and a range of the same steps are one identity
-            wrong = [step for step in steps if not 0 <= step <= last]
+            wrong = [step for step in getattr(self, name) if not 0 <= step <= last]
             require(not wrong, f"{name} must lie in [0, {last}], the steps of the training, got {(*wrong, '')[0]}")
 
     def require_names(self, params: Tensors) -> None:

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import require, require_positive, require_whole
+from beyondkernels.core.errors import shown
 from beyondkernels.experiments.asking import plan_of, require_declared, require_experiment, settings_of
 from beyondkernels.experiments.catalogue import find
 from beyondkernels.frame import Experiment, Label, as_word, changed, departures
 from beyondkernels.runs import RunSpec
+
+_MOST_SEEDS = 100_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,9 +106,10 @@ def ask(
     which: Any = settings.seeds if seeds is None else seeds
     if isinstance(which, int):
         require_positive("seeds", which)
+        require(which <= _MOST_SEEDS, f"seeds must be at most {_MOST_SEEDS}, got {shown(which)}")
         which = range(which)
     sequence = isinstance(which, Sequence) and not isinstance(which, str)
-    require(sequence, f"seeds must be a number of seeds or a list of them, got {which!r}")
+    require(sequence, f"seeds must be a number of seeds or a list of them, got {shown(which)}")
     for seed in which:
         require_whole("seed", seed, None)
     chosen: tuple[int, ...] = tuple(dict.fromkeys(which))  # a seed named twice is one seed

@@ -9,16 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from beyondkernels.core import InputError, unknown
-from beyondkernels.core.constraints import not_empty, positive, rising
+from beyondkernels.core.constraints import at_most, between, not_empty, positive, rising
 from beyondkernels.core.errors import shown
 from beyondkernels.core.fields import check_value, hints_of
 from beyondkernels.reports import Setting
 from beyondkernels.reports.pages import Origin
 
 Count = Annotated[int, positive]
-Size = Annotated[float, positive]
+Seeds = Annotated[int, positive, at_most(1000)]
+Size = Annotated[float, positive, between(1e-30, 1e30)]
 Counts = Annotated[tuple[int, ...], positive, rising, not_empty]
-Sizes = Annotated[tuple[float, ...], positive, rising, not_empty]
+Sizes = Annotated[tuple[float, ...], positive, between(1e-30, 1e30), rising, not_empty]
 Backend = Literal["compiled", "eager"]
 """What most settings are; a setting that asks for something else says so in its own annotation."""
 
@@ -112,8 +113,8 @@ def parsed(name: str, value: Any, kind: Any) -> Any:
             raise InputError(f"{name} must be a list, got {shown(value)}")
         return tuple(parsed(name, item, options[0]) for item in items)
     if typing.get_origin(kind) is Literal:
-        if value not in options:
-            unknown(name, str(value), options)
+        if not isinstance(value, str) or value not in options:
+            unknown(name, value if isinstance(value, str) else shown(value), options)
         return value
     if kind not in _READERS:
         raise InputError(f"{name} cannot be set from outside: it is neither a number, nor a word, nor a list of these")

@@ -8,11 +8,12 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
 from beyondkernels.core import Component, require
+from beyondkernels.core.constraints import not_empty, not_negative
 from beyondkernels.kernels.checks import Numbers, require_finite, require_representable, tensor
 
 
@@ -108,10 +109,9 @@ class Sum(Kernel):
         kernels: the terms.
     """
 
-    kernels: tuple[Kernel, ...]
+    kernels: Annotated[tuple[Kernel, ...], not_empty]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernels", _checked(self.kernels))
         object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
         object.__setattr__(self, "accuracy", max(kernel.accuracy for kernel in self.kernels))
 
@@ -142,10 +142,9 @@ class Product(Kernel):
         kernels: the factors.
     """
 
-    kernels: tuple[Kernel, ...]
+    kernels: Annotated[tuple[Kernel, ...], not_empty]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernels", _checked(self.kernels))
         object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
         object.__setattr__(self, "accuracy", sum(kernel.accuracy for kernel in self.kernels))
 
@@ -181,12 +180,9 @@ class Scaled(Kernel):
     """
 
     kernel: Kernel
-    factor: float
+    factor: Annotated[float, not_negative]
 
     def __post_init__(self) -> None:
-        require(
-            0 <= self.factor < math.inf, f"factor must be finite and not negative to leave a kernel, got {self.factor}"
-        )
         object.__setattr__(self, "rotation_invariant", self.kernel.rotation_invariant)
         object.__setattr__(self, "accuracy", self.kernel.accuracy)
 
@@ -251,11 +247,3 @@ def _added(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
 
 def _multiplied(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
     return functools.reduce(torch.Tensor.mul_, tensors)
-
-
-def _checked(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
-    kernels = tuple(kernels)
-    require(len(kernels) > 0, "kernels must hold at least one kernel, got none")
-    for kernel in kernels:
-        require(isinstance(kernel, Kernel), f"kernels must hold kernels only, got a {type(kernel).__name__}")
-    return kernels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -16,8 +17,8 @@ from beyondkernels.core import (
     accuracy,
     require,
     require_between,
-    require_positive,
 )
+from beyondkernels.core.constraints import between, not_empty, positive
 from beyondkernels.kernels.features import FeatureSource
 from beyondkernels.kernels.selection import RIDGES, choose_ridge
 
@@ -44,25 +45,20 @@ class FixedFeatureClassifier(Learner):
     """
 
     source: FeatureSource
-    ridges: tuple[float, ...] = RIDGES
+    ridges: Annotated[tuple[float, ...], not_empty] = RIDGES
     smallest: float = 1e-6
     largest: float = 1e2
-    validation: float = 0.2
-    tolerance: float = 1e-4
-    max_iterations: int = 2000
+    validation: Annotated[float, between(0, 1, "()")] = 0.2
+    tolerance: Annotated[float, between(0, 1, "()")] = 1e-4
+    max_iterations: Annotated[int, positive] = 2000
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ridges", tuple(float(ridge) for ridge in self.ridges))  # 1 and 1.0 are one identity
-        require(len(self.ridges) > 0, "ridges must hold at least one number, got none")
         require(
             0 < self.smallest <= self.largest,
             f"smallest must lie in (0, largest = {self.largest}], got {self.smallest}",
         )
         for ridge in self.ridges:
             require_between("ridges", ridge, self.smallest, self.largest)
-        require_between("validation", self.validation, 0, 1, "()")
-        require_between("tolerance", self.tolerance, 0, 1, "()")
-        require_positive("max_iterations", self.max_iterations)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Choose the ridge, fit, and count the errors.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -16,10 +16,8 @@ from beyondkernels.core import (
     Progress,
     accuracy,
     require,
-    require_between,
-    require_positive,
-    unknown,
 )
+from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.solvers.large import LargeSolution, default_centres, memory_needed, solve_large
 from beyondkernels.kernels.solvers.ridge import RidgePath, outputs, ridge_path
@@ -28,8 +26,6 @@ ITERATIVE_RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3)
 """The ridges the iterative solver tries when none are given, relative to the mean of the kernel's diagonal."""
 
 _ROWS = 1024
-_CHOICES = ("leave_one_out", "validation")
-_SOLVERS = ("exact", "iterative")
 _MATRICES = {"leave_one_out": 5, "validation": 6}  # of the Gram matrix's size, held at one time
 
 _Outputs: TypeAlias = dict[str, torch.Tensor]
@@ -75,37 +71,30 @@ class KernelRidge(Learner):
     revision: ClassVar[int] = 2  # 1: a single ridge began a search
 
     kernel: Kernel
-    ridges: tuple[float, ...] = ()
+    ridges: Annotated[tuple[float, ...], not_negative] = ()
     choose: Literal["leave_one_out", "validation"] = "leave_one_out"
-    validation: float = 0.2
-    smallest: float = 1e-12
+    validation: Annotated[float, between(0, 1, "()")] = 0.2
+    smallest: Annotated[float, positive] = 1e-12
     largest: float = 1e6
     solver: Literal["exact", "iterative"] = "exact"
-    tolerance: float = 1e-3
-    max_iterations: int = 200
-    memory: int = field(default=2**33, metadata={"identity": False})
+    tolerance: Annotated[float, between(0, 1, "()")] = 1e-3
+    max_iterations: Annotated[int, positive] = 200
+    memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ridges", tuple(float(ridge) for ridge in self.ridges))  # 1 and 1.0 are one identity
-        if self.choose not in _CHOICES:
-            unknown("choice of the ridge", self.choose, _CHOICES)
-        require_between("validation", self.validation, 0, 1, "()")
         require(
             0 < self.smallest <= self.largest,
             f"smallest must lie in (0, largest = {self.largest}], got {self.smallest}",
         )
-        if self.solver not in _SOLVERS:
-            unknown("solver", self.solver, _SOLVERS)
         iterative = self.solver == "iterative"
         require(
             not iterative or self.choose == "validation",
             f"choose must be 'validation' with the iterative solver, which leaves no point out, got {self.choose!r}",
         )
-        require_between("tolerance", self.tolerance, 0, 1, "()")
-        require_positive("max_iterations", self.max_iterations)
-        require_positive("memory", self.memory)
-        for ridge in self.ridges:
-            require_between("ridges", ridge, 0, float("inf"), "()" if iterative else "[)")
+        require(
+            not iterative or all(ridge > 0 for ridge in self.ridges),
+            f"ridges must be positive with the iterative solver, got {self.ridges}",
+        )
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Choose the ridge, fit, and measure.

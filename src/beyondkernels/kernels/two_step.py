@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -16,10 +16,8 @@ from beyondkernels.core import (
     Progress,
     Stream,
     require,
-    require_between,
-    require_positive,
-    unknown,
 )
+from beyondkernels.core.constraints import between, distinct, not_empty, not_negative, positive
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.learner import fresh_outputs
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, RidgePath, outputs, ridge_path
@@ -29,7 +27,6 @@ WEIGHTS = (1e-3, 0.01, 0.1, 1.0, 10.0)
 """The weights of the second kernel that are tried when none are given."""
 
 _ROWS = 1024
-_CHOICES = ("validation", "leave_one_out")
 _MATRICES = 7  # of the Gram matrix's size, held at one time
 
 
@@ -84,28 +81,18 @@ class TwoStepRidge(Learner):
 
     first: Kernel
     second: Kernel
-    weights: tuple[float, ...] = WEIGHTS
-    ridges: tuple[float, ...] = RELATIVE_RIDGES
+    weights: Annotated[tuple[float, ...], not_empty, not_negative, distinct] = WEIGHTS
+    ridges: Annotated[tuple[float, ...], not_empty, positive, distinct] = RELATIVE_RIDGES
     folds: int = 10
     choose: Literal["validation", "leave_one_out"] = "validation"
-    validation: float = 0.2
-    memory: int = field(default=2**33, metadata={"identity": False})
+    validation: Annotated[float, between(0, 1, "()")] = 0.2
+    memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
 
     def __post_init__(self) -> None:
         for name, order in (("weights", 1), ("ridges", -1)):
-            values = tuple(sorted((float(value) for value in getattr(self, name)), key=lambda value: order * value))
+            values = tuple(sorted(getattr(self, name), key=lambda value: order * value))
             object.__setattr__(self, name, values)  # one identity, whatever the order
-            require(len(values) > 0, f"{name} must hold at least one number, got none")
-            require(len({*values}) == len(values), f"{name} must differ, got {values}")
-        for weight in self.weights:
-            require_between("weights", weight, 0, math.inf, "[)")
-        for ridge in self.ridges:
-            require_between("ridges", ridge, 0, math.inf, "()")
         require(self.folds == 0 or self.folds >= 2, f"folds must be 0 or at least 2, got {self.folds}")
-        if self.choose not in _CHOICES:
-            unknown("choice of weight and ridge", self.choose, _CHOICES)
-        require_between("validation", self.validation, 0, 1, "()")
-        require_positive("memory", self.memory)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Fit both steps, choose, and measure.

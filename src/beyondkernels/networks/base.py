@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import torch
 
 from beyondkernels.core import Component, InputError, Stream, Tensors, require, speaks_for, unknown
+from beyondkernels.core.errors import shown
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
 from beyondkernels.networks.linear import recorded
@@ -69,7 +70,7 @@ class Network(Component, ABC):
                 unknown("parameter group", part, groups)
             rest = tuple(name for name in names if name not in groups[part])
             names = rest if sign == "-" else (*rest, *groups[part])
-        require(len(names) > 0, f"group must leave some parameters, got {group!r}")
+        require(len(names) > 0, f"group must leave some parameters, got {shown(group)}")
         return names
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:

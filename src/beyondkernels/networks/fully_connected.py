@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core.constraints import between, positive
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.dense import DenseForm
-from beyondkernels.networks.parameterisation import Layer, Parameterisation, require_parameterisation
+from beyondkernels.networks.parameterisation import Layer, Parameterisation
 
 
 @dataclass(frozen=True)
@@ -48,21 +49,13 @@ class FullyConnected(Network):
 
     grows_by: ClassVar[str | None] = "width"
 
-    width: int
-    depth: int = 3
+    width: Annotated[int, positive]
+    depth: Annotated[int, between(2, 10_000)] = 3
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
     readout: Literal["normal", "signs"] = "normal"
 
     def __post_init__(self) -> None:
-        for name, least in (("width", 1), ("depth", 2)):
-            value = getattr(self, name)
-            require(
-                isinstance(value, int) and value >= least,
-                f"{name} must be a whole number of at least {least}, got {value!r}",
-            )
-        require_parameterisation("parameterisation", self.parameterisation)
-        require(self.readout in ("normal", "signs"), f"readout must be 'normal' or 'signs', got {self.readout!r}")
         if self.readout == "signs":
             require(self.width % 2 == 0, f"width must be even for a readout of half of each sign, got {self.width}")
         object.__setattr__(self, "activation", activation(self.activation))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Component, Stream, Tensors, require_positive, unknown
+from beyondkernels.core import Component, Stream, Tensors, unknown
+from beyondkernels.core.constraints import positive
 
 
 class Initialisation(Component, ABC):
@@ -33,15 +35,9 @@ class Symmetric(Initialisation):
     Reference: Shi, Wei & Liang (features), §3.1, "Training Process".
     """
 
-    weight_std: float | None = None
-    bias_std: float | None = None
-    output_std: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("weight_std", "bias_std", "output_std"):
-            value = getattr(self, name)
-            if value is not None:
-                require_positive(name, value)
+    weight_std: Annotated[float, positive] | None = None
+    bias_std: Annotated[float, positive] | None = None
+    output_std: Annotated[float, positive] | None = None
 
     def draw(self, pairs: int, in_dim: int, out_dim: int, stream: Stream) -> Tensors:
         """The parameters, drawn from the streams ``hidden.weight``, ``hidden.bias`` and ``output.weight``."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 
-from beyondkernels.core import Component, Stream, Tensors, require, require_positive
+from beyondkernels.core import Component, Stream, Tensors, require
+from beyondkernels.core.constraints import positive
 from beyondkernels.networks.linear import linear
 
 
@@ -37,29 +37,22 @@ class Parameterisation(Component):
     ntk parameterisation: hidden weights 2/p, hidden biases 0.1, readout weights 1/p, no readout bias
     """
 
+    example: ClassVar[str] = "Parameterisation(kind='ntk')"
+
     kind: Literal["ntk", "standard"] = "ntk"
-    weight_variance: float = 2.0
+    weight_variance: Annotated[float, positive] = 2.0
     bias_variance: float | None = None
-    readout_variance: float = 1.0
+    readout_variance: Annotated[float, positive] = 1.0
     readout_bias_variance: float | None = None
-    input_fan_in: int | None = None
+    input_fan_in: Annotated[int, positive] | None = None
 
     def __post_init__(self) -> None:
-        require(self.kind in ("ntk", "standard"), f"kind must be 'ntk' or 'standard', got {self.kind!r}")
-        require_positive("weight_variance", self.weight_variance)
-        require_positive("readout_variance", self.readout_variance)
-        for name in ("weight_variance", "bias_variance", "readout_variance", "readout_bias_variance"):
-            require(getattr(self, name) != math.inf, f"{name} must be finite, got inf")
         for name in ("bias_variance", "readout_bias_variance"):
             value = getattr(self, name)
             if value is not None and self.kind == "ntk":
                 require(value > 0, f"{name} must be positive (None for no biases), got {value}")
             elif value is not None:
                 require(value >= 0, f"{name} must not be negative (None for no biases), got {value}")
-        if self.input_fan_in is not None:
-            p = self.input_fan_in
-            require(isinstance(p, int), f"input_fan_in must be a whole number, got {p!r}")
-            require_positive("input_fan_in", p)
 
     def __str__(self) -> str:
         def biases(variance: float | None, name: str) -> str:
@@ -84,22 +77,6 @@ class Parameterisation(Component):
         variance = self.readout_variance if readout else self.weight_variance
         bias = self.readout_bias_variance if readout else self.bias_variance
         return Layer(self.kind, variance / p, bias)
-
-
-def require_parameterisation(name: str, value: object) -> None:
-    """Ask for a parameterisation, not for the name of its kind.
-
-    >>> require_parameterisation("parameterisation", "ntk")
-    Traceback (most recent call last):
-        ...
-    beyondkernels.core.errors.InputError: parameterisation must be a Parameterisation, such as
-    Parameterisation(kind='ntk'), got 'ntk'
-    """
-    kind = value if value in ("ntk", "standard") else "ntk"
-    require(
-        isinstance(value, Parameterisation),
-        f"{name} must be a Parameterisation, such as Parameterisation(kind={kind!r}), got {value!r}",
-    )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from beyondkernels.core import require, require_positive
+from beyondkernels.core.errors import shown
 from beyondkernels.networks.parameterisation import Parameterisation
 from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 
@@ -72,7 +73,7 @@ def initial_stds(network: ThreeLayerResNet, in_dim: int, out_dim: int) -> tuple[
 
     Reference: Allen-Zhu & Li (resnet), §6.
     """
-    require(network.form == "bottleneck", f"network must be of the bottleneck form, got form={network.form!r}")
+    require(network.form == "bottleneck", f"network must be of the bottleneck form, got form={shown(network.form)}")
     W = network.parameterisation.layer(in_dim, of_inputs=True)
     V = (network.second or network.parameterisation).layer(out_dim, of_inputs=True)
     return W.weight_variance**0.5, (network.width * V.weight_variance) ** 0.5

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 
 from beyondkernels.activations import Activation, activation
-from beyondkernels.core import Stream, Tensors, require, require_positive
+from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core.constraints import positive
+from beyondkernels.core.errors import shown
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.dense import DenseForm
-from beyondkernels.networks.parameterisation import Layer, Parameterisation, require_parameterisation
+from beyondkernels.networks.parameterisation import Layer, Parameterisation
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,18 @@ class ThreeLayerResNet(Network):
 
     grows_by: ClassVar[str | None] = "width"
 
-    width: int
+    width: Annotated[int, positive]
     form: Literal["full", "bottleneck"] = "full"
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
     second: Parameterisation | None = None
 
     def __post_init__(self) -> None:
-        require(isinstance(self.width, int), f"width must be a whole number, got {self.width!r}")
-        require_positive("width", self.width)
-        require(self.form in ("full", "bottleneck"), f"form must be 'full' or 'bottleneck', got {self.form!r}")
-        require_parameterisation("parameterisation", self.parameterisation)
         require(
             self.parameterisation.readout_bias_variance is None,
             "readout_bias_variance must be None: the readout of the three-layer ResNet has no bias",
         )
         if self.second is not None:
-            require_parameterisation("second", self.second)
             self._require_second(self.second)
         object.__setattr__(self, "activation", activation(self.activation))
 
@@ -121,9 +118,11 @@ class ThreeLayerResNet(Network):
         )
 
     def _require_second(self, second: Parameterisation) -> None:
-        require(self.form == "bottleneck", f"second is for the bottleneck form, got form={self.form!r}")
+        require(self.form == "bottleneck", f"second is for the bottleneck form, got form={shown(self.form)}")
         for name, scales in (("parameterisation", self.parameterisation), ("second", second)):
-            require(scales.kind == "standard", f"{name} must be of kind 'standard' beside second, got {scales.kind!r}")
+            require(
+                scales.kind == "standard", f"{name} must be of kind 'standard' beside second, got {shown(scales.kind)}"
+            )
         require(
             (second.bias_variance is None) == (self.parameterisation.bias_variance is None),
             "parameterisation and second must both have biases or both have none, "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
 from beyondkernels.activations import Activation, activation
-from beyondkernels.core import Stream, Tensors, require, require_positive
+from beyondkernels.core import Stream, Tensors
+from beyondkernels.core.constraints import positive
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.initialisation import Initialisation, initialisation
 from beyondkernels.networks.linear import linear
@@ -38,13 +39,11 @@ class TwoLayer(Network):
 
     grows_by: ClassVar[str | None] = "pairs"
 
-    pairs: int
+    pairs: Annotated[int, positive]
     activation: Activation | str = "truncated_relu"
     initialisation: Initialisation | str = "symmetric"
 
     def __post_init__(self) -> None:
-        require(isinstance(self.pairs, int), f"pairs must be a whole number, got {self.pairs!r}")
-        require_positive("pairs", self.pairs)
         # Names become what they stand for, so that both spellings are one network with one run key.
         object.__setattr__(self, "activation", activation(self.activation))
         object.__setattr__(self, "initialisation", initialisation(self.initialisation))

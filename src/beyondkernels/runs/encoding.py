@@ -8,7 +8,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any, cast
 
 from beyondkernels.core.contracts import Outcome
-from beyondkernels.core.errors import InputError, require
+from beyondkernels.core.errors import InputError, require, shown
 from beyondkernels.runs.documents import MOST_TEXT, parsed
 from beyondkernels.runs.errors import DamagedError
 from beyondkernels.runs.keys import canonical
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 def encode_result(outcome: Outcome) -> bytes:
     """Status and scalars; numbers that are not finite become the strings ``nan``, ``inf`` and ``-inf``."""
-    require(outcome.status in ("finished", "diverged"), f"a stored run is finished or diverged, got {outcome.status!r}")
+    require(
+        outcome.status in ("finished", "diverged"), f"a stored run is finished or diverged, got {shown(outcome.status)}"
+    )
     scalars = {_name(name): _number(name, value) for name, value in outcome.scalars.items()}
     return canonical({"status": outcome.status, "scalars": scalars})
 
@@ -110,5 +112,5 @@ def _number(name: str, value: Any) -> float | str:
     except (TypeError, ValueError, OverflowError, RuntimeError):
         number, exact = math.nan, False
     if not exact:
-        raise InputError(f"the scalar {name} must be a number that a float holds, got {value!r}")
+        raise InputError(f"the scalar {name} must be a number that a float holds, got {shown(value)}")
     return number if math.isfinite(number) else repr(number)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from beyondkernels.core.components import canonical_json, describe, foreign
-from beyondkernels.core.errors import InputError, StoreError, require
+from beyondkernels.core.errors import InputError, StoreError, require, shown
 from beyondkernels.runs.chunks import chunks
 from beyondkernels.runs.events import Event
 from beyondkernels.runs.pool import Task, WorkerProcess
@@ -88,7 +88,7 @@ class LocalExecutor:
     def __post_init__(self) -> None:
         require_save_every(self.save_every)
         whole = self.workers is None or (isinstance(self.workers, int) and self.workers > 0)
-        require(whole, f"workers must be a positive whole number, got {self.workers!r}")
+        require(whole, f"workers must be a positive whole number, got {shown(self.workers)}")
         object.__setattr__(self, "load", tuple(str(Path(file).resolve()) for file in self.load))
 
     def execute(self, specs: Sequence[RunSpec], store: Store) -> Generator[Event]:

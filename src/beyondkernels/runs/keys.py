@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from beyondkernels.core.errors import InputError, require
+from beyondkernels.core.errors import InputError, require, shown
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 
@@ -45,4 +45,4 @@ def is_key(text: str) -> bool:
 
 def require_key(text: str) -> None:
     """Ask for a run's key."""
-    require(is_key(text), f"a run's key is 32 hexadecimal digits, got {text!r}")
+    require(is_key(text), f"a run's key is 32 hexadecimal digits, got {shown(text)}")

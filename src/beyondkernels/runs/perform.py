@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from beyondkernels.core.components import canonical_json
 from beyondkernels.core.contracts import Case, Checkpoint, Ended, Measured, Outcome, Problem, Progress, Sample
-from beyondkernels.core.errors import UncacheableError, require
+from beyondkernels.core.errors import UncacheableError, require, shown
 from beyondkernels.runs.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _measure(spec: RunSpec, case: Case, outcome: Outcome) -> None:
         measured = cast("Measurement", component).measure(Ended(spec.learner, case, outcome))
         require(
             isinstance(measured, Measured),
-            f"{type(component).__name__} must give a Measured(scalars, series, arrays), got {measured!r}",
+            f"{type(component).__name__} must give a Measured(scalars, series, arrays), got {shown(measured)}",
         )
         for kind in ("scalars", "series", "arrays"):
             _merge(getattr(outcome, kind), getattr(measured, kind), component)

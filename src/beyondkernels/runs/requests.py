@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from beyondkernels.core.errors import InputError, StoreError, require
+from beyondkernels.core.errors import InputError, StoreError, require, shown
 from beyondkernels.runs.documents import read_bytes, require_size, sealed, unsealed
 from beyondkernels.runs.errors import DamagedError, MissingRequestError
 from beyondkernels.runs.files import entries_of, is_directory, replace_file
@@ -147,5 +147,5 @@ def _is_id(experiment_id: str) -> bool:
 
 
 def _folder(root: Path, experiment_id: str) -> Path:
-    require(_is_id(experiment_id), f"an experiment's id reads like features/table1, got {experiment_id!r}")
+    require(_is_id(experiment_id), f"an experiment's id reads like features/table1, got {shown(experiment_id)}")
     return root / experiment_id.replace("/", "__")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from beyondkernels.core.contracts import Checkpoint, Saved
-from beyondkernels.core.errors import require
+from beyondkernels.core.errors import require, shown
 from beyondkernels.runs.checkpoints import Checkpoints
 
 SAVE_EVERY = 60.0
@@ -20,7 +20,7 @@ _PAUSE = 50.0
 def require_save_every(value: float | None) -> None:
     """Ask for a number of seconds, or None."""
     fine = value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9)
-    require(fine, f"save_every must be seconds, at least 0, or None to save nothing, got {value!r}")
+    require(fine, f"save_every must be seconds, at least 0, or None to save nothing, got {shown(value)}")
 
 
 class Saving:

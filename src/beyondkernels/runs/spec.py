@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Annotated
 
 from beyondkernels.core.components import Component, digest, later
+from beyondkernels.core.constraints import any_number, at_least
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import require, require_whole
 
 
 @dataclass(frozen=True)
@@ -26,21 +27,11 @@ class RunSpec(Component):
 
     problem: Problem
     learner: Learner
-    samples: int
-    test_samples: int
-    seed: int
+    samples: Annotated[int, at_least(1)]
+    test_samples: Annotated[int, at_least(0)]
+    seed: Annotated[int, any_number]
     measurements: tuple[Component, ...] = ()  # not tuple[Measurement, ...]: the hints must resolve without torch
-    validation_samples: int = later(0)
-
-    def __post_init__(self) -> None:
-        require(isinstance(self.problem, Problem), f"problem must be a Problem, got {self.problem!r}")
-        require(isinstance(self.learner, Learner), f"learner must be a Learner, got {self.learner!r}")
-        parts = isinstance(self.measurements, tuple) and all(isinstance(part, Component) for part in self.measurements)
-        require(parts, f"measurements must be a tuple of measurements, got {self.measurements!r}")
-        for name, least in (("samples", 1), ("test_samples", 0), ("validation_samples", 0), ("seed", None)):
-            value = getattr(self, name)
-            require_whole(name, value, None)  # 1000.0 would be another key than 1000
-            require(least is None or value >= least, f"{name} must be at least {least}, got {value}")
+    validation_samples: Annotated[int, at_least(0)] = later(0)
 
     @property
     def fresh_samples(self) -> int:

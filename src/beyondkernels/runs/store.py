@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome
-from beyondkernels.core.errors import StoreError, require
+from beyondkernels.core.errors import StoreError, require, shown
 from beyondkernels.runs import requests, rundir
 from beyondkernels.runs.checkpoints import Checkpoints
 from beyondkernels.runs.drafts import Drafts
@@ -96,7 +96,7 @@ class Store:
             provenance: plain data on when and with what it was made.
         """
         self._require_writable()
-        require(key_of(description) == key, f"the description has the key {key_of(description)}, got {key!r}")
+        require(key_of(description) == key, f"the description has the key {key_of(description)}, got {shown(key)}")
         contents = rundir.encode(description, outcome, provenance)
         if self.has(key):
             return

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
-from beyondkernels.core.errors import InputError, require, require_positive, require_whole, unknown
+from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
 from beyondkernels.runs.progress import Shown
 from beyondkernels.runs.road import run_all
 from beyondkernels.runs.run import Run
@@ -43,7 +43,7 @@ def one_two_five(low: float, high: float) -> list[float]:
     [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0]
     """
     for name, value in (("low", low), ("high", high)):
-        require(isinstance(value, int | float), f"{name} must be a number, got {value!r}")
+        require(isinstance(value, int | float), f"{name} must be a number, got {shown(value)}")
     require(0 < low <= high < math.inf, f"low and high must be positive and in order, got {low} and {high}")
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     numbers = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
@@ -67,7 +67,7 @@ def _several(name: str, given: Any) -> list[Any]:
     """The values of one setting."""
     if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
         example = f"range({given})" if name == "seed" and isinstance(given, int) and given > 1 else f"[{given!r}]"
-        raise InputError(f"{name} must be several values, such as {example}, got {given!r}")
+        raise InputError(f"{name} must be several values, such as {example}, got {shown(given)}")
     several = [_plain(value) for value in given]
     require(len(several) > 0, f"{name} must take at least one value, got none")
     for i, value in enumerate(several):
@@ -93,7 +93,7 @@ def _require_sensible(name: str, value: Any) -> None:
         require(math.isfinite(value), f"{name} must be finite, got {value}")
     if name in _POSITIVE and value is not None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        require(number, f"{name} must be a number, got {value!r}")
+        require(number, f"{name} must be a number, got {shown(value)}")
         require_positive(name, value)
 
 
@@ -226,7 +226,7 @@ def _points(grid: Any) -> list[dict[str, Any]]:
     points: list[Any] = list(grid) if listed else []
     require(
         listed and all(isinstance(point, Mapping) for point in points),
-        f"grid must be a list of points, as bk.grid(learning_rate=[0.1, 0.2]) makes it, got {grid!r}",
+        f"grid must be a list of points, as bk.grid(learning_rate=[0.1, 0.2]) makes it, got {shown(grid)}",
     )
     require(len(points) > 0, "grid must hold at least one point, got none")
     return [{str(name): _plain(value) for name, value in point.items()} for point in points]
@@ -305,7 +305,7 @@ def _require_kind(name: str, value: Any, hint: Any, present: Any) -> None:
         require_whole(name, value, None)
     if hint in (float, float | None):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        require(number, f"{name} must be a number, got {value!r}")
+        require(number, f"{name} must be a number, got {shown(value)}")
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if all(isinstance(kind, type) for kind in kinds) and any(issubclass(kind, Component) for kind in kinds):
         _require_instance(name, value, kinds, f", such as {present!r}")
@@ -314,7 +314,7 @@ def _require_kind(name: str, value: Any, hint: Any, present: Any) -> None:
 def _require_instance(name: str, value: Any, kinds: tuple[type, ...], example: str = "") -> None:
     wanted = " or ".join("None" if kind is types.NoneType else kind.__name__ for kind in kinds)
     article = "an" if wanted[0] in "AEIOU" else "a"
-    require(isinstance(value, kinds), f"{name} must be {article} {wanted}{example}, got {value!r}")
+    require(isinstance(value, kinds), f"{name} must be {article} {wanted}{example}, got {shown(value)}")
 
 
 def _known(given: _Given) -> list[str]:

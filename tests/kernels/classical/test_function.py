@@ -84,7 +84,7 @@ def test_the_sentence_names_the_worst_pair():
     sentence = r"K\(x1, x3\) = 0 and K\(x3, x1\) = 0\.5, the largest asymmetry \(0\.5\)"
     with pytest.raises(InputError, match=sentence):
         FunctionKernel(lambda x1, x2: wrong[: len(x1), : len(x2)], "mine")(points())
-    with pytest.raises(InputError, match="function must be a function of two batches, got 'linear'"):
+    with pytest.raises(InputError, match="function must be a function, got 'linear'"):
         FunctionKernel("linear", "linear")  # pyright: ignore[reportArgumentType]
 
 

@@ -50,11 +50,11 @@ def test_as_scikit_learn_has_it():
 def test_bad_arguments_and_too_large_powers():
     assert build(describe(PolynomialKernel(2))) == PolynomialKernel(2, 1.0, 1.0)
     for degree in (0, -1, 2.0, "2"):
-        with pytest.raises(InputError, match="degree must be a whole number of at least 1"):
+        with pytest.raises(InputError, match=r"degree must be (a whole number|at least 1), got"):
             PolynomialKernel(degree)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match=r"offset must lie in \[0, inf\), got -1"):
+    with pytest.raises(InputError, match=r"offset must not be negative, got -1"):
         PolynomialKernel(2, offset=-1.0)
-    with pytest.raises(InputError, match=r"scale must lie in \(0, inf\), got 0"):
+    with pytest.raises(InputError, match=r"scale must be positive, got 0"):
         PolynomialKernel(2, scale=0.0)
     with pytest.raises(InputError, match=r"degree=200.* is too large for float64 at these points; a smaller scale"):
         PolynomialKernel(200)(1e3 * torch.ones(1, 1))

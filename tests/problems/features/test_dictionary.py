@@ -106,10 +106,8 @@ BAD = {
     "patterns must be positive, got -1": lambda: bp.DictionaryParity(9, -1, 3),
     "relevant must be positive, got 0": lambda: bp.DictionaryParity(9, 5, 0),
     "dim must be a whole number, got 9.5": lambda: bp.DictionaryParity(9.5, 5, 3),  # pyright: ignore[reportArgumentType]
-    "noise_std must be a finite number of at least 0, got -0.1": lambda: bp.DictionaryParity(9, 5, 3, noise_std=-0.1),
-    "noise_std must be a finite number of at least 0, got inf": lambda: bp.DictionaryParity(
-        9, 5, 3, noise_std=math.inf
-    ),
+    "noise_std must not be negative, got -0.1": lambda: bp.DictionaryParity(9, 5, 3, noise_std=-0.1),
+    "noise_std must be finite, got inf": lambda: bp.DictionaryParity(9, 5, 3, noise_std=math.inf),
     r"negative_ratio must lie in \(0, 1\), got 1": lambda: bp.DictionaryParity(9, 5, 3, negative_ratio=1),
     "negative_ratio needs classes that each appear with probability 0.0001 or more": (
         lambda: bp.DictionaryProblem(40, 40, 40, bp.Counts((40,)), bp.UniformPatterns(), negative_ratio=0.5)

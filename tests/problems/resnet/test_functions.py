@@ -84,7 +84,7 @@ def test_rescaling():
 
 @pytest.mark.parametrize("rate", [0.0, math.inf, math.nan])
 def test_bad_rates(rate):
-    with pytest.raises(InputError, match="rate must be finite and different from 0"):
+    with pytest.raises(InputError, match=r"rate must be (finite|different from 0), got"):
         Exponential(rate)
-    with pytest.raises(InputError, match="inside must be finite"):
+    with pytest.raises(InputError, match=r"inside must be (finite|different from 0), got"):
         Rescaled(Sine(), rate)

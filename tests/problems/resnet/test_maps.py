@@ -110,13 +110,13 @@ def test_lemma_a2(function):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: GivenMap([[1.0]], [[1.0]], identity), "weights must hold finite numbers in 3 axes"),  # pyright: ignore
+        (lambda: GivenMap([[1.0]], [[1.0]], identity), "each of weights must be a list, got 1.0"),  # pyright: ignore
         (lambda: GivenMap([[[1.0], [1.0, 2.0]]], [[1.0]], identity), "weights must hold numbers in 3 axes"),  # pyright: ignore
-        (lambda: GivenMap([[[math.nan]]], [[1.0]], identity), "weights must hold finite"),  # pyright: ignore
+        (lambda: GivenMap([[[math.nan]]], [[1.0]], identity), "each of weights must be finite"),  # pyright: ignore
         (lambda: GivenMap([[[1.0]]], [[1.0, 2.0]], identity), "readout must hold a number for each direction"),  # pyright: ignore
         (lambda: GivenMap([[[1.0]]], [[1.0]], ((identity, identity),)), "function must be one function or one for"),  # pyright: ignore
         (lambda: absorbed(GivenMap([[[0.0]]], [[1.0]], identity)), "positive length"),  # pyright: ignore
-        (lambda: CircleMap(3, 3), "outputs must be even and positive, got 3"),
+        (lambda: CircleMap(3, 3), "outputs must be even, got 3"),
         (lambda: DrawnMap(0, 3, 1, identity), "dim must be positive, got 0"),
         (lambda: DrawnGeneralMap(3, 3, 1, quadratic), "Taylor terms of order 0 and odd orders only, got Polynomial"),
         (lambda: GeneralForm(MIXED), r"directions of length 1/√2 .* absorbed\(source\)"),

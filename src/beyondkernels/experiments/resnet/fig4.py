@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
-from beyondkernels.core.constraints import at_least, between, even, not_empty, positive
+from beyondkernels.core.constraints import at_least, at_most, between, even, not_empty, positive
 from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.monomial import (
     DEGREE,
@@ -36,6 +36,7 @@ from beyondkernels.frame import (
     Runs,
     Scale,
     Searched,
+    Seeds,
     Series,
     Shown,
     Size,
@@ -85,9 +86,9 @@ class Fig4Settings(SearchSettings):
     weight_decays: Sizes = setting((5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4), "ours", "to begin with")
     rate_limits: Sizes = setting((0.05, 50.0), "ours", "the grid does not grow beyond")
     decay_limits: Sizes = setting((1e-7, 1e-2), "ours", "the grid does not grow beyond")
-    search_seeds: Count = setting(1, "ours", f"1000, 1001, …: for the search alone; {_NOT_STATED}")
+    search_seeds: Seeds = setting(1, "ours", f"1000, 1001, …: for the search alone; {_NOT_STATED}")
     seeds: Count = setting(3, "ours", f"0, 1, 2, …: for the chosen ones and W*; {_NOT_STATED}")
-    construction_width: Annotated[int, at_least(64), even] = setting(200, "paper", "m of W*")
+    construction_width: Annotated[int, at_least(64), even, at_most(100_000)] = setting(200, "paper", "m of W*")
     construction_steps: Count = setting(
         10_000, "ours", "of gradient descent on all 64 points; the rate falls by 10 half-way"
     )

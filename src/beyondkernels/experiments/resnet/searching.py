@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from beyondkernels.core import Checked, require, require_between
 from beyondkernels.core.constraints import between
-from beyondkernels.frame import Axis, Backend, Count, Sizes, setting
+from beyondkernels.frame import Axis, Backend, Count, Seeds, Sizes, setting
 from beyondkernels.frame.axes import position
 
 
@@ -24,7 +24,7 @@ class SearchSettings(Checked):
     weight_decays: Sizes = setting((0.001, 0.002, 0.005, 0.01, 0.02, 0.05), "ours", "to begin with")
     rate_limits: Sizes = setting((1e-3, 1.0), "ours", "the grid does not grow beyond")
     decay_limits: Sizes = setting((1e-4, 1.0), "ours", "the grid does not grow beyond")
-    search_seeds: Count = setting(2, "ours", "1000, 1001, …: for the search alone; not stated in the paper")
+    search_seeds: Seeds = setting(2, "ours", "1000, 1001, …: for the search alone; not stated in the paper")
     seeds: Count = setting(5, "ours", "0, 1, 2, …: for what is reported; not stated in the paper")
     validation_samples: Count = setting(1000, "ours", "fresh points for the second choice")
     test_samples: Count = setting(10_000, "ours", "not stated in the paper")

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import torch
 
-from beyondkernels.core import require, unknown
+from beyondkernels.core import require
 from beyondkernels.kernels.base import Kernel, square_by_tiles
 from beyondkernels.kernels.checks import require_finite
 from beyondkernels.kernels.classical.distances import angles, cosines
@@ -44,11 +44,6 @@ class Correlation(Kernel):
 
     function: Callable[[torch.Tensor], torch.Tensor]
     of: Literal["cosine", "angle"] = "cosine"
-
-    def __post_init__(self) -> None:
-        require(callable(self.function), f"function must be a function of a tensor, got {self.function!r}")
-        if self.of not in ("cosine", "angle"):
-            unknown("argument of a correlation kernel's function", self.of, ("cosine", "angle"))
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """κ(ρ)."""

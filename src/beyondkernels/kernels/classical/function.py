@@ -40,9 +40,6 @@ class FunctionKernel(Kernel):
     function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor | np.ndarray]
     name: str
 
-    def __post_init__(self) -> None:
-        require(callable(self.function), f"function must be a function of two batches, got {self.function!r}")
-
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The function's value at x1 and x2."""
         out = tensor(f"what {self.name} returns", self.function(x1, x2))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import require_between
+from beyondkernels.core.constraints import positive
 from beyondkernels.kernels.base import Kernel, square_by_tiles
 from beyondkernels.kernels.classical.distances import squared_distances
 
@@ -33,10 +32,7 @@ class Gaussian(Kernel):
 
     rotation_invariant: ClassVar[bool] = True
 
-    bandwidth: float
-
-    def __post_init__(self) -> None:
-        require_between("bandwidth", self.bandwidth, 0, math.inf, "()")
+    bandwidth: Annotated[float, positive]
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """exp(−|x − y|²/h)."""

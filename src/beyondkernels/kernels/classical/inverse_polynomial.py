@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
 from beyondkernels.core import require
+from beyondkernels.core.constraints import between
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.classical.correlation import entrywise
 
@@ -46,11 +47,9 @@ class Recursive(Kernel):
 
     base: Kernel
     function: Callable[[torch.Tensor], torch.Tensor]
-    depth: int = 1
+    depth: Annotated[int, between(1, 10_000)] = 1
 
     def __post_init__(self) -> None:
-        require(callable(self.function), f"function must be a function of a tensor, got {self.function!r}")
-        _require_depth(self.depth)
         object.__setattr__(self, "rotation_invariant", self.base.rotation_invariant)
         object.__setattr__(self, "accuracy", self.base.accuracy)
 
@@ -121,10 +120,7 @@ class InversePolynomial(Kernel):
 
     rotation_invariant: ClassVar[bool] = True
 
-    depth: int = 1
-
-    def __post_init__(self) -> None:
-        _require_depth(self.depth)
+    depth: Annotated[int, between(1, 10_000)] = 1
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """1/(2 − 1/(2 − … ⟨x, y⟩))."""
@@ -142,10 +138,6 @@ class InversePolynomial(Kernel):
         for _ in range(self.depth):
             values = values.neg_().add_(2).reciprocal_()
         return values
-
-
-def _require_depth(depth: int) -> None:
-    require(isinstance(depth, int) and depth >= 1, f"depth must be a whole number of at least 1, got {depth!r}")
 
 
 def _require_unit_ball(squares: torch.Tensor) -> None:

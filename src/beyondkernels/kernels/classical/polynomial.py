@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import require, require_between
+from beyondkernels.core import require
+from beyondkernels.core.constraints import at_least, not_negative, positive
 from beyondkernels.kernels.base import Kernel
 
 
@@ -32,17 +32,9 @@ class PolynomialKernel(Kernel):
 
     rotation_invariant: ClassVar[bool] = True
 
-    degree: int
-    offset: float = 1.0
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        require(
-            isinstance(self.degree, int) and self.degree >= 1,
-            f"degree must be a whole number of at least 1, got {self.degree!r}",
-        )
-        require_between("offset", self.offset, 0, math.inf, "[)")
-        require_between("scale", self.scale, 0, math.inf, "()")
+    degree: Annotated[int, at_least(1)]
+    offset: Annotated[float, not_negative] = 1.0
+    scale: Annotated[float, positive] = 1.0
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """(s⟨x, y⟩ + b)^p."""

@@ -6,11 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations import Activation, activation
-from beyondkernels.core import Component, Stream, require, require_between
+from beyondkernels.core import Component, Stream, require
+from beyondkernels.core.constraints import any_number, at_least, not_negative, positive
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.checks import require_finite
 
@@ -65,17 +67,13 @@ class GaussianFeatures(RandomFeatures):
     torch.Size([2, 3])
     """
 
-    count: int
+    count: Annotated[int, at_least(1)]
     activation: Activation | str = "relu"
-    weight_std: float | None = None
-    bias_std: float = 0.0
+    weight_std: Annotated[float, positive] | None = None
+    bias_std: Annotated[float, not_negative] = 0.0
 
     def __post_init__(self) -> None:
-        _require_count(self.count)
         object.__setattr__(self, "activation", activation(self.activation))
-        if self.weight_std is not None:
-            require_between("weight_std", self.weight_std, 0, math.inf, "()")
-        require_between("bias_std", self.bias_std, 0, math.inf, "[)")
 
     def draw(self, x: torch.Tensor, stream: Stream) -> torch.Tensor:
         """σ(⟨w, x⟩ + b)."""
@@ -105,12 +103,8 @@ class FourierFeatures(RandomFeatures):
     Reference: Rahimi & Recht (2007), Random features for large-scale kernel machines.
     """
 
-    count: int
-    bandwidth: float
-
-    def __post_init__(self) -> None:
-        _require_count(self.count)
-        require_between("bandwidth", self.bandwidth, 0, math.inf, "()")
+    count: Annotated[int, at_least(1)]
+    bandwidth: Annotated[float, positive]
 
     def draw(self, x: torch.Tensor, stream: Stream) -> torch.Tensor:
         """√2 cos(⟨w, x⟩ + b)."""
@@ -145,12 +139,9 @@ class FunctionFeatures(RandomFeatures):
     torch.Size([2, 5])
     """
 
-    count: int
+    count: Annotated[int, at_least(1)]
     weights: Callable[[Stream, int, int], torch.Tensor]
     function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-
-    def __post_init__(self) -> None:
-        _require_count(self.count)
 
     def draw(self, x: torch.Tensor, stream: Stream) -> torch.Tensor:
         """φ_w(x) as the function says."""
@@ -179,7 +170,7 @@ class RandomFeatureKernel(Kernel):
     """
 
     features: RandomFeatures
-    seed: int = 0
+    seed: Annotated[int, any_number] = 0
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """ΦΦ′ᵀ."""
@@ -218,7 +209,3 @@ class RandomFeatureKernel(Kernel):
         phi2 = phi1 if x2 is None else self.feature_matrix(x2)
         variance = m * (phi1.square() @ phi2.square().T) - (phi1 @ phi2.T).square_()
         return variance.div_(m - 1).clamp_(min=0).sqrt_()
-
-
-def _require_count(count: int) -> None:
-    require(isinstance(count, int) and count >= 1, f"count must be a whole number of at least 1, got {count!r}")

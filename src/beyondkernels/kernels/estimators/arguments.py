@@ -9,6 +9,7 @@ import torch
 from sklearn.utils import check_random_state
 
 from beyondkernels.core import require
+from beyondkernels.core.errors import shown
 
 
 def as_tensor(x: np.ndarray) -> torch.Tensor:
@@ -19,13 +20,13 @@ def as_tensor(x: np.ndarray) -> torch.Tensor:
 def whole_number(name: str, value: Any) -> int:
     """A parameter that must be a positive whole number."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    require(whole and int(value) > 0, f"{name} must be a positive whole number, got {value!r}")
+    require(whole and int(value) > 0, f"{name} must be a positive whole number, got {shown(value)}")
     return int(value)
 
 
 def yes_or_no(name: str, value: Any) -> bool:
     """A parameter that must be True or False."""
-    require(isinstance(value, bool | np.bool_), f"{name} must be True or False, got {value!r}")
+    require(isinstance(value, bool | np.bool_), f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -44,6 +45,6 @@ def seed_of(random_state: Any) -> int:
         return int(random_state)
     require(
         isinstance(random_state, np.random.RandomState),
-        f"random_state must be a whole number, None or a numpy.random.RandomState, got {random_state!r}",
+        f"random_state must be a whole number, None or a numpy.random.RandomState, got {shown(random_state)}",
     )
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from beyondkernels.core import InputError
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.checks import MEMORY
 from beyondkernels.kernels.estimators.arguments import as_tensor, yes_or_no
@@ -43,7 +44,7 @@ class RidgeEstimator(TargetEstimator):
         try:
             return np.asarray(self.ridges, dtype=np.float64).ravel().tolist()
         except (TypeError, ValueError) as error:
-            raise InputError(f"ridges must be a number, numbers or None, got {self.ridges!r}") from error
+            raise InputError(f"ridges must be a number, numbers or None, got {shown(self.ridges)}") from error
 
     def _with_intercept(self) -> bool:
         return yes_or_no("fit_intercept", self.fit_intercept)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from beyondkernels.core import require
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.checks import MEMORY
 from beyondkernels.kernels.estimators.arguments import whole_number, yes_or_no
 from beyondkernels.kernels.estimators.base import KernelMachine
@@ -46,7 +47,7 @@ class NetworkKernelMachine(KernelMachine):
 
     def _network(self) -> Network:
         network = DEFAULT_NETWORK if self.network is None else self.network
-        require(isinstance(network, Network), f"network must be a Network or None, got {network!r}")
+        require(isinstance(network, Network), f"network must be a Network or None, got {shown(network)}")
         return network
 
     def _infinite(self) -> bool:

@@ -10,6 +10,7 @@ import torch
 
 from beyondkernels.activations import Activation
 from beyondkernels.core import InputError, Stream, require
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.checks import MEMORY
 from beyondkernels.kernels.classical.random_features import GaussianFeatures, RandomFeatureKernel, RandomFeatures
 from beyondkernels.kernels.estimators.arguments import as_tensor, seed_of, whole_number
@@ -75,7 +76,7 @@ class _RandomFeatures(RidgeEstimator):
             return GaussianFeatures(count, self.activation, self.weight_std, self.bias_std)
         require(
             isinstance(self.features, RandomFeatures | Network),
-            f"features must be RandomFeatures, a Network or None, got {self.features!r}",
+            f"features must be RandomFeatures, a Network or None, got {shown(self.features)}",
         )
         return self.features
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from beyondkernels.core import InputError, require
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.estimators.arguments import as_tensor
@@ -46,7 +47,7 @@ class _Path(KernelMachine):
         if self.kernel is None:
             return Gaussian(median_bandwidth(x))
         if not isinstance(self.kernel, Kernel):
-            raise InputError(f"kernel must be a Kernel, 'precomputed' or None, got {self.kernel!r}")
+            raise InputError(f"kernel must be a Kernel, 'precomputed' or None, got {shown(self.kernel)}")
         return self.kernel
 
     def _solve(self, x: np.ndarray, y: torch.Tensor) -> RidgeSolution:

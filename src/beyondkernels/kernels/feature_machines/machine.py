@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -21,9 +21,8 @@ from beyondkernels.core import (
     accuracy,
     require,
     require_between,
-    require_positive,
-    unknown,
 )
+from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.kernels.base import points
 from beyondkernels.kernels.checks import MEMORY
 from beyondkernels.kernels.classical.gaussian import Gaussian
@@ -153,7 +152,7 @@ def fit_feature_machine(
     require(len(x) > 1, f"x must hold at least 2 points to leave one of them out, got n_samples = {len(x)}")
     y = outputs("y", y, len(x))
     require(bool((y != y[0]).any()), f"y must vary to have a gradient, got one value at all {len(x)} points")
-    _require_rounds(rounds)
+    RecursiveFeatureMachine(kernel, bandwidth, rounds, ridge, diagonal, validation, memory)  # says what is wrong
     needed = 8 * _SOLVER_MATRICES * len(x) ** 2
     require(
         memory >= needed,
@@ -188,21 +187,12 @@ class RecursiveFeatureMachine(Learner):
     """
 
     kernel: Literal["laplace", "gaussian"] = "laplace"
-    bandwidth: float | None = None
-    rounds: int = 5
-    ridge: float | None = None
+    bandwidth: Annotated[float, positive] | None = None
+    rounds: Annotated[int, positive] = 5
+    ridge: Annotated[float, not_negative] | None = None
     diagonal: bool = False
-    validation: float | None = None
-    memory: int = field(default=MEMORY, metadata={"identity": False})
-
-    def __post_init__(self) -> None:
-        _radial_kernel(self.kernel, 1.0 if self.bandwidth is None else self.bandwidth)
-        _require_rounds(self.rounds)
-        if self.ridge is not None:
-            require_between("ridge", self.ridge, 0, math.inf, "[)")
-        if self.validation is not None:
-            require_between("validation", self.validation, 0, 1, "()")
-        require_positive("memory", self.memory)
+    validation: Annotated[float, between(0, 1, "()")] | None = None
+    memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Fit, and measure the error: the mean over points of the squared error summed over outputs.
@@ -311,8 +301,6 @@ def _split(n: int, validation: float, stream: Stream) -> tuple[torch.Tensor, tor
 
 
 def _radial_kernel(name: str, bandwidth: float) -> Gaussian | Laplace:
-    if name not in ("laplace", "gaussian"):
-        unknown("kernel", name, ["laplace", "gaussian"])
     return Laplace(bandwidth) if name == "laplace" else Gaussian(bandwidth)
 
 
@@ -322,7 +310,3 @@ def _bandwidth(name: str, x: torch.Tensor) -> float:
     require(square < math.inf, "x must have squared distances that float64 holds; smaller points would do")
     require(square > 0, f"bandwidth must be given where points do not differ, got None and {len(x)} equal points")
     return square**0.5 if name == "laplace" else square
-
-
-def _require_rounds(rounds: int) -> None:
-    require(isinstance(rounds, int) and rounds > 0, f"rounds must be a positive whole number, got {rounds!r}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import require
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import points
 from beyondkernels.kernels.checks import MEMORY, require_finite, tensor
 from beyondkernels.kernels.classical.distances import squared_distances
@@ -54,7 +55,8 @@ class MetricKernel:
 
     def __post_init__(self) -> None:
         require(
-            isinstance(self.kernel, Gaussian | Laplace), f"kernel must be a Gaussian or a Laplace, got {self.kernel!r}"
+            isinstance(self.kernel, Gaussian | Laplace),
+            f"kernel must be a Gaussian or a Laplace, got {shown(self.kernel)}",
         )
         M = tensor("metric", self.metric).to(torch.float64)
         square = M.ndim == 2 and M.shape[0] == M.shape[1]

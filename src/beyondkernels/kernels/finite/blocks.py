@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 
 from beyondkernels.core import InputError, require
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.finite.factors import Factors, Gradient, require_finite_factors
 from beyondkernels.kernels.finite.memory import peak_bytes
 
@@ -45,7 +46,7 @@ def gram_of_factors(
         memory: bytes that may be taken, the result included. The size of blocks follows from it, which changes entries
             by rounding alone: by at most 1e-12 of the largest.
     """
-    require(outputs in ("traced", "full"), f"outputs must be 'traced' or 'full', got {outputs!r}")
+    require(outputs in ("traced", "full"), f"outputs must be 'traced' or 'full', got {shown(outputs)}")
     columns = x1 if x2 is None else x2
     if not len(x1) or not len(columns):
         raise InputError(f"there must be points on both sides, got {len(x1)} and {len(columns)}")

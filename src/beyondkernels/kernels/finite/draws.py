@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
-from beyondkernels.core import Stream, Tensors, require, require_positive
+from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core.constraints import any_number, at_least, positive
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.finite.gram import MEMORY, FiniteTangent, conjugate_features, conjugate_gram
 from beyondkernels.networks import Network
@@ -47,26 +49,18 @@ class MeanOverDraws(Kernel):
     """
 
     network: Network
-    draws: int
+    draws: Annotated[int, at_least(1)]
     kind: Literal["tangent", "conjugate"] = "tangent"
     group: str = "all"
-    out_dim: int = 1
-    seed: int = 0
-    memory: int = field(default=MEMORY, metadata={"identity": False})
+    out_dim: Annotated[int, positive] = 1
+    seed: Annotated[int, any_number] = 0
+    memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
 
     def __post_init__(self) -> None:
-        require(isinstance(self.network, Network), f"network must be a network, got {type(self.network).__name__}")
-        require(
-            isinstance(self.draws, int) and self.draws >= 1,
-            f"draws must be a whole number of at least 1, got {self.draws!r}",
-        )
-        require(self.kind in ("tangent", "conjugate"), f"kind must be 'tangent' or 'conjugate', got {self.kind!r}")
         require(
             self.kind == "tangent" or self.group == "all",
-            f"group must be left at 'all' for a conjugate kernel, which has no derivatives, got {self.group!r}",
+            f"group must be left at 'all' for a conjugate kernel, which has no derivatives, got {shown(self.group)}",
         )
-        require_positive("out_dim", self.out_dim)
-        require_positive("memory", self.memory)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The mean of the blocks."""

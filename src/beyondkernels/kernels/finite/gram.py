@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
-from beyondkernels.core import InputError, Stream, Tensors, require, require_positive, unknown
+from beyondkernels.core import InputError, Stream, Tensors, require, unknown
+from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.checks import MEMORY, require_finite, require_representable, tensor
 from beyondkernels.kernels.finite.blocks import diagonal_of_factors, gram_of_factors
@@ -171,13 +172,10 @@ class FiniteTangent(Kernel):
     """
 
     network: Network
-    seed: int = 0
+    seed: Annotated[int, any_number] = 0
     group: str = "all"
-    out_dim: int = 1
-    memory: int = field(default=MEMORY, metadata={"identity": False})
-
-    def __post_init__(self) -> None:
-        _require_sound(self.network, self.out_dim, self.memory)
+    out_dim: Annotated[int, positive] = 1
+    memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The rectangular block."""
@@ -221,12 +219,9 @@ class FiniteConjugate(Kernel):
     """
 
     network: Network
-    seed: int = 0
-    out_dim: int = 1
-    memory: int = field(default=MEMORY, metadata={"identity": False})
-
-    def __post_init__(self) -> None:
-        _require_sound(self.network, self.out_dim, self.memory)
+    seed: Annotated[int, any_number] = 0
+    out_dim: Annotated[int, positive] = 1
+    memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
 
     def features(self, x: torch.Tensor) -> torch.Tensor:
         """The features themselves, shape (n, features)."""
@@ -281,15 +276,6 @@ def _gradient(
         return network.apply(everything | chosen, constant, point[None])[0][0]
 
     return JacobianGradient(function, {name: everything[name] for name in names}, dtype)
-
-
-def _require_sound(network: Network, out_dim: int, memory: int) -> None:
-    require(
-        isinstance(network, Network),
-        f"network must be a Network, got a {type(network).__name__}; module_tangent_gram takes modules",
-    )
-    require(isinstance(out_dim, int) and out_dim > 0, f"out_dim must be a positive whole number, got {out_dim!r}")
-    require_positive("memory", memory)
 
 
 def _drawn(network: Network, seed: int, in_dim: int, out_dim: int) -> tuple[Tensors, Tensors]:

@@ -12,6 +12,7 @@ import torch
 
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import InputError, require
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.infinite.pairs import (
     TRUST,
@@ -25,7 +26,7 @@ from beyondkernels.kernels.infinite.pairs import (
     TileOfBalls,
 )
 from beyondkernels.networks import Parameterisation
-from beyondkernels.networks.parameterisation import Layer, require_parameterisation
+from beyondkernels.networks.parameterisation import Layer
 
 TILE = 240
 """Points on a side of what goes through all layers at once: a few such tiles of float64 stay in the cache.
@@ -87,8 +88,6 @@ class InfiniteWidth(Kernel):
     tolerance: float
 
     def __post_init__(self) -> None:
-        require(0 < self.tolerance < 1, f"tolerance must lie between 0 and 1, got {self.tolerance}")
-        require_parameterisation("parameterisation", self.parameterisation)
         object.__setattr__(self, "activation", activation(self.activation))
 
     @abstractmethod
@@ -185,8 +184,6 @@ class InfiniteWidth(Kernel):
 
 def require_width(parameterisation: Parameterisation, width: int | None) -> None:
     """Ask for a width where the tangent kernel depends on it."""
-    if width is not None:
-        require(isinstance(width, int) and width > 0, f"width must be a positive whole number or None, got {width!r}")
     require(
         parameterisation.kind == "ntk" or width is not None,
         "width must be given: the tangent kernel of the standard parameterisation grows with the width, got None",
@@ -212,7 +209,7 @@ def trained_layers(group: str | Sequence[int | str], names: tuple[str, ...]) -> 
     require(
         len(chosen) > 0 and all(layer in numbers or layer in names for layer in chosen),
         f"group must be all, hidden, last, {', '.join(names)}, or a tuple of layers by name or by number "
-        f"from 1 to {len(names)}, got {group!r}",
+        f"from 1 to {len(names)}, got {shown(group)}",
     )
     return tuple(number for number, name in zip(numbers, names, strict=True) if number in chosen or name in chosen)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from beyondkernels.activations import Activation
 from beyondkernels.core import InputError, require
+from beyondkernels.core.constraints import between, positive
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.infinite.base import GROUPS, InfiniteWidth, Scales, affine_, require_width, trained_layers
 from beyondkernels.kernels.infinite.pairs import Entries, Pairs
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
@@ -41,15 +43,11 @@ class InfiniteConjugate(InfiniteWidth):
     Gaussian processes, eq. (5).
     """
 
-    depth: int
+    depth: Annotated[int, between(1, 10_000)]
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
-    tolerance: float = 1e-10
+    tolerance: Annotated[float, between(0, 1, "()")] = 1e-10
     remedy: ClassVar[str] = "smaller inputs, a smaller weight_variance or a smaller depth"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require_depth(self.depth)
 
     def __str__(self) -> str:
         return f"infinite-width conjugate kernel, depth {self.depth}, {self.activation!r}, {self.parameterisation}"
@@ -100,17 +98,16 @@ class InfiniteTangent(InfiniteWidth):
     Reference: Jacot, Gabriel & Hongler (2018), Neural tangent kernel, Thm 1.
     """
 
-    depth: int
+    depth: Annotated[int, between(1, 10_000)]
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
     group: str | tuple[int | str, ...] = "all"
-    width: int | None = None
-    tolerance: float = 1e-10
+    width: Annotated[int, positive] | None = None
+    tolerance: Annotated[float, between(0, 1, "()")] = 1e-10
     remedy: ClassVar[str] = "smaller inputs, a smaller weight_variance or a smaller depth"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_depth(self.depth)
         require_width(self.parameterisation, self.width)
         layers = self._trained()
         if self.group not in GROUPS:
@@ -165,7 +162,7 @@ def _(network: FullyConnected) -> InfiniteConjugate:
     require(
         network.readout == "normal",
         "network must have a normal readout (one of balanced signs starts with another covariance, without the "
-        f"neurons' means), got readout={network.readout!r}",
+        f"neurons' means), got readout={shown(network.readout)}",
     )
     return InfiniteConjugate(network.depth, network.activation, network.parameterisation)
 
@@ -224,10 +221,6 @@ def _refusal(network: Network) -> InputError:
         f"network must be a FullyConnected network or a ThreeLayerResNet of the full form, got {kind}{why}; "
         "MeanOverDraws(network, draws) gives the mean of its kernels at its own width"
     )
-
-
-def _require_depth(depth: int) -> None:
-    require(isinstance(depth, int) and depth >= 1, f"depth must be a whole number of at least 1, got {depth!r}")
 
 
 @functools.lru_cache

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from beyondkernels.activations import Activation
 from beyondkernels.core import require
+from beyondkernels.core.constraints import between, positive
 from beyondkernels.kernels.infinite.base import GROUPS, InfiniteWidth, Scales, require_width, trained_layers
 from beyondkernels.kernels.infinite.pairs import Entries, Pairs
 from beyondkernels.networks import Parameterisation
@@ -38,7 +40,7 @@ class InfiniteResNetConjugate(InfiniteWidth):
 
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
-    tolerance: float = 1e-10
+    tolerance: Annotated[float, between(0, 1, "()")] = 1e-10
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,8 +89,8 @@ class InfiniteResNetTangent(InfiniteWidth):
     activation: Activation | str = "relu"
     parameterisation: Parameterisation = field(default_factory=Parameterisation)
     group: str | tuple[int | str, ...] = "all"
-    width: int | None = None
-    tolerance: float = 1e-10
+    width: Annotated[int, positive] | None = None
+    tolerance: Annotated[float, between(0, 1, "()")] = 1e-10
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import Progress, Stream, require, require_between, require_positive
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.checks import MEMORY
 from beyondkernels.kernels.solvers.definiteness import Definiteness, trace_rounding
@@ -337,4 +338,4 @@ def _relative(norms: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _require_whole(name: str, value: object) -> None:
-    require(isinstance(value, numbers.Integral), f"{name} must be a whole number, got {value!r}")
+    require(isinstance(value, numbers.Integral), f"{name} must be a whole number, got {shown(value)}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
 from beyondkernels.core import Ended, Measured, Stream, require_positive
+from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.resnet.course import blocks, course, radii, scales
 from beyondkernels.networks import ResNetWeights, with_one
@@ -134,11 +135,8 @@ class Coupling(Measurement):
 
     revision: ClassVar[int] = 2
 
-    points: int = 200
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        require_positive("points", self.points)
+    points: Annotated[int, positive] = 200
+    seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
         """All terms at all snapshots."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import Ended, InputError, Measured, Stream, require_positive
+from beyondkernels.core import Ended, InputError, Measured, Stream
+from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.base import Measurement
 from beyondkernels.measure.features.alignment import snapshots
 from beyondkernels.networks import ResNetWeights
@@ -31,11 +32,8 @@ class LearntSignals(Measurement):
 
     identity: ClassVar[str] = "beyondkernels.measure.learnt:LearntSignals"
 
-    points: int = 5000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        require_positive("points", self.points)
+    points: Annotated[int, positive] = 5000
+    seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
         """The two coefficients."""

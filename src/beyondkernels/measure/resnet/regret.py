@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import Ended, InputError, Measured, Problem, Stream, require, require_positive
+from beyondkernels.core import Ended, InputError, Measured, Problem, Stream, require
+from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.resnet.course import blocks, course, radii, scales
 from beyondkernels.measure.resnet.existence import Map, Witness, existence_errors, gate_bounds
@@ -161,14 +162,10 @@ class Regret(Measurement):
 
     revision: ClassVar[int] = 2
 
-    points: int = 200
-    witness_points: int = 100
-    ridge: float = 1e-6
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("points", "witness_points", "ridge"):
-            require_positive(name, getattr(self, name))
+    points: Annotated[int, positive] = 200
+    witness_points: Annotated[int, positive] = 100
+    ridge: Annotated[float, positive] = 1e-6
+    seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
         """All terms at all snapshots."""

@@ -6,11 +6,12 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import Component, InputError, Stream, require, require_positive
+from beyondkernels.core import Component, InputError, Stream, require
+from beyondkernels.core.constraints import positive
 
 
 class Dictionary(Component, ABC):
@@ -91,10 +92,7 @@ class Incoherent(Dictionary):
 
     identity: ClassVar[str] = "beyondkernels.problems.dictionaries:Incoherent"
 
-    mu: float
-
-    def __post_init__(self) -> None:
-        require_positive("mu", self.mu)
+    mu: Annotated[float, positive]
 
     def check(self, dim: int, patterns: int) -> None:
         """The Welch bound."""

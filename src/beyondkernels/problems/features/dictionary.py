@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Stream, require, require_between, require_positive
+from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core.constraints import between, not_negative, size
+from beyondkernels.core.errors import shown
 from beyondkernels.problems.features import linear
 from beyondkernels.problems.features.assumptions import Assumption, background_independent, check
 from beyondkernels.problems.features.dictionaries import Dictionary, Orthonormal, drawn
@@ -58,27 +59,20 @@ class DictionaryProblem(Problem):
 
     identity: ClassVar[str] = "beyondkernels.problems.dictionary:DictionaryProblem"
 
-    dim: int
-    patterns: int
-    relevant: int
+    dim: Annotated[int, size]
+    patterns: Annotated[int, size]
+    relevant: Annotated[int, size]
     labels: LabelSet
     hidden: HiddenPatterns
     dictionary: Dictionary = field(default_factory=Orthonormal)
-    noise_std: float = 0.0
-    negative_ratio: float | None = None
+    noise_std: Annotated[float, not_negative] = 0.0
+    negative_ratio: Annotated[float, between(0, 1, "()")] | None = None
     instance: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("dim", "patterns", "relevant"):
-            value = getattr(self, name)
-            require(isinstance(value, int), f"{name} must be a whole number, got {value!r}")
-            require_positive(name, value)
         require(
             self.relevant <= self.patterns,
             f"relevant must not exceed patterns, got {self.relevant} relevant of {self.patterns} patterns",
-        )
-        require(
-            0 <= self.noise_std < math.inf, f"noise_std must be a finite number of at least 0, got {self.noise_std}"
         )
         self.labels.counts(self.relevant)
         self.dictionary.check(self.dim, self.patterns)
@@ -90,7 +84,6 @@ class DictionaryProblem(Problem):
             f"labels must give both classes a positive probability, got Pr[y = +1] = {positive:.4g}",
         )
         if self.negative_ratio is not None:
-            require_between("negative_ratio", self.negative_ratio, 0, 1, "()")
             rarer = min(positive, 1 - positive)
             require(
                 rarer >= _RAREST,
@@ -136,7 +129,7 @@ class DictionaryProblem(Problem):
 
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points: x (n, d) float32, y (n,) float32 of ±1, ``hidden["patterns"]`` (n, D) int8."""
-        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {n!r}")
+        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {shown(n)}")
         exact = self.moments
         present = self._patterns(n, stream.child("patterns"))
         phi = (present.to(torch.float32) - exact.means.to(torch.float32)) / exact.scale

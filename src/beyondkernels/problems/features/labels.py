@@ -120,7 +120,7 @@ class Counts(LabelSet):
 
     def __post_init__(self) -> None:
         # Equal sets must have equal descriptions.
-        object.__setattr__(self, "values", tuple(sorted({int(value) for value in self.values})))
+        object.__setattr__(self, "values", tuple(sorted(set(self.values))))
 
     def members(self, relevant: int) -> tuple[int, ...]:
         """The given counts."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core.errors import shown
 from beyondkernels.problems.resnet.inputs import Inputs
 from beyondkernels.problems.resnet.risk import MOST, Predictor, Risk, mean_over
 
@@ -62,7 +63,7 @@ class CompositeProblem(Problem):
 
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points: x (n, d), y (n, k), ``hidden["base"]`` F(x), ``hidden["composite"]`` G(F(x)); all float32."""
-        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {n!r}")
+        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {shown(n)}")
         x = self.inputs.draw(n, stream.child("inputs"))
         h = self.base_signal(x)
         g = self.composite_signal(h)
@@ -104,13 +105,6 @@ class CompositeProblem(Problem):
     def base_risk(self, n: int = 10_000, stream: Stream | None = None) -> Risk:
         r"""The risk of βF alone, :math:`\alpha^2 E\|G(F(x))\|^2 + 2\,\mathrm{OPT}`."""
         return self.risk(lambda x: self.beta * self.base_signal(x), n, stream, dtype=torch.float64)
-
-
-def check_numbers(problem: CompositeProblem) -> None:
-    """Ask that α, β and OPT are finite and not negative."""
-    for name in ("alpha", "beta", "optimal_risk"):
-        value = getattr(problem, name)
-        require(0 <= value < math.inf, f"{name} must be a finite number of at least 0, got {value}")
 
 
 def require_plain(problem: CompositeProblem) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations import Activation, Erf, Polynomial, Sine, Tanh
 from beyondkernels.core import require
+from beyondkernels.core.constraints import not_zero
 
 _NEAR = 1e-3  # for smaller z, nearly equal numbers would be subtracted; the Taylor series avoids that
 
@@ -28,12 +29,7 @@ class Exponential(Activation):
     Reference: Allen-Zhu & Li (resnet), Example 4.1.
     """
 
-    rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        require(
-            math.isfinite(self.rate) and self.rate != 0, f"rate must be finite and different from 0, got {self.rate}"
-        )
+    rate: Annotated[float, not_zero] = 1.0
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """φ(z)."""
@@ -96,13 +92,8 @@ class Rescaled(Activation):
     """
 
     function: Activation
-    inside: float = 1.0
-    outside: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("inside", "outside"):
-            value = getattr(self, name)
-            require(math.isfinite(value) and value != 0, f"{name} must be finite and different from 0, got {value}")
+    inside: Annotated[float, not_zero] = 1.0
+    outside: Annotated[float, not_zero] = 1.0
 
     @property
     def kinks(self) -> tuple[float, ...]:

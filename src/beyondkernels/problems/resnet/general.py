@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations import Activation
-from beyondkernels.core import Stream, require, require_positive
+from beyondkernels.core import Stream, require
+from beyondkernels.core.constraints import size
 from beyondkernels.problems.resnet.functions import split
 from beyondkernels.problems.resnet.maps import LENGTH, Functions, SmoothMap, TwoLayerMap, drawn_directions
 
@@ -123,15 +125,13 @@ class DrawnGeneralMap(GeneralMap):
     torch.Size([4, 2])
     """
 
-    dim: int
-    outputs: int
-    count: int
+    dim: Annotated[int, size]
+    outputs: Annotated[int, size]
+    count: Annotated[int, size]
     function: Activation
     instance: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("dim", "outputs", "count"):
-            require_positive(name, getattr(self, name))
         require_odd("function", self.function)
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations import Polynomial
 from beyondkernels.core import require
-from beyondkernels.problems.resnet.composite import CompositeProblem, check_numbers, require_plain
+from beyondkernels.core.constraints import at_least, not_negative, positive, size
+from beyondkernels.problems.resnet.composite import CompositeProblem, require_plain
 from beyondkernels.problems.resnet.inputs import Background, Biased, CubeWithBackground
 from beyondkernels.problems.resnet.maps import LENGTH, GivenMap, nested
 from beyondkernels.problems.resnet.powers import product_map
@@ -48,19 +50,17 @@ class HardInstance(CompositeProblem):
     Reference: Allen-Zhu & Li (resnet), §7, eq. (7.1).
     """
 
-    dim: int
-    outputs: int
-    alpha: float
-    uniform: int | None = None
+    dim: Annotated[int, size]
+    outputs: Annotated[int, at_least(2), size]
+    alpha: Annotated[float, not_negative]
+    uniform: Annotated[int, positive] | None = None
     background: Background = field(default_factory=Biased)
     indices: tuple[int, ...] | None = None
     instance: int = 0
-    beta: float = 1.0
-    optimal_risk: float = 0.0
+    beta: Annotated[float, not_negative] = 1.0
+    optimal_risk: Annotated[float, not_negative] = 0.0
 
     def __post_init__(self) -> None:
-        check_numbers(self)
-        require(self.outputs >= 2, f"outputs must be at least 2, got {self.outputs}")
         d1 = self._uniform
         require(
             self.outputs <= d1 <= self.dim,

@@ -6,10 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Component, Stream, require, require_between, require_positive
+from beyondkernels.core import Component, Stream, require
+from beyondkernels.core.constraints import between, positive, size
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,7 @@ class Inputs(Component, ABC):
         dim: d.
     """
 
-    dim: int
-
-    def __post_init__(self) -> None:
-        require_positive("dim", self.dim)
+    dim: Annotated[int, size]
 
     @property
     def in_dim(self) -> int:
@@ -56,12 +55,7 @@ class Cube(Inputs):
     (torch.Size([16, 4]), 1.0)
     """
 
-    side: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.side is not None:
-            require_positive("side", self.side)
+    side: Annotated[float, positive] | None = None
 
     @property
     def length(self) -> float:
@@ -135,10 +129,7 @@ class Biased(Background):
         positive: the probability of +1; 1/2 makes the whole cube uniform, 1 a constant background.
     """
 
-    positive: float = 0.5
-
-    def __post_init__(self) -> None:
-        require_between("positive", self.positive, 0, 1)
+    positive: Annotated[float, between(0, 1)] = 0.5
 
     def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
         """Signs ±1."""
@@ -193,7 +184,6 @@ class CubeWithBackground(Inputs):
     background: Background = field(default_factory=Biased)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         require(0 <= self.uniform <= self.dim, f"uniform must lie between 0 and dim = {self.dim}, got {self.uniform}")
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations import Polynomial
-from beyondkernels.core import Stream, require, require_between
-from beyondkernels.problems.resnet.composite import CompositeProblem, check_numbers, require_plain
+from beyondkernels.core import Stream
+from beyondkernels.core.constraints import at_least, between, not_negative, not_zero, size
+from beyondkernels.problems.resnet.composite import CompositeProblem, require_plain
 from beyondkernels.problems.resnet.inputs import Gaussian
 from beyondkernels.problems.resnet.maps import LENGTH, GivenMap, nested
 from beyondkernels.problems.resnet.smooth import SmoothComposite
@@ -41,24 +43,14 @@ class LinearThenPolynomial(CompositeProblem):
     Reference: Allen-Zhu & Li (resnet), §2.1 and footnote 3.
     """
 
-    dim: int
-    alpha: float
-    degree: int = 10
-    coefficient: float = 1.0
-    correlation: float = 0.0
+    dim: Annotated[int, at_least(2), size]
+    alpha: Annotated[float, not_negative]
+    degree: Annotated[int, at_least(1)] = 10
+    coefficient: Annotated[float, not_zero] = 1.0
+    correlation: Annotated[float, between(-1, 1, "()")] = 0.0
     instance: int = 0
-    beta: float = 1.0
-    optimal_risk: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_numbers(self)
-        require(self.dim >= 2, f"dim must be at least 2, got {self.dim}")
-        require(self.degree >= 1, f"degree must be at least 1, got {self.degree}")
-        require(
-            math.isfinite(self.coefficient) and self.coefficient != 0,
-            f"coefficient must be finite and different from 0, got {self.coefficient}",
-        )
-        require_between("correlation", self.correlation, -1, 1, "()")
+    beta: Annotated[float, not_negative] = 1.0
+    optimal_risk: Annotated[float, not_negative] = 0.0
 
     @property
     def inputs(self) -> Gaussian:

@@ -7,12 +7,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
 from beyondkernels.activations import Activation, Cosine, Sine
-from beyondkernels.core import Component, InputError, Stream, require, require_positive
+from beyondkernels.core import Component, InputError, Stream, require
+from beyondkernels.core.constraints import even, positive, size
 from beyondkernels.problems.resnet.functions import rescaled
 
 Functions = tuple[tuple[Activation, ...], ...]
@@ -175,15 +176,11 @@ class DrawnMap(TwoLayerMap):
         instance: selects the draw. F and G of one target need different ones.
     """
 
-    dim: int
-    outputs: int
-    count: int
+    dim: Annotated[int, size]
+    outputs: Annotated[int, size]
+    count: Annotated[int, size]
     function: Activation
     instance: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("dim", "outputs", "count"):
-            require_positive(name, getattr(self, name))
 
     @property
     def directions(self) -> torch.Tensor:
@@ -220,15 +217,10 @@ class CircleMap(TwoLayerMap):
     tensor([1., 1., 1., 1., 1.], dtype=torch.float64)
     """
 
-    dim: int
-    outputs: int
-    frequency: float = 1.0
+    dim: Annotated[int, size]
+    outputs: Annotated[int, size, even]
+    frequency: Annotated[float, positive] = 1.0
     instance: int = 0
-
-    def __post_init__(self) -> None:
-        require_positive("dim", self.dim)
-        require_positive("frequency", self.frequency)
-        require(self.outputs > 0 and self.outputs % 2 == 0, f"outputs must be even and positive, got {self.outputs}")
 
     @property
     def directions(self) -> torch.Tensor:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core.constraints import at_least, size
+from beyondkernels.core.errors import shown
 from beyondkernels.problems.resnet.inputs import Cube
 from beyondkernels.problems.resnet.relevant import check_indices, drawn_indices
 from beyondkernels.problems.resnet.risk import MOST, Predictor, Risk, mean_over
@@ -36,13 +39,12 @@ class Monomial(Problem):
     Reference: Allen-Zhu & Li (resnet), §8.2 (Figures 1 and 4).
     """
 
-    dim: int
-    degree: int = 6
+    dim: Annotated[int, size]
+    degree: Annotated[int, at_least(1), size] = 6
     indices: tuple[int, ...] | None = None
     instance: int = 0
 
     def __post_init__(self) -> None:
-        require(self.degree >= 1, f"degree must be at least 1, got {self.degree}")
         require(self.dim >= self.degree, f"dim must be at least the degree {self.degree}, got {self.dim}")
         check_indices(self, self.degree, self.dim)
 
@@ -72,7 +74,7 @@ class Monomial(Problem):
 
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points: x (n, d) float32, y (n,) float32 of ±1."""
-        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {n!r}")
+        require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {shown(n)}")
         x = self.inputs.draw(n, stream.child("inputs"))
         return Sample(x.float(), self.target(x)[:, 0].float())
 

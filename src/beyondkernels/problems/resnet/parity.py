@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from beyondkernels.activations import Polynomial
 from beyondkernels.core import require
-from beyondkernels.problems.resnet.composite import CompositeProblem, check_numbers, require_plain
+from beyondkernels.core.constraints import not_negative, size
+from beyondkernels.problems.resnet.composite import CompositeProblem, require_plain
 from beyondkernels.problems.resnet.inputs import Cube
 from beyondkernels.problems.resnet.maps import GivenMap, nested
 from beyondkernels.problems.resnet.powers import product_map
@@ -43,14 +45,13 @@ class CompositeParity(CompositeProblem):
     Reference: Allen-Zhu & Li (resnet), §8.1.
     """
 
-    dim: int = 30
-    outputs: int = 15
-    alpha: float = 0.3
-    beta: float = 1.0
-    optimal_risk: float = 0.0
+    dim: Annotated[int, size] = 30
+    outputs: Annotated[int, size] = 15
+    alpha: Annotated[float, not_negative] = 0.3
+    beta: Annotated[float, not_negative] = 1.0
+    optimal_risk: Annotated[float, not_negative] = 0.0
 
     def __post_init__(self) -> None:
-        check_numbers(self)
         require(
             self.outputs >= _FACTORS, f"outputs must be at least {_FACTORS}, which G multiplies, got {self.outputs}"
         )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
 from beyondkernels.core import Stream, require
-from beyondkernels.problems.resnet.composite import CompositeProblem, check_numbers
+from beyondkernels.core.constraints import not_negative
+from beyondkernels.problems.resnet.composite import CompositeProblem
 from beyondkernels.problems.resnet.general import GeneralForm, require_concept1, require_concept2
 from beyondkernels.problems.resnet.inputs import Inputs
 from beyondkernels.problems.resnet.maps import SmoothMap, TwoLayerMap
@@ -51,14 +52,12 @@ class SmoothComposite(CompositeProblem):
     source: Inputs
     base: SmoothMap
     composite: SmoothMap
-    alpha: float
-    beta: float = 1.0
-    optimal_risk: float = 0.0
+    alpha: Annotated[float, not_negative]
+    beta: Annotated[float, not_negative] = 1.0
+    optimal_risk: Annotated[float, not_negative] = 0.0
     concept_class: Literal[1, 2] | None = 1
 
     def __post_init__(self) -> None:
-        check_numbers(self)
-        require(self.concept_class in (1, 2, None), f"concept_class must be 1, 2 or None, got {self.concept_class!r}")
         d, k = self.source.in_dim, self.base.out_dim
         require(self.base.in_dim == d, f"base must take vectors of dimension {d} as inputs do, got {self.base.in_dim}")
         require(

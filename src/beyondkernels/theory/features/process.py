@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from beyondkernels.core import Component, require, require_between, require_positive
+from beyondkernels.core import Component
+from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.networks import Symmetric
 from beyondkernels.theory.hypotheses import Hypothesis
 
@@ -24,18 +25,11 @@ class StepSettings(Component):
 
     identity: ClassVar[str] = "beyondkernels.theory.process:StepSettings"
 
-    hidden_rate: float
-    output_rate: float
-    keep_hidden: float = 1.0
-    keep_output: float = 1.0
-    noise_std: float = 0.0
-
-    def __post_init__(self) -> None:
-        require_positive("hidden_rate", self.hidden_rate)
-        require_positive("output_rate", self.output_rate)
-        require_between("keep_hidden", self.keep_hidden, 0, 1)
-        require_between("keep_output", self.keep_output, 0, 1)
-        require(self.noise_std >= 0, f"noise_std must not be negative, got {self.noise_std}")
+    hidden_rate: Annotated[float, positive]
+    output_rate: Annotated[float, positive]
+    keep_hidden: Annotated[float, between(0, 1)] = 1.0
+    keep_output: Annotated[float, between(0, 1)] = 1.0
+    noise_std: Annotated[float, not_negative] = 0.0
 
     @property
     def penalties(self) -> tuple[float, float]:
@@ -67,14 +61,10 @@ class ProcessSettings(Component):
     first: StepSettings
     second: StepSettings
     later: StepSettings
-    steps: int
-    batch: int
+    steps: Annotated[int, positive]
+    batch: Annotated[int, positive]
     fading: bool = False
     hypotheses: tuple[Hypothesis, ...] = field(default=(), compare=False, metadata={"identity": False})
-
-    def __post_init__(self) -> None:
-        require_positive("steps", self.steps)
-        require_positive("batch", self.batch)
 
     def at(self, step: int) -> StepSettings:
         """The settings of a step, counted from 1."""

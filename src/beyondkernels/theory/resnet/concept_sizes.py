@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from beyondkernels.core import Component, require, require_positive
+from beyondkernels.core import Component
+from beyondkernels.core.constraints import any_number, not_negative, positive
 
 
 @dataclass(frozen=True)
@@ -32,32 +33,17 @@ class ConceptSizes(Component):
 
     identity: ClassVar[str] = "beyondkernels.theory.concept_sizes:ConceptSizes"
 
-    outputs: int
+    outputs: Annotated[int, positive]
     alpha: float
-    base_terms: int
-    composite_terms: int
-    base_complexity: float
-    composite_complexity: float
-    base_width_complexity: float = math.inf
-    composite_width_complexity: float = math.inf
-    base_norm: float = 1.0
-    lipschitz: float | None = None
-    best_risk: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("outputs", "base_terms", "composite_terms"):
-            value = getattr(self, name)
-            require(isinstance(value, int), f"{name} must be a whole number, got {value!r}")
-        for name in (
-            *("outputs", "base_terms", "composite_terms", "base_complexity", "composite_complexity"),
-            *("base_width_complexity", "composite_width_complexity", "base_norm"),
-        ):
-            require_positive(name, getattr(self, name))
-        for name in ("alpha", "base_complexity", "composite_complexity", "base_norm", "best_risk"):
-            require(math.isfinite(getattr(self, name)), f"{name} must be finite, got {getattr(self, name)}")
-        require(self.best_risk >= 0, f"best_risk must not be negative, got {self.best_risk}")
-        if self.lipschitz is not None:
-            require(self.lipschitz >= 0, f"lipschitz must not be negative, got {self.lipschitz}")
+    base_terms: Annotated[int, positive]
+    composite_terms: Annotated[int, positive]
+    base_complexity: Annotated[float, positive]
+    composite_complexity: Annotated[float, positive]
+    base_width_complexity: Annotated[float, any_number, positive] = math.inf
+    composite_width_complexity: Annotated[float, any_number, positive] = math.inf
+    base_norm: Annotated[float, positive] = 1.0
+    lipschitz: Annotated[float, any_number, not_negative] | None = None
+    best_risk: Annotated[float, not_negative] = 0.0
 
     @property
     def base_size(self) -> float:

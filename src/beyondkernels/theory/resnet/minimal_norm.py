@@ -8,6 +8,7 @@ import math
 import torch
 
 from beyondkernels.core import require, require_between
+from beyondkernels.core.errors import shown
 
 
 def parity_norm(degree: int = 6) -> float:
@@ -37,7 +38,7 @@ def parity_norm(degree: int = 6) -> float:
     Reference: our own, for the construction of Allen-Zhu & Li (resnet), §8.2.
     """
     even = isinstance(degree, int) and degree >= 2 and degree % 2 == 0
-    require(even, f"degree must be an even number of at least 2, got {degree!r}")
+    require(even, f"degree must be an even number of at least 2, got {shown(degree)}")
     return math.sqrt(degree) * 2 ** (degree - 1) / math.comb(degree - 2, degree // 2 - 1)
 
 

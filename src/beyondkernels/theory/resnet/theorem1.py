@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from beyondkernels.activations import ReLU, activation
 from beyondkernels.core import Component, InputError, require, require_positive
+from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.networks import ThreeLayerResNet, theorem_network
 from beyondkernels.theory.hypotheses import Hypothesis
 from beyondkernels.theory.resnet.concept_sizes import ConceptSizes
@@ -32,19 +33,15 @@ class Theorem1Constants(Component):
 
     identity: ClassVar[str] = "beyondkernels.theory.theorem1:Theorem1Constants"
 
-    alpha: float = 1.0
-    risk: float = 1.0
-    steps: float = 1.0
-    rate: float = 0.05
-    first_radius: float = 1.0
-    second_radius: float = 1.0
-    width: float = 1.0
-    width_power: float = 1.0
-    log_power: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            require_positive(name, value)
+    alpha: Annotated[float, positive] = 1.0
+    risk: Annotated[float, positive] = 1.0
+    steps: Annotated[float, positive] = 1.0
+    rate: Annotated[float, positive] = 0.05
+    first_radius: Annotated[float, positive] = 1.0
+    second_radius: Annotated[float, positive] = 1.0
+    width: Annotated[float, positive] = 1.0
+    width_power: Annotated[float, positive] = 1.0
+    log_power: Annotated[float, positive] = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,15 +63,15 @@ class Theorem1Settings(Component):
 
     identity: ClassVar[str] = "beyondkernels.theory.theorem1:Theorem1Settings"
 
-    width: int
-    steps: int
-    first_rate: float
-    second_rate: float
-    first_std: float
-    second_std: float
-    first_radius: float
-    second_radius: float
-    risk: float
+    width: Annotated[int, any_number]
+    steps: Annotated[int, any_number]
+    first_rate: Annotated[float, any_number]
+    second_rate: Annotated[float, any_number]
+    first_std: Annotated[float, any_number]
+    second_std: Annotated[float, any_number]
+    first_radius: Annotated[float, any_number]
+    second_radius: Annotated[float, any_number]
+    risk: Annotated[float, any_number]
     hypotheses: tuple[Hypothesis, ...] = field(default=(), compare=False, metadata={"identity": False})
 
     @property

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import require, require_between
+from beyondkernels.core import require
+from beyondkernels.core.constraints import between
 from beyondkernels.problems.features.hidden.base import HiddenPatterns, Product
 
 
@@ -30,17 +31,14 @@ class IndependentPatterns(HiddenPatterns):
 
     identity: ClassVar[str] = "beyondkernels.problems.hidden.independent:IndependentPatterns"
 
-    relevant: float | tuple[float, ...] = 0.5
-    background: float | tuple[float, ...] = 0.5
+    relevant: Annotated[float | tuple[float, ...], between(0, 1)] = 0.5
+    background: Annotated[float | tuple[float, ...], between(0, 1)] = 0.5
 
     def __post_init__(self) -> None:
         for name in ("relevant", "background"):
             value = getattr(self, name)
-            # Equal distributions must have equal descriptions, so 1 becomes 1.0 and a list becomes a tuple.
-            plain = float(value) if isinstance(value, int | float) else tuple(float(p) for p in value)
-            object.__setattr__(self, name, plain)
-            for p in plain if isinstance(plain, tuple) else (plain,):
-                require_between(name, p, 0, 1)
+            # Equal distributions must have equal descriptions, so 1 becomes 1.0.
+            object.__setattr__(self, name, value if isinstance(value, tuple) else float(value))
 
     def check(self, patterns: int, relevant: int) -> None:
         """A tuple must name every pattern of its kind."""

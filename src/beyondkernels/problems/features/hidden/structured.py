@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import require_between
+from beyondkernels.core.constraints import between
 from beyondkernels.problems.features.hidden.base import HiddenPatterns, Product
 
 
@@ -36,10 +36,7 @@ class StructuredMixture(HiddenPatterns):
 
     identity: ClassVar[str] = "beyondkernels.problems.hidden.structured:StructuredMixture"
 
-    background: float = 0.5
-
-    def __post_init__(self) -> None:
-        require_between("background", self.background, 0, 0.5, "(]")
+    background: Annotated[float, between(0, 0.5, "(]")] = 0.5
 
     def products(self, patterns: int, relevant: Sequence[int]) -> tuple[Product, ...]:
         """The uniform part, then the parts with none and with all of the relevant patterns."""

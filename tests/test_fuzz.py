@@ -1,0 +1,70 @@
+"""Whatever is given to a constructor, a setting or ``--set``: a value or one sentence comes out, never a traceback."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+import pytest
+
+from beyondkernels.activations import Sine
+from beyondkernels.algorithms.optimisers import Rate
+from beyondkernels.core import digest
+from beyondkernels.experiments import CATALOGUE, ask
+from beyondkernels.problems.resnet.inputs import Sphere
+from beyondkernels.problems.resnet.maps import DrawnMap
+from fuzz import BAD, WORDS, complaint, examples
+
+_MAP = DrawnMap(4, 4, 2, Sine())
+GIVEN: dict[str, dict[str, Any]] = {
+    "NormedNetwork": {"snapshot_at": (0,), "snapshot_names": ("A.weight",)},
+    "DrawnGeneralMap": {"function": Sine()},
+    "Monomial": {"dim": 8, "degree": 3},
+    "Descent": {"steps": 4, "optimiser": Rate(0.1)},
+    "SmoothComposite": {"source": Sphere(4), "base": _MAP, "composite": _MAP, "concept_class": None},
+}
+"""Fields of components that are not found by trying."""
+
+THOROUGH = "BK_FUZZ" in os.environ
+"""Set ``BK_FUZZ`` to try everything; otherwise a part is tried, another one for each field."""
+
+
+def chosen(values: list[str], share: int, offset: int) -> list[str]:
+    return values if THOROUGH else values[offset % share :: share]
+
+
+def test_constructors():
+    wrong, calls, fields = [], 0, 0
+    for cls, base in examples(GIVEN).items():
+        for field in (field for field in dataclasses.fields(cls) if field.init):  # pyright: ignore[reportArgumentType]
+            fields += 1
+            for word in chosen(list(BAD), 3, fields):
+                calls += 1
+                change = {**base, field.name: BAD[word]}
+                said = complaint(lambda cls=cls, change=change: digest(cls(**change)))
+                if said is not None:
+                    wrong.append(f"{cls.__name__}({field.name}={word}): {said}")
+    assert calls > 4000
+    assert not wrong, f"{len(wrong)} of {calls}:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_settings(name):
+    wrong, calls = [], 0
+    for number, field in enumerate(dataclasses.fields(ask(name, "smoke").settings)):
+        given = [(word, word) for word in chosen(WORDS, 8, number)]
+        given += [(word, BAD[word]) for word in chosen(list(BAD), 16, number)]
+        for word, value in given:
+            calls += 1
+            changes = {field.name: value}
+            said = complaint(lambda changes=changes: ask(name, "smoke", changes=changes).first_round)
+            if said is not None:
+                wrong.append(f"{field.name}={word[:20]}: {said}")
+    assert calls > 50
+    assert not wrong, f"{len(wrong)} of {calls}:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("word", BAD)
+def test_seeds(word):
+    assert complaint(lambda: ask("features/table1", "smoke", seeds=BAD[word])) is None
