@@ -17,6 +17,7 @@ from beyondkernels.core import (
     require,
     require_between,
     require_positive,
+    vectors,
 )
 from beyondkernels.kernels.features import FeatureSource
 from beyondkernels.kernels.selection import RIDGES, choose_ridge
@@ -71,6 +72,7 @@ class FixedFeatureClassifier(Learner):
         fit. ``duality_gap`` is the relative gap of the last fit, ``iterations`` are those of all fits together,
         ``converged`` is 1 when the last fit met the tolerance, ``ridge_on_edge`` is 1 when the best ridge is a limit.
         """
+        case = case.flattened()
         try:
             feature_map = self.source.feature_map(case)
         except DivergedError:
@@ -90,7 +92,7 @@ class FixedFeatureClassifier(Learner):
         )
 
         def predictor(x: torch.Tensor) -> torch.Tensor:
-            return (feature_map(x).forward(choice.weights) + choice.intercept).reshape(-1, 1)
+            return (feature_map(vectors(x)).forward(choice.weights) + choice.intercept).reshape(-1, 1)
 
         def correct(x: torch.Tensor, y: torch.Tensor) -> float:
             return accuracy(predictor(x), y)

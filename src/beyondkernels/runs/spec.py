@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 
 from beyondkernels.core.components import Component, digest, later
@@ -22,6 +23,7 @@ class RunSpec(Component):
         seed: everything random in the run is a function of it.
         measurements: applied to the outcome, in this order; each is a ``measure.Measurement``.
         validation_samples: the size of the validation sample; there is none while it is 0.
+        device: where it is computed, ``cpu``, ``cuda`` or ``cuda:1``: the last digits depend on it.
     """
 
     problem: Problem
@@ -31,6 +33,7 @@ class RunSpec(Component):
     seed: int
     measurements: tuple[Component, ...] = ()  # not tuple[Measurement, ...]: the hints must resolve without torch
     validation_samples: int = later(0)
+    device: str = later("cpu")
 
     def __post_init__(self) -> None:
         require(isinstance(self.problem, Problem), f"problem must be a Problem, got {self.problem!r}")
@@ -41,6 +44,13 @@ class RunSpec(Component):
             value = getattr(self, name)
             require_whole(name, value, None)  # 1000.0 would be another key than 1000
             require(least is None or value >= least, f"{name} must be at least {least}, got {value}")
+
+        named = isinstance(self.device, str) and re.fullmatch(r"[a-z]+(:\d+)?", self.device) is not None
+        require(named, f"device must be a device's name, such as 'cpu' or 'cuda:0', got {self.device!r}")
+        require(
+            self.learner.runs_on(self.device),
+            f"device must be 'cpu' for this {type(self.learner).__name__}, which computes there, got {self.device!r}",
+        )
 
     @property
     def fresh_samples(self) -> int:
