@@ -172,7 +172,7 @@ def local_linear(in_dim, out_dim):
     return torch.nn.Linear(in_dim, out_dim)
 
 
-def test_what_cannot_be_stored_still_runs():
+def test_what_cannot_be_stored_still_runs(tmp_path):
     network = FromModule(lambda d, k: torch.nn.Linear(d, k), "unnamed")
     learner = TrainedNetwork(network, RULE)
     named = fit(FromModule(local_linear, "named"), PROBLEM, n=40, algorithm=RULE, test=20)
@@ -180,7 +180,8 @@ def test_what_cannot_be_stored_still_runs():
     assert comparison.runs["mine"][0].test_loss == named.test_loss
     assert comparison.runs["mine"][0].test_loss != comparison.runs["mine"][1].test_loss
     with pytest.raises(UncacheableError, match="unnamed function"):
-        fit(network, PROBLEM, n=40, algorithm=RULE, test=20, store="nowhere")
+        fit(network, PROBLEM, n=40, algorithm=RULE, test=20, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
 
 
 def test_a_store_gives_back_what_was_computed(tmp_path):
