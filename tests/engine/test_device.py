@@ -115,13 +115,13 @@ def test_a_device_has_a_name(given):
 
 def test_what_computes_on_the_processor_alone_says_so_or_stays_there():
     with pytest.raises(
-        InputError, match="^device must be 'cpu' for this KernelRidge, which computes there, got 'cuda'$"
+        InputError, match=r"^device must be 'cpu' for this KernelRidge, which computes there, got 'cuda'$"
     ):
         RunSpec(PROBLEM, KernelRidge(PolynomialKernel(2)), 40, 20, 0, device="cuda")
     compiled = TrainedNetwork(
         FullyConnected(6, parameterisation=Parameterisation("standard")), SQUARED, backend="compiled"
     )
-    with pytest.raises(InputError, match="^device must be 'cpu' for this TrainedNetwork"):
+    with pytest.raises(InputError, match=r"^device must be 'cpu' for this TrainedNetwork"):
         RunSpec(COMPOSITE, compiled, 40, 20, 0, device="cuda")
     run = bk.fit(ConstantClassifier(), PROBLEM, n=20, test=10, device="cuda")
     assert run.spec.device == "cpu"

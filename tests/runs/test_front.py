@@ -276,3 +276,18 @@ def test_progress_is_told_or_silent(capsys):
     assert len(told) > 4
     fit(ConstantClassifier(), PROBLEM, n=20, test=10, progress=False)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_notebook_shows_tables_and_nothing_that_acts():
+    learners = {"<b>bold</b>": TrainedNetwork(TwoLayer(4), RULE), "constant": ConstantClassifier()}
+    comparison = compare(PROBLEM, 40, learners=learners, seeds=2, test=10)
+    run = comparison.runs["constant"][0]
+    sweep = bk.fit_many(TwoLayer(4), PROBLEM, 40, algorithm=RULE, grid=bk.grid(seed=range(30)), test=10)
+    shown = [each._repr_html_() for each in (run, comparison, sweep)]
+    assert all("<table" in html for html in shown)
+    assert "<b>bold</b>" not in shown[1]
+    assert "&lt;b&gt;bold&lt;/b&gt;" in shown[1]
+    assert "10 more rows: see to_frame()" in shown[2]
+    assert f"{run.test_accuracy:.3g}" in shown[0]
+    assert repr(sweep) == "<Sweep of 30 runs: 30 finished>"
+    assert len(sweep.to_frame()) == 30

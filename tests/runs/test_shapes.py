@@ -66,7 +66,9 @@ def test_a_problem_says_its_shape_or_its_dimension():
     assert PROBLEM.sample(3, Stream(0)).x.shape == (3, 2, 6, 6)
 
     class Silent(Problem):
-        out_dim = 1
+        @property
+        def out_dim(self) -> int:
+            return 1
 
         def sample(self, n: int, stream: Stream) -> Sample:
             raise NotImplementedError
