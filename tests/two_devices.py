@@ -71,7 +71,7 @@ class TwoDevices(TorchFunctionMode):
 
 def _memory(tensor: torch.Tensor) -> Any:
     """Where its numbers lie, also of a tensor that vmap or a derivative has wrapped."""
-    functorch: Any = getattr(torch._C, "_functorch")  # noqa: B009, SLF001
+    functorch: Any = getattr(torch._C, "_functorch")  # noqa: B009
     while functorch.is_functorch_wrapped_tensor(tensor):
         tensor = functorch.get_unwrapped(tensor)
     return tensor.untyped_storage()
