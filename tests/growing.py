@@ -23,7 +23,7 @@ from beyondkernels.algorithms import (
     StepResult,
     Transition,
 )
-from beyondkernels.core import Stream, Tensors
+from beyondkernels.core import Shape, Stream, Tensors, size_of
 from beyondkernels.networks import Network, linear
 
 
@@ -33,8 +33,9 @@ class Factored(Network):
 
     width: int
 
-    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """One matrix, and the readout."""
+        in_dim = size_of(in_dim)
         W = stream.child("W").normal(self.width, in_dim) / in_dim**0.5
         return {"W": W, "a": stream.child("a").normal(out_dim, self.width) / self.width**0.5}, {}
 

@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.activations import Activation, ReLU, Tanh
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.core import InputError, Stream, Tensors
+from beyondkernels.core import InputError, Shape, Stream, Tensors, size_of
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.compiled import refusal
 from beyondkernels.kernels import FiniteTangent, InfiniteTangent, infinite_conjugate, infinite_tangent
@@ -45,9 +45,9 @@ class Small(Network):
     neurons: int
     sigma: Activation = ReLU()  # noqa: RUF009 - frozen
 
-    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         draw = lambda name, *shape: stream.child(name).uniform(*shape) - 0.5  # noqa: E731
-        first = {"in.weight": draw("M", self.neurons, in_dim), "in.bias": draw("b", self.neurons)}
+        first = {"in.weight": draw("M", self.neurons, size_of(in_dim)), "in.bias": draw("b", self.neurons)}
         return first | {"out.weight": draw("c", out_dim, self.neurons)}, {}
 
     def apply(

@@ -172,7 +172,7 @@ def local_linear(in_dim, out_dim):
     return torch.nn.Linear(in_dim, out_dim)
 
 
-def test_what_cannot_be_stored_still_runs():
+def test_what_cannot_be_stored_still_runs(tmp_path):
     network = FromModule(lambda d, k: torch.nn.Linear(d, k), "unnamed")
     learner = TrainedNetwork(network, RULE)
     named = fit(FromModule(local_linear, "named"), PROBLEM, n=40, algorithm=RULE, test=20)
@@ -180,7 +180,8 @@ def test_what_cannot_be_stored_still_runs():
     assert comparison.runs["mine"][0].test_loss == named.test_loss
     assert comparison.runs["mine"][0].test_loss != comparison.runs["mine"][1].test_loss
     with pytest.raises(UncacheableError, match="unnamed function"):
-        fit(network, PROBLEM, n=40, algorithm=RULE, test=20, store="nowhere")
+        fit(network, PROBLEM, n=40, algorithm=RULE, test=20, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
 
 
 def test_a_store_gives_back_what_was_computed(tmp_path):
@@ -275,3 +276,18 @@ def test_progress_is_told_or_silent(capsys):
     assert len(told) > 4
     fit(ConstantClassifier(), PROBLEM, n=20, test=10, progress=False)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_notebook_shows_tables_and_nothing_that_acts():
+    learners = {"<b>bold</b>": TrainedNetwork(TwoLayer(4), RULE), "constant": ConstantClassifier()}
+    comparison = compare(PROBLEM, 40, learners=learners, seeds=2, test=10)
+    run = comparison.runs["constant"][0]
+    sweep = bk.fit_many(TwoLayer(4), PROBLEM, 40, algorithm=RULE, grid=bk.grid(seed=range(30)), test=10)
+    shown = [each._repr_html_() for each in (run, comparison, sweep)]
+    assert all("<table" in html for html in shown)
+    assert "<b>bold</b>" not in shown[1]
+    assert "&lt;b&gt;bold&lt;/b&gt;" in shown[1]
+    assert "10 more rows: see to_frame()" in shown[2]
+    assert f"{run.test_accuracy:.3g}" in shown[0]
+    assert repr(sweep) == "<Sweep of 30 runs: 30 finished>"
+    assert len(sweep.to_frame()) == 30

@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import Component, Stream, Tensors, digest, speaks_for
+from beyondkernels.core import Component, Shape, Stream, Tensors, digest, speaks_for
 from beyondkernels.networks import Network
 
 
@@ -110,7 +110,7 @@ class Algorithm(Component, ABC):
         numbers = [self.hyper(stage, step) for step in steps]
         return {name: [each[name] for each in numbers] for name in numbers[0]}
 
-    def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers training starts from."""
         return network.init(in_dim, out_dim, stream)
 

@@ -10,7 +10,7 @@ from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
 from beyondkernels.algorithms.optimisers import Rate, Shrink, chain, descend
-from beyondkernels.core import Stream, Tensors
+from beyondkernels.core import Shape, Stream, Tensors
 from beyondkernels.core.constraints import between
 from beyondkernels.networks import Network
 from beyondkernels.theory import ProcessSettings, StepSettings
@@ -62,7 +62,7 @@ class FeatureLearning(Algorithm):
         )
         return tuple(stage for stage in stages if stage.steps > 0)
 
-    def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The unbiased initialisation of §3.1 at the settings' scales."""
         return network.started_by(self.settings.initial).init(in_dim, out_dim, stream)
 

@@ -39,7 +39,7 @@ def loss_and_gradient(
 
     gradient_of = torch.func.grad_and_value(block_loss, has_aux=True)
     moving = {name: params[name] for name in names}
-    total, gradient = torch.zeros((), dtype=batch.x.dtype), {}
+    total, gradient = torch.zeros((), dtype=batch.x.dtype, device=batch.x.device), {}
     noise = buffers.get("noise") if network.batching == "vmapped" else None
     # A user's module may look at its batch as a whole (batch normalisation does), so it is not cut up.
     size = BLOCK if network.batching == "vmapped" else n

@@ -12,7 +12,7 @@ from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage,
 from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.sgd import GradientDescent
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import InputError, Stream, Tensors, require
+from beyondkernels.core import InputError, Shape, Stream, Tensors, require
 from beyondkernels.core.errors import shown
 from beyondkernels.networks import Network, ThreeLayerResNet
 
@@ -73,7 +73,7 @@ class Layerwise(Algorithm):
             return replace(self.second, group="hidden-W")
         return replace(self.first, group="W+A" if self.first.group == "all" else "W")
 
-    def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The network's own start, with zeros in place of the second layer."""
         if not isinstance(network, ThreeLayerResNet):
             raise InputError(f"layerwise training is for a ThreeLayerResNet, got a {type(network).__name__}")

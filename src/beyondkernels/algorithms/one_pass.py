@@ -14,7 +14,7 @@ from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Loss, Squared
 from beyondkernels.algorithms.optimisers import Rate, descend
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import InputError, Stream, Tensors
+from beyondkernels.core import InputError, Shape, Stream, Tensors
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.networks import Network
 from beyondkernels.theory.resnet.theorem1 import Theorem1Settings
@@ -78,14 +78,15 @@ class OnePass(Algorithm):
         """A single stage of single points."""
         return (Stage("one pass", self.steps, 1, order="once"),)
 
-    def initialise(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The network's own start: training W(0) + W from it is training W from zero (footnote 13)."""
         _hidden(network)
         return super().initialise(network, in_dim, out_dim, stream)
 
     def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
         """Sums of losses (in double precision: there may be millions) and, where asked for, the tail's average."""
-        sums = {name: torch.zeros((), dtype=torch.float64) for name in (_SEEN, _SEEN_LATE)}
+        device = params["A.weight"].device
+        sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in (_SEEN, _SEEN_LATE)}
         moving = [name for name in params if name.startswith(("W.", "V."))] if self.end == "average" else []
         return sums | {name: torch.zeros_like(params[name]) for name in moving}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from beyondkernels.algorithms.losses import Loss
-from beyondkernels.core import Sample, Stream, Tensors
+from beyondkernels.core import Sample, Shape, Stream, Tensors, on_device
 from beyondkernels.networks import Network, predictions
 
 
@@ -28,7 +28,7 @@ class MemberView:
         params: the parameters.
         buffers: the buffers.
         optimiser: the optimiser's state.
-        in_dim: the dimension of an input.
+        in_dim: the dimension of an input, or its shape.
         out_dim: the dimension of a prediction.
         initial: the stream from which the start was drawn.
     """
@@ -43,7 +43,7 @@ class MemberView:
     params: Tensors
     buffers: Tensors
     optimiser: Tensors
-    in_dim: int
+    in_dim: Shape
     out_dim: int
     initial: Stream
 
@@ -66,7 +66,8 @@ class MemberView:
 
     def drawn_start(self) -> tuple[Tensors, Tensors]:
         """The network's own parameters and buffers as they were drawn before the first step, drawn once more."""
-        return self.network.init(self.in_dim, self.out_dim, self.initial)
+        params, buffers = self.network.init(self.in_dim, self.out_dim, self.initial)
+        return on_device(params, self.sample.x.device), on_device(buffers, self.sample.x.device)
 
     def stay(
         self, params: Tensors | None = None, buffers: Tensors | None = None, check_after: int | None = None

@@ -30,6 +30,7 @@ from beyondkernels.core.errors import (
     unknown,
 )
 from beyondkernels.core.fields import Checked
+from beyondkernels.core.points import Shape, batch_shape, on_device, shape_of, size_of, vectors
 from beyondkernels.core.references import PAPERS, Paper, Reference
 
 if TYPE_CHECKING:
@@ -54,25 +55,31 @@ __all__ = [
     "Reference",
     "Sample",
     "Saved",
+    "Shape",
     "StoreError",
     "Stream",
     "Tensors",
     "UncacheableError",
     "accuracy",
+    "batch_shape",
     "build",
     "canonical_json",
     "describe",
     "digest",
     "later",
     "load_file",
+    "on_device",
     "require",
     "require_between",
     "require_positive",
     "require_whole",
     "seeded_globally",
+    "shape_of",
     "shown",
+    "size_of",
     "speaks_for",
     "unknown",
+    "vectors",
 ]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from beyondkernels.core.components import Component, digest
 from beyondkernels.core.errors import InputError, require, unknown
+from beyondkernels.core.points import vectors
 
 if TYPE_CHECKING:  # the command line reads outcomes without importing torch
     import numpy as np
@@ -25,7 +27,13 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Sample:
-    """n draws from a problem: inputs (n, in_dim), labels (n,) or (n, out_dim), and the hidden variables behind them."""
+    """n draws from a problem.
+
+    Arguments:
+        x: points, (n, *in_shape).
+        y: labels, (n,) or (n, out_dim).
+        hidden: the variables behind them.
+    """
 
     x: torch.Tensor
     y: torch.Tensor
@@ -34,14 +42,30 @@ class Sample:
     def __len__(self) -> int:
         return len(self.x)
 
+    def to(self, device: str | torch.device) -> Sample:
+        """The same points on a device."""
+        return Sample(
+            self.x.to(device), self.y.to(device), {name: value.to(device) for name, value in self.hidden.items()}
+        )
+
 
 class Problem(Component, ABC):
-    """A distribution of (x, y) with everything that is known about it."""
+    """A distribution of (x, y) with everything that is known about it.
+
+    It says ``in_dim`` if its points are vectors, and ``in_shape`` if they have another shape.
+    """
 
     @property
-    @abstractmethod
     def in_dim(self) -> int:
-        """The dimension of an input."""
+        """How many numbers an input has: the dimension of a vector."""
+        if type(self).in_shape is Problem.in_shape:
+            raise TypeError(f"{type(self).__name__} must say in_dim, or in_shape if its points are no vectors")
+        return math.prod(self.in_shape)
+
+    @property
+    def in_shape(self) -> tuple[int, ...]:
+        """The shape of an input: (in_dim,), unless points are images or the like."""
+        return (self.in_dim,)
 
     @property
     @abstractmethod
@@ -184,6 +208,17 @@ class Case:
     checkpoint: Checkpoint | None = None
     validation: Sample | None = None
 
+    def flattened(self) -> Case:
+        """The same case for a learner that wants vectors."""
+        if self.train.x.ndim <= 2:
+            return self
+
+        def flat(part: Sample) -> Sample:
+            return replace(part, x=vectors(part.x))
+
+        validation = None if self.validation is None else flat(self.validation)
+        return replace(self, train=flat(self.train), test=flat(self.test), validation=validation)
+
     @property
     def fresh(self) -> dict[str, Sample]:
         """The samples a learner must not learn from, by name: ``test``, and ``validation`` where there is one."""
@@ -209,6 +244,10 @@ class Learner(Component, ABC):
             learner.fit(case, lambda fraction, i=i: progress((i + fraction) / n))
             for i, (learner, case) in enumerate(zip(learners, cases, strict=True))
         ]
+
+    def runs_on(self, device: str) -> bool:
+        """Whether it computes on a device; any on the processor, few elsewhere."""
+        return device.partition(":")[0] == "cpu"
 
     def ensemble_key(self) -> str:
         """Learners of one class that have equal keys and samples of equal size may share one ``fit_together``."""

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from beyondkernels.algorithms import Algorithm, Batch, Stage, declared_rule
 from beyondkernels.algorithms.gradient import BLOCK
-from beyondkernels.core import InputError, Stream, Tensors, UncacheableError, digest
+from beyondkernels.core import InputError, Shape, Stream, Tensors, UncacheableError, batch_shape, digest, size_of
 from beyondkernels.engine.compiled.descent import is_kept
 from beyondkernels.engine.ensemble import _WORTH as WORTH
 from beyondkernels.engine.tape import _BYTES as RECORDED
@@ -29,15 +29,15 @@ _SLACK = 1.1
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """The numbers of train and test points, and the dimensions of inputs and predictions."""
+    """The numbers of train and test points, the shape of inputs and the dimension of predictions."""
 
     samples: int
     tests: int
-    in_dim: int
+    in_dim: Shape
     out_dim: int
 
 
-def initial_shapes(network: Network, algorithm: Algorithm, in_dim: int, out_dim: int) -> tuple[Tensors, Tensors]:
+def initial_shapes(network: Network, algorithm: Algorithm, in_dim: Shape, out_dim: int) -> tuple[Tensors, Tensors]:
     """The parameters and buffers that training starts from, without their numbers: tensors that take no memory."""
     with torch.device("meta"):
         return algorithm.initialise(network, in_dim, out_dim, _Shapes(0))
@@ -91,7 +91,7 @@ def members_within(learner: TrainedNetwork, sizes: Sizes, wanted: int) -> int:
         sizes: of samples and dimensions.
         wanted: the largest number that is useful.
     """
-    own = 4 * (sizes.samples + sizes.tests) * (sizes.in_dim + sizes.out_dim)
+    own = 4 * (sizes.samples + sizes.tests) * (size_of(sizes.in_dim) + sizes.out_dim)
     rough = _rough(learner, sizes)
     if rough is not None and wanted * (rough + own) <= learner.memory:
         return wanted
@@ -115,7 +115,7 @@ def _rough(learner: TrainedNetwork, sizes: Sizes) -> int | None:
     """A quick upper bound. For small networks it replaces the exact count, which takes seconds."""
     if not learner.network.footprint:  # a user's module: the size of its activations is not known
         return None
-    one = learner.network.footprint + sizes.in_dim + sizes.out_dim + 1
+    one = learner.network.footprint + size_of(sizes.in_dim) + sizes.out_dim + 1
     points = max((stage.batch or sizes.samples) for stage in _stages(learner))
     numbers = max(points, evaluation_block(learner.network)) * one + (sizes.samples + sizes.tests) * sizes.out_dim
     return 4 * 40 * (one**2 + numbers) + RECORDED  # weights are at most as many as pairs of units
@@ -185,7 +185,7 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
     state = _bytes(params) + _bytes(buffers) + _bytes(learner.algorithm.optimiser_state(stage, params))
     points = stage.batch or sizes.samples
     numbers = network.footprint + (8 if form.linearised else 4) * form.width
-    activations = 4 * points * (numbers + sizes.in_dim + 4 * sizes.out_dim)
+    activations = 4 * points * (numbers + size_of(sizes.in_dim) + 4 * sizes.out_dim)
     kept = 4 * sizes.samples * network.footprint if _keeps(learner, stage, params, sizes) else 0
     order = 8 * points * (2 * -(-stage.steps // 20) if stage.batch else 1)
     return _Stage(2 * state + 2 * _bytes(params) + activations + kept + order)
@@ -205,7 +205,7 @@ def _keeps(learner: TrainedNetwork, stage: Stage, params: Tensors, sizes: Sizes)
 
 def _evaluation(network: Network, params: Tensors, buffers: Tensors, sizes: Sizes) -> int:
     n = max(sizes.samples, sizes.tests)
-    x = torch.empty(min(n, evaluation_block(network)), sizes.in_dim)
+    x = torch.empty(batch_shape(min(n, evaluation_block(network)), sizes.in_dim))
     peak = peak_bytes(lambda: network.apply(params, buffers, x, train=False))
     outputs = 4 * n * sizes.out_dim
     return 2 * _bytes(params) + _bytes(buffers) + peak + 4 * outputs  # the optimiser's state has the size of params
@@ -238,7 +238,7 @@ def _identity(network: Network) -> tuple[Hashable, ...]:
 
 def _batch(sizes: Sizes, points: int) -> Batch:
     labels = (points,) if sizes.out_dim == 1 else (points, sizes.out_dim)
-    return Batch(torch.empty(points, sizes.in_dim), torch.empty(labels))
+    return Batch(torch.empty(batch_shape(points, sizes.in_dim)), torch.empty(labels))
 
 
 def _bytes(tensors: Tensors) -> int:

@@ -9,7 +9,7 @@ import torch
 
 from beyondkernels.activations import activation
 from beyondkernels.algorithms import Algorithm
-from beyondkernels.core import Case, DivergedError, require
+from beyondkernels.core import Case, DivergedError, require, shape_of
 from beyondkernels.core.constraints import not_negative
 from beyondkernels.engine.member import Member
 from beyondkernels.engine.train import train
@@ -36,7 +36,7 @@ class NetworkFeatures(FeatureSource):
     def feature_map(self, case: Case) -> FeatureMap:
         """Train for ``after`` steps, then return the features."""
         member = Member(self.network, self.algorithm, case.train, case.stream)
-        member.start(case.problem.in_dim, case.problem.out_dim)
+        member.start(shape_of(case.problem.in_shape), case.problem.out_dim)
         with torch.no_grad():
             train([member], [frozenset()], lambda _: None, until=self.after)
         if member.diverged:

@@ -35,7 +35,8 @@ class Inputs:
         dtype = next(iter(members[0].params.values())).dtype
         hyper = [member.algorithm.hyper_of(member.stage, member.steps_ahead(ahead, steps)) for member in members]
         self._hyper = {
-            name: torch.tensor([each[name] for each in hyper], dtype=dtype).mT.contiguous() for name in hyper[0]
+            name: torch.tensor([each[name] for each in hyper], dtype=dtype, device=members[0].device).mT.contiguous()
+            for name in hyper[0]
         }
 
     def at(self, i: int) -> Named:

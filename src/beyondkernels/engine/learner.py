@@ -20,6 +20,7 @@ from beyondkernels.core import (
     Tensors,
     digest,
     require,
+    shape_of,
     unknown,
 )
 from beyondkernels.core.constraints import positive
@@ -71,9 +72,10 @@ class TrainedNetwork(Learner):
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
         """Check that batches fit the sample, that the names exist, and that the network fits into the memory."""
         require_points(self.algorithm, samples)
+        shape = shape_of(problem.in_shape)
         if self.snapshot_names:
-            self.require_names(initial_shapes(self.network, self.algorithm, problem.in_dim, problem.out_dim)[0])
-        require_memory(self, Sizes(samples, test_samples, problem.in_dim, problem.out_dim))
+            self.require_names(initial_shapes(self.network, self.algorithm, shape, problem.out_dim)[0])
+        require_memory(self, Sizes(samples, test_samples, shape, problem.out_dim))
 
     def prepare(self) -> None:
         """Compile the step of the compiled backend, unless the cache holds it; say what this machine lacks for it."""
@@ -99,6 +101,10 @@ class TrainedNetwork(Learner):
         with torch.no_grad():
             train([recorder.member for recorder in recorders], [recorder.stops() for recorder in recorders], look)
             return [recorder.outcome() for recorder in recorders]
+
+    def runs_on(self, device: str) -> bool:
+        """With torch's own operations anywhere, with those written by hand on the processor."""
+        return self.backend == "eager" or super().runs_on(device)
 
     def ensemble_key(self) -> str:
         """Equal for learners that may train as one ensemble: those with equal networks."""
@@ -131,9 +137,13 @@ class _Recorder:
     """Records one member while it trains and makes its outcome."""
 
     def __init__(self, learner: TrainedNetwork, case: Case) -> None:
+        require(
+            learner.runs_on(str(case.train.x.device)),
+            f"backend must be 'eager' on the device {case.train.x.device}, got {learner.backend!r}",
+        )
         self.learner, self.case = learner, case
         self.member = Member(learner.network, learner.algorithm, case.train, case.stream, learner.backend)
-        self.member.start(case.problem.in_dim, case.problem.out_dim)
+        self.member.start(shape_of(case.problem.in_shape), case.problem.out_dim)
         learner.require_names(self.member.params)
         self.series: dict[str, list[float]] = {}
         self.arrays: dict[str, np.ndarray] = {}
@@ -208,7 +218,7 @@ class _Recorder:
         if self.member.step in self.learner.snapshot_at:
             for name in self.learner.snapshot_names:
                 if name in self.member.params:
-                    self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].numpy().copy()
+                    self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].cpu().numpy().copy()
 
     def _report(self, points: int | None) -> dict[str, float]:
         report, predictor = {}, self._predictor()

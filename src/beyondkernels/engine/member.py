@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 
 from beyondkernels.algorithms import Algorithm, MemberView, Stage, Transition
-from beyondkernels.core import Sample, Stream, Tensors, UncacheableError, digest, require
+from beyondkernels.core import Sample, Shape, Stream, Tensors, UncacheableError, digest, on_device, require
 from beyondkernels.networks import Network
 
 Backend = Literal["eager", "compiled"]
@@ -43,15 +43,21 @@ class Member:
     step: int = 0
     check_at: int | None = None
     diverged: bool = False
-    in_dim: int = 0
+    in_dim: Shape = 0
     out_dim: int = 0
 
-    def start(self, in_dim: int, out_dim: int) -> None:
+    def start(self, in_dim: Shape, out_dim: int) -> None:
         """Draw the initial parameters."""
         self.in_dim, self.out_dim = in_dim, out_dim
-        self.params, self.buffers = self.algorithm.initialise(self.network, in_dim, out_dim, self._initial)
+        params, buffers = self.algorithm.initialise(self.network, in_dim, out_dim, self._initial)
+        self.params, self.buffers = on_device(params, self.device), on_device(buffers, self.device)
         require_points(self.algorithm, len(self.sample))
         self.optimiser = self.algorithm.optimiser_state(self.stage, self.params)
+
+    @property
+    def device(self) -> torch.device:
+        """Where it trains: where its sample is. Draws are made on the processor and moved there."""
+        return self.sample.x.device
 
     @property
     def active(self) -> bool:
@@ -104,18 +110,18 @@ class Member:
         if size is None:
             return None
         if self.stage.order == "once":
-            return torch.arange(first * size, (first + steps) * size).view(steps, size)
+            return torch.arange(first * size, (first + steps) * size, device=self.device).view(steps, size)
         in_epoch = n // size
         epochs = range(first // in_epoch, (first + steps - 1) // in_epoch + 1)
         # a stage that is entered again goes on to orders of its own
-        orders = self.stream.child("batches", str(self.stage_entered)).permutations(n, epochs)
+        orders = self.stream.child("batches", str(self.stage_entered)).permutations(n, epochs).to(self.device)
         rows = orders[:, : in_epoch * size].reshape(-1, size)
         return rows[first - epochs.start * in_epoch :][:steps]
 
     def noise(self, ahead: int) -> Tensors:
         """The random numbers of a step. The next step has ``ahead`` 0."""
         points, stream = self.stage.batch or len(self.sample), self.stream.child("noise").at(self.step + 1 + ahead)
-        return self.algorithm.noise(self.stage, self.network, self.params, points, stream)
+        return on_device(self.algorithm.noise(self.stage, self.network, self.params, points, stream), self.device)
 
     def steps_to_check(self) -> int:
         """How many steps remain until the algorithm decides what comes next."""
@@ -158,12 +164,15 @@ class Member:
         after = self.algorithm.transition(self.view())
         stays = after.stage == self.stage_index
         self._require_sound(after)
-        self.params, self.buffers = _own("params", after.params), _own("buffers", after.buffers)
+        self.params, self.buffers = (
+            on_device(_own(part, tensors), self.device)
+            for part, tensors in (("params", after.params), ("buffers", after.buffers))
+        )
         if not stays:
             self.stage_index, self.steps_in_stage, self.stage_entered = after.stage, 0, self.step
         self.check_at = None if after.check_after is None else self.steps_in_stage + after.check_after
         if after.optimiser is not None:
-            self.optimiser = _own("optimiser", after.optimiser)
+            self.optimiser = on_device(_own("optimiser", after.optimiser), self.device)
         elif after.stage is not None:
             self.optimiser = self.algorithm.optimiser_state(self.stage, self.params)
 

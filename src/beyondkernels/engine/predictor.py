@@ -27,9 +27,14 @@ class Predictor:
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Predictions (n, out_dim), in blocks. Each network is evaluated alone, so no bit depends on others."""
         with torch.no_grad():
-            return predictions(self.network, self.params, self.buffers, x)
+            return predictions(self.network, self.params, self.buffers, x.to(self.device)).to(x.device)
 
     def intermediates(self, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
         """The outputs of each layer, as in ``Network.intermediates``."""
         with torch.no_grad():
-            return self.network.intermediates(self.params, self.buffers, x)
+            return self.network.intermediates(self.params, self.buffers, x.to(self.device))
+
+    @property
+    def device(self) -> torch.device:
+        """Where its parameters are."""
+        return next(iter((self.params | self.buffers).values())).device

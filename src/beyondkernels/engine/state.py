@@ -31,7 +31,7 @@ def saved_state(member: Member, record: dict[str, np.ndarray]) -> Saved:
     tensors = []
     for part in _PARTS:
         for name, value in getattr(member, part).items():
-            arrays[f"{part}/{name}"] = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+            arrays[f"{part}/{name}"] = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
             # a layout is kept as well: sums that run over memory in another order round in another way
             tensors.append([part, name, str(value.dtype), list(value.shape), list(value.stride())])
     counts = {name: getattr(member, name) for name in _COUNTS}
@@ -53,7 +53,7 @@ def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
         counts = {name: known[name] for name in _COUNTS}
         parts: dict[str, Tensors] = {part: {} for part in _PARTS}
         for part, name, *kind in saved.facts["tensors"]:
-            parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind)
+            parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind).to(member.device)
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError):
         return None
     in_first = (counts["stage_index"], counts["stage_entered"]) == first  # a transition may change names and shapes

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import Component, require
+from beyondkernels.core import Component, require, vectors
 from beyondkernels.core.constraints import not_empty, not_negative
 from beyondkernels.kernels.checks import Numbers, require_finite, require_representable, tensor
 
@@ -21,7 +21,8 @@ class Kernel(Component, ABC):
     r"""A positive semi-definite function of two points. Called with two batches, it returns a matrix of float64.
 
     ``kernel(x)`` is the symmetric Gram matrix (n, n) of one batch, ``kernel(x1, x2)`` the block (n1, n2) of two.
-    Kernels add and multiply: ``2 * a + b * c`` is a kernel.
+    Kernels add and multiply: ``2 * a + b * c`` is a kernel. Points of other shapes than vectors are flattened; a kernel
+    that looks at neighbouring pixels has the shape among its fields.
 
     A subclass is a frozen dataclass with ``block`` and ``_diagonal``. Points reach these as float64, finite and of one
     dimension; values that overflow are refused after them. What they return is fresh: a caller may write to it. A
@@ -226,7 +227,7 @@ def square_by_tiles(kernel: Kernel, x: torch.Tensor, rows: int = 256) -> torch.T
 
 def points(name: str, x: Numbers) -> torch.Tensor:
     """A batch of points as float64, checked, without history: no gradient flows into a Gram matrix."""
-    x = tensor(name, x)
+    x = vectors(tensor(name, x))
     require(x.ndim == 2, f"{name} must have shape (n, in_dim), got {tuple(x.shape)}")
     require(not x.is_complex(), f"{name} must be real, got {str(x.dtype).removeprefix('torch.')}")
     require_finite(name, x)

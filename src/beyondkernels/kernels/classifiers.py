@@ -17,6 +17,7 @@ from beyondkernels.core import (
     accuracy,
     require,
     require_between,
+    vectors,
 )
 from beyondkernels.core.constraints import between, not_empty, positive
 from beyondkernels.kernels.features import FeatureSource
@@ -67,6 +68,7 @@ class FixedFeatureClassifier(Learner):
         fit. ``duality_gap`` is the relative gap of the last fit, ``iterations`` are those of all fits together,
         ``converged`` is 1 when the last fit met the tolerance, ``ridge_on_edge`` is 1 when the best ridge is a limit.
         """
+        case = case.flattened()
         try:
             feature_map = self.source.feature_map(case)
         except DivergedError:
@@ -86,7 +88,7 @@ class FixedFeatureClassifier(Learner):
         )
 
         def predictor(x: torch.Tensor) -> torch.Tensor:
-            return (feature_map(x).forward(choice.weights) + choice.intercept).reshape(-1, 1)
+            return (feature_map(vectors(x)).forward(choice.weights) + choice.intercept).reshape(-1, 1)
 
         def correct(x: torch.Tensor, y: torch.Tensor) -> float:
             return accuracy(predictor(x), y)

@@ -16,6 +16,7 @@ from beyondkernels.core import (
     Progress,
     accuracy,
     require,
+    vectors,
 )
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.kernels.base import Kernel
@@ -109,6 +110,7 @@ class KernelRidge(Learner):
         exact one can differ at the training points, root mean square (:class:`LargeSolution` says for which kernels),
         ``converged`` is 1 when that is within the tolerance, and ``path_converged`` says the same of every ridge tried.
         """
+        case = case.flattened()
         y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
         solve = self._exact if self.solver == "exact" else self._iterative
         scalars, arrays, missing, found, predictor = solve(case, y, fresh, progress)
@@ -227,7 +229,7 @@ class KernelRidge(Learner):
             "converged": float(fitted.converged),
         }
         found = {name: fitted.predict(case.fresh[name].x) for name in fresh}
-        return scalars, arrays, y - fitted.fitted, found, fitted.predict
+        return scalars, arrays, y - fitted.fitted, found, lambda x: fitted.predict(vectors(x))
 
     def _split(self, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
         n = len(case.train)

@@ -105,6 +105,7 @@ class TwoStepRidge(Learner):
         The path's arrays have an entry for each weight and ridge tried; its ridges are absolute, ``path_choice_loss``
         is what was chosen by, and ``path_test_loss`` chooses nothing here.
         """
+        case = case.flattened()
         y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
         n, k = y.shape
         require(self.folds <= n, f"folds must not exceed the {n} training points, got {self.folds}")

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import torch
 
-from beyondkernels.core import Component, InputError, Stream, Tensors, require, speaks_for, unknown
+from beyondkernels.core import Component, InputError, Shape, Stream, Tensors, require, speaks_for, unknown
 from beyondkernels.core.errors import shown
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
@@ -18,7 +18,9 @@ from beyondkernels.networks.linear import recorded
 
 
 class Network(Component, ABC):
-    """An architecture. Sizes of data are arguments, never fields; parameters are dicts of tensors.
+    """An architecture. Shapes of data are arguments, never fields; parameters are dicts of tensors.
+
+    Points may have any shape. A network that wants vectors flattens them.
 
     A network declares what can be done with it besides ``init`` and ``apply``, so that no code asks for its class. A
     limit at infinite width belongs to the kernels, where it is registered for a class of networks
@@ -36,14 +38,20 @@ class Network(Component, ABC):
     grows_by: ClassVar[str | None] = None
 
     @abstractmethod
-    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """Fresh parameters and buffers."""
+    def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+        """Fresh parameters and buffers.
+
+        Arguments:
+            in_dim: the dimension of points that are vectors, the shape of others, such as (3, 32, 32).
+            out_dim: the dimension of a prediction.
+            stream: where they come from.
+        """
 
     @abstractmethod
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """Predictions (n, out_dim) for inputs (n, in_dim), and the buffers afterwards."""
+        """Predictions (n, out_dim) for points (n, …), and the buffers afterwards."""
 
     @property
     @abstractmethod

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import torch
 
 from beyondkernels.activations import Activation, activation
-from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core import Shape, Stream, Tensors, require, size_of, vectors
 from beyondkernels.core.constraints import between, positive
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.dense import DenseForm
@@ -60,9 +60,10 @@ class FullyConnected(Network):
             require(self.width % 2 == 0, f"width must be even for a readout of half of each sign, got {self.width}")
         object.__setattr__(self, "activation", activation(self.activation))
 
-    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """Fresh parameters; no buffers."""
         params: Tensors = {}
+        in_dim = size_of(in_dim)
         sizes = [in_dim, *[self.width] * (self.depth - 1), out_dim]
         for name, layer, columns, rows in zip(self._names(), self._layers(in_dim), sizes[:-1], sizes[1:], strict=True):
             params |= layer.draw(name, rows, columns, stream)
@@ -76,9 +77,8 @@ class FullyConnected(Network):
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """f(x) for each row of x."""
-        sigma = activation(self.activation).value
-        *hidden, readout = zip(self._names(), self._layers(x.shape[-1]), strict=True)
-        h = x
+        sigma, h = activation(self.activation).value, vectors(x)
+        *hidden, readout = zip(self._names(), self._layers(h.shape[-1]), strict=True)
         for name, layer in hidden:
             h = sigma(layer.apply(name, params, h))
         name, layer = readout
@@ -86,7 +86,7 @@ class FullyConnected(Network):
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the readout, scaled so that inner products are covariances of the output over normal readouts."""
-        return self._layers(x.shape[-1])[-1].features(super().features(params, buffers, x))
+        return self._layers(vectors(x).shape[-1])[-1].features(super().features(params, buffers, x))
 
     @property
     def footprint(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core import Shape, Stream, Tensors, require
 from beyondkernels.networks.base import Network, declared_form
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
@@ -37,7 +37,7 @@ class Linearised(Network):
         for name in ("batching", "structured", "grows_by"):  # the expansion can do what the network can
             object.__setattr__(self, name, getattr(self.network, name))
 
-    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """A zero displacement, and the network's fresh parameters as buffers."""
         params, buffers = self.network.init(in_dim, out_dim, stream)
         displacement = {name: torch.zeros_like(value) for name, value in params.items()}

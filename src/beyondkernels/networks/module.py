@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch.func import functional_call
 
-from beyondkernels.core import Stream, Tensors, require, seeded_globally
+from beyondkernels.core import Shape, Stream, Tensors, require, seeded_globally, shape_of
 from beyondkernels.networks.base import Network
 
-ModuleFactory = Callable[[int, int], torch.nn.Module]
-"""Makes a module from (in_dim, out_dim)."""
+ModuleFactory = Callable[[Any, int], torch.nn.Module]
+"""Makes a module from (in_dim, out_dim), where in_dim is the shape of points that are no vectors."""
 
 _SIZE = "out_dim"
 """An empty buffer that carries out_dim in its shape: a network's ``apply`` is not told."""
@@ -28,7 +28,9 @@ class FromModule(Network):
     """A network around a user's module.
 
     Arguments:
-        factory: a named, importable function of (in_dim, out_dim) that makes the module.
+        factory: a named, importable function of (in_dim, out_dim) that makes the module. It is given the dimension of
+            points that are vectors, and the shape of others, such as (3, 32, 32) for images: the module takes points
+            as they are.
         name: what to call it in tables.
         parts: named groups of parameters, each a tuple of parameter names of the module.
 
@@ -49,7 +51,7 @@ class FromModule(Network):
             "factory must be a function of (in_dim, out_dim) that makes the module, got a module",
         )
 
-    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers of a fresh module."""
         _skeleton(self.factory, in_dim, out_dim)  # a constructor cannot run while a gradient is taken, so it runs here
         with seeded_globally(stream):
@@ -67,7 +69,7 @@ class FromModule(Network):
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """The module's output; buffers are replaced, never changed in place."""
-        module = _skeleton(self.factory, x.shape[-1], buffers[_SIZE].shape[-2])
+        module = _skeleton(self.factory, shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
         module.train(train)
         after = {name: value.clone() for name, value in buffers.items()}
         own = {name: value for name, value in after.items() if name != _SIZE}
@@ -75,7 +77,7 @@ class FromModule(Network):
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the linear layer that is called last, and a one where it has a bias."""
-        module = _skeleton(self.factory, x.shape[-1], buffers[_SIZE].shape[-2])
+        module = _skeleton(self.factory, shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
         calls: list[tuple[torch.nn.Linear, torch.Tensor]] = []
 
         def record(part: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
@@ -99,7 +101,7 @@ class FromModule(Network):
 
     def intermediates(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
         """The outputs of the innermost modules that hold parameters, by their names, use by use."""
-        module = _skeleton(self.factory, x.shape[-1], buffers[_SIZE].shape[-2])
+        module = _skeleton(self.factory, shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
         found: dict[str, tuple[torch.Tensor, ...]] = {}
 
         def keep(name: str) -> Callable[[torch.nn.Module, object, torch.Tensor], None]:
@@ -131,7 +133,7 @@ class FromModule(Network):
 
 
 @functools.cache
-def _skeleton(factory: ModuleFactory, in_dim: int, out_dim: int) -> torch.nn.Module:
+def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.Module:
     """The module without its numbers, which ``functional_call`` supplies."""
     with torch.device("meta"):
         return factory(in_dim, out_dim)
@@ -142,12 +144,12 @@ class NetworkModule(torch.nn.Module):
 
     Arguments:
         network: the architecture.
-        in_dim: the dimension of an input.
+        in_dim: the dimension of an input, or its shape.
         out_dim: the dimension of a prediction.
         stream: where the initial parameters come from.
     """
 
-    def __init__(self, network: Network, in_dim: int, out_dim: int, stream: Stream) -> None:
+    def __init__(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> None:
         super().__init__()
         self.network = network
         params, buffers = network.init(in_dim, out_dim, stream)

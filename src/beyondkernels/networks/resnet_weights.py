@@ -38,7 +38,7 @@ class ResNetWeights:
         def absorbed(name: str) -> torch.Tensor:
             weight = params[f"{name}.weight"].double()
             bias = params.get(f"{name}.bias")
-            column = torch.zeros(len(weight), 1).double() if bias is None else bias.double()[:, None]
+            column = weight.new_zeros(len(weight), 1) if bias is None else bias.double()[:, None]
             return torch.cat([weight, column], 1)
 
         return cls(absorbed("W"), absorbed("V"), params["A.weight"].double())
@@ -73,4 +73,4 @@ class ResNetWeights:
 
 def with_one(x: torch.Tensor) -> torch.Tensor:
     """(x, 1) for each row, in float64."""
-    return torch.cat([x.double(), torch.ones(len(x), 1, dtype=torch.float64)], 1)
+    return torch.cat([x.double(), torch.ones(len(x), 1, dtype=torch.float64, device=x.device)], 1)

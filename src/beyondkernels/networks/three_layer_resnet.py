@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import torch
 
 from beyondkernels.activations import Activation, activation
-from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core import Shape, Stream, Tensors, require, size_of, vectors
 from beyondkernels.core.constraints import positive
 from beyondkernels.core.errors import shown
 from beyondkernels.networks.base import Network
@@ -61,9 +61,9 @@ class ThreeLayerResNet(Network):
             self._require_second(self.second)
         object.__setattr__(self, "activation", activation(self.activation))
 
-    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """Fresh parameters; no buffers."""
-        m = self.width
+        m, in_dim = self.width, size_of(in_dim)
         W, second, A = self._layers(in_dim, out_dim)
         name, columns = self._second(out_dim)
         return (
@@ -75,7 +75,7 @@ class ThreeLayerResNet(Network):
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """out(x) for each row of x."""
-        sigma = activation(self.activation).value
+        sigma, x = activation(self.activation).value, vectors(x)
         W, second, A = self._layers(x.shape[-1], params["A.weight"].shape[-2])
         h1 = sigma(W.apply("W", params, x))
         if self.form == "full":
@@ -85,7 +85,7 @@ class ThreeLayerResNet(Network):
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the readout, scaled so that inner products are covariances of the output."""
-        readout = self._layers(x.shape[-1], params["A.weight"].shape[-2])[-1]
+        readout = self._layers(vectors(x).shape[-1], params["A.weight"].shape[-2])[-1]
         return readout.features(super().features(params, buffers, x))
 
     @property

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import torch
 
 from beyondkernels.activations import Activation, activation
-from beyondkernels.core import Stream, Tensors
+from beyondkernels.core import Shape, Stream, Tensors, size_of, vectors
 from beyondkernels.core.constraints import positive
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.initialisation import Initialisation, initialisation
@@ -48,9 +48,9 @@ class TwoLayer(Network):
         object.__setattr__(self, "activation", activation(self.activation))
         object.__setattr__(self, "initialisation", initialisation(self.initialisation))
 
-    def init(self, in_dim: int, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
+    def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """Fresh parameters; no buffers."""
-        return initialisation(self.initialisation).draw(self.pairs, in_dim, out_dim, stream), {}
+        return initialisation(self.initialisation).draw(self.pairs, size_of(in_dim), out_dim, stream), {}
 
     def apply(
         self,
@@ -64,7 +64,7 @@ class TwoLayer(Network):
 
     def hidden(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """The neurons' outputs (n, 2·pairs)."""
-        z = linear(x, params["hidden.weight"], params["hidden.bias"])
+        z = linear(vectors(x), params["hidden.weight"], params["hidden.bias"])
         return activation(self.activation).value(z + buffers["noise"] if "noise" in buffers else z)
 
     @property

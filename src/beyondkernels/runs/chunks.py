@@ -22,7 +22,14 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
     """
     groups: dict[tuple[object, ...], list[RunSpec]] = {}
     for spec in {identity(spec): spec for spec in specs}.values():
-        sizes = (spec.samples, spec.test_samples, spec.validation_samples, spec.problem.in_dim, spec.problem.out_dim)
+        sizes = (
+            spec.samples,
+            spec.test_samples,
+            spec.validation_samples,
+            spec.device,
+            spec.problem.in_shape,
+            spec.problem.out_dim,
+        )
         groups.setdefault((class_path(type(spec.learner)), _company(spec), *sizes), []).append(spec)
     result = []
     for group in groups.values():

@@ -30,6 +30,7 @@ def fit(
     test: int = 10_000,
     validation: int = 0,
     store: str | Path | None = None,
+    device: str = "cpu",
     progress: Shown = True,
     **recording: Any,
 ) -> Run:
@@ -44,6 +45,7 @@ def fit(
         test: the size of the test sample.
         validation: the size of the validation sample, by which to choose among learners.
         store: where the run is kept, and read from if it is there; None keeps nothing.
+        device: where a network trains; what computes on the processor alone stays there.
         progress: whether to show how far it is, or what to tell the fraction that is done.
         recording: further fields of :class:`TrainedNetwork`, such as ``snapshot_at``.
 
@@ -71,7 +73,7 @@ def fit(
         require(
             not given, f"{type(learner).__name__} knows how to learn; {', '.join(given)} can be given with a network"
         )
-    spec = RunSpec(problem, learner, n, test, seed, validation_samples=validation)
+    spec = RunSpec(problem, learner, n, test, seed, validation_samples=validation, device=_possible(learner, device))
     (run,) = run_all([spec], store=store, progress=progress)
     return run
 
@@ -86,6 +88,7 @@ def compare(
     validation: int = 0,
     workers: int = 1,
     store: str | Path | None = None,
+    device: str = "cpu",
     progress: Shown = True,
 ) -> Comparison:
     """Give several learners the same samples, seed by seed; the spread is the standard deviation over seeds.
@@ -101,6 +104,7 @@ def compare(
         validation: the size of the validation samples.
         workers: worker processes; 1 trains in this one.
         store: where runs are kept, and read from if they are there; None keeps nothing.
+        device: where networks train; what computes on the processor alone stays there.
         progress: whether to show how far it is, or what to tell the fraction that is done.
 
     >>> import beyondkernels as bk
@@ -115,7 +119,7 @@ def compare(
     require(isinstance(learners, Mapping) and len(learners) > 0, "learners must hold at least one learner by name")
     ready = {name: _learner(learner, name) for name, learner in learners.items()}
     specs = [
-        RunSpec(problem, learner, n, test, seed, validation_samples=validation)
+        RunSpec(problem, learner, n, test, seed, validation_samples=validation, device=_possible(learner, device))
         for learner in ready.values()
         for seed in which
     ]
@@ -137,3 +141,9 @@ def _learner(given: object, name: str = "learner") -> Learner:
     )
     assert isinstance(given, Learner)
     return given
+
+
+def _possible(learner: Learner, device: str) -> str:
+    """The device, or the processor for what computes nowhere else."""
+    require(isinstance(device, str), f"device must be a device's name, such as 'cuda', got {device!r}")
+    return device if learner.runs_on(device) else "cpu"

@@ -57,12 +57,13 @@ def cases_of(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint] | None 
     """What the learners of some runs are given: the same however often it is asked for."""
     from beyondkernels.core.streams import Stream
 
-    drawn: dict[tuple[object, int, int, str], Sample] = {}
+    drawn: dict[tuple[object, int, int, str, str], Sample] = {}
 
     def draw(spec: RunSpec, n: int, name: str) -> Sample:
-        identity = (_identity(spec.problem), n, spec.seed, name)
+        identity = (_identity(spec.problem), n, spec.seed, name, spec.device)
         if identity not in drawn:
-            drawn[identity] = spec.problem.sample(n, Stream(spec.seed).child(name))
+            sample = spec.problem.sample(n, Stream(spec.seed).child(name))
+            drawn[identity] = sample if spec.device == "cpu" else sample.to(spec.device)
         return drawn[identity]
 
     return [

@@ -93,6 +93,7 @@ def run_all(
             spec.learner.prepare()
         with watching(progress, len({identity(spec) for spec in specs})) as watch:
             return _here(specs, watch, forgiving, predictors)
+    _ = [spec.key for spec in specs]  # what cannot be stored says so before a store is made
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ending:
         opened = store if isinstance(store, Store) else Store.open(Path(folder) / "store" if store is None else store)
         save_every = SAVE_EVERY if store is not None else None

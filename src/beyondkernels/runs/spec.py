@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
 from beyondkernels.core.components import Component, digest, later
 from beyondkernels.core.constraints import any_number, at_least
 from beyondkernels.core.contracts import Learner, Problem
+from beyondkernels.core.errors import require
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class RunSpec(Component):
         seed: everything random in the run is a function of it.
         measurements: applied to the outcome, in this order; each is a ``measure.Measurement``.
         validation_samples: the size of the validation sample; there is none while it is 0.
+        device: where it is computed, ``cpu``, ``cuda`` or ``cuda:1``: the last digits depend on it.
     """
 
     problem: Problem
@@ -32,6 +35,15 @@ class RunSpec(Component):
     seed: Annotated[int, any_number]
     measurements: tuple[Component, ...] = ()  # not tuple[Measurement, ...]: the hints must resolve without torch
     validation_samples: Annotated[int, at_least(0)] = later(0)
+    device: str = later("cpu")
+
+    def __post_init__(self) -> None:
+        named = re.fullmatch(r"[a-z]+(:\d+)?", self.device) is not None
+        require(named, f"device must be a device's name, such as 'cpu' or 'cuda:0', got {self.device!r}")
+        require(
+            self.learner.runs_on(self.device),
+            f"device must be 'cpu' for this {type(self.learner).__name__}, which computes there, got {self.device!r}",
+        )
 
     @property
     def fresh_samples(self) -> int:

@@ -155,6 +155,7 @@ def fit_many(
     workers: int = 1,
     store: str | Path | None = None,
     memory: int = 2**33,
+    device: str = "cpu",
     progress: Shown = True,
     **recording: Any,
 ) -> Sweep:
@@ -177,6 +178,7 @@ def fit_many(
         workers: how many processes; with 1 everything happens in this one.
         store: where runs are kept, so that none is done twice and one that was ended goes on; None keeps nothing.
         memory: bytes that each process may take beside the samples; decides whether there is an answer, never which.
+        device: where the networks train; the compiled backend is for the processor.
         progress: whether to show how far it is, or what to tell the fraction that is done.
         recording: further fields of :class:`TrainedNetwork`, such as ``record_at``.
 
@@ -215,7 +217,9 @@ def fit_many(
     for point in points:
         given = _applied(_Given(network, algorithm, problem, n), point)
         learner = TrainedNetwork(given.network, given.algorithm, backend=backend, memory=memory, **recording)
-        specs.append(RunSpec(given.problem, learner, given.n, test, given.seed, validation_samples=validation))
+        specs.append(
+            RunSpec(given.problem, learner, given.n, test, given.seed, validation_samples=validation, device=device)
+        )
     _require_different(points, specs)
     runs = run_all(specs, store=store, workers=workers, progress=progress, forgiving=True, predictors=False)
     return Sweep(tuple({**point, **run.as_row()} for point, run in zip(points, runs, strict=True)), tuple(runs))

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from beyondkernels.algorithms import declared_rule
-from beyondkernels.core import Tensors, require
+from beyondkernels.core import Tensors, require, vectors
 from beyondkernels.engine.compiled.layout import Layout
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
@@ -80,7 +80,7 @@ class Work:
         assert rule is not None
         self._member, self._steps = member, steps
         self.layout = layout = Layout(form, member.params, lanes)
-        self._x, y = (_plain(part) for part in (member.sample.x, member.sample.y))
+        self._x, y = (_plain(part) for part in (vectors(member.sample.x), member.sample.y))
         self._y = y.reshape(len(self._x), -1)
         outputs = self._y.shape[1]
         require(outputs == layout.out_dim, f"labels must have {layout.out_dim} outputs, got {outputs}")

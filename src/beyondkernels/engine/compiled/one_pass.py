@@ -7,7 +7,7 @@ import ctypes
 import torch
 
 from beyondkernels.algorithms import OnePass
-from beyondkernels.core import Tensors, require
+from beyondkernels.core import Tensors, require, vectors
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
 from beyondkernels.networks import declared_form
@@ -26,7 +26,7 @@ def advance(member: Member, steps: int) -> None:
     assert member.stage.order == "once"
     k, m = readout.shape
     points = slice(member.steps_in_stage, member.steps_in_stage + steps)
-    x, y = (_plain(part[points]) for part in (member.sample.x, member.sample.y))
+    x, y = (_plain(part[points]) for part in (vectors(member.sample.x), member.sample.y))
     y = y.reshape(steps, -1)
     require(y.shape[1] == k, f"labels must have {k} outputs, got {y.shape[1]}")
     moved, means = _copies(member.params, names), _copies(member.optimiser, names)

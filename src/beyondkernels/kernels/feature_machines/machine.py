@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from beyondkernels.core import (
     accuracy,
     require,
     require_between,
+    vectors,
 )
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.kernels.base import points
@@ -200,6 +200,7 @@ class RecursiveFeatureMachine(Learner):
         ``round`` is the one that won, counted from 1; accuracies are there when labels are ±1. The arrays ``round_*``
         hold the record round by round, ``metric`` is M of the round that won.
         """
+        case = case.flattened()
         fit = fit_feature_machine(
             case.train.x,
             case.train.y,
@@ -233,7 +234,10 @@ class RecursiveFeatureMachine(Learner):
         arrays = {
             f"round_{name}": np.array([getattr(this, field) for this in fit.record]) for name, field in record.items()
         }
-        predictor = functools.partial(fit.predict, memory=self.memory)
+
+        def predictor(x: torch.Tensor) -> torch.Tensor:
+            return fit.predict(vectors(x), memory=self.memory)
+
         return Outcome(scalars=scalars, arrays=arrays | {"metric": fit.metric.numpy()}, predictor=predictor)
 
 
