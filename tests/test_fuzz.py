@@ -11,9 +11,10 @@ import pytest
 from beyondkernels.activations import Sine
 from beyondkernels.algorithms.optimisers import Rate
 from beyondkernels.core import digest
-from beyondkernels.experiments import CATALOGUE, ask
+from beyondkernels.experiments import CATALOGUE
 from beyondkernels.problems.resnet.inputs import Sphere
 from beyondkernels.problems.resnet.maps import DrawnMap
+from beyondkernels.running import ask
 from fuzz import BAD, WORDS, complaint, examples
 
 _MAP = DrawnMap(4, 4, 2, Sine())

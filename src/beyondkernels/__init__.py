@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from beyondkernels import networks as networks
     from beyondkernels import problems as problems
     from beyondkernels import reports as reports
+    from beyondkernels import running as running
     from beyondkernels import runs as runs
     from beyondkernels import theory as theory
-    from beyondkernels.experiments import run as run
+    from beyondkernels.running import run as run
     from beyondkernels.runs import compare as compare
     from beyondkernels.runs import fit as fit
     from beyondkernels.runs import fit_many as fit_many
@@ -57,6 +58,7 @@ LAYERS = (
     "reports",
     "frame",
     "experiments",
+    "running",
     "bench",
     "cli",
 )
@@ -68,7 +70,7 @@ _FUNCTIONS = {
     "fit_many": "runs",
     "grid": "runs",
     "one_two_five": "runs",
-    "run": "experiments",
+    "run": "running",
 }
 
 _PACKAGES = tuple(name for name in LAYERS if name != "cli")

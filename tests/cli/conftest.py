@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from beyondkernels.cli.app import app
 from beyondkernels.core import load_file
-from beyondkernels.experiments import run
+from beyondkernels.running import run
 from beyondkernels.runs import SerialExecutor
 
 

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from beyondkernels.cli.display import show_claims, show_result, tables_of
 from beyondkernels.core import Outcome
-from beyondkernels.experiments import Display, Result, ask
-from beyondkernels.experiments.costs import Round
 from beyondkernels.experiments.features.tables import METHODS
 from beyondkernels.reports import Claim, Column
+from beyondkernels.running import Display, Result, ask
+from beyondkernels.running.costs import Round
 from beyondkernels.runs import Event, StoredRun
 
 

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from beyondkernels.core import load_file
-from beyondkernels.experiments import run
+from beyondkernels.running import run
 from beyondkernels.runs import SerialExecutor, Store
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for workers in /proc")

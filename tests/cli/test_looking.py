@@ -17,7 +17,8 @@ import pytest
 
 import beyondkernels
 from beyondkernels.core import Saved, load_file
-from beyondkernels.experiments import CATALOGUE, SCALES, Observer, find, run
+from beyondkernels.experiments import CATALOGUE, SCALES, find
+from beyondkernels.running import Observer, run
 from beyondkernels.runs import Event, SerialExecutor, Store
 
 

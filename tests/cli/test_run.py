@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from beyondkernels.core import load_file
-from beyondkernels.experiments import run
+from beyondkernels.running import run
 from beyondkernels.runs import SerialExecutor, Store
 
 

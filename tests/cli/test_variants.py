@@ -10,7 +10,7 @@ import pytest
 
 from beyondkernels.cli import demo
 from beyondkernels.core import load_file
-from beyondkernels.experiments import Observer, ask, run
+from beyondkernels.running import Observer, ask, run
 from beyondkernels.runs import Event, SerialExecutor
 
 SERIAL = SerialExecutor()

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from beyondkernels.experiments import run
+from beyondkernels.running import run
 from beyondkernels.runs import SerialExecutor
 
 FILE = Path(__file__).parents[2] / "examples" / "own_experiment.py"

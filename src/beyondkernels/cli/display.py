@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from beyondkernels.experiments import Result
 from beyondkernels.reports import Claim, Column, show_number
 from beyondkernels.reports.tables import columns_of
+from beyondkernels.running import Result
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("–", "dim")}
 _GAP = 2

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import beyondkernels
 from beyondkernels.core import InputError
-from beyondkernels.experiments import store_path
+from beyondkernels.running import store_path
 from beyondkernels.runs import Store
 
 _WIDTH = 80

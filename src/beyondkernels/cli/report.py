@@ -11,8 +11,9 @@ from beyondkernels.cli.display import count
 from beyondkernels.cli.guard import MISSING, in_users_file, say_error
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError, unknown
-from beyondkernels.experiments import HOW_TO_SEE_ALL, find, is_known, page_as_stored, stored
+from beyondkernels.experiments import find
 from beyondkernels.reports import ExperimentPage, write_report
+from beyondkernels.running import HOW_TO_SEE_ALL, is_known, page_as_stored, stored
 from beyondkernels.runs import Store
 
 

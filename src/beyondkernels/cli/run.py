@@ -13,7 +13,7 @@ from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.cli.output import is_standard_output, require_writable, write_document
 from beyondkernels.core import InputError
-from beyondkernels.experiments import Display, Foresight, Request, Result, ask, dry_run, duration, run, store_path
+from beyondkernels.running import Display, Foresight, Request, Result, ask, dry_run, duration, run, store_path
 from beyondkernels.runs import Store
 from beyondkernels.runs.executor import processors
 

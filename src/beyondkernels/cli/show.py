@@ -15,8 +15,9 @@ from beyondkernels.cli.display import count, plain_table
 from beyondkernels.cli.kept import Kept, kept_results
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError
-from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, duration, find, store_path
+from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, find
 from beyondkernels.frame import as_word, described, stated
+from beyondkernels.running import duration, store_path
 from beyondkernels.runs import Store, StoredRun
 
 _WIDE = 130

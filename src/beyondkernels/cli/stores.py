@@ -6,7 +6,7 @@ import time
 
 from beyondkernels.cli.display import count
 from beyondkernels.core import InputError
-from beyondkernels.experiments import store_path
+from beyondkernels.running import store_path
 from beyondkernels.runs import Store
 
 

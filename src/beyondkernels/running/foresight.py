@@ -8,10 +8,10 @@ from typing import Any
 
 from beyondkernels.core import Outcome
 from beyondkernels.core.components import describe
-from beyondkernels.experiments.asking import plan_of
-from beyondkernels.experiments.costs import Costs, kind_of
-from beyondkernels.experiments.request import Request
 from beyondkernels.frame import Label
+from beyondkernels.running.asking import plan_of
+from beyondkernels.running.costs import Costs, kind_of
+from beyondkernels.running.request import Request
 from beyondkernels.runs import MissingRunError, RunSpec, Store, StoredRun
 
 _MOST_ROUNDS = 20

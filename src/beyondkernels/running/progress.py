@@ -9,9 +9,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from beyondkernels.experiments.costs import Round
-from beyondkernels.experiments.estimate import Estimate
-from beyondkernels.experiments.request import Request
+from beyondkernels.running.costs import Round
+from beyondkernels.running.estimate import Estimate
+from beyondkernels.running.request import Request
 from beyondkernels.runs import Event
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import Any
 
 from beyondkernels.core import require, require_positive, require_whole
 from beyondkernels.core.errors import shown
-from beyondkernels.experiments.asking import plan_of, require_declared, require_experiment, settings_of
 from beyondkernels.experiments.catalogue import find
 from beyondkernels.frame import Experiment, Label, as_word, changed, departures
+from beyondkernels.running.asking import plan_of, require_declared, require_experiment, settings_of
 from beyondkernels.runs import RunSpec
 
 _MOST_SEEDS = 100_000

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.experiments import ask, dry_run, run
-from beyondkernels.experiments.costs import Costs, kind_of
+from beyondkernels.running import ask, dry_run, run
+from beyondkernels.running.costs import Costs, kind_of
 from beyondkernels.runs import SerialExecutor, Store
 
 SERIAL = SerialExecutor()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from beyondkernels.experiments.costs import Costs, Round
-from beyondkernels.experiments.estimate import Estimate
+from beyondkernels.running.costs import Costs, Round
+from beyondkernels.running.estimate import Estimate
 from beyondkernels.runs import Event
 
 

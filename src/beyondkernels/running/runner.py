@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import InputError, require
-from beyondkernels.experiments.asking import plan_of
 from beyondkernels.experiments.catalogue import CATALOGUE, portable, source_file
-from beyondkernels.experiments.costs import Costs, Round, kind_of
-from beyondkernels.experiments.progress import Display, Observer
-from beyondkernels.experiments.request import Request, ask
-from beyondkernels.experiments.result import Result
 from beyondkernels.frame import Experiment, Label
 from beyondkernels.reports import Claim
 from beyondkernels.reports.numbers import plain
+from beyondkernels.running.asking import plan_of
+from beyondkernels.running.costs import Costs, Round, kind_of
+from beyondkernels.running.progress import Display, Observer
+from beyondkernels.running.request import Request, ask
+from beyondkernels.running.result import Result
 from beyondkernels.runs import Executor, LocalExecutor, MissingRunError, RunSpec, Store, StoredRun, gather, provenance
 
 DEFAULT_STORE = "store"

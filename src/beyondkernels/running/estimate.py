@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from beyondkernels.experiments.costs import Costs, Round
+from beyondkernels.running.costs import Costs, Round
 from beyondkernels.runs import Event
 
 _EARLY = 2.0

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from beyondkernels.experiments.asking import settings_of
-from beyondkernels.experiments.request import Request
 from beyondkernels.frame import Frame, Label, Reading, described, tidy
 from beyondkernels.reports import Claim, Column, ExperimentPage, Setting
 from beyondkernels.reports.numbers import plain
+from beyondkernels.running.asking import settings_of
+from beyondkernels.running.request import Request
 from beyondkernels.runs import StoredRun
 
 _PROVENANCE = ("version", "commit", "dirty", "command", "libraries", "cpu", "seconds")

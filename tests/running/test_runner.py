@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.experiments import Experiment, Observer, Result, ask, run, store_path, stored
+from beyondkernels.experiments import Experiment
 from beyondkernels.frame import Runs
+from beyondkernels.running import Observer, Result, ask, run, store_path, stored
 from beyondkernels.runs import Event, LocalExecutor, RunSpec, SerialExecutor, Store
 
-USER = Path(__file__).with_name("user.py")
+USER = Path(__file__).parents[1] / "experiments" / "user.py"
 SERIAL = SerialExecutor()
 
 
@@ -327,7 +328,7 @@ def test_a_method_that_calls_exit_is_a_sentence(user: Any) -> None:
 
 
 def test_a_plan_without_end_is_a_sentence(user: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("beyondkernels.experiments.runner.MOST_ROUNDS", 5)
+    monkeypatch.setattr("beyondkernels.running.runner.MOST_ROUNDS", 5)
 
     class More(user.Runs):
         def plan(self, settings: Any, seeds: Any, finished: Any) -> Any:

@@ -1,0 +1,25 @@
+"""From an experiment's name to its result: requests, rounds, estimates, progress, and what a store keeps of it."""
+
+from beyondkernels.running.as_stored import HOW_TO_SEE_ALL, is_known, page_as_stored
+from beyondkernels.running.foresight import Foresight, dry_run
+from beyondkernels.running.progress import Display, Observer, duration
+from beyondkernels.running.request import Request, ask
+from beyondkernels.running.result import Result
+from beyondkernels.running.runner import run, store_path, stored
+
+__all__ = [
+    "HOW_TO_SEE_ALL",
+    "Display",
+    "Foresight",
+    "Observer",
+    "Request",
+    "Result",
+    "ask",
+    "dry_run",
+    "duration",
+    "is_known",
+    "page_as_stored",
+    "run",
+    "store_path",
+    "stored",
+]
