@@ -160,7 +160,7 @@ def make(in_dim: int, out_dim: int) -> torch.nn.Module:
         (FromModule(make, "line"), None, None, None, False),
         (Linearised(FromModule(make, "line")), None, None, None, False),
     ],
-    ids=lambda value: getattr(type(value), "__name__", "")
+    ids=lambda value: getattr(type(value), "__name__", ""),
 )
 def test_what_the_networks_of_the_package_declare(network, kind, layers, grows_by, structured):
     form = declared_form(network)
