@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from beyondkernels.runs import grid as grid
     from beyondkernels.runs import one_two_five as one_two_five
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 LAYERS = (
     "core",
