@@ -105,7 +105,7 @@ class Given:
     sentence: str
 
 
-@pytest.mark.parametrize("given", [Given(3, "got 3"), Given("", "got ''"), Given("CUDA 0", "got 'CUDA 0'")])
+@pytest.mark.parametrize("given", [Given("", "got ''"), Given("CUDA 0", "got 'CUDA 0'")])
 def test_a_device_has_a_name(given):
     with pytest.raises(
         InputError, match=f"^device must be a device's name, such as 'cpu' or 'cuda:0', {given.sentence}"

@@ -14,7 +14,9 @@ ROWS = tabulate(
         "choice": choice,
         "seed": seed,
         "status": "diverged" if (method, width, seed) == ("b", 1, 2) else "finished",
-        "error": None if (method, width, seed) == ("b", 1, 2) else min(width, 9) + seed + (0.5 if choice == "test" else 0),
+        "error": None
+        if (method, width, seed) == ("b", 1, 2)
+        else min(width, 9) + seed + (0.5 if choice == "test" else 0),
         "rate": 0.05,
         "on_edge": method == "a" and choice == "test",
     }

@@ -33,6 +33,8 @@ class Network(Component, ABC):
         grows_by: the field that sets the network's size, such as its width; None where there is none.
     """
 
+    example: ClassVar[str] = "FullyConnected(100), or FromModule(factory, name) for a module"
+
     batching: ClassVar[Literal["vmapped", "sequential"]] = "vmapped"
     structured: ClassVar[bool] = True
     grows_by: ClassVar[str | None] = None

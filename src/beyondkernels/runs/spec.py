@@ -10,7 +10,7 @@ from typing import Annotated
 from beyondkernels.core.components import Component, digest, later
 from beyondkernels.core.constraints import any_number, at_least
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import require
+from beyondkernels.core.errors import require, shown
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class RunSpec(Component):
 
     def __post_init__(self) -> None:
         named = re.fullmatch(r"[a-z]+(:\d+)?", self.device) is not None
-        require(named, f"device must be a device's name, such as 'cpu' or 'cuda:0', got {self.device!r}")
+        require(named, f"device must be a device's name, such as 'cpu' or 'cuda:0', got {shown(self.device)}")
         require(
             self.learner.runs_on(self.device),
-            f"device must be 'cpu' for this {type(self.learner).__name__}, which computes there, got {self.device!r}",
+            f"device must be 'cpu' for this {type(self.learner).__name__}, which computes there, got {shown(self.device)}",
         )
 
     @property

@@ -271,7 +271,7 @@ def test_names_of_columns_are_remembered(monkeypatch):
             "features must be RandomFeatures, a Network or None, got 'waves'",
         ),
         (RandomFeaturesRegressor, {"memory": 0}, "memory must be a positive whole number, got 0"),
-        (RandomFeaturesRegressor, {"weight_std": -1.0}, "weight_std must lie in (0, inf), got -1.0"),
+        (RandomFeaturesRegressor, {"weight_std": -1.0}, "weight_std must be positive, got -1.0"),
         (
             RandomFeaturesRegressor,
             {"random_state": "x"},

@@ -449,7 +449,8 @@ class TestBadInput:
 
     def test_kernels(self):
         with pytest.raises(
-            InputError, match="network must be a Network, got a Linear; module_tangent_gram takes modules"
+            InputError,
+            match=r"network must be a Network, such as FullyConnected\(100\), or FromModule\(factory, name\) for a module",
         ):
             FiniteTangent(torch.nn.Linear(3, 1))  # pyright: ignore[reportArgumentType]
         with pytest.raises(InputError, match=r"out_dim must be a positive whole number, got 1\.5"):

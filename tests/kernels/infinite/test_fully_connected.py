@@ -296,10 +296,10 @@ def linear_module(in_dim, out_dim):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: InfiniteConjugate(0), "depth must be a whole number of at least 1, got 0"),
-        (lambda: InfiniteTangent(NOT_A_DEPTH), "depth must be a whole number of at least 1, got 2.5"),
+        (lambda: InfiniteConjugate(0), r"depth must lie in \[1, 10000\], got 0"),
+        (lambda: InfiniteTangent(NOT_A_DEPTH), "depth must be a whole number, got 2.5"),
         (lambda: InfiniteTangent(2, parameterisation=SCALES["standard"]), "grows with the width"),
-        (lambda: InfiniteTangent(2, width=0), "width must be a positive whole number or None, got 0"),
+        (lambda: InfiniteTangent(2, width=0), "width must be positive, got 0"),
         (
             lambda: InfiniteTangent(2, group="first"),
             "group must be all, hidden, last, layer1, output, or a tuple of layers by .* from 1 to 2, got 'first'",
@@ -307,15 +307,15 @@ def linear_module(in_dim, out_dim):
         (lambda: InfiniteTangent(2, group=(3,)), r"from 1 to 2, got \(3,\)"),
         (lambda: InfiniteTangent(2, group=("layer2",)), r"from 1 to 2, got \('layer2',\)"),
         (lambda: InfiniteTangent(2, group=()), r"from 1 to 2, got \(\)"),
-        (lambda: InfiniteTangent(2, group=NOT_A_GROUP), "from 1 to 2, got 2"),
+        (lambda: InfiniteTangent(2, group=NOT_A_GROUP), "group must be text or a list, got 2"),
         (lambda: InfiniteTangent(1, group="hidden"), "group must be all, hidden, last, output, .* got 'hidden'"),
         (lambda: infinite_tangent(FullyConnected(8), group="layer3"), "layer1, layer2, output, or .* got 'layer3'"),
         (
             lambda: InfiniteTangent(2, parameterisation=A_WORD),
-            r"parameterisation must be a Parameterisation, such as Parameterisation\(kind='standard'\), got 'standard'",
+            r"parameterisation must be a Parameterisation, such as Parameterisation\(kind='ntk'\), got 'standard'",
         ),
         (lambda: InfiniteConjugate(2, parameterisation=A_WORD), "parameterisation must be a Parameterisation, such as"),
-        (lambda: InfiniteTangent(2, tolerance=0.0), "tolerance must lie between 0 and 1, got 0.0"),
+        (lambda: InfiniteTangent(2, tolerance=0.0), r"tolerance must lie in \(0, 1\), got 0.0"),
         (lambda: InfiniteTangent(2, "rellu"), "unknown activation 'rellu', did you mean relu"),
         (lambda: InfiniteTangent(2)(torch.ones(2, 3), torch.ones(2, 4)), "one dimension, got 3 and 4"),
         (lambda: InfiniteTangent(2).error(torch.ones(2, 3), torch.ones(2, 4)), "one dimension, got 3 and 4"),
