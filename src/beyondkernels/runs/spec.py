@@ -40,9 +40,10 @@ class RunSpec(Component):
     def __post_init__(self) -> None:
         named = re.fullmatch(r"[a-z]+(:\d+)?", self.device) is not None
         require(named, f"device must be a device's name, such as 'cpu' or 'cuda:0', got {shown(self.device)}")
+        kind, got = type(self.learner).__name__, shown(self.device)
         require(
             self.learner.runs_on(self.device),
-            f"device must be 'cpu' for this {type(self.learner).__name__}, which computes there, got {shown(self.device)}",
+            f"device must be 'cpu' for this {kind}, which computes there, got {got}",
         )
 
     @property
