@@ -18,10 +18,13 @@ from beyondkernels.problems import (
     Threshold,
     UniformPatterns,
 )
+from beyondkernels.problems.resnet import AllPoints
 from beyondkernels.theory import ConceptSizes, ProcessSettings, StepSettings
-from beyondkernels.theory.resnet import Theorem1Constants, Theorem1Settings
+from beyondkernels.theory.resnet import ClosedForm, Theorem1Constants, Theorem1Settings
 
 MOVED = {
+    "beyondkernels.experiments.resnet.fig4.construction": (ClosedForm,),
+    "beyondkernels.experiments.resnet.fig4.specs": (AllPoints,),
     "beyondkernels.measure.alignment": (Alignment,),
     "beyondkernels.measure.coupling": (Coupling,),
     "beyondkernels.measure.directions": (Directions,),

@@ -23,6 +23,7 @@ from beyondkernels.problems.features import (
     two_gaussians,
 )
 from beyondkernels.problems.resnet import (
+    AllPoints,
     CompositeParity,
     CompositeProblem,
     HardInstance,
@@ -32,6 +33,7 @@ from beyondkernels.problems.resnet import (
 )
 
 __all__ = [
+    "AllPoints",
     "Assumption",
     "CompositeParity",
     "CompositeProblem",

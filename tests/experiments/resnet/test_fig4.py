@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -12,20 +11,11 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.experiments.published import published
-from beyondkernels.experiments.resnet.fig4 import (
-    CLOSED,
-    DESCENT,
-    SGD,
-    Fig4a,
-    Fig4b,
-    closed_form_spec,
-    descent_spec,
-    sgd_spec,
-    targets,
-)
-from beyondkernels.experiments.resnet.monomial import AllPoints, ClosedForm, least_norm, norm_of
+from beyondkernels.experiments.resnet.fig4 import CLOSED, DESCENT, SGD, Fig4a, Fig4b
+from beyondkernels.experiments.resnet.monomial import descent_spec, norm_of, sgd_spec, targets
 from beyondkernels.frame import At, Reading, changed, plan
 from beyondkernels.runs.perform import perform
+from beyondkernels.theory.resnet import ClosedForm, least_norm
 from experiments.judging import check_figures, failing, finish, undecided
 
 torch.set_num_threads(1)
@@ -99,22 +89,6 @@ def test_specs_are_what_the_paper_trains() -> None:
     assert {(each.problem, each.seed) for each in made} == {(bk.problems.Monomial(40), 0)}
 
 
-def test_components_keep_their_old_names_in_keys() -> None:
-    home = "beyondkernels.experiments.resnet.fig4"
-    assert bk.core.describe(AllPoints())["class"] == f"{home}.specs:AllPoints"
-    assert bk.core.describe(ClosedForm(64, 0.1))["class"] == f"{home}.construction:ClosedForm"
-
-
-def test_all_points_are_there_once() -> None:
-    sample = AllPoints().sample(64, None)
-    rows = {tuple(row) for row in sample.x.sign().int().tolist()}
-    assert rows == set(itertools.product((1, -1), repeat=6))
-    assert sample.x.norm(dim=1).tolist() == pytest.approx([1.0] * 64)
-    assert sample.y.tolist() == [math.prod(row) for row in sample.x.sign().int().tolist()]
-    with pytest.raises(InputError, match=r"^n must be 64, the number of all points, got 63$"):
-        AllPoints().sample(63, None)
-
-
 def test_the_error_of_w_star_is_its_risk_at_any_dimension() -> None:
     """The weights of a run, padded: risk by enumeration at d = 8, and the norm that was kept."""
     settings = replace(A.settings("smoke"), construction_steps=200)
@@ -159,16 +133,6 @@ def test_both_backends_train_the_hidden_weights_alone() -> None:
         assert np.abs(moved).max() > 0.01
         ends.append(arrays[f"snapshot/{steps}/layer1.weight"])
     assert np.abs(ends[0] - ends[1]).max() < 1e-4
-
-
-def test_the_closed_form_at_forty_inputs() -> None:
-    spec: Any = closed_form_spec(SMALL, At(part=CLOSED, aim=0.037, width=200, seed=0))
-    (outcome,) = perform([spec])
-    for name in ("risk", "train_loss", "test_loss"):
-        assert outcome.scalars[name] == pytest.approx(0.037, rel=1e-9)
-    assert least_norm(0.037) < outcome.scalars["norm"] < 1.005 * least_norm(0.037)
-    with pytest.raises(InputError, match=r"^problem must be a Monomial, got a AllPoints$"):
-        perform([replace(spec, problem=AllPoints(), samples=64, test_samples=64)])
 
 
 def test_all_claims_hold_where_sgd_finds_nothing() -> None:

@@ -9,6 +9,7 @@ import torch
 from beyondkernels.core import InputError, Stream
 from beyondkernels.problems.resnet import (
     Alike,
+    AllPoints,
     Biased,
     CompositeParity,
     FunctionBackground,
@@ -207,6 +208,16 @@ def test_monomial():
     exact = small.risk(lambda x: x[:, :1])
     assert exact.exact
     assert exact.value == pytest.approx(1 + 1 / 7)
+
+
+def test_all_points_are_there_once():
+    sample = AllPoints().sample(64, None)
+    rows = {tuple(row) for row in sample.x.sign().int().tolist()}
+    assert rows == set(itertools.product((1, -1), repeat=6))
+    assert sample.x.norm(dim=1).tolist() == pytest.approx([1.0] * 64)
+    assert sample.y.tolist() == [math.prod(row) for row in sample.x.sign().int().tolist()]
+    with pytest.raises(InputError, match=r"^n must be 64, the number of all points, got 63$"):
+        AllPoints().sample(63, None)
 
 
 def test_padding():

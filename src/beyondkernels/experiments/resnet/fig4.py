@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import beyondkernels as bk
-from beyondkernels.core import Reference, require
-from beyondkernels.core.constraints import at_least, at_most, between, even, not_empty, positive
+from beyondkernels.core import Reference
 from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.monomial import (
     DEGREE,
-    AllPoints,
-    ClosedForm,
-    closed_form,
-    least_norm,
-    network_of,
-    norm_of,
+    Fig4bSettings,
+    Fig4Settings,
+    closed_form_row,
+    closed_form_spec,
+    descent_row,
+    descent_spec,
+    sgd_row,
+    sgd_spec,
+    targets,
 )
-from beyondkernels.experiments.resnet.searching import CRITERIA, SearchSettings
+from beyondkernels.experiments.resnet.searching import CRITERIA
 from beyondkernels.frame import (
     Again,
-    At,
-    Count,
-    Counts,
     Drawn,
     Experiment,
     Frame,
@@ -36,11 +35,8 @@ from beyondkernels.frame import (
     Runs,
     Scale,
     Searched,
-    Seeds,
     Series,
     Shown,
-    Size,
-    Sizes,
     Statement,
     Table,
     Value,
@@ -48,82 +44,13 @@ from beyondkernels.frame import (
     least,
     scale,
     select,
-    setting,
 )
 from beyondkernels.reports import AtLeast, AtMost, Figure, Line, Marks, Scatter
-from beyondkernels.runs import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 FITTED = 0.12
 """How small a training error a search must meet before it can say that SGD finds nothing: the paper's largest of W*."""
 
 CLOSED, DESCENT, SGD = "closed form", "W*", "SGD"
-
-_NOT_STATED = "not stated in the paper"
-_TRAINED = "layer1.weight"
-
-
-@dataclass(frozen=True)
-class Fig4Settings(SearchSettings):
-    """The numbers of Figure 4(a); the defaults are the paper's."""
-
-    dim: Annotated[int, at_least(DEGREE)] = setting(40, "paper", "d")
-    samples: Count = setting(5000, "paper", "N")
-    widths: Annotated[Counts, even] = setting(
-        (200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000), "paper", "m, each even"
-    )
-    epochs: Annotated[Counts, even] = setting(
-        (800, 3200), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800"
-    )
-    batch: Count = setting(50, "ours", f"that of §8.1; {_NOT_STATED}")
-    momentum: Annotated[float, between(0, 1, "[)")] = setting(0.9, "ours", f"that of §8.1; {_NOT_STATED}")
-    start: Literal["1/m", "1/d"] = setting("1/m", "ours", f"variance of the weights, that of §8.1; {_NOT_STATED}")
-    learning_rates: Sizes = setting(
-        (0.5, 1.0, 2.0, 5.0, 10.0), "ours", "to begin with; the paper names only the set {1, 2, 5}·10^k"
-    )
-    weight_decays: Sizes = setting((5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4), "ours", "to begin with")
-    rate_limits: Sizes = setting((0.05, 50.0), "ours", "the grid does not grow beyond")
-    decay_limits: Sizes = setting((1e-7, 1e-2), "ours", "the grid does not grow beyond")
-    search_seeds: Seeds = setting(1, "ours", f"1000, 1001, …: for the search alone; {_NOT_STATED}")
-    seeds: Count = setting(3, "ours", f"0, 1, 2, …: for the chosen ones and W*; {_NOT_STATED}")
-    construction_width: Annotated[int, at_least(64), even, at_most(100_000)] = setting(200, "paper", "m of W*")
-    construction_steps: Count = setting(
-        10_000, "ours", "of gradient descent on all 64 points; the rate falls by 10 half-way"
-    )
-    construction_rate: Size = setting(10.0, "ours")
-    construction_decays: Annotated[tuple[float, ...], positive, not_empty] = setting(
-        (1.5e-3, 1.2e-3, 1e-3, 9e-4, 8e-4, 7e-4, 5e-4, 4e-4, 3e-4, 2e-4, 1e-4, 5e-5), "ours", "the path of W*"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
-
-    @property
-    def other_start(self) -> Literal["1/m", "1/d"]:
-        """The start that is not searched."""
-        return "1/d" if self.start == "1/m" else "1/m"
-
-
-@dataclass(frozen=True)
-class Fig4bSettings(Fig4Settings):
-    """The numbers of Figure 4(b)."""
-
-    dim: Annotated[int, at_least(DEGREE)] = setting(100, "paper", "d")
-    samples: Count = setting(50_000, "paper", "N")
-    widths: Annotated[Counts, even] = setting(
-        (200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000), "paper", "m, each even"
-    )
-    epochs: Annotated[Counts, even] = setting(
-        (200, 800), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800"
-    )
-    batch: Count = setting(100, "paper")
-    weight_decays: Sizes = setting(
-        (1e-8, 1e-7, 1e-6, 1e-5, 5e-5, 2e-4), "ours", "to begin with; a wide network fits the sample from 10⁻⁷ down"
-    )
-    decay_limits: Sizes = setting((1e-8, 1e-2), "ours", "the grid does not grow beyond")
 
 
 _SMOKE = scale(
@@ -210,25 +137,18 @@ class Fig4a(Experiment):
             AtMost(FITTED),
             f"no run of the search has a training error of at most {FITTED:g}; the least is {{}}",
         )
+        in_closed_form = "There are weights with risk at most {:g} and ‖W‖_F/√d at most {:g}: in closed form"
+        by_descent = (
+            "Gradient descent on all points of the six inputs finds weights with risk at most {:g} and ‖W‖_F/√d at "
+            "most {:g}"
+        )
         made = [
             claim(
-                f"w-star-{risk:g}",
-                f"There are weights with risk at most {risk:g} and ‖W‖_F/√d at most {norm:g}: in closed form",
-                _least_norm(risk, part=CLOSED),
-                AtMost(norm),
-                paper=norm,
-                interval="exact",
+                f"{name}-{risk:g}", text.format(risk, norm), _least_norm(risk, part), AtMost(norm), norm, interval=exact
             )
-            for risk, norm in targets()
-        ]
-        made += [
-            claim(
-                f"w-star-descent-{risk:g}",
-                f"Gradient descent on all points of the six inputs finds weights with risk at most {risk:g} and "
-                f"‖W‖_F/√d at most {norm:g}",
-                _least_norm(risk, part=DESCENT),
-                AtMost(norm),
-                paper=norm,
+            for name, text, part, exact in (
+                ("w-star", in_closed_form, CLOSED, "exact"),
+                ("w-star-descent", by_descent, DESCENT, ""),
             )
             for risk, norm in targets()
         ]
@@ -258,18 +178,18 @@ class Fig4a(Experiment):
                 provided=fitted,
             )
         )
-        for risk, norm in targets():
-            made.append(
-                claim(
-                    f"sgd-norm-{risk:g}",
-                    f"Every run of SGD with training error at most {risk:g} has ‖W‖_F/√d of at least {norm:g}",
-                    least("norm", per_seed=False, part=SGD, train_error=lambda error, risk=risk: error <= risk),
-                    AtLeast(norm),
-                    paper=norm,
-                    interval=lambda rows, risk=risk: _with_error(rows, risk),
-                    nowhere="no run has so small a training error",
-                )
+        made += [
+            claim(
+                f"sgd-norm-{risk:g}",
+                f"Every run of SGD with training error at most {risk:g} has ‖W‖_F/√d of at least {norm:g}",
+                least("norm", per_seed=False, part=SGD, train_error=lambda error, risk=risk: error <= risk),
+                AtLeast(norm),
+                paper=norm,
+                interval=lambda rows, risk=risk: _with_error(rows, risk),
+                nowhere="no run has so small a training error",
             )
+            for risk, norm in targets()
+        ]
         return made
 
     def table(self, s: Fig4Settings) -> Table:
@@ -347,10 +267,11 @@ class Fig4a(Experiment):
 
     def remarks(self, s: Fig4Settings) -> list[str]:
         """The lower bound on norms."""
+        least_norm = bk.theory.least_norm
         ours = ", ".join(f"{least_norm(risk):.2f} for R = {risk:g}" for risk, _ in targets())
         theirs = ", ".join(f"{norm:g}" for _, norm in targets())
         width = s.construction_width
-        excess = float(closed_form(width, 0.0)[0].norm()) / math.sqrt(DEGREE) / least_norm(0)
+        excess = float(bk.theory.resnet.closed_form(width, 0.0)[0].norm()) / math.sqrt(DEGREE) / least_norm(0)
         return [
             (
                 f"No network of this kind with risk R has ‖W‖_F/√d below {least_norm(0):.2f}·(1 − √R), at any width "
@@ -382,89 +303,6 @@ class Fig4b(Fig4a):
         "smoke": _SMOKE,
     }
     printed: ClassVar[str] = "d100_n50000"
-
-
-def targets() -> list[tuple[float, float]]:
-    """The paper's errors and norms of W*.
-
-    >>> targets()
-    [(0.12, 9.7), (0.037, 12.5), (0.011, 13.8)]
-    """
-    printed = published("resnet", "figure4")
-    return list(zip(printed["error"], printed["norm_over_sqrt_d"], strict=True))
-
-
-def closed_form_spec(s: Fig4Settings, at: At) -> RunSpec:
-    """The closed form at the figure's dimension; the seed only draws the points it is looked at."""
-    return RunSpec(bk.problems.Monomial(s.dim), ClosedForm(at.width, at.aim), 1, s.test_samples, at.seed)
-
-
-def descent_spec(s: Fig4Settings, at: At) -> RunSpec:
-    """W trained by gradient descent on all points of the six relevant inputs, as in footnote 16."""
-    steps = s.construction_steps
-    rule = _descent(s, at, steps, None, steps // 2)
-    network = network_of(at.width, DEGREE, s.start)
-    return RunSpec(AllPoints(), _normed(s, network, rule, steps), 2**DEGREE, 2**DEGREE, at.seed)
-
-
-def sgd_spec(s: Fig4Settings, at: At) -> RunSpec:
-    """W trained by SGD on a sample."""
-    in_epoch = s.samples // s.batch
-    steps = at.epochs * in_epoch
-    rule = _descent(s, at, steps, s.batch, at.epochs // 2 * in_epoch)
-    learner = _normed(s, network_of(at.width, s.dim, at.start), rule, steps)
-    problem = bk.problems.Monomial(s.dim)
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (), s.validation_samples)
-
-
-def _descent(s: Fig4Settings, at: At, steps: int, batch: int | None, drop: int) -> Any:
-    loss = bk.algorithms.Squared()
-    return bk.algorithms.GradientDescent(
-        steps, at.learning_rate, batch, s.momentum, at.weight_decay, "hidden", loss, (drop,)
-    )
-
-
-def _normed(s: Fig4Settings, network: Any, rule: Any, steps: int) -> Any:
-    from beyondkernels.measure.norms import NormedNetwork  # here, so that a declaration does not wait for torch
-
-    return NormedNetwork(network, rule, snapshot_at=(steps,), snapshot_names=(_TRAINED,), backend=s.backend)
-
-
-def closed_form_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """Its errors are on points of the figure's dimension, where all points have the same."""
-    found = outcome.scalars
-    return {
-        "what": f"W* in closed form, R = {at.aim:g}",
-        "role": "made",
-        "risk": found.get("risk"),
-        "train_error": found.get("train_loss"),
-        "test_error": found.get("test_loss"),
-        "norm": found.get("norm"),
-        "start": s.start,
-    }
-
-
-def descent_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """Training and test error are the risk."""
-    risk = outcome.scalars.get("test_loss")
-    return {
-        "what": "W* by descent",
-        "role": "made",
-        "risk": risk,
-        "train_error": outcome.scalars.get("train_loss"),
-        "test_error": risk,
-        "norm": norm_of(outcome, DEGREE),
-        "start": s.start,
-    }
-
-
-def sgd_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """Errors and norm of a network trained by SGD on a sample."""
-    return {
-        "what": "SGD" if at.start == s.start else "SGD from the other start",
-        **{f"{name}_error": outcome.scalars.get(f"{name}_loss") for name in ("train", "test", "validation")},
-        "norm": norm_of(outcome, s.dim),
-    }
 
 
 def _least_norm(risk: float, part: str) -> Value:
@@ -526,6 +364,7 @@ def _scatter(picture: Drawn, rows: Frame, s: Fig4Settings, error: str) -> list[F
         return Marks(label, there["norm"].to_list(), there[error].to_list(), hollow)
 
     risks, norms = zip(*targets(), strict=True)
+    least_norm = bk.theory.least_norm
     most, first = least_norm(0), min(1.0, runs["norm"].min())
     # the line's norms are evenly spaced on a logarithmic axis, from the smallest one on
     curve = [(1 - (first / most) ** (i / 100)) ** 2 for i in range(101)]

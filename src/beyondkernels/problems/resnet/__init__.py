@@ -17,7 +17,7 @@ from beyondkernels.problems.resnet.inputs import (
 )
 from beyondkernels.problems.resnet.linear_base import LinearThenPolynomial
 from beyondkernels.problems.resnet.maps import CircleMap, DrawnMap, GivenMap, SmoothMap, TwoLayerMap, absorbed
-from beyondkernels.problems.resnet.monomial import Monomial, widened
+from beyondkernels.problems.resnet.monomial import AllPoints, Monomial, widened
 from beyondkernels.problems.resnet.parity import CompositeParity
 from beyondkernels.problems.resnet.powers import product_as_powers, product_map
 from beyondkernels.problems.resnet.risk import Risk
@@ -26,6 +26,7 @@ from beyondkernels.problems.resnet.spectrum import distance
 
 __all__ = [
     "Alike",
+    "AllPoints",
     "Background",
     "Biased",
     "CircleMap",

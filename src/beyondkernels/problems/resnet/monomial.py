@@ -1,10 +1,10 @@
-"""The monomial of degree six of §8.2, and how to pad a network that fits it with more inputs and neurons."""
+"""The monomial of degree six of §8.2, all its points, and how to pad a network that fits it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import torch
 
@@ -114,6 +114,42 @@ class Monomial(Problem):
         out = weights.new_zeros(len(weights), self.dim)
         out[:, list(self.relevant)] = weights * math.sqrt(self.dim / q)
         return out
+
+
+@dataclass(frozen=True)
+class AllPoints(Problem):
+    """The monomial of all its inputs, whose sample is every point of the cube once: its error is the risk itself.
+
+    Arguments:
+        degree: how many inputs.
+
+    >>> AllPoints(2).sample(4, None).y.tolist()
+    [1.0, -1.0, -1.0, 1.0]
+
+    Reference: Allen-Zhu & Li (resnet), footnote 16.
+    """
+
+    identity: ClassVar[str] = "beyondkernels.experiments.resnet.fig4.specs:AllPoints"
+
+    degree: Annotated[int, at_least(1), size] = 6
+
+    @property
+    def in_dim(self) -> int:
+        """As many as the degree."""
+        return self.degree
+
+    @property
+    def out_dim(self) -> int:
+        """One."""
+        return 1
+
+    def sample(self, n: int, stream: Stream | None) -> Sample:
+        """All points; n must be their number, and nothing is drawn."""
+        require(n == 2**self.degree, f"n must be {2**self.degree}, the number of all points, got {shown(n)}")
+        problem = Monomial(self.degree, self.degree)
+        x = problem.inputs.points(n)
+        assert x is not None, "the cube can be listed"
+        return Sample(x.float(), problem.target(x)[:, 0].float())
 
 
 def widened(weights: torch.Tensor, readout: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:

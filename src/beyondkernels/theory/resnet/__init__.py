@@ -1,5 +1,6 @@
 """Allen-Zhu & Li, What can ResNet learn efficiently, going beyond kernels: Theorem 1 and what it needs."""
 
+from beyondkernels.theory.resnet.closed_form import ClosedForm, closed_form
 from beyondkernels.theory.resnet.concept_complexity import (
     ConceptComplexity,
     MapComplexity,
@@ -14,12 +15,14 @@ from beyondkernels.theory.resnet.theorem1 import Theorem1Constants, Theorem1Sett
 from beyondkernels.theory.resnet.witness import least_witness
 
 __all__ = [
+    "ClosedForm",
     "ConceptComplexity",
     "ConceptSizes",
     "MapComplexity",
     "Theorem1Constants",
     "Theorem1Ranges",
     "Theorem1Settings",
+    "closed_form",
     "concept_complexity",
     "least_norm",
     "least_witness",
