@@ -19,9 +19,12 @@ from beyondkernels.measure.resnet import (
     along,
     coupling_bounds,
     coupling_terms,
+    error_along,
     error_bound,
     existence_errors,
     gate_bounds,
+    regret_along,
+    regret_ratio,
     regret_terms,
 )
 
@@ -42,9 +45,12 @@ __all__ = [
     "cosines",
     "coupling_bounds",
     "coupling_terms",
+    "error_along",
     "error_bound",
     "existence_errors",
     "gate_bounds",
     "over_steps",
+    "regret_along",
+    "regret_ratio",
     "regret_terms",
 ]

@@ -13,17 +13,8 @@ from scipy.special import gamma, jv
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.resnet.coupling import (
-    LIPSCHITZ,
-    PROMISES,
-    Coupling,
-    CouplingSettings,
-    accuracy_of,
-    outside,
-    problem_of,
-    regret_ratio,
-    sizes_of,
-)
+from beyondkernels.experiments.resnet.circle import LIPSCHITZ, CouplingSettings, problem_of, sizes_of
+from beyondkernels.experiments.resnet.coupling import PROMISES, Coupling, outside
 from beyondkernels.frame import Reading, changed, plan, tabulate
 from beyondkernels.measure.resnet.existence import Witness, gate_bounds
 from beyondkernels.runs.perform import perform
@@ -121,13 +112,6 @@ def test_the_lipschitz_constant_is_the_least() -> None:
     assert float(steepest.max()) > 0.99 * LIPSCHITZ
 
 
-def test_accuracy_of_lemma_c2() -> None:
-    sizes = sizes_of(SMALL)
-    k, p_F, p_G = sizes.outputs, sizes.base_terms, sizes.composite_terms
-    terms = p_F * sizes.base_complexity + p_G * sizes.composite_complexity
-    assert accuracy_of(sizes) == pytest.approx(SMALL.alpha / (k * terms))
-
-
 def test_specs() -> None:
     for scale in ("smoke", "laptop", "paper"):
         settings = EXPERIMENT.settings(scale)
@@ -165,7 +149,7 @@ def test_a_small_run(reading: Reading) -> None:
     assert row["second_matrix_order"] == pytest.approx(s["second_matrix_max/40"] / s["second_radius/40"])
     assert row["second_gates"] == pytest.approx(s["second_gates/40"] ** 0.5)
     assert row["first_gates_ratio"] == pytest.approx(s["first_gates_ratio/40"] ** 0.5)
-    a, L, small, ratios = SMALL.alpha, LIPSCHITZ, accuracy_of(sizes_of(SMALL)), {}
+    a, L, small, ratios = SMALL.alpha, LIPSCHITZ, sizes_of(SMALL).accuracy, {}
     for t in (0, 3, 10, 40):
         tau = max(s[f"second_radius/{t}"], s["second_witness"])
         right = (tau + a * L) ** 2 * s[f"risk/{t}"] + (small**2 + 2 * tau**2 + 2 * a * tau * L) ** 2
@@ -206,20 +190,6 @@ def test_diverged_runs_are_results(reading: Reading) -> None:
     columns, (line,) = alone.table
     shown = {column.title: column.cell(line) for column in columns}
     assert shown["Off C.1"] == "all runs diverged" and shown["Remark"] == "1 of 1 diverged"
-
-
-def test_the_sum_of_regrets_step_by_step() -> None:
-    """Trapezoids are the integral of the straight lines between snapshots, here by a fine sum."""
-    regret, risk = {0: 1.0, 3: 0.5, 10: 0.2, 40: -0.01}, {0: 1.2, 3: 0.7, 10: 0.3, 40: 0.02}
-    ratios = []
-    for end in (3, 10, 40):
-        t = (np.arange(end * 1000) + 0.5) / 1000
-        left = np.interp(t, list(regret), list(regret.values())).mean()
-        drift = 0.1 * np.interp(t, list(risk), list(risk.values())).mean()
-        ratios.append(left / (1.5**2 / (2 * 0.5 * end) + 0.3**2 / (2 * 0.25 * end) + drift))
-    start = 1.5**2 / 0.5 + 0.3**2 / 0.25
-    found = regret_ratio(tuple(regret), list(regret.values()), list(risk.values()), start)
-    assert found == pytest.approx(max(ratios), rel=1e-6)
 
 
 def test_claims_hold_as_promised_and_can_fail() -> None:

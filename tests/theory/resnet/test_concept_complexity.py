@@ -64,6 +64,13 @@ def test_sizes_of_the_composite_parity():
     assert found.base.bound == pytest.approx(math.sqrt(15) * 2 * 3 * 30 / math.sqrt(15))
 
 
+def test_accuracy_of_lemma_c2():
+    sizes = concept_complexity(CompositeParity(dim=10, outputs=5, alpha=0.2), star=1.0).sizes
+    p_F, p_G = sizes.base_terms, sizes.composite_terms
+    terms = p_F * sizes.base_complexity + p_G * sizes.composite_complexity
+    assert sizes.accuracy == pytest.approx(0.2 / (5 * terms))
+
+
 def test_lemma_a2_does_not_raise_complexities():
     """With the paper's C*; for sine and tanh nothing is left of φ⁻."""
     for f in (Sine(2.0), Cosine(2.0), Exponential(), Tanh(), Polynomial((1.0, 2.0, 3.0, 4.0, 5.0, 6.0))):

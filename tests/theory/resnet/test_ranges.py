@@ -9,7 +9,7 @@ import pytest
 from beyondkernels.core import InputError
 from beyondkernels.networks import ThreeLayerResNet
 from beyondkernels.theory import ConceptSizes
-from beyondkernels.theory.resnet import Theorem1Ranges, theorem1
+from beyondkernels.theory.resnet import Theorem1Ranges, radius_ranges, theorem1
 
 
 def literal(m, k, log, sigma_w, sigma_v, tau_w, tau_v) -> list[bool]:
@@ -60,6 +60,21 @@ def test_a_wide_network_satisfies_the_table():
     about = [h for h in settings.hypotheses if h.text.startswith(("σ", "τ"))]
     assert len(about) == 12
     assert all(h.holds for h in about), [str(h) for h in about if not h.holds]
+
+
+def test_ranges_of_the_radii():
+    """Just inside all ends of Table 1 that speak of a radius hold, just outside one does not."""
+    m, k, w, v = 10**12, 2, 1e-3, 0.8
+    ends = radius_ranges(m, k, w, v)
+    assert ends[0] == pytest.approx((10 ** (1.5 + 0.012) * 1e-3, 10 ** (1.5 - 0.012) * 1e-3**0.25))
+    assert ends[1] == pytest.approx((0.8 * (2e-12) ** 0.375, 0.8))
+    for layer, (low, high) in enumerate(ends):
+        for tau, missed in ((low * 0.99, 1), (low * 1.01, 0), (high * 0.99, 0), (high * 1.01, 1)):
+            taus = [2.0, 0.1]
+            taus[layer] = tau
+            asked = Theorem1Ranges(m, k, *taus, polylog=1.0).hypotheses(w, v)
+            about = [h for h in asked if h.text.startswith("τ") and "σ" in h.text]
+            assert sum(not h.holds for h in about) == missed, (layer, tau)
 
 
 def test_middles():

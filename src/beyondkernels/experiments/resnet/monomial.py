@@ -121,8 +121,6 @@ def _trained(
     s: Fig4Settings, at: At, dim: int, start: Start, steps: int, drop: int, batch: int | None = None
 ) -> Learner:
     """aᵀσ(Wx) with a of ±1/√m, half of each sign, and W, the part that is trained, from N(0, 1/m) or N(0, 1/d)."""
-    from beyondkernels.measure.norms import NormedNetwork  # here, so that a declaration does not wait for torch
-
     variance = 1 / at.width if start == "1/m" else 1 / dim
     scales = bk.networks.Parameterisation("standard", weight_variance=variance, input_fan_in=1)
     network = bk.networks.FullyConnected(at.width, depth=2, parameterisation=scales, readout="signs")
@@ -130,7 +128,7 @@ def _trained(
     rule = bk.algorithms.GradientDescent(
         steps, at.learning_rate, batch, s.momentum, at.weight_decay, "hidden", loss, (drop,)
     )
-    return NormedNetwork(network, rule, snapshot_at=(steps,), snapshot_names=(_TRAINED,), backend=s.backend)
+    return bk.measure.NormedNetwork(network, rule, snapshot_at=(steps,), snapshot_names=(_TRAINED,), backend=s.backend)
 
 
 def closed_form_row(s: Fig4Settings, at: At, outcome: Outcome) -> dict[str, Any]:

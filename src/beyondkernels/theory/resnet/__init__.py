@@ -10,7 +10,7 @@ from beyondkernels.theory.resnet.concept_complexity import (
 )
 from beyondkernels.theory.resnet.concept_sizes import ConceptSizes
 from beyondkernels.theory.resnet.minimal_norm import least_norm, minimal_network, parity_norm
-from beyondkernels.theory.resnet.ranges import Theorem1Ranges
+from beyondkernels.theory.resnet.ranges import Theorem1Ranges, radius_ranges
 from beyondkernels.theory.resnet.theorem1 import Theorem1Constants, Theorem1Settings, theorem1
 from beyondkernels.theory.resnet.witness import least_witness
 
@@ -30,5 +30,6 @@ __all__ = [
     "map_complexity",
     "minimal_network",
     "parity_norm",
+    "radius_ranges",
     "theorem1",
 ]

@@ -56,6 +56,11 @@ class ConceptSizes(Component):
         return self.outputs * self.composite_terms * self.composite_complexity
 
     @property
+    def accuracy(self) -> float:
+        r""":math:`\tilde\alpha = \alpha/(k p_F \mathfrak C_s(F) + k p_G \mathfrak C_s(G))` of Lemma C.2."""
+        return self.alpha / (self.base_size + self.composite_size)
+
+    @property
     def composite_lipschitz(self) -> float:
         r""":math:`L_G`, as given or by Fact A.3."""
         return self.lipschitz if self.lipschitz is not None else self.composite_size / self.outputs**0.5

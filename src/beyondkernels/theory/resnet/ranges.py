@@ -73,17 +73,18 @@ class Theorem1Ranges:
         m, k, log = self.width, self.outputs, self.polylog
         w, v, tau_w, tau_v = first_std, second_std, self.first_radius, self.second_radius
         (w_low, w_high), (v_low, v_high) = self._first_ends, self._second_ends
+        (tau_w_low, tau_w_high), (tau_v_low, tau_v_high) = radius_ranges(m, k, w, v)
         return (
             Hypothesis("σ_w ≥ m^{−1/2+0.01}", w, w_low),
             Hypothesis("σ_w ≤ m^{−0.01}", w, w_high, at_least=False),
             Hypothesis("σ_v ≥ polylog(m)", v, v_low),
             Hypothesis("σ_v ≤ m^{3/8−0.01}", v, v_high, at_least=False),
             Hypothesis("τ_w ≥ 1", tau_w, 1),
-            Hypothesis("τ_w ≥ m^{1/8+0.001} σ_w", tau_w, m ** (1 / 8 + 0.001) * w),
-            Hypothesis("τ_w ≤ m^{1/8−0.001} σ_w^{1/4}", tau_w, m ** (1 / 8 - 0.001) * w**0.25, at_least=False),
+            Hypothesis("τ_w ≥ m^{1/8+0.001} σ_w", tau_w, tau_w_low),
+            Hypothesis("τ_w ≤ m^{1/8−0.001} σ_w^{1/4}", tau_w, tau_w_high, at_least=False),
             Hypothesis("τ_v ≤ 1/polylog(m)", tau_v, 1 / log, at_least=False),
-            Hypothesis("τ_v ≥ σ_v (k/m)^{3/8}", tau_v, v * (k / m) ** (3 / 8)),
-            Hypothesis("τ_v ≤ σ_v/polylog(m)", tau_v, v / log, at_least=False),
+            Hypothesis("τ_v ≥ σ_v (k/m)^{3/8}", tau_v, tau_v_low),
+            Hypothesis("τ_v ≤ σ_v/polylog(m)", tau_v, tau_v_high / log, at_least=False),
             Hypothesis("σ_v ≥ 1/τ_v² (proof of Claim C.6)", v, tau_v**-2 if tau_v else math.inf),
         )
 
@@ -94,3 +95,29 @@ class Theorem1Ranges:
     @property
     def _second_ends(self) -> tuple[float, float]:
         return self.polylog, self.width ** (3 / 8 - 0.01)
+
+
+Range = tuple[float, float]
+
+
+def radius_ranges(width: int, outputs: int, first_std: float, second_std: float) -> tuple[Range, Range]:
+    r"""Between which ends Lemma C.1 wants :math:`\tau_w` and :math:`\tau_v`, a polylog(m) read as 1.
+
+    .. math:: \tau_w \in [m^{1/8+0.001}\sigma_w,\ m^{1/8-0.001}\sigma_w^{1/4}], \qquad
+              \tau_v \in [\sigma_v (k/m)^{3/8},\ \sigma_v]
+
+    and :math:`\tau_w \ge 1` besides.
+
+    Arguments:
+        width: m.
+        outputs: k.
+        first_std: :math:`\sigma_w`.
+        second_std: :math:`\sigma_v`.
+
+    >>> radius_ranges(width=2**16, outputs=1, first_std=2**-16, second_std=4.0)[1]
+    (0.0625, 4.0)
+
+    Reference: Allen-Zhu & Li (resnet), Table 1 and Lemma C.1.
+    """
+    m, w, v = width, first_std, second_std
+    return (m ** (1 / 8 + 0.001) * w, m ** (1 / 8 - 0.001) * w**0.25), (v * (outputs / m) ** (3 / 8), v)
