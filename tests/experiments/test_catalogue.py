@@ -10,9 +10,9 @@ import pytest
 
 from beyondkernels.core import PAPERS, InputError
 from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, find
-from beyondkernels.experiments.catalogue import portable, source_file
 from beyondkernels.experiments.published import by_method, published
 from beyondkernels.frame import departures, stated
+from beyondkernels.frame.loading import source_file
 from beyondkernels.reports.pages import Origin
 
 USER = Path(__file__).with_name("user.py")
@@ -114,18 +114,6 @@ def test_experiments_of_a_users_file(user: Any, tmp_path: Path) -> None:
         )
         with pytest.raises(InputError, match=sentence):
             find(name)
-
-
-def test_names_are_kept_without_telling_whose_they_are() -> None:
-    assert portable("features/table1") == "features/table1"
-    for telling in (
-        "ada/parity.py:Mine",
-        "/home/ada/parity.py:Mine",
-        "../ada/parity.py:Mine",
-        "x/../../ada/parity.py:Mine",
-        "~/parity.py:Mine",
-    ):
-        assert portable(telling) == "parity.py:Mine"
 
 
 def test_printed_numbers_of_table1() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.frame.axes import Axis, Found, Search, number, position, searched
+from beyondkernels.frame.axes import Axis, Found, Search, check_axis, number, position, searched
 from beyondkernels.runs.sweep import one_two_five
 
 Point = tuple[float, float]
@@ -112,3 +114,19 @@ def test_nothing_is_found_while_places_are_missing() -> None:
     search = searched(axes, lambda place: None if place == gap else {"test": 1.0})
     assert search.found is None
     assert len(search.places) == 9
+
+
+@pytest.mark.parametrize(
+    ("rates", "limits", "sentence"),
+    [
+        ((0.1, 0.3), (0.05, 1.0), r"^the values of a search must be 1, 2 or 5 times a power of ten, got 0\.3$"),
+        ((0.1, 2.0), (0.05, 1.0), r"^rates must lie in \[0\.05, 1\.0\], got 2\.0$"),
+        ((0.1,), (1.0, 0.05), r"^limits must be two increasing numbers, got \(1\.0, 0\.05\)$"),
+        ((0.1,), (0.05,), r"^limits must be two increasing numbers, got \(0\.05,\)$"),
+    ],
+)
+def test_values_stand_on_the_grid_and_within_the_limits(rates: Any, limits: Any, sentence: str) -> None:
+    check_axis(SimpleNamespace(rates=(0.1, 0.2), limits=(0.1, 1.0)), "rates", "limits")
+    settings = SimpleNamespace(rates=rates, limits=limits)
+    with pytest.raises(InputError, match=sentence):
+        check_axis(settings, "rates", "limits")

@@ -5,7 +5,8 @@ import statistics
 
 import pytest
 
-from beyondkernels.frame import Shown, Table, tabulate
+from beyondkernels.frame import Dotted, Scope, Shown, Table, tabulate
+from beyondkernels.reports.tableview import table_differences
 
 ROWS = tabulate(
     {
@@ -79,3 +80,51 @@ def test_printed_values_stand_beside() -> None:
 
 def test_no_rows_no_lines() -> None:
     assert table().columns_and_lines(tabulate([]))[1] == []
+
+
+COSINES = tabulate(
+    {"method": method, "seed": seed, "status": "finished", "cosine": value + 0.001 * seed}
+    for method, value in (("Network", 0.996), ("One Step", 0.991))
+    for seed in range(3)
+)
+COSINE = Shown(
+    "cosine",
+    "Cosine",
+    ".3f",
+    paper={"Network": 0.997, "One Step": 0.848},
+    tolerance=0.01,
+    why={"One Step": "rounding", "Network": "never asked"},
+    about="the largest cosine",
+)
+
+
+def test_a_line_holds_its_seeds_and_the_column_what_it_is_about() -> None:
+    columns, lines = Table({"method": "Method"}, [COSINE]).columns_and_lines(COSINES)
+    assert [column.key for column in columns] == ["method", "cosine", "cosine_paper"]
+    assert lines[1]["cosine_seeds"] == pytest.approx([0.991, 0.992, 0.993])
+    assert (columns[1].values, columns[1].about) == ("cosine_seeds", "the largest cosine")
+    assert (columns[2].beside, columns[2].published, lines[1]["cosine_paper"]) == ("cosine", True, 0.848)
+
+
+def test_what_differs_is_listed_with_what_is_known() -> None:
+    columns, lines = Table({"method": "Method"}, [COSINE]).columns_and_lines(COSINES)
+    [difference] = table_differences(lines, columns)
+    assert (difference.quantity, difference.paper, difference.why) == ("One Step: Cosine", "0.848", "rounding")
+
+
+def test_before_anything_is_chosen_a_table_can_be_shown() -> None:
+    columns, lines = Table({"method": "Method", "choice": "Choice"}, [COSINE]).columns_and_lines(COSINES)
+    assert [line["choice"] for line in lines] == ["–", "–"]
+    assert [column.title for column in columns] == ["Method", "Choice", "Cosine", "paper"]
+
+
+def test_a_table_as_dots() -> None:
+    table = Table({"method": "Method"}, [COSINE])
+    picture = Dotted("dots", "Dots", "", "", table, {"cosine": Scope("cosine", (0.0, 1.0), chance=0.1)})
+    (figure,) = picture.draw(COSINES)
+    (quantity,) = figure.quantities  # type: ignore[attr-defined]
+    assert list(figure.methods) == ["Network", "One Step"]  # type: ignore[attr-defined]
+    assert (quantity.label, quantity.limits, quantity.chance) == ("cosine", (0.0, 1.0), 0.1)
+    first = quantity.dots[0]
+    assert [first.measured, first.low, first.high, first.published] == pytest.approx([0.997, 0.996, 0.998, 0.997])
+    assert picture.draw(COSINES.iloc[:0]) == []

@@ -3,7 +3,7 @@
 from beyondkernels.frame.axes import Axis
 from beyondkernels.frame.claims import Crossing, Provided, Statement, claim
 from beyondkernels.frame.experiment import SCALES, Experiment, Scale, scale
-from beyondkernels.frame.figures import Drawn, Over, OverTime, Picture, by_seed
+from beyondkernels.frame.figures import Dotted, Drawn, Over, OverTime, Picture, Scope, by_seed
 from beyondkernels.frame.notes import fill, read_notes
 from beyondkernels.frame.reading import Reading, expected, plan, stated
 from beyondkernels.frame.rows import Frame, Series, Where, select, tabulate, tidy
@@ -33,6 +33,7 @@ __all__ = [
     "Count",
     "Counts",
     "Crossing",
+    "Dotted",
     "Drawn",
     "Experiment",
     "Finished",
@@ -45,6 +46,7 @@ __all__ = [
     "Reading",
     "Runs",
     "Scale",
+    "Scope",
     "Searched",
     "Seeds",
     "Series",

@@ -6,8 +6,9 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from beyondkernels.core import require
+from beyondkernels.core import require, require_between
 
 Place = Mapping[str, float]
 """A value on every axis."""
@@ -118,6 +119,22 @@ def searched(axes: Mapping[str, Axis], scores: Scores) -> Search:
 
 def _found(axes: Mapping[str, Axis], place: Place, score: Mapping[str, float], criterion: str) -> Found:
     return Found(place, score[criterion], any(axis.on_edge(place[name]) for name, axis in axes.items()))
+
+
+def check_axis(settings: Any, name: str, limits_name: str) -> None:
+    """Ask that the values of a search are 1, 2 or 5 times powers of ten and lie within two limits.
+
+    Arguments:
+        settings: what holds both.
+        name: of the setting with the values.
+        limits_name: of the setting with the limits.
+    """
+    ends = getattr(settings, limits_name)
+    two = len(ends) == 2 and 0 < ends[0] <= ends[1]
+    require(two, f"{limits_name} must be two increasing numbers, got {ends}")
+    for value in getattr(settings, name):
+        position(value)
+        require_between(name, value, *ends)
 
 
 def position(value: float) -> int:

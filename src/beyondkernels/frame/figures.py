@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from beyondkernels.frame.rows import OUTCOME, Frame, Where, lost, select
 from beyondkernels.frame.runs import exact
-from beyondkernels.reports.figures import Curves, Figure, Level, Line
+from beyondkernels.frame.tables import Table
+from beyondkernels.reports.figures import Curves, Dot, Dots, Figure, Level, Line, Quantity
 
 Scale = Literal["linear", "log", "steps"]
 
@@ -169,6 +170,51 @@ class OverTime(Over):
         if not outcomes:
             return [], []
         return list(outcomes[0].series[self.x]), [self.factor * run.series[y] for run in outcomes]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How a quantity is shown as dots.
+
+    Arguments:
+        label: what it is.
+        limits: the ends of its axis.
+        chance: what guessing would reach, drawn as a line.
+    """
+
+    label: str
+    limits: tuple[float, float]
+    chance: float | None = None
+
+
+@dataclass(frozen=True)
+class Dotted(Picture):
+    """A table as a picture: the numbers of each line from the lowest to the highest seed, beside the printed ones.
+
+    Arguments:
+        table: the table.
+        quantities: which of its columns are shown, and how.
+    """
+
+    table: Table
+    quantities: Mapping[str, Scope]
+
+    def draw(self, rows: Frame) -> list[Figure]:
+        """The figure, with a row of dots for each line."""
+        _, lines = self.table.columns_and_lines(rows)
+        if not lines:
+            return []
+        shown = [
+            Quantity(
+                scope.label,
+                [Dot(line[key], *(line.get(f"{key}_{part}") for part in ("low", "high", "paper"))) for line in lines],
+                scope.limits,
+                chance=scope.chance,
+            )
+            for key, scope in self.quantities.items()
+        ]
+        methods = [line[next(iter(self.table.by))] for line in lines]
+        return [Dots(**self.words, methods=methods, quantities=shown, interval="from the lowest to the highest seed")]
 
 
 def by_seed(rows: Frame, x: str, y: str) -> tuple[list[float], list[list[float]]]:

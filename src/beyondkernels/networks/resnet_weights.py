@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -24,6 +25,9 @@ class ResNetWeights:
 
     Reference: Allen-Zhu & Li (resnet), §6 and App. C.
     """
+
+    NAMES: ClassVar[tuple[str, ...]] = ("W.weight", "W.bias", "V.weight", "V.bias", "A.weight")
+    """The parameters it is made of: what a run has to keep for it, as ``snapshot_names``."""
 
     W: torch.Tensor
     V: torch.Tensor

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import InputError, require
-from beyondkernels.experiments.catalogue import CATALOGUE, portable, source_file
+from beyondkernels.experiments.catalogue import CATALOGUE
 from beyondkernels.frame import Experiment, Label
+from beyondkernels.frame.loading import portable, source_file
 from beyondkernels.reports import Claim
 from beyondkernels.reports.numbers import plain
 from beyondkernels.running.asking import plan_of

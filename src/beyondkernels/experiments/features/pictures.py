@@ -1,15 +1,14 @@
-"""Pictures of the tables that need their own code: neurons as directions, cosines, a table as dots."""
+"""Pictures of the tables that need their own code: neurons as directions, and their cosines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from beyondkernels.frame import Drawn, Frame, Table, select
-from beyondkernels.reports import Directions, Distribution, Dot, Dots, Figure, Histogram, Panel, Quantity
+from beyondkernels.frame import Drawn, Frame, select
+from beyondkernels.reports import Directions, Distribution, Figure, Histogram, Panel
 
 _MOMENTS = {0: "at initialisation", 1: "after step one", 2: "after step two"}
-_LIMITS = {"test_accuracy": (45.0, 102.0), "cosine": (0.0, 1.02)}
 
 
 def neuron_directions(picture: Drawn, rows: Frame) -> list[Figure]:
@@ -48,33 +47,6 @@ def cosine_distribution(picture: Drawn, rows: Frame) -> list[Figure]:
             mark_largest=False,
         )
     ]
-
-
-def dots(table: Table, quantities: Mapping[str, str]) -> Callable[[Drawn, Frame], list[Figure]]:
-    """A table as a picture: every method's numbers from the lowest to the highest seed, beside the printed ones.
-
-    Arguments:
-        table: the table.
-        quantities: its columns to show, with their labels.
-    """
-
-    def draw(picture: Drawn, rows: Frame) -> list[Figure]:
-        _, lines = table.columns_and_lines(rows)
-        if not lines:
-            return []
-        shown = []
-        for name, label in quantities.items():
-            each = [
-                Dot(line[name], line.get(f"{name}_low"), line.get(f"{name}_high"), line.get(f"{name}_paper"))
-                for line in lines
-            ]
-            shown.append(Quantity(label, each, _LIMITS[name], chance=50.0 if "accuracy" in name else None))
-        methods = [line["method"] for line in lines]
-        return [
-            Dots(**picture.words, methods=methods, quantities=shown, interval="from the lowest to the highest seed")
-        ]
-
-    return draw
 
 
 def _distribution(title: str, cosines: Any) -> Distribution:

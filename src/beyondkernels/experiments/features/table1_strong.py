@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import beyondkernels as bk
 from beyondkernels.core import Reference
 from beyondkernels.core.constraints import between
-from beyondkernels.experiments.features import pictures, tables
-from beyondkernels.experiments.features.table1 import Table1
+from beyondkernels.experiments.features import tables
+from beyondkernels.experiments.features.table1 import ACCURACY, Table1
 from beyondkernels.experiments.features.tables import TableSettings, accuracies, process_of
 from beyondkernels.frame import (
     At,
-    Drawn,
+    Dotted,
     Experiment,
     Picture,
     Runs,
@@ -111,12 +111,13 @@ class Table1Strong(Experiment):
     def figures(self, s: StrongSettings) -> list[Picture]:
         """The table as a picture."""
         return [
-            Drawn(
+            Dotted(
                 "table",
                 "The network and converged classifiers on fixed features",
                 "Test accuracy over seeds; the vertical line is chance.",
                 "The network near 100 per cent, every fixed feature map well below",
-                pictures.dots(self.table(s), {"test_accuracy": "test accuracy (%)"}),
+                self.table(s),
+                {"test_accuracy": ACCURACY},
             )
         ]
 

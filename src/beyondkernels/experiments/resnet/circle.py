@@ -28,7 +28,6 @@ _AT_THE_END = (
     *("first_radius", "second_radius", "regret", "regret_se", "risk", "club", "spade", "diamond"),
     *("first_start", "first_now", "first_rest", "second_start", "second_now"),
 )
-_KEPT = ("W.weight", "W.bias", "V.weight", "V.bias", "A.weight")
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ def spec(s: CouplingSettings, at: At) -> RunSpec:
         bk.networks.theorem_network(at.width, *s.stds(at.width)),
         bk.algorithms.OnePass(s.steps, s.first_rate, s.second_rate),
         snapshot_at=s.times,
-        snapshot_names=_KEPT,
+        snapshot_names=bk.networks.ResNetWeights.NAMES,
         backend=s.backend,
     )
     measurements = (

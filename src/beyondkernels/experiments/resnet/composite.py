@@ -91,14 +91,14 @@ def descent_of(s: CompositeSettings, at: At, samples: int, group: str) -> Gradie
     )
 
 
-def trained(s: CompositeSettings, problem: Any, network: Any, rule: Any, samples: int, at: At, **kept: Any) -> RunSpec:
-    """A network trained on a sample; ``kept`` are its measurements and the names of what is kept for them."""
-    snapshots = {}
-    if "snapshot_names" in kept:
-        snapshots = {"snapshot_at": (sum(stage.steps for stage in rule.stages()),), **kept}
-    measurements = snapshots.pop("measurements", ())
-    learner = bk.engine.TrainedNetwork(network, rule, backend=s.backend, **snapshots)
-    return RunSpec(problem, learner, samples, s.test_samples, at.seed, measurements, s.validation_samples)
+def trained(
+    s: CompositeSettings, problem: Any, network: Any, rule: Any, samples: int, at: At, *measured: Any
+) -> RunSpec:
+    """A network trained on a sample; where something is measured, the ResNet's weights are kept for it."""
+    end = sum(stage.steps for stage in rule.stages())
+    kept = {"snapshot_at": (end,), "snapshot_names": bk.networks.ResNetWeights.NAMES} if measured else {}
+    learner = bk.engine.TrainedNetwork(network, rule, backend=s.backend, **kept)
+    return RunSpec(problem, learner, samples, s.test_samples, at.seed, measured, s.validation_samples)
 
 
 def errors(s: Any, at: At, outcome: Outcome) -> dict[str, Any]:
@@ -116,24 +116,20 @@ def solved(outcome: Outcome, other: str, edge: str) -> list[dict[str, Any]]:
     """
     if outcome.status != "finished":
         return [{"choice": choice} for choice in ("test", other)]
-    path, scalars = outcome.arrays, outcome.scalars
+    path, found = outcome.arrays, outcome.scalars
     at = int(path["path_test_loss"].argmin())
-    rows = [
-        {"choice": "test", "train_error": path["path_train_loss"][at], "test_error": path["path_test_loss"][at]},
-        {"choice": other, "train_error": scalars["train_loss"], "test_error": scalars["test_loss"]},
-    ]
-    ends = bool(scalars["ridge_on_edge"] or scalars.get("weight_on_edge", False))
-    rows[0][edge], rows[1][edge] = on_edge(path, at), ends
-    rows[0]["ridge"], rows[1]["ridge"] = path["path_ridge"][at], scalars["ridge"]
+    best = {name: path[f"path_{name}"][at] for name in ("train_loss", "test_loss", "ridge")}
+    ends = bool(found["ridge_on_edge"] or found.get("weight_on_edge", False))
     return [
         {
-            **row,
-            "train_error": float(row["train_error"]),
-            "test_error": float(row["test_error"]),
-            "ridge": float(row["ridge"]),
+            "choice": choice,
+            "train_error": float(numbers["train_loss"]),
+            "test_error": float(numbers["test_loss"]),
+            edge: at_end,
+            "ridge": float(numbers["ridge"]),
             "tried": len(path["path_ridge"]),
         }
-        for row in rows
+        for choice, numbers, at_end in (("test", best, on_edge(path, at)), (other, found, ends))
     ]
 
 

@@ -10,18 +10,8 @@ from typing import Any, ClassVar, Literal
 
 import beyondkernels as bk
 from beyondkernels.core import Reference
-from beyondkernels.experiments.resnet.composite import (
-    SMOKE,
-    CompositeSettings,
-    NetworkName,
-    descent_of,
-    errors,
-    network_of,
-    problem_of,
-    solved,
-    trained,
-)
-from beyondkernels.experiments.resnet.searching import CRITERIA, axes_of, check_axis
+from beyondkernels.experiments.resnet import composite
+from beyondkernels.experiments.resnet.searching import CRITERIA, axes_of
 from beyondkernels.frame import (
     At,
     Axis,
@@ -40,12 +30,13 @@ from beyondkernels.frame import (
     scale,
     setting,
 )
+from beyondkernels.frame.axes import check_axis
 from beyondkernels.reports import AtLeast, AtMost
 from beyondkernels.runs import RunSpec
 
 Regime = Literal["all", "hidden", "last", "NTK"]
 
-_NETWORKS: tuple[NetworkName, ...] = ("3resnet", "3layer", "2layer")
+_NETWORKS: tuple[composite.NetworkName, ...] = ("3resnet", "3layer", "2layer")
 _ANY_WIDTH = 1000  # the limits of infinite width do not depend on it
 
 
@@ -59,7 +50,7 @@ class Method:
         solved: whether a kernel is solved exactly or its network is trained by SGD.
     """
 
-    network: NetworkName
+    network: composite.NetworkName
     regime: Regime
     solved: bool = False
 
@@ -84,7 +75,7 @@ BY_SGD = [Method(method.network, method.regime) for method in SOLVED]
 
 
 @dataclass(frozen=True)
-class Fig2aSettings(CompositeSettings):
+class Fig2aSettings(composite.CompositeSettings):
     """The numbers of Figure 2(a); the defaults are the paper's."""
 
     kernel_rates: Sizes = setting((0.005, 0.01, 0.02, 0.05, 0.1), "ours", "for kernels trained by SGD, to begin with")
@@ -119,7 +110,7 @@ _LAPTOP = scale(
     test_samples=5000,
 )
 _SMOKE = {
-    **SMOKE,
+    **composite.SMOKE,
     "widths": (8, 16),
     "kernel_rates": (0.005, 0.01),
     "kernel_decays": (0.01, 0.05),
@@ -162,7 +153,7 @@ class Fig2a(Experiment):
             Searched(
                 lambda s, at: trained_spec(s, by_name[at.method], at),
                 {"method": list(names), "width": s.widths},
-                errors,
+                composite.errors,
                 axes=lambda at: s.kernel_axes if by_name[at.method].kernel else s.axes,
                 criteria=CRITERIA,
                 search_seeds=s.search_seeds,
@@ -170,7 +161,7 @@ class Fig2a(Experiment):
             Runs(
                 lambda s, at: solved_spec(s, by_name[at.method], at),
                 {"method": [method.name for method in SOLVED], "width": (*s.widths, math.inf)},
-                lambda _, at, outcome: solved(outcome, "leave-one-out", "ridge_on_edge"),
+                lambda _, at, outcome: composite.solved(outcome, "leave-one-out", "ridge_on_edge"),
             ),
         ]
 
@@ -302,19 +293,20 @@ class Fig2b(Fig2a):
 
 def trained_spec(s: Fig2aSettings, method: Method, at: At) -> RunSpec:
     """A network, or its linearisation, trained by SGD."""
-    network, tangent = network_of(method.network, at.width), method.regime == "NTK"
-    rule = descent_of(s, at, s.samples, "all" if tangent else method.regime)
-    return trained(s, problem_of(s), bk.networks.Linearised(network) if tangent else network, rule, s.samples, at)
+    network, tangent = composite.network_of(method.network, at.width), method.regime == "NTK"
+    rule = composite.descent_of(s, at, s.samples, "all" if tangent else method.regime)
+    network = bk.networks.Linearised(network) if tangent else network
+    return composite.trained(s, composite.problem_of(s), network, rule, s.samples, at)
 
 
 def solved_spec(s: Fig2aSettings, method: Method, at: At) -> RunSpec:
     """Kernel ridge regression with the kernel of a network drawn with the run's seed, or of an infinitely wide one."""
     tangent = method.regime == "NTK"
     if math.isinf(at.width):
-        network = network_of(method.network, _ANY_WIDTH, form="full")
+        network = composite.network_of(method.network, _ANY_WIDTH, form="full")
         kernel = bk.kernels.infinite_tangent(network) if tangent else bk.kernels.infinite_conjugate(network)
     else:
-        network = network_of(method.network, at.width)
+        network = composite.network_of(method.network, at.width)
         finite = bk.kernels.FiniteTangent if tangent else bk.kernels.FiniteConjugate
         kernel = finite(network, at.seed, out_dim=s.outputs)
-    return RunSpec(problem_of(s), bk.kernels.KernelRidge(kernel), s.samples, s.test_samples, at.seed)
+    return RunSpec(composite.problem_of(s), bk.kernels.KernelRidge(kernel), s.samples, s.test_samples, at.seed)

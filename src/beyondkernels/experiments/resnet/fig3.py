@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
 from beyondkernels.core.constraints import not_empty, not_negative, positive, rising
-from beyondkernels.experiments.resnet.composite import (
-    SMOKE,
-    CompositeSettings,
-    descent_of,
-    errors,
-    network_of,
-    problem_of,
-    solved,
-    trained,
-)
+from beyondkernels.experiments.resnet import composite
 from beyondkernels.experiments.resnet.searching import CRITERIA
 from beyondkernels.frame import (
     At,
@@ -55,7 +46,7 @@ ABOUT = (0.5, 2.0)
 
 
 @dataclass(frozen=True)
-class Fig3Settings(CompositeSettings):
+class Fig3Settings(composite.CompositeSettings):
     """The numbers of Figure 3; the defaults are the paper's where it states them."""
 
     samples: Count = setting(500, "ours", "N, not stated for this figure; that of Figure 2(a)")
@@ -116,7 +107,7 @@ class Fig3(Experiment):
         ),
         "smoke": scale(
             "laptop",
-            **SMOKE,
+            **composite.SMOKE,
             more_samples=(120,),
             betas=(0.0, 1.0),
             widths=(8,),
@@ -140,7 +131,7 @@ class Fig3(Experiment):
             Runs(
                 two_step_spec,
                 {"method": [TWO_STEP], "samples": (*s.sizes, *s.kernel_samples), "beta": s.betas},
-                lambda _, at, outcome: solved(outcome, "held out", "on_edge"),
+                lambda _, at, outcome: composite.solved(outcome, "held out", "on_edge"),
             ),
         ]
 
@@ -252,21 +243,21 @@ def _claims(s: Fig3Settings, n: int) -> list[Statement]:
 
 def network_spec(s: Fig3Settings, at: At) -> RunSpec:
     """The network trained together or layer by layer; what it has learnt is measured with reported seeds only."""
-    rule: Any = descent_of(s, at, at.samples, "all")
+    rule: Any = composite.descent_of(s, at, at.samples, "all")
     if at.method == LAYERWISE:
         rule = bk.algorithms.Layerwise(rule, rule)
-    kept = {"snapshot_names": ("W.weight", "W.bias", "V.weight", "V.bias", "A.weight")}
-    measured = {} if at.searching else {**kept, "measurements": (bk.measure.LearntSignals(),)}
-    return trained(s, problem_of(s, at.beta), network_of("3resnet", at.width), rule, at.samples, at, **measured)
+    network, problem = composite.network_of("3resnet", at.width), composite.problem_of(s, at.beta)
+    measured = () if at.searching else (bk.measure.LearntSignals(),)
+    return composite.trained(s, problem, network, rule, at.samples, at, *measured)
 
 
 def network_row(s: Fig3Settings, at: At, outcome: Outcome) -> dict[str, Any]:
     """Errors, and what the predictions hold of F and G(F)."""
-    composite = outcome.scalars.get("composite_coefficient")
+    learnt = outcome.scalars.get("composite_coefficient")
     return {
-        **errors(s, at, outcome),
+        **composite.errors(s, at, outcome),
         "base_coefficient": outcome.scalars.get("base_coefficient"),
-        "composite_learnt": None if composite is None else composite / s.alpha,
+        "composite_learnt": None if learnt is None else learnt / s.alpha,
     }
 
 
@@ -277,4 +268,4 @@ def two_step_spec(s: Fig3Settings, at: At) -> RunSpec:
         bk.kernels.PolynomialKernel(4, scale=1 / s.outputs),
         s.two_step_weights,
     )
-    return RunSpec(problem_of(s, at.beta), learner, at.samples, s.test_samples, at.seed)
+    return RunSpec(composite.problem_of(s, at.beta), learner, at.samples, s.test_samples, at.seed)

@@ -11,18 +11,8 @@ from typing import Any, ClassVar
 import beyondkernels as bk
 from beyondkernels.core import Reference
 from beyondkernels.experiments.published import published
-from beyondkernels.experiments.resnet.monomial import (
-    DEGREE,
-    Fig4bSettings,
-    Fig4Settings,
-    closed_form_row,
-    closed_form_spec,
-    descent_row,
-    descent_spec,
-    sgd_row,
-    sgd_spec,
-    targets,
-)
+from beyondkernels.experiments.resnet import monomial
+from beyondkernels.experiments.resnet.monomial import Fig4bSettings, Fig4Settings, targets
 from beyondkernels.experiments.resnet.searching import CRITERIA
 from beyondkernels.frame import (
     Again,
@@ -111,16 +101,21 @@ class Fig4a(Experiment):
         width = [s.construction_width]
         risks, rate = [risk for risk, _ in targets()], [s.construction_rate]
         return [
-            Runs(closed_form_spec, {"part": [CLOSED], "aim": risks, "width": width}, closed_form_row, seeds=1),
             Runs(
-                descent_spec,
+                monomial.closed_form_spec,
+                {"part": [CLOSED], "aim": risks, "width": width},
+                monomial.closed_form_row,
+                seeds=1,
+            ),
+            Runs(
+                monomial.descent_spec,
                 {"part": [DESCENT], "width": width, "learning_rate": rate, "weight_decay": s.construction_decays},
-                descent_row,
+                monomial.descent_row,
             ),
             Searched(
-                sgd_spec,
+                monomial.sgd_spec,
                 {"part": [SGD], "epochs": s.epochs, "width": s.widths, "start": [s.start]},
-                sgd_row,
+                monomial.sgd_row,
                 axes=lambda _: s.axes,
                 criteria=CRITERIA,
                 search_seeds=s.search_seeds,
@@ -270,13 +265,13 @@ class Fig4a(Experiment):
         least_norm = bk.theory.least_norm
         ours = ", ".join(f"{least_norm(risk):.2f} for R = {risk:g}" for risk, _ in targets())
         theirs = ", ".join(f"{norm:g}" for _, norm in targets())
-        width = s.construction_width
-        excess = float(bk.theory.resnet.closed_form(width, 0.0)[0].norm()) / math.sqrt(DEGREE) / least_norm(0)
+        width, q = s.construction_width, monomial.DEGREE
+        excess = float(bk.theory.resnet.closed_form(width, 0.0)[0].norm()) / math.sqrt(q) / least_norm(0)
         return [
             (
                 f"No network of this kind with risk R has ‖W‖_F/√d below {least_norm(0):.2f}·(1 − √R), at any width "
                 f"and dimension (the proof stands in theory.resnet.minimal_norm): that is {ours}, where the "
-                f"paper's W* have {theirs}. The closed form reaches it at widths that are multiples of {2**DEGREE}; "
+                f"paper's W* have {theirs}. The closed form reaches it at widths that are multiples of {2**q}; "
                 f"at width {width} it needs {excess:.4f} times as much."
             )
         ]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from beyondkernels.core import Checked, require, require_between
+from beyondkernels.core import Checked
 from beyondkernels.core.constraints import between
 from beyondkernels.frame import Axis, Backend, Count, Seeds, Sizes, setting
-from beyondkernels.frame.axes import position
+from beyondkernels.frame.axes import check_axis
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,6 @@ class SearchSettings(Checked):
 def axes_of(rates: Any, rate_limits: Any, decays: Any, decay_limits: Any) -> dict[str, Axis]:
     """Learning rates and weight decays as axes of a search."""
     return {"learning_rate": Axis(rates, rate_limits), "weight_decay": Axis(decays, decay_limits)}
-
-
-def check_axis(settings: Any, name: str, limits_name: str) -> None:
-    """Ask that the values of a search stand on its grid and within two limits."""
-    ends = getattr(settings, limits_name)
-    two = len(ends) == 2 and 0 < ends[0] <= ends[1]
-    require(two, f"{limits_name} must be two increasing numbers, got {ends}")
-    for value in getattr(settings, name):
-        position(value)
-        require_between(name, value, *ends)
 
 
 CRITERIA: Mapping[str, str] = {"test": "test_loss", "validation": "validation_loss"}
