@@ -17,10 +17,10 @@ RUN = Outcome(
     {
         "coupling/step": STEPS,
         "coupling/first_radius": np.array([0.0, 1.0, 2.0]),
-        "coupling/second_radius": np.array([0.0, 0.2, 0.4]),
+        "coupling/second_radius": np.array([0.0, 0.5, 0.4]),
         "regret/step": STEPS,
         "regret/risk": np.array([1.2, 0.7, 0.1]),
-        "regret/error": np.array([0.4, 0.5, 0.05]),
+        "regret/error": np.array([0.4, 1.5, 0.05]),
         "regret/error_max": np.array([1.0, 2.0, 3.0]),
         "regret/regret": np.array([1.0, 0.5, -0.1]),
         "regret/first_gradient": np.array([2.0, 1.0, 0.5]),
@@ -44,14 +44,14 @@ def test_the_sum_of_regrets_step_by_step() -> None:
 
 
 def test_the_error_where_it_is_worst() -> None:
-    """α = 0.1, L_G = 2, B_F = 3, α̃ = 0.2; τ_v is the witness's norm at first and the run's own at the end."""
+    """α = 0.1, L_G = 2, B_F = 3, α̃ = 0.2; τ_v is the witness's norm at the start and the run's own later."""
     sides = []
-    for tau, risk in ((0.3, 1.2), (0.3, 0.7), (0.4, 0.1)):
+    for tau, risk in ((0.3, 1.2), (0.5, 0.7), (0.4, 0.1)):
         sides.append((tau + 0.2) ** 2 * risk + (0.04 + 4 * tau**2 + 0.1 * tau * 2 * 4) ** 2)
     found = error_along(RUN, alpha=0.1, lipschitz=2.0, base_norm=3.0, accuracy=0.2)
-    assert (found["error"], found["error_step"]) == (0.5, 4)
+    assert (found["error"], found["error_step"]) == (1.5, 4)
     assert found["error_bound"] == pytest.approx(sides[1], rel=1e-12)
-    assert found["error_ratio"] == pytest.approx(max(0.4 / sides[0], 0.5 / sides[1], 0.05 / sides[2]), rel=1e-12)
+    assert found["error_ratio"] == pytest.approx(max(0.4 / sides[0], 1.5 / sides[1], 0.05 / sides[2]), rel=1e-12)
     assert found["error_size"] == pytest.approx(math.sqrt(2) / 1.5)  # not √3/2, where the run's own norm is larger
 
 
