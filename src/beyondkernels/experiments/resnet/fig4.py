@@ -43,25 +43,6 @@ FITTED = 0.12
 CLOSED, DESCENT, SGD = "closed form", "W*", "SGD"
 
 
-_SMOKE = scale(
-    dim=8,
-    samples=200,
-    widths=(8, 16),
-    epochs=(4, 8),
-    batch=20,
-    learning_rates=(0.1, 0.5),
-    weight_decays=(1e-4, 1e-3),
-    rate_limits=(0.1, 1.0),
-    decay_limits=(1e-4, 2e-3),
-    seeds=2,
-    validation_samples=100,
-    test_samples=200,
-    construction_width=64,
-    construction_steps=400,
-    construction_decays=(1e-3, 3e-4),
-)
-
-
 class Fig4a(Experiment):
     """d = 40, N = 5000."""
 
@@ -87,7 +68,7 @@ class Fig4a(Experiment):
             decay_limits=(2e-6, 1e-3),
             test_samples=5000,
         ),
-        "smoke": _SMOKE,
+        "smoke": monomial.SMOKE,
     }
     printed: ClassVar[str] = "d40_n5000"
 
@@ -295,7 +276,7 @@ class Fig4b(Fig4a):
             decay_limits=(1e-8, 1e-3),
             test_samples=5000,
         ),
-        "smoke": _SMOKE,
+        "smoke": monomial.SMOKE,
     }
     printed: ClassVar[str] = "d100_n50000"
 

@@ -10,7 +10,7 @@ from beyondkernels.core import require
 from beyondkernels.core.constraints import at_least, at_most, between, even, not_empty, positive
 from beyondkernels.experiments.published import published
 from beyondkernels.experiments.resnet.searching import SearchSettings
-from beyondkernels.frame import At, Count, Counts, Seeds, Size, Sizes, setting
+from beyondkernels.frame import At, Count, Counts, Seeds, Size, Sizes, scale, setting
 from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
@@ -84,6 +84,26 @@ class Fig4bSettings(Fig4Settings):
         (1e-8, 1e-7, 1e-6, 1e-5, 5e-5, 2e-4), "ours", "to begin with; a wide network fits the sample from 10⁻⁷ down"
     )
     decay_limits: Sizes = setting((1e-8, 1e-2), "ours", "the grid does not grow beyond")
+
+
+SMOKE = scale(
+    dim=8,
+    samples=200,
+    widths=(8, 16),
+    epochs=(4, 8),
+    batch=20,
+    learning_rates=(0.1, 0.5),
+    weight_decays=(1e-4, 1e-3),
+    rate_limits=(0.1, 1.0),
+    decay_limits=(1e-4, 2e-3),
+    seeds=2,
+    validation_samples=100,
+    test_samples=200,
+    construction_width=64,
+    construction_steps=400,
+    construction_decays=(1e-3, 3e-4),
+)
+"""What differs at smoke scale in both parts."""
 
 
 def targets() -> list[tuple[float, float]]:
