@@ -31,7 +31,8 @@ def keep_results(names: list[str], options: Options, folder: Path | None, check:
     old = {path: why for path, request in asked.items() if (why := out_of_date(path, request))}
     for path, request in asked.items():
         why = old.get(path)
-        print(f"{request.experiment.id}, {scale} scale: {f'out of date, {why}' if why else 'up to date'}", flush=True)
+        state = f"out of date: {why}" if path.is_file() else why
+        print(f"{request.experiment.id}, {scale} scale: {state if why else 'up to date'}", flush=True)
         if why and not check and not _make(path, request, options):
             return MISSING
     readme = folder.resolve().parent / "README.md"

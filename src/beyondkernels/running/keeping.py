@@ -39,7 +39,7 @@ def out_of_date(path: Path, request: Request) -> str:
         request: what the code asks for now.
     """
     if not path.is_file():
-        return "there is none yet"
+        return "no result is kept yet"
     try:
         kept: Any = json.loads(path.read_text(encoding="utf-8"))
         settings, seeds, identity = kept["settings"], kept["seeds"], kept["identity"]
