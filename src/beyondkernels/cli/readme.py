@@ -57,7 +57,7 @@ def results_block(folder: Path) -> str:
     failing = []
     for name in CATALOGUE:
         each, experiment = results.get(name, []), find(name)
-        states = "<br>".join(_state(kept, folder) for kept in each) or "not run yet"
+        states = "<br>".join(_state(kept, folder) for kept in each) or "no result kept yet"
         took = "<br>".join(kept.took for kept in each)
         lines.append(f"| `{name}` | {_cell(experiment.title)} | {states} | {took} |")
         failing += [
@@ -73,9 +73,9 @@ def bench_block(folder: Path) -> str:
     if kernels := _rows(folder / "bench-kernels.json"):
         parts.append(
             _table(
-                ("kernels", "against", "times as fast", "less memory"),
+                ("`bk bench kernels`", "against", "times as fast", "times less memory", "size"),
                 [
-                    (row["name"], row["against"], show_number(row["ratio"]), _times(row["memory_ratio"]))
+                    (row["name"], row["against"], _times(row["ratio"]), _times(row["memory_ratio"]), row["remark"])
                     for row in kernels
                 ],
             )
@@ -86,14 +86,19 @@ def bench_block(folder: Path) -> str:
         ratio = {(row["network"], row["width"], row["backend"]): row["ratio_plain"] for row in engine}
         parts.append(
             _table(
-                ("networks", "width", *(f"times as fast, {backend}" for backend in backends)),
+                ("`bk bench engine`", "width", *(f"against a plain loop, {each}" for each in backends)),
                 [
-                    (f"{members} {network}", str(width), *(_times(ratio.get((network, width, b))) for b in backends))
+                    (
+                        f"{members} networks, {network}",
+                        str(width),
+                        *(_times(ratio.get((network, width, b))) for b in backends),
+                    )
                     for network, width, members in places
                 ],
             )
         )
-    return "\n\n".join(parts) or "Nothing is measured yet."
+    head = "Measured on one core, by processor time: how many times as fast, where a number below 1 is slower."
+    return "\n\n".join([head, *parts]) if parts else "Nothing is measured yet."
 
 
 def _state(kept: Kept, folder: Path) -> str:
