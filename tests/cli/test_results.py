@@ -154,3 +154,17 @@ def test_the_readme_beside_the_folder_follows(results: Any, version: Any, tmp_pa
 
 def test_an_unknown_name_is_bad_input(results: Any) -> None:
     assert results("features/table9").exit_code == 2
+
+
+def test_a_folder_that_cannot_be_written_is_bad_input(bk: Any, version: Any, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    answer = bk("results", version("first"), "--scale", "smoke", "--workers", 1, "--out", "taken")
+    assert answer.exit_code == 2
+    assert "cannot be written: Not a directory; the runs are stored" in answer.stderr
+
+
+def test_a_crash_in_one_does_not_keep_the_others_from_being_made(results: Any, version: Any, tmp_path: Path) -> None:
+    crashes = version("crashes", '    scales = {"smoke": scale("paper", seeds=2, behaviour="crash")}\n')
+    other = version("other", '    id = "mine/other"\n')
+    assert results(crashes, other).exit_code == 3
+    assert sorted(path.name for path in (tmp_path / "results").rglob("*.json")) == ["other.smoke.json"]

@@ -11,6 +11,7 @@ from beyondkernels.cli.display import console, count
 from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.cli.readme import update_readme
+from beyondkernels.core import InputError
 from beyondkernels.experiments import CATALOGUE
 from beyondkernels.running import Display, Request, ask, kept_path, out_of_date, run, write_kept
 from beyondkernels.running.costs import Round
@@ -29,19 +30,22 @@ def keep_results(names: list[str], options: Options, folder: Path | None, check:
     scale = "laptop" if options.scale is None else options.scale
     asked = {kept_path(folder, request): request for request in (ask(name, scale) for name in names or CATALOGUE)}
     old = {path: why for path, request in asked.items() if (why := out_of_date(path, request))}
+    for path in old if not check else ():
+        _ = asked[path].first_round  # what is wrongly declared costs no hour
+    complete = True
     for path, request in asked.items():
         why = old.get(path)
         state = f"out of date: {why}" if path.is_file() else why
         print(f"{request.experiment.id}, {scale} scale: {state if why else 'up to date'}", flush=True)
-        if why and not check and not _make(path, request, options):
-            return MISSING
+        if why and not check:
+            complete = _make(path, request, options) and complete
     readme = folder.resolve().parent / "README.md"
     if (told := update_readme(readme, folder, write=not check)) is not None:
         print(f"README.md: {told}")
     if check and (old or told == "out of date"):
         print("make results makes them again (bk results with names makes only those)", file=sys.stderr)
         return FAILED
-    return 0
+    return 0 if complete else MISSING
 
 
 class _Counting(Display):
@@ -66,6 +70,9 @@ def _make(path: Path, request: Request, options: Options) -> bool:
         return False
     if display.stored:  # this call's time says nothing of what it took
         result = dataclasses.replace(result, provenance={**result.provenance, "seconds": None})
-    write_kept(path, result)
+    try:
+        write_kept(path, result)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}; the runs are stored") from None
     print(f"  kept in {path}: {result.verdict}", flush=True)
     return True
