@@ -2,17 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help install demo test smoke soak clean
+.PHONY: help install demo test results soak clean
 
 help:
 	@echo "make install   .venv with bk in it"
 	@echo "make demo      bk demo: a network against kernels within a minute, and its page"
-	@echo "make test      ruff, pyright, pytest (one smoke of each kind of experiment)"
-	@echo "make smoke     every experiment at smoke scale"
+	@echo "make test      ruff, pyright, pytest (every experiment at smoke scale among it)"
+	@echo "make results   results/ and the README's tables: what is missing or out of date, at laptop scale; hours"
 	@echo "make soak      a small experiment killed 1000 times (KILLS=N for fewer), with counts; about half an hour"
 
 install: .venv/installed
-demo test smoke soak: install
+demo test results soak: install
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
@@ -34,8 +34,8 @@ test: .venv/installed-dev
 	$(BIN)/pyright
 	$(BIN)/pytest -n 2 -q
 
-smoke: .venv/installed-dev
-	$(BIN)/pytest -n 2 -q -m smoke tests/experiments --all-smokes
+results:
+	$(BIN)/bk results --store store
 
 soak: .venv/installed-dev
 	$(BIN)/python tests/soak/soak.py --kills $(or $(KILLS),1000)

@@ -7,10 +7,6 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads of one would only be in another's way
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all-smokes", action="store_true", help="every experiment at smoke scale, not one of each kind")
-
-
 @pytest.fixture(autouse=True)
 def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test writes to the store of whoever runs it."""

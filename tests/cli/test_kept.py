@@ -15,8 +15,8 @@ from beyondkernels.cli.kept import Kept, kept_results
 
 
 def result(experiment: str, scale: str, verdicts: list[bool | None], seconds: Any = 90.0) -> str:
-    claims = [{"holds": holds} for holds in verdicts]
-    return json.dumps({"experiment": experiment, "scale": scale, "claims": claims, "provenance": {"seconds": seconds}})
+    claims = [{"holds": holds, "text": "It is so", "reason": "by 2"} for holds in verdicts]
+    return json.dumps({"experiment": experiment, "scale": scale, "claims": claims, "core_seconds": seconds})
 
 
 @pytest.fixture
@@ -32,32 +32,42 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return results
 
 
+def verdicts(holds: int, fails: int, silent: int) -> dict[Any, int]:
+    return {"holds": holds, "fails": fails, "silent": silent}
+
+
 def test_what_is_kept(folder: Path) -> None:
     assert kept_results() == {
         "features/table1": [
-            Kept("features/table1", "laptop", 2, 2, 90.0),
-            Kept("features/table1", "paper", 1, 2, 90.0),
+            Kept("features/table1", "laptop", verdicts(2, 0, 0), 90.0),
+            Kept("features/table1", "paper", verdicts(1, 1, 1), 90.0, (("It is so", "by 2"),)),
         ],
-        "resnet/fig3": [Kept("resnet/fig3", "laptop", 0, 0, None)],
+        "resnet/fig3": [Kept("resnet/fig3", "laptop", verdicts(0, 0, 1), None)],
     }
 
 
 def test_list_tells_states_and_costs(bk: Any, folder: Path) -> None:
     shown = bk("list").stdout
-    assert "✓ 2 of 2 claims hold at laptop scale, in 2 min" in shown
-    assert "✗ 1 of 2 claims hold at paper scale, in 2 min" in shown
-    assert "– no claim decided at laptop scale" in shown
+    words = " ".join(shown.split())
+    assert "✓ laptop scale: all 2 claims hold (2 min on one core)" in words
+    assert "◐ paper scale: 1 of 3 claims holds, 1 fails, 1 is undecided (2 min on one core)" in words
+    assert "– laptop scale: its one claim is undecided" in words
     assert max(map(len, shown.splitlines())) <= 80
     listed = {entry["id"]: entry["results"] for entry in json.loads(bk("list", "--json").stdout)["experiments"]}
-    assert listed["features/table1"][0] == {"scale": "laptop", "holds": 2, "claims": 2, "seconds": 90.0}
+    assert listed["features/table1"][0] == {
+        "scale": "laptop",
+        "state": "holds",
+        "claims": verdicts(2, 0, 0),
+        "core_seconds": 90.0,
+    }
     assert listed["resnet/fig2a"] == []
-    assert "2 of 2 claims hold at laptop scale" in bk("show", "features/table1").stdout
+    assert "✓ laptop scale: all 2 claims hold" in bk("show", "features/table1").stdout
 
 
 def test_without_results_nothing_is_said(bk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "FOLDERS", ())
     assert kept_results() == {}
-    assert "claims hold" not in bk("list").stdout
+    assert "scale:" not in bk("list").stdout
 
 
 def test_looking_imports_neither_torch_nor_pandas() -> None:

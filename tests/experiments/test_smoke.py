@@ -1,4 +1,4 @@
-"""Whole experiments at smoke scale: one of each kind, or all of them with ``--all-smokes``."""
+"""Whole experiments at smoke scale."""
 
 from __future__ import annotations
 
@@ -13,17 +13,8 @@ from beyondkernels.experiments import CATALOGUE
 from beyondkernels.frame import plan
 from beyondkernels.runs import LocalExecutor, Store
 
-KINDS = ("features/table1", "features/table1-strong", "resnet/fig2a")
-"""One experiment for each kind of work; the others differ from it in numbers only."""
 
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "name" in metafunc.fixturenames:
-        chosen = CATALOGUE if metafunc.config.getoption("--all-smokes", False) else KINDS
-        metafunc.parametrize("name", chosen)
-
-
-@pytest.mark.smoke
+@pytest.mark.parametrize("name", CATALOGUE)
 def test_smoke(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = bk.run(name, "smoke", workers=2, store=tmp_path / "store")
     request = result.request
@@ -52,8 +43,3 @@ def check_json(document: dict[str, Any]) -> None:
     for claim in document["claims"]:
         assert {"id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason"} <= set(claim)
     assert set(document["provenance"]) == {"version", "commit", "dirty", "command", "libraries", "cpu", "seconds"}
-
-
-def test_every_kind_is_an_experiment() -> None:
-    assert set(KINDS) <= set(CATALOGUE)
-    assert {name.split("/")[0] for name in KINDS} == {name.split("/")[0] for name in CATALOGUE}

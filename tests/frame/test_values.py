@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from beyondkernels.frame.rows import tabulate
-from beyondkernels.frame.values import least, of
+from beyondkernels.frame.rows import Frame, Series, tabulate
+from beyondkernels.frame.values import Value, least, of
 from beyondkernels.reports import AtMost
 
 ALPHAS, SEEDS = (0.2, 0.3, 0.5), (0, 1, 2)
@@ -88,3 +88,35 @@ def test_least_of_each_seed_and_of_all() -> None:
     overall = min(row["risk"] for row in RECORDS if row["risk"] is not None)
     assert least("risk", per_seed=False).groups(ROWS) == {None: [overall]}
     assert least("risk", per_seed=False, method="c").groups(ROWS) == {None: []}
+
+
+def small(value: float) -> bool:
+    return value < 1
+
+
+def test_names_tell_values_apart_and_are_the_same_tomorrow() -> None:
+    risk, other = of("risk", "alpha", method="a"), of("risk", "alpha", method=["b"])
+    values = [
+        risk,
+        other,
+        of("risk", "alpha", alpha=small),
+        risk - other,
+        other - risk,
+        risk / other,
+        risk.slope(),
+        risk.largest(),
+        risk.at_least_mean(other),
+        risk.where_holds(other, AtMost(1.0)),
+        risk.where_holds(other, AtMost(2.0)),
+        least("risk", among={"alpha": small}),
+        least("risk", per_seed=False, among={"alpha": small}),
+    ]
+    names = [value.name for value in values]
+    assert len(set(names)) == len(names)
+    assert names[2] == "of('risk', by='alpha', alpha=small)"
+    assert names[-1] == "least('risk', per_seed=False, among={'alpha': small})"
+    assert Value(small_rows).name == "small_rows"
+
+
+def small_rows(rows: Frame) -> Series:
+    return rows["risk"]

@@ -175,6 +175,33 @@ def _show(
     show(name, store, console())
 
 
+@app.command(
+    "results", epilog="Exit codes: 0 fine, 1 something is out of date under --check, 2 bad input, 3 runs missing."
+)
+@guarded
+@interruptible
+def _results(
+    names: Experiments = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].", autocompletion=_scales)
+    ] = None,
+    workers: WorkersOption = None,
+    store: StoreOption = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept [with the code].")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only say what is out of date; exit with 1 if so.")] = False,
+) -> int:
+    """Keep results with the code: make what is missing or out of date.
+
+    Without an EXPERIMENT, all of bk list. A result is a JSON file with its figures beside it; the tables of the README
+    beside the folder are made from them. A result belongs to the code as long as settings, seeds, claims and the runs
+    it needs are the same. Stored runs are not done again. To have a result made again, remove its file.
+    """
+    from beyondkernels.cli.options import Options, whole
+    from beyondkernels.cli.results import keep_results
+
+    return keep_results(names or [], Options(scale, None, whole("--workers", workers), store), out, check)
+
+
 @app.command("bench")
 @guarded
 @interruptible

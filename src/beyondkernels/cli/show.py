@@ -17,11 +17,13 @@ from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError
 from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, find
 from beyondkernels.frame import as_word, described, stated
-from beyondkernels.running import duration, store_path
+from beyondkernels.running import store_path
 from beyondkernels.runs import Store, StoredRun
 
 _WIDE = 130
 """From so many columns on there is room for a column of explanations."""
+
+_STYLES = {"holds": "green", "partly": "yellow", "fails": "red", "undecided": "dim", "unfinished": "dim"}
 
 
 def list_experiments(as_json: bool, out: Console) -> None:
@@ -36,7 +38,12 @@ def list_experiments(as_json: bool, out: Console) -> None:
                 "where": e.reference.where,
                 "scales": list(SCALES),
                 "results": [
-                    {"scale": kept.scale, "holds": kept.holds, "claims": kept.claims, "seconds": kept.seconds}
+                    {
+                        "scale": kept.scale,
+                        "state": kept.state,
+                        "claims": dict(kept.verdicts),
+                        "core_seconds": kept.core_seconds,
+                    }
                     for kept in results.get(e.id, [])
                 ],
             }
@@ -56,11 +63,8 @@ def list_experiments(as_json: bool, out: Console) -> None:
 
 def _state(kept: Kept) -> Text:
     """How the claims of a kept result stand, and what it took."""
-    took = "" if kept.seconds is None else f", in {duration(kept.seconds)}"
-    if kept.claims == 0:
-        return Text(f"– no claim decided at {kept.scale} scale{took}", style="dim")
-    mark, style = ("✓", "green") if kept.holds == kept.claims else ("✗", "red")
-    return Text.assemble((mark, style), f" {kept.holds} of {kept.claims} claims hold at {kept.scale} scale{took}")
+    took = f" ({kept.took})" if kept.took else ""
+    return Text.assemble((kept.mark, _STYLES[kept.state]), f" {kept.scale} scale: {kept.sentence}{took}")
 
 
 def show(name: str | None, store: str | None, out: Console) -> None:

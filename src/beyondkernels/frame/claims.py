@@ -57,6 +57,22 @@ class Statement:
     beside: tuple[str, Value] | None = None
     nowhere: str = "no run gave a value"
 
+    def declaration(self) -> dict[str, Any]:
+        """All that decides what it says and whether it holds, as texts that are the same tomorrow."""
+        needed = self.provided
+        words = {
+            "text": self.text,
+            "value": self.value.name,
+            "test": str(self.test),
+            "paper": self.paper,
+            "unit": self.unit,
+            "interval": self.interval if isinstance(self.interval, str) else self.interval.__qualname__,
+            "provided": needed and (needed.value.name, str(needed.test), needed.otherwise),
+            "beside": self.beside and (self.beside[0], self.beside[1].name),
+            "nowhere": self.nowhere,
+        }
+        return {"id": self.id, **{name: word for name, word in words.items() if word}}
+
     def claim(self, rows: Frame | None, speaks: bool, symbols: Mapping[str, str]) -> Claim:
         """The claim with what was measured and whether it holds.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,28 +25,39 @@ class Value:
         compute: from the rows to a pandas Series, indexed by the free coordinate (if there is one) and the seed.
         free: the coordinate that is left free.
         within: the least and the greatest value there can be.
+        name: what it is made of, in words that tell it from every other value of an experiment.
+
+    >>> (of("error", method="a") - of("error", method="b")).name
+    "(of('error', method='a') - of('error', method='b'))"
     """
 
     compute: Callable[[Frame], Series]
     free: str | None = None
     within: Range = ANY
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", _written(self.compute))
 
     def __sub__(self, other: Value) -> Value:
-        return Value(lambda rows: self.compute(rows) - other.compute(rows), self.free)
+        name = f"({self.name} - {other.name})"
+        return Value(lambda rows: self.compute(rows) - other.compute(rows), self.free, name=name)
 
     def __truediv__(self, other: Value) -> Value:
-        return Value(lambda rows: self.compute(rows) / other.compute(rows), self.free)
+        name = f"({self.name} / {other.name})"
+        return Value(lambda rows: self.compute(rows) / other.compute(rows), self.free, name=name)
 
     def slope(self) -> Value:
         r"""For each seed the least-squares slope of log value on the log of the free coordinate.
 
         A seed has none where a number is missing or not positive, or with fewer than two values of the coordinate.
         """
-        return replace(self._by_seed(_slope), within=ANY)
+        return replace(self._by_seed("slope", _slope), within=ANY)
 
     def largest(self) -> Value:
         """For each seed the largest over the free coordinate; none where a number is missing."""
-        return self._by_seed(lambda mine: mine.max(skipna=False))
+        return self._by_seed("largest", lambda mine: mine.max(skipna=False))
 
     def at_least_mean(self, other: Value) -> Value:
         """The values at the place of the free coordinate where another value has the least mean."""
@@ -58,7 +69,7 @@ class Value:
                 return series.iloc[:0].droplevel(0)
             return series.xs(means.idxmin(), level=0)
 
-        return Value(compute, None, self.within)
+        return Value(compute, None, self.within, f"{self.name}.at_least_mean({other.name})")
 
     def where_holds(self, other: Value, test: Test) -> Value:
         """The values where a test of another value holds; no number where that cannot be said."""
@@ -74,7 +85,7 @@ class Value:
 
             return pd.concat(kept) if kept else mine.iloc[:0]
 
-        return replace(self, compute=compute)
+        return replace(self, compute=compute, name=f"{self.name}.where_holds({other.name}, {test})")
 
     def groups(self, rows: Frame) -> dict[Any, list[float]]:
         """The numbers of all seeds, by the free coordinate; under None where there is none."""
@@ -83,12 +94,12 @@ class Value:
             return {None: series.tolist()}
         return {place: mine.tolist() for place, mine in series.groupby(level=0, sort=False)}
 
-    def _by_seed(self, reduce: Callable[[Any], float]) -> Value:
+    def _by_seed(self, word: str, reduce: Callable[[Any], float]) -> Value:
         def compute(rows: Frame) -> Series:
             series = self.compute(rows)
             return series.groupby(level=-1, sort=False).apply(reduce) if len(series) else series.droplevel(0)
 
-        return Value(compute, None, self.within)
+        return Value(compute, None, self.within, f"{self.name}.{word}()")
 
 
 def of(column: str, by: str | None = None, **where: Any) -> Value:
@@ -109,7 +120,8 @@ def of(column: str, by: str | None = None, **where: Any) -> Value:
         assert series.index.is_unique, f"{column}: more than one row for a seed where {where} (by {by})"
         return series
 
-    return Value(compute, by, _range(column))
+    more = {"by": by} if by else {}
+    return Value(compute, by, _range(column), _called("of", column, {**more, **where}))
 
 
 def least(column: str, per_seed: bool = True, among: Where | None = None, **where: Any) -> Value:
@@ -134,12 +146,28 @@ def least(column: str, per_seed: bool = True, among: Where | None = None, **wher
         there = mine[column].dropna()
         return pd.Series([there.min()] if len(there) else [], dtype=float)
 
-    return Value(compute, None, _range(column))
+    more = {} if per_seed else {"per_seed": False}
+    more |= {"among": among} if among else {}
+    return Value(compute, None, _range(column), _called("least", column, {**more, **where}))
 
 
 def _range(column: str) -> Range:
     """Errors, accuracies and norms are not negative."""
     return (0.0, math.inf) if column.endswith(("error", "loss", "accuracy", "norm")) else ANY
+
+
+def _called(function: str, column: str, arguments: Mapping[str, Any]) -> str:
+    """A call as Python writes it."""
+    return f"{function}({', '.join([repr(column), *(f'{name}={_written(v)}' for name, v in arguments.items())])})"
+
+
+def _written(value: Any) -> str:
+    """A value as Python writes it; of a function its name, since what is printed must be the same tomorrow."""
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_written(item)}' for key, item in value.items())}}}"
+    return repr(value)
 
 
 def _empty(names: list[str]) -> Series:

@@ -2,6 +2,7 @@
 
 from beyondkernels.running.as_stored import HOW_TO_SEE_ALL, is_known, page_as_stored
 from beyondkernels.running.foresight import Foresight, dry_run
+from beyondkernels.running.keeping import kept_path, out_of_date, write_kept
 from beyondkernels.running.progress import Display, Observer, duration
 from beyondkernels.running.request import Request, ask
 from beyondkernels.running.result import Result
@@ -18,8 +19,11 @@ __all__ = [
     "dry_run",
     "duration",
     "is_known",
+    "kept_path",
+    "out_of_date",
     "page_as_stored",
     "run",
     "store_path",
     "stored",
+    "write_kept",
 ]

@@ -1,0 +1,44 @@
+"""The results kept with the code belong to it, and the README's tables are made from them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from beyondkernels.cli.readme import blocks, filled
+from beyondkernels.running import ask, kept_path, out_of_date
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "results"
+KEPT = sorted(path for path in RESULTS.glob("*/*.json"))
+AGAIN = "make results makes it again"
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.relative_to(RESULTS).as_posix())
+def test_a_kept_result_belongs_to_the_code(path: Path) -> None:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    request = ask(document["experiment"], document["scale"])
+    name = path.relative_to(ROOT).as_posix()
+    assert kept_path(RESULTS, request) == path
+    why = out_of_date(path, request)
+    assert not why, f"{name} no longer belongs to the code: {why}; {AGAIN}"
+
+
+def test_there_are_results() -> None:
+    assert len(KEPT) >= 3
+
+
+def test_the_tables_of_the_readme_are_made_from_the_results() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "<!-- results -->" in text and "<!-- bench -->" in text
+    assert filled(text, blocks(RESULTS)) == text, f"README.md is out of date with results/: {AGAIN}"
+
+
+def test_every_picture_belongs_to_a_result_and_all_are_small() -> None:
+    pictures = sorted(RESULTS.rglob("*.svg"))
+    for picture in pictures:
+        document = json.loads(picture.parent.with_name(f"{picture.parent.name}.json").read_text(encoding="utf-8"))
+        assert picture.stem in document["figures"]
+    assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) < 3_000_000
