@@ -16,6 +16,7 @@ from beyondkernels.runs.bars import SILENCE, TWINKLE, Bar, bar_on, duration
 if TYPE_CHECKING:
     from rich.console import Console
 
+
 class Observer:
     """Is told how a request goes; by default says nothing."""
 

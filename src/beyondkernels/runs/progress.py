@@ -19,6 +19,7 @@ Shown: TypeAlias = bool | Progress
 _PATIENCE = 0.5
 """Seconds before anything is shown: what is over by then needs no bar."""
 
+
 class Meter:
     """Adds up what executors tell, and shows it.
 
