@@ -102,7 +102,7 @@ def test_a_network_that_diverges(tmp_path: Path) -> None:
         "features/table1",
         "smoke",
         seeds=1,
-        settings={"readout_rate": "1e38", "steps": 5, "samples": 200, "test_samples": 50},
+        settings={"readout_rate": "1e30", "steps": 5, "samples": 200, "test_samples": 50},
         store=tmp_path / "store",
         executor=SerialExecutor(),
     )
