@@ -34,7 +34,7 @@ def test_it_runs_and_its_own_tests_pass(file: Path, tmp_path: Path, monkeypatch:
     module = load_file(file)
     run = bk.run
 
-    def quietly(*args, progress: bool, **kwargs):  # noqa: ANN002, ANN003
+    def quietly(*args, progress: bool, **kwargs):
         assert not progress
         return run(*args, executor=SerialExecutor(), **kwargs)
 
