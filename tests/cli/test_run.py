@@ -61,6 +61,7 @@ def test_a_failing_claim_is_an_exit_code_only_under_check(bk: Any, user: Path, s
     words = ("run", f"{user}:Plain", "--scale", "smoke", "--store", store, "--set", "bound=-1")
     answer = bk(*words)
     assert answer.exit_code == 0
+    assert "user/plain · smoke scale · 2 seeds · bound=-1" in answer.stdout  # a variant says so
     assert "Claims: 1 fails" in answer.stdout
     assert "✗ The error is small" in answer.stdout
     assert bk(*words, "--check").exit_code == 1

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import beyondkernels as bk
+
 HEAVY = ("torch", "sklearn", "matplotlib", "pandas")
 
 
@@ -30,3 +32,9 @@ def test_subpackages_load_on_first_use():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "module 'beyondkernels' has no attribute 'nonsense'"
+
+
+@pytest.mark.parametrize("name", [name for name in bk.LAYERS if name != "cli"])
+def test_tab_offers_everything(name):
+    package = getattr(bk, name)
+    assert set(package.__all__) <= set(dir(package))
