@@ -77,7 +77,7 @@ def _expected(seen: Foresight, workers: int) -> str:
     if left == 0:
         time = "nothing left to do"
     elif seen.core_seconds is None:
-        time = "nobody knows how long they take"
+        time = "how long they take is not known"
     else:
         rough = "" if seen.measured == left else ", a rough guess" if seen.measured == 0 else ", partly a guess"
         on_all = f", {duration(seen.core_seconds / workers)} on {workers}" if workers > 1 else ""
