@@ -192,7 +192,7 @@ def test_progress_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     with Display(Console(file=io.StringIO()), clock) as bar:
         tell(bar, clock)
     assert shown[0]["text/plain"] == "features/table1 estimating"
-    assert any('<progress value="2.5000" max="4"></progress>' in data["text/html"] for data in shown)
+    assert any('<progress value="0.6250" max="1"></progress>' in data["text/html"] for data in shown)
     assert shown[-1]["text/html"] == ""  # gone when it is over
     del shell.kernel  # IPython in a terminal is no notebook
     shown.clear()

@@ -92,6 +92,9 @@ def test_show_an_experiment(bk: Any, user: Path, store: Path) -> None:
     assert "Runs of" not in answer.stdout
     shown = bk("show", f"{user}:Plain", "--store", store).stdout
     assert "✓ The error is small" in shown
+    assert "Runs of the latest request (smoke scale, 2 seeds; --keys lists their keys)" in shown
+    assert re.findall(r"^(g\d) +(\d) runs *$", shown, re.MULTILINE) == [("g0", "2"), ("g1", "2")]
+    shown = bk("show", f"{user}:Plain", "--store", store, "--keys").stdout
     assert "Runs of the latest request (smoke scale, 2 seeds; bk show KEY tells more)" in shown
     keys = re.findall(r"^g\d +(\w{8}) (\w{8}) *$", shown, re.MULTILINE)
     assert len({key for pair in keys for key in pair}) == 4

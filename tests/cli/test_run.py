@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from beyondkernels.core import load_file
-from beyondkernels.running import run
+from beyondkernels.running import ask, run
 from beyondkernels.runs import SerialExecutor, Store
 
 
@@ -61,6 +61,7 @@ def test_a_failing_claim_is_an_exit_code_only_under_check(bk: Any, user: Path, s
     words = ("run", f"{user}:Plain", "--scale", "smoke", "--store", store, "--set", "bound=-1")
     answer = bk(*words)
     assert answer.exit_code == 0
+    assert "user/plain · smoke scale · 2 seeds · bound=-1" in answer.stdout  # a variant says so
     assert "Claims: 1 fails" in answer.stdout
     assert "✗ The error is small" in answer.stdout
     assert bk(*words, "--check").exit_code == 1
@@ -98,14 +99,9 @@ def test_diverged_runs_are_results(bk: Any, user: Path, tmp_path: Path) -> None:
 
 
 def test_a_network_that_diverges(tmp_path: Path) -> None:
-    result = run(
-        "features/table1",
-        "smoke",
-        seeds=1,
-        settings={"readout_rate": "1e38", "steps": 5, "samples": 200, "test_samples": 50},
-        store=tmp_path / "store",
-        executor=SerialExecutor(),
-    )
+    request = ask("features/table1", "smoke", 1, {"steps": 5, "samples": 200, "test_samples": 50})
+    object.__setattr__(request.settings, "readout_rate", 1e38)  # more than its constraint lets through
+    result = run(request, store=tmp_path / "store", executor=SerialExecutor())
     assert result.missing == {}
     status = {row["method"]: row["status"] for row in result.rows}
     assert {name for name, how in status.items() if how == "diverged"} == {

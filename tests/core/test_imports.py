@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import beyondkernels as bk
+
 HEAVY = ("torch", "sklearn", "matplotlib", "pandas")
 
 
@@ -21,7 +23,7 @@ def test_subpackages_load_on_first_use():
     code = (
         "import sys, beyondkernels as bk\n"
         "assert not any(m.startswith('beyondkernels.') for m in sys.modules), 'too early'\n"
-        "assert set(bk.LAYERS) <= set(dir(bk))\n"
+        "assert {*bk.LAYERS} - {*dir(bk)} == {'cli'}, 'the command line is no part of the Python interface'\n"
         "bk.core.InputError\n"
         "assert 'beyondkernels.core' in sys.modules and 'torch' not in sys.modules\n"
         "try: bk.nonsense\n"
@@ -30,3 +32,9 @@ def test_subpackages_load_on_first_use():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "module 'beyondkernels' has no attribute 'nonsense'"
+
+
+@pytest.mark.parametrize("name", [name for name in bk.LAYERS if name != "cli"])
+def test_tab_offers_everything(name):
+    package = getattr(bk, name)
+    assert set(package.__all__) <= set(dir(package))

@@ -83,6 +83,10 @@ def test_numbers_stand_right_and_words_left():
     assert 'class="number">3<' in html_table(ROWS, [Column("n")])
 
 
+def test_a_rounded_number_has_no_sign_of_its_own():
+    assert [Column("x", format=".2f").write(value) for value in (-0.001, -0.006, 0.001)] == ["0.00", "−0.01", "0.00"]
+
+
 def test_a_bad_format_is_named():
     with pytest.raises(InputError, match=r"format of column 'test' must be a number format such as \.1f, got '\.1q'"):
         html_table(ROWS, [Column("test", format=".1q")])

@@ -6,7 +6,8 @@ import sys
 import types
 
 from beyondkernels.runs import Event
-from beyondkernels.runs.progress import Bar, Meter, watching
+from beyondkernels.runs.bars import Bar
+from beyondkernels.runs.progress import Meter, watching
 
 
 class Seen(Bar):
@@ -64,7 +65,7 @@ def test_a_notebook_shows_a_bar_and_takes_it_away(monkeypatch):
     notebook = types.SimpleNamespace(get_ipython=lambda: shell, display=types.SimpleNamespace(display=display))
     monkeypatch.setitem(sys.modules, "IPython", notebook)  # pyright: ignore[reportArgumentType]
     monkeypatch.setattr("beyondkernels.runs.progress._PATIENCE", -1.0)
-    monkeypatch.setattr("beyondkernels.runs.progress._TWINKLE", -1.0)
+    monkeypatch.setattr("beyondkernels.runs.progress.TWINKLE", -1.0)
     with watching(True, 2) as watch:
         watch(Event("run", "a", "finished", fraction=1.0))
     assert shown[1]["text/html"] == '<progress value="0.5000" max="1"></progress> 1/2 runs, estimating'

@@ -163,6 +163,7 @@ def _show(
         str | None, typer.Argument(metavar="EXPERIMENT|RUN", hidden=True, autocompletion=_experiments)
     ] = None,
     store: StoreOption = None,
+    keys: Annotated[bool, typer.Option("--keys", help="List the keys of an experiment's runs.")] = False,
 ) -> None:
     """Show an experiment, or a stored run.
 
@@ -172,7 +173,7 @@ def _show(
     from beyondkernels.cli.display import console
     from beyondkernels.cli.show import show
 
-    show(name, store, console())
+    show(name, store, keys, console())
 
 
 @app.command(

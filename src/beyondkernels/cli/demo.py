@@ -25,11 +25,12 @@ def demo(workers: int | None, store: str | None, out: Path) -> int:
     """Run the experiment, print what came of it, and write its page."""
     told = console(stderr=True)
     told.print(
-        "A network against random features, its tangent kernel and a linear classifier, on labels that are the parity\n"
-        "of five hidden patterns. About half a minute on two cores, from one seed and fewer points than the paper's:",
+        "A network against random features, its tangent kernel and a linear classifier,\n"
+        "on labels that are the parity of five hidden patterns. It takes about half a\n"
+        "minute on two cores, with one seed and fewer points than the paper's:",
         soft_wrap=True,
     )
-    told.print(f"  {command()}", soft_wrap=True)
+    told.print(f"  {command()}", soft_wrap=True)  # one line, to be copied
     options = Options(SCALE, SEEDS, workers, store, from_words(list(SETTINGS)))
     code = run_all([EXPERIMENT], options, None, check=False, dry=False)
     return code or report([EXPERIMENT], store, out)

@@ -37,12 +37,11 @@ def show_result(result: Result, out: Console) -> None:
     """The table, then the claims, then what is missing."""
     request = result.request
     columns, rows = result.table
-    out.print(
-        Text(f"\n{request.experiment.id} · {request.scale} scale · {count(len(request.seeds), 'seed')}", style="bold")
-    )
+    out.print(Text(f"\n{request.words()}", style="bold"))
     if rows:
         tables = tables_of(columns_of(rows, columns), rows, out.width)
-        out.print(*tables, sep="\n")
+        for i, table in enumerate(tables):
+            out.print(*([""] if i else []), table, sep="\n")
         if len(request.seeds) > 1 and any(column.spread.endswith("_sd") for column in columns):
             shown = any("±" in str(cell) for table in tables for column in table.columns for cell in column.cells)
             left_out = "standard deviations over seeds are left out: a wider window shows them"

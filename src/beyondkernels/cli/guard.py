@@ -38,12 +38,20 @@ class Commands(TyperGroup):
             error = cast("Any", wrong)
             command = error.ctx.command_path if getattr(error, "ctx", None) else "bk"
             sentence = error.format_message().rstrip(".")
-            end = "" if sentence.endswith("?") else f"; {command} --help tells more"
+            end = "" if sentence.endswith("?") else f"; {_advice(command, sentence)}"
             say_error(sentence[0].lower() + sentence[1:] + end)
             code = BAD_INPUT
         if standalone_mode:
             sys.exit(code)
         return code
+
+
+def _advice(command: str, sentence: str) -> str:
+    """What to do about a wrong word: an experiment's name wants a command before it."""
+    from beyondkernels.experiments.catalogue import CATALOGUE
+
+    named = [name for name in CATALOGUE if sentence.endswith(f"command '{name}'")]
+    return f"bk run {named[0]} runs that experiment" if named else f"{command} --help tells more"
 
 
 def guarded(command: Callable[P, int | None]) -> Callable[P, None]:

@@ -13,6 +13,7 @@ from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.cli.output import is_standard_output, require_writable, write_document
 from beyondkernels.core import InputError
+from beyondkernels.frame import SCALES
 from beyondkernels.running import Display, Foresight, Request, Result, ask, dry_run, duration, run, store_path
 from beyondkernels.runs import Store
 from beyondkernels.runs.executor import processors
@@ -22,6 +23,9 @@ def run_all(names: list[str], options: Options, json_file: Path | None, check: b
     """Run experiments one after the other, show them, and say how it went."""
     if not names:
         raise InputError("no experiment is named; bk list shows them, bk demo runs one that takes a minute")
+    for name in names:
+        if name in SCALES:
+            raise InputError(f"{name} is a scale, not an experiment; say --scale {name}")
     # All of them are understood before the first one runs: a misspelt name or setting costs no hour.
     scale = "laptop" if options.scale is None else options.scale
     requests = [ask(name, scale, options.seeds, dict(options.settings)) for name in names]
@@ -73,7 +77,7 @@ def _expected(seen: Foresight, workers: int) -> str:
     if left == 0:
         time = "nothing left to do"
     elif seen.core_seconds is None:
-        time = "nobody knows how long they take"
+        time = "how long they take is not known"
     else:
         rough = "" if seen.measured == left else ", a rough guess" if seen.measured == 0 else ", partly a guess"
         on_all = f", {duration(seen.core_seconds / workers)} on {workers}" if workers > 1 else ""

@@ -67,7 +67,7 @@ def _state(kept: Kept) -> Text:
     return Text.assemble((kept.mark, _STYLES[kept.state]), f" {kept.scale} scale: {kept.sentence}{took}")
 
 
-def show(name: str | None, store: str | None, out: Console) -> None:
+def show(name: str | None, store: str | None, keys: bool, out: Console) -> None:
     """An experiment's declaration and its results in a store, or a stored run."""
     if not name:
         raise InputError(
@@ -76,10 +76,10 @@ def show(name: str | None, store: str | None, out: Console) -> None:
     if name not in CATALOGUE and len(name) >= 4 and all(letter in "0123456789abcdef" for letter in name):
         _show_run(name, open_store(store), out)
     else:
-        _show_experiment(find(name), store, out)
+        _show_experiment(find(name), store, keys, out)
 
 
-def _show_experiment(experiment: Experiment, store: str | None, out: Console) -> None:
+def _show_experiment(experiment: Experiment, store: str | None, keys: bool, out: Console) -> None:
     path = store_path(store)
     opened = open_store(store) if path.exists() else None
     asked = [r for r in opened.requests() if r["experiment"] == experiment.id] if opened else []
@@ -98,7 +98,7 @@ def _show_experiment(experiment: Experiment, store: str | None, out: Console) ->
     out.print(lines)
     if opened and asked:
         _show_requests(asked, experiment, out)
-        _show_keys(asked[-1], experiment, opened, out)
+        _show_runs(asked[-1], experiment, opened, keys, out)
 
 
 def _show_settings(experiment: Experiment, out: Console) -> None:
@@ -155,17 +155,22 @@ def _show_requests(asked: list[dict[str, Any]], experiment: Experiment, out: Con
     out.print(lines)
 
 
-def _show_keys(request: dict[str, Any], experiment: Experiment, store: Store, out: Console) -> None:
-    """The keys of the latest request's runs, those of one label but for the seed on one line."""
+def _show_runs(request: dict[str, Any], experiment: Experiment, store: Store, keys: bool, out: Console) -> None:
+    """The latest request's runs: how many of each kind, or their keys, those that differ in their seed on one line."""
+    there = {run["key"] for run in request["runs"] if store.has(run["key"])}
     by_name: dict[str, list[str]] = {}
     for run in request["runs"]:
-        *name, _ = run["label"]
-        by_name.setdefault(" ".join(map(str, name)), []).append(run["key"][:8] if store.has(run["key"]) else "missing")
-    latest = f"Runs of the latest request ({_how(request, experiment)}; bk show KEY tells more)"
-    out.print(Text(f"\n{latest}", style="bold"))
+        *words, _ = map(str, run["label"])
+        name = " ".join(words if keys else (word for word in words if "=" not in word)) or "runs"
+        by_name.setdefault(name, []).append(run["key"])
+    advice = "bk show KEY tells more" if keys else "--keys lists their keys"
+    out.print(Text(f"\nRuns of the latest request ({_how(request, experiment)}; {advice})", style="bold"))
     lines = Table.grid(padding=(0, 2))
-    for name, keys in by_name.items():
-        lines.add_row(Text(name), Text(" ".join(keys)))
+    for name, mine in by_name.items():
+        missing = sum(key not in there for key in mine)
+        counted = count(len(mine), "run") + (f", {missing} missing" if missing else "")
+        listed = " ".join(key[:8] if key in there else "missing" for key in mine)
+        lines.add_row(Text(name), Text(listed if keys else counted))
     out.print(lines)
 
 
@@ -173,7 +178,7 @@ def _show_run(prefix: str, opened: Store, out: Console) -> None:
     keys = [key for key in opened.keys() if key.startswith(prefix)]  # noqa: SIM118
     if len(keys) != 1:
         what = "no run in this store begins" if not keys else f"{len(keys)} runs in this store begin"
-        raise InputError(f"{what} with {prefix!r}; bk show EXPERIMENT lists the keys")
+        raise InputError(f"{what} with {prefix!r}; bk show EXPERIMENT --keys lists the keys")
     run = opened.read(keys[0])
     out.print(Text(f"run {run.key}: {run.outcome.status}", style="bold"))
     for name, text in _facts(run, opened).items():

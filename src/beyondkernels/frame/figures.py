@@ -122,6 +122,18 @@ class Over(Picture):
     def _seeds(self, rows: Frame, y: str) -> tuple[list[float], Any]:
         return by_seed(rows, self.x, y)
 
+    def _lost(self, rows: Frame) -> list[tuple[str, dict[str, Any], int, int]]:
+        """Where runs of the drawn lines have no number: the line's label, the place, how many, and of how many."""
+        return [
+            (label, *found)
+            for label, where in self._selections(rows).items()
+            for found in lost(
+                select(rows, {name: value for name, value in where.items() if name != "y"}),
+                where.get("y", self.y),
+                [self.x],
+            )
+        ]
+
     def _selections(self, rows: Frame) -> Mapping[str, Where]:
         if not isinstance(self.line, str):
             return self.line
@@ -132,10 +144,7 @@ class Over(Picture):
         lines = self.lines(rows)
         if not lines:
             return []
-        names = (
-            [self.line] if isinstance(self.line, str) else list(dict.fromkeys(k for w in self.line.values() for k in w))
-        )
-        left_out = _left_out(lost(rows, self.y, [*(key for key in names if key != "y"), self.x]))
+        left_out = _left_out(self._lost(rows))
         seeds = [SPREAD] if any(len(line.arrays()[1]) > 1 for line in lines) else []
         return [
             Curves(
@@ -233,12 +242,12 @@ def by_seed(rows: Frame, x: str, y: str) -> tuple[list[float], list[list[float]]
     return [float(place) for place in wide.columns], wide.fillna(wide.mean()).to_numpy().tolist()
 
 
-def _left_out(missing: Sequence[tuple[dict[str, Any], int, int]]) -> list[str]:
+def _left_out(missing: Sequence[tuple[str, dict[str, Any], int, int]]) -> list[str]:
     """A sentence about the runs that have no number, if there are any."""
     if not missing:
         return []
     places = [
-        f"{count} of {all_} at {', '.join(f'{name} = {exact(value)}' for name, value in place.items())}"
-        for place, count, all_ in missing
+        f"{count} of {all_} of {label} at {', '.join(f'{name} = {exact(value)}' for name, value in place.items())}"
+        for label, place, count, all_ in missing
     ]
     return [f"Diverged and left out: {'; '.join(places)}."]

@@ -78,6 +78,8 @@ def show_exactly(value: Any) -> str:
 
     >>> show_exactly(1e-08), show_exactly(50_000), show_exactly((0.1, 0.2)), show_exactly(True), show_exactly(None)
     ('10⁻⁸', '50,000', '0.1, 0.2', 'yes', 'none')
+    >>> show_exactly((5000, 20_000))
+    '5000, 20000'
     """
     if value is None:
         return "none"
@@ -94,7 +96,8 @@ def show_exactly(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {show_exactly(item)}" for key, item in value.items())
     if isinstance(value, tuple | list):
-        return ", ".join(map(show_exactly, value)) or "none"
+        whole = all(type(item) is int for item in value)  # beside commas that part numbers there are none within them
+        return ", ".join(map(str if whole else show_exactly, value)) or "none"
     return str(value)
 
 

@@ -96,11 +96,14 @@ class Column:
             return MISSING
         number = value.item() if hasattr(value, "item") else value
         try:
-            return format(number, self.format).replace("-", "−")
+            text = format(number, self.format)
         except ValueError as error:
             raise InputError(
                 f"format of column {self.key!r} must be a number format such as .1f, got {self.format!r}"
             ) from error
+        if not text.strip("-0.,%"):  # "-0.00" is a rounding error, not a sign
+            text = text.lstrip("-")
+        return text.replace("-", "−")
 
 
 def columns_of(rows: Sequence[Row], columns: Sequence[Column] = ()) -> tuple[Column, ...]:

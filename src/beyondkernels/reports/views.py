@@ -52,7 +52,7 @@ def claim_view(claim: Claim, published: bool = True) -> dict[str, Any]:
         "interval": interval,
         "seeds": seeds,
         "reason": claim.reason,
-        "strength": STRENGTHS[claim.strength],
+        "strength": "" if claim.holds is None else STRENGTHS[claim.strength],  # nothing was decided
         "verdict": claim.verdict,
         **VERDICTS[claim.verdict],
     }

@@ -3,10 +3,11 @@
 from beyondkernels.running.as_stored import HOW_TO_SEE_ALL, is_known, page_as_stored
 from beyondkernels.running.foresight import Foresight, dry_run
 from beyondkernels.running.keeping import kept_path, out_of_date, write_kept
-from beyondkernels.running.progress import Display, Observer, duration
+from beyondkernels.running.progress import Display, Observer
 from beyondkernels.running.request import Request, ask
 from beyondkernels.running.result import Result
 from beyondkernels.running.runner import run, store_path, stored
+from beyondkernels.runs.bars import duration
 
 __all__ = [
     "HOW_TO_SEE_ALL",

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import html
 import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 from beyondkernels.core.contracts import Progress
+from beyondkernels.runs.bars import SILENCE, TWINKLE, Bar, bar_on, duration
 from beyondkernels.runs.events import Event
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Shown: TypeAlias = bool | Progress
 """Whether to show progress, or what to tell the fraction that is done."""
 
 _PATIENCE = 0.5
 """Seconds before anything is shown: what is over by then needs no bar."""
-
-_TWINKLE = 0.1
-"""Seconds between two pictures of a bar: more often than that nobody sees."""
-
-_SILENCE = 30.0
-"""Seconds between two lines, where there is neither a terminal nor a notebook."""
-
-
-class Bar:
-    """A bar that can be drawn again and is gone in the end."""
-
-    def draw(self, fraction: float, state: str) -> None:
-        """Show how far it is."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Take it away."""
 
 
 class Meter:
@@ -67,7 +47,7 @@ class Meter:
             self._done += after - before  # a sum over all runs at every event would cost more than small runs do
             self._ended += event.kind == "run"
         now = self._clock()
-        if now - self._begun >= _PATIENCE and now - self._drawn >= _TWINKLE:
+        if now - self._begun >= _PATIENCE and now - self._drawn >= TWINKLE:
             self._bar = self._bar or self._make()
             self._bar.draw(self.fraction, self.state())
             self._drawn = now
@@ -119,17 +99,6 @@ def watching(shown: Shown, runs: int) -> Iterator[Callable[[Event], None]]:
     yield tell
 
 
-def duration(seconds: float) -> str:
-    """Seconds in words a person would use.
-
-    >>> duration(42.3), duration(200), duration(9000)
-    ('42 s', '3 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 class _Lines(Bar):
     """A line now and then."""
 
@@ -137,51 +106,12 @@ class _Lines(Bar):
         self._spoken = time.monotonic()
 
     def draw(self, fraction: float, state: str) -> None:
-        if time.monotonic() - self._spoken > _SILENCE:
+        if time.monotonic() - self._spoken > SILENCE:
             self._spoken = time.monotonic()
             print(f"{100 * fraction:.0f} %, {state}", file=sys.stderr)
 
 
-class _TerminalBar(Bar):
-    def __init__(self, out: Console) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (BarColumn(), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=out, transient=True)
-        self._bar.start()
-        self._task = self._bar.add_task("", total=1.0, state="")
-
-    def draw(self, fraction: float, state: str) -> None:
-        self._bar.update(self._task, completed=fraction, state=state)
-
-    def close(self) -> None:
-        self._bar.stop()
-
-
-class _NotebookBar(Bar):
-    """A bar of the browser's own, drawn in one place of the cell's output."""
-
-    def __init__(self, show: Callable[..., Any]) -> None:
-        self._handle = show(self._picture(0.0, ""), raw=True, display_id=True)
-
-    def draw(self, fraction: float, state: str) -> None:
-        self._handle.update(self._picture(fraction, state), raw=True)
-
-    def close(self) -> None:
-        self._handle.update({"text/html": "", "text/plain": ""}, raw=True)
-
-    def _picture(self, fraction: float, state: str) -> dict[str, str]:
-        picture = f'<progress value="{fraction:.4f}" max="1"></progress> {html.escape(state)}'
-        return {"text/html": picture, "text/plain": state}
-
-
 def _bar() -> Bar:
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if ipython is not None and hasattr(shell, "kernel"):  # a notebook, not IPython on a terminal
-        return _NotebookBar(ipython.display.display)
-    if not sys.stderr.isatty():
-        return _Lines()
     from rich.console import Console
 
-    return _TerminalBar(Console(stderr=True, highlight=False))
+    return bar_on(Console(stderr=True, highlight=False)) or _Lines()

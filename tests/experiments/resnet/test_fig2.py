@@ -129,7 +129,8 @@ def test_a_diverged_run_decides_nothing_and_is_told() -> None:
     lines = {(line["method"], line["width"]): line for line in read.table[1]}
     assert lines[RESNET, "20"]["remark"] == "2 of 6 diverged"
     figure: Any = read.figures[0]
-    assert "Diverged and left out: 1 of 3 at method = 3resnet (all)" in figure.caption
+    assert "Diverged and left out: 1 of 3 of 3resnet (all) at width = 20." in figure.caption
+    assert not any("Diverged" in other.caption for other in read.figures if other.name == "kernels-by-sgd")
     line = next(line for line in figure.lines if line.label == RESNET)
     assert np.isfinite(line.arrays()[1]).all()  # the mean of the others stands in its place
 

@@ -113,8 +113,8 @@ def test_hypotheses_of_table_1():
         ("p_o ≥ Ω(k²/D)", 0.5, 25 / 100, True, True),
         ("m ≥ Ω(k⁴)", 300, 625, True, False),
         ("m ≥ D", 300, 100, True, True),
-        ("m ≥ Ω(k¹²/ε^{3/2})", 300, 5**12 / 0.1**1.5, True, False),
-        ("the bound of (279), O(k⁸/m^{2/3} + k³T/m² + k²m^{2/3}/T) ≤ ε", risk, 0.1, False, False),
+        ("m ≥ Ω(k¹²/ε^(3/2))", 300, 5**12 / 0.1**1.5, True, False),
+        ("the bound of (279), O(k⁸/m^(2/3) + k³T/m² + k²m^(2/3)/T) ≤ ε", risk, 0.1, False, False),
     ]
     assert len(settings.hypotheses) == len(expected)
     for hypothesis, (text, measured, bound, at_least, holds) in zip(settings.hypotheses, expected, strict=True):

@@ -55,7 +55,7 @@ class RiskSettings(Checked):
     outputs: Count = setting(4, "ours", "k")
     alphas: Sizes = setting((0.2, 0.225, 0.25, 0.275, 0.3, 0.325, 0.35, 0.375, 0.4, 0.425, 0.45, 0.475, 0.5), "ours")
     width: Count = setting(1000, "ours", "m")
-    first_std: Size = setting(0.5, "ours", "σ_w, within [m^{−1/2+0.01}, m^{−0.01}] of Table 1")
+    first_std: Size = setting(0.5, "ours", "σ_w, within [m^(−1/2+0.01), m^(−0.01)] of Table 1")
     second_std: Size = setting(1.0, "ours", "σ_v as in §8.1; Table 1 asks for polylog(m)")
     unit_alpha: Size = setting(0.5, "ours", "where δ = 1: Theorem 1 leaves its constant open")
     rate: Size = setting(1.0, "ours", "η_w/min{1, δ}; chosen on seeds 100 to 102 at α = 0.5")

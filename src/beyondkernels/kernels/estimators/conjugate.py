@@ -33,8 +33,9 @@ class ConjugateKernelRegressor(RidgeRegressor, _Conjugate):
 
     Arguments:
         network: any network of the package; None for three layers of width 512 with hidden biases of variance 1
-            (``print`` shows it). Its fields are parameters too: ``network__width``,
-            ``network__parameterisation__kind``.
+            (``print`` shows it). A network of your own has biases only if its parameterisation has a ``bias_variance``;
+            without biases a ReLU network fits, in one dimension, no more than two straight lines that meet at 0. Its
+            fields are parameters too: ``network__width``, ``network__parameterisation__kind``.
         infinite_width: whether to take the kernel's limit at infinite width (the NNGP kernel).
         ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
         fit_intercept: whether b is fitted; otherwise it is 0.

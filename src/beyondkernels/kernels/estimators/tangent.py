@@ -62,8 +62,9 @@ class TangentKernelRegressor(RidgeRegressor, _Tangent):
 
     Arguments:
         network: any network of the package; None for three layers of width 512 with hidden biases of variance 1
-            (``print`` shows it). Its fields are parameters too: ``network__width``,
-            ``network__parameterisation__kind``.
+            (``print`` shows it). A network of your own has biases only if its parameterisation has a ``bias_variance``;
+            without biases a ReLU network fits, in one dimension, no more than two straight lines that meet at 0. Its
+            fields are parameters too: ``network__width``, ``network__parameterisation__kind``.
         infinite_width: whether to take the kernel's limit at infinite width.
         group: the parameters in which derivatives are taken: ``all`` or one of the network's groups.
         ridges: λ, a grid or one number; None for the mean of Θ's diagonal times 100, …, 1e-10.

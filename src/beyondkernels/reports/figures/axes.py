@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from beyondkernels.core import unknown
+from beyondkernels.reports.figures.base import NARROW
 from beyondkernels.reports.figures.legend import MARGIN
 from beyondkernels.reports.figures.style import INK
 from beyondkernels.reports.figures.text import fit
@@ -67,9 +68,14 @@ def prepare_x(ax: Axes, scale: str, label: str) -> None:
             ends, extra = (positive, max(high, positive * 1.01)), []
         ax.set_xlim(*ends)
         ticks = [*extra, *steps_ticks(positive, ends[1])]
-        if ends[1] >= 2.5 * ticks[-1]:  # where the axis ends is worth knowing: how long the training was
+        narrow = ax.figure.bbox.width <= 1.001 * NARROW * ax.figure.dpi
+        if ends[1] >= (5 if narrow else 2.5) * ticks[-1]:  # where the axis ends is worth knowing: how long it trained
             ticks.append(ends[1])
         ax.xaxis.set_major_locator(FixedLocator(ticks))
+        if narrow and ticks[-1] >= max(
+            10_000, 0.9 * ends[1]
+        ):  # half of a long number would stand beyond the picture's edge
+            ax.xaxis.get_major_ticks(len(ticks))[-1].label1.set_horizontalalignment("right")
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_minor_formatter(NullFormatter())
     else:

@@ -94,8 +94,8 @@ def _hypotheses(
         Hypothesis("p_o ≥ Ω(k²/D)", background, constant * k**2 / D),
         Hypothesis("m ≥ Ω(k⁴)", m, constant * k**4),
         Hypothesis("m ≥ D", m, D),
-        Hypothesis("m ≥ Ω(k¹²/ε^{3/2})", m, constant * k**12 / error**1.5),
+        Hypothesis("m ≥ Ω(k¹²/ε^(3/2))", m, constant * k**12 / error**1.5),
         Hypothesis(
-            "the bound of (279), O(k⁸/m^{2/3} + k³T/m² + k²m^{2/3}/T) ≤ ε", constant * risk, error, at_least=False
+            "the bound of (279), O(k⁸/m^(2/3) + k³T/m² + k²m^(2/3)/T) ≤ ε", constant * risk, error, at_least=False
         ),
     )

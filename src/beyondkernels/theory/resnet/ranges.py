@@ -75,15 +75,15 @@ class Theorem1Ranges:
         (w_low, w_high), (v_low, v_high) = self._first_ends, self._second_ends
         (tau_w_low, tau_w_high), (tau_v_low, tau_v_high) = radius_ranges(m, k, w, v)
         return (
-            Hypothesis("σ_w ≥ m^{−1/2+0.01}", w, w_low),
-            Hypothesis("σ_w ≤ m^{−0.01}", w, w_high, at_least=False),
+            Hypothesis("σ_w ≥ m^(−1/2+0.01)", w, w_low),
+            Hypothesis("σ_w ≤ m^(−0.01)", w, w_high, at_least=False),
             Hypothesis("σ_v ≥ polylog(m)", v, v_low),
-            Hypothesis("σ_v ≤ m^{3/8−0.01}", v, v_high, at_least=False),
+            Hypothesis("σ_v ≤ m^(3/8−0.01)", v, v_high, at_least=False),
             Hypothesis("τ_w ≥ 1", tau_w, 1),
-            Hypothesis("τ_w ≥ m^{1/8+0.001} σ_w", tau_w, tau_w_low),
-            Hypothesis("τ_w ≤ m^{1/8−0.001} σ_w^{1/4}", tau_w, tau_w_high, at_least=False),
+            Hypothesis("τ_w ≥ m^(1/8+0.001) σ_w", tau_w, tau_w_low),
+            Hypothesis("τ_w ≤ m^(1/8−0.001) σ_w^(1/4)", tau_w, tau_w_high, at_least=False),
             Hypothesis("τ_v ≤ 1/polylog(m)", tau_v, 1 / log, at_least=False),
-            Hypothesis("τ_v ≥ σ_v (k/m)^{3/8}", tau_v, tau_v_low),
+            Hypothesis("τ_v ≥ σ_v (k/m)^(3/8)", tau_v, tau_v_low),
             Hypothesis("τ_v ≤ σ_v/polylog(m)", tau_v, tau_v_high / log, at_least=False),
             Hypothesis("σ_v ≥ 1/τ_v² (proof of Claim C.6)", v, tau_v**-2 if tau_v else math.inf),
         )
