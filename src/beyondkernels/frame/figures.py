@@ -123,9 +123,10 @@ class Over(Picture):
         return by_seed(rows, self.x, y)
 
     def _lost(self, rows: Frame) -> list[tuple[str, dict[str, Any], int, int]]:
-        """Where runs of the drawn lines have no number: the line's label, the place, how many, and of how many."""
+        """Where runs of the drawn lines have no number: which line, the place, how many, and of how many."""
+        column = self.line if isinstance(self.line, str) else ""
         return [
-            (label, *found)
+            (f"at {column} = {label}," if column else f"of {label} at", *found)
             for label, where in self._selections(rows).items()
             for found in lost(
                 select(rows, {name: value for name, value in where.items() if name != "y"}),
@@ -247,7 +248,7 @@ def _left_out(missing: Sequence[tuple[str, dict[str, Any], int, int]]) -> list[s
     if not missing:
         return []
     places = [
-        f"{count} of {all_} of {label} at {', '.join(f'{name} = {exact(value)}' for name, value in place.items())}"
-        for label, place, count, all_ in missing
+        f"{count} of {all_} {which} {', '.join(f'{name} = {exact(value)}' for name, value in place.items())}"
+        for which, place, count, all_ in missing
     ]
     return [f"Diverged and left out: {'; '.join(places)}."]
