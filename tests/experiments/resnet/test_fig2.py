@@ -141,7 +141,7 @@ def test_table_and_figures() -> None:
     assert {line["width"] for line in lines if line["method"] == "2layer (NTK)"} == {"20", "50", "∞"}
     cells = {column.title: column.cell(lines[0]) for column in columns}
     assert cells["Method"] == RESNET and cells["Rate"] == "0.05"
-    assert cells["Chosen on test"].startswith("0.31")
+    assert cells["Chosen on test points"].startswith("0.31")
     kernel = next(line for line in lines if line["method"] == "3resnet (last)")
     assert kernel["test_error"] == pytest.approx(5.01) and kernel["test_error_2"] == pytest.approx(7.01)
     check_figures(read, ["error", "kernels-by-sgd", "choices"])

@@ -130,7 +130,9 @@ class Fig2a(Experiment):
         "The target is F(x) + αG(F(x)): {{s.outputs}} products of two signs, and in every output a small product of "
         "four of those. A learner that finds F alone has the test error kα² = {{s.threshold:.4g}}. From {{s.samples}} "
         "points a three-layer ResNet trained by SGD learns the composite part too. Two- and three-layer networks do "
-        "not, and the kernels of all three stay well above that error."
+        "not, and the kernels of all three stay well above that error. In tables and figures 3resnet, 3layer and "
+        "2layer are these networks. (all) and (hidden) say which layers are trained, (last) is the conjugate kernel, "
+        "where only the readout is, and (NTK) the tangent kernel. Kernels are solved exactly, or trained by SGD."
     )
     reference: ClassVar[Reference] = Reference("resnet", "§8.1, Figure 2(a)")
     notes_file: ClassVar[str] = "fig2.md"
@@ -205,9 +207,9 @@ class Fig2a(Experiment):
         return Table(
             {"method": "Method", "width": "Width"},
             [
-                Shown("test_error", "Chosen on test", ".3f", on_test),
+                Shown("test_error", "Chosen on test points", ".3f", on_test),
                 Shown("test_error", "Chosen without", ".3f", without),
-                Shown("search_error", "Search", ".3f", on_test, "first"),
+                Shown("search_error", "In the search", ".3f", on_test, "first"),
                 Shown("learning_rate", "Rate", "g", on_test, "first"),
                 Shown("weight_decay", "Decay", "g", on_test, "first"),
             ],

@@ -145,9 +145,9 @@ class Fig3(Experiment):
         return Table(
             {"samples": "N", "beta": "β", "method": "Method"},
             [
-                Shown("test_error", "Chosen on test", ".3f", on_test),
+                Shown("test_error", "Chosen on test points", ".3f", on_test),
                 Shown("test_error", "Chosen without", ".3f", without),
-                Shown("search_error", "Search", ".3f", on_test, "first"),
+                Shown("search_error", "In the search", ".3f", on_test, "first"),
                 Shown("composite_learnt", "G(F) learnt", ".2f", on_test),
                 Shown("width", "Width", "", on_test, "first"),
                 Shown("learning_rate", "Rate", "g", on_test, "first"),

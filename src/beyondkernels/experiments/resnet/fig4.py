@@ -47,7 +47,7 @@ class Fig4a(Experiment):
     """d = 40, N = 5000."""
 
     id: ClassVar[str] = "resnet/fig4a"
-    title: ClassVar[str] = "SGD and the least weights of a monomial, d = 40"
+    title: ClassVar[str] = "SGD and the least weights of a monomial: Figure 4(a)"
     summary: ClassVar[str] = (
         "The label is the product of six signs out of {{s.dim}}. There are two-layer networks of small Frobenius norm "
         "that compute it. They are made by hand here, with the least norm there can be or close to it. The paper "
@@ -262,7 +262,7 @@ class Fig4b(Fig4a):
     """d = 100, N = 50,000."""
 
     id: ClassVar[str] = "resnet/fig4b"
-    title: ClassVar[str] = "SGD and the least weights of a monomial, d = 100"
+    title: ClassVar[str] = "SGD and the least weights of a monomial: Figure 4(b)"
     reference: ClassVar[Reference] = Reference("resnet", "§8.2, Figure 4(b)")
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 25.0, "paper": 1600.0}
     numbers: ClassVar[type] = Fig4bSettings
