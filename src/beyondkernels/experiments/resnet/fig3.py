@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
-from beyondkernels.core.constraints import not_empty, not_negative, positive, rising
+from beyondkernels.core.constraints import at_most, not_empty, not_negative, positive, rising
 from beyondkernels.experiments.resnet import composite
 from beyondkernels.experiments.resnet.searching import CRITERIA
 from beyondkernels.frame import (
@@ -56,7 +56,7 @@ class Fig3Settings(composite.CompositeSettings):
     kernel_samples: Annotated[tuple[int, ...], positive, rising] = setting(
         (2000, 5000), "ours", "further N for the two-step kernel alone"
     )
-    betas: Annotated[tuple[float, ...], not_negative, rising, not_empty] = setting(
+    betas: Annotated[tuple[float, ...], not_negative, at_most(1e30), rising, not_empty] = setting(
         tuple(i / 20 for i in range(21)), "ours", "β; the paper says between 0 and 1, the steps are ours"
     )
     widths: Counts = setting((200, 1000), "ours", "m, not stated for this figure; the best is taken")
