@@ -63,6 +63,8 @@ def results_block(folder: Path) -> str:
         failing += [
             f"- `{name}`, {kept.scale} scale: {text}. Measured: {why}." for kept in each for text, why in kept.failing
         ]
+    if results:
+        lines += ["", "Work is the sum of the runs' own times; a busy machine makes them longer."]
     lines += ["", "The claims that fail:", "", *failing] if failing else []
     return "\n".join(lines)
 
