@@ -1,6 +1,14 @@
-"""Measurements of runs: feature alignment, neuron directions, coupling with the start."""
+"""Measurements of runs: feature alignment, neuron directions, coupling with the start, layers of a DenseNet."""
 
 from beyondkernels.measure.base import Measurement, over_steps
+from beyondkernels.measure.bfc import (
+    FeatureErrors,
+    HiddenNorms,
+    LayerContributions,
+    aligned,
+    linear_error,
+    procrustes,
+)
 from beyondkernels.measure.features import (
     Alignment,
     Directions,
@@ -33,12 +41,16 @@ __all__ = [
     "Coupling",
     "CouplingTerms",
     "Directions",
+    "FeatureErrors",
+    "HiddenNorms",
+    "LayerContributions",
     "LearntSignals",
     "Measurement",
     "NormedNetwork",
     "Regret",
     "RegretTerms",
     "Witness",
+    "aligned",
     "along",
     "classical_scaling",
     "cosine_distances",
@@ -49,7 +61,9 @@ __all__ = [
     "error_bound",
     "existence_errors",
     "gate_bounds",
+    "linear_error",
     "over_steps",
+    "procrustes",
     "regret_along",
     "regret_ratio",
     "regret_terms",
