@@ -5,9 +5,6 @@ from beyondkernels.measure.bfc import (
     FeatureErrors,
     HiddenNorms,
     LayerContributions,
-    aligned,
-    linear_error,
-    procrustes,
 )
 from beyondkernels.measure.features import (
     Alignment,
@@ -50,7 +47,6 @@ __all__ = [
     "Regret",
     "RegretTerms",
     "Witness",
-    "aligned",
     "along",
     "classical_scaling",
     "cosine_distances",
@@ -61,9 +57,7 @@ __all__ = [
     "error_bound",
     "existence_errors",
     "gate_bounds",
-    "linear_error",
     "over_steps",
-    "procrustes",
     "regret_along",
     "regret_ratio",
     "regret_terms",

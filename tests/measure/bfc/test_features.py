@@ -12,11 +12,12 @@ from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import Case, Ended, InputError, Learner, Problem, Stream, build, describe
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.kernels import KernelRidge, PolynomialKernel
-from beyondkernels.measure import FeatureErrors, HiddenNorms, LayerContributions, procrustes
+from beyondkernels.measure import FeatureErrors, HiddenNorms, LayerContributions
 from beyondkernels.measure.bfc.course import course
 from beyondkernels.networks import TwoLayer
 from beyondkernels.problems import DictionaryParity
 from beyondkernels.runs import RunSpec, perform
+from beyondkernels.theory.bfc import procrustes
 from bfc_cases import ALPHAS, TRUTH, Net, Target, layers
 
 torch.set_num_threads(1)

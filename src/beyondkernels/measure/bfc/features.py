@@ -13,7 +13,7 @@ from beyondkernels.core import Ended, Measured, Stream
 from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc.course import LayeredTarget, LayerValues, Moment, course, end, layered
-from beyondkernels.measure.bfc.procrustes import linear_error, procrustes
+from beyondkernels.theory.bfc import linear_error, procrustes
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.measure import aligned, linear_error, procrustes
+from beyondkernels.theory.bfc import aligned, linear_error, procrustes
 
 STREAM = Stream(0)
 
