@@ -111,6 +111,7 @@ class Result:
                 "scale": self.request.scale,
                 "seeds": list(self.request.seeds),
                 "settings": dataclasses.asdict(self.request.settings),
+                "device": self.request.device,
                 "rows": self.rows,
                 "claims": [claim.as_dict() for claim in self.claims],
                 "provenance": {name: self.provenance.get(name) for name in _PROVENANCE},
