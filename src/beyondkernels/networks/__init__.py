@@ -1,6 +1,8 @@
 """Architectures as data: one definition serves training, ensembles, linearisation and kernels."""
 
+from beyondkernels.networks import bfc
 from beyondkernels.networks.base import Network, declared_form
+from beyondkernels.networks.bfc import QuadraticDenseNet
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.evaluation import evaluation_block, predictions
 from beyondkernels.networks.fully_connected import FullyConnected
@@ -9,6 +11,7 @@ from beyondkernels.networks.linear import Use, linear, recorded
 from beyondkernels.networks.linearised import Linearised
 from beyondkernels.networks.module import FromModule, NetworkModule
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
+from beyondkernels.networks.polynomial_two_layer import PolynomialTwoLayer
 from beyondkernels.networks.resnet_initialisation import initial_stds, popular_initialisation, theorem_network
 from beyondkernels.networks.resnet_weights import ResNetWeights, with_one
 from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
@@ -24,11 +27,14 @@ __all__ = [
     "Network",
     "NetworkModule",
     "Parameterisation",
+    "PolynomialTwoLayer",
+    "QuadraticDenseNet",
     "ResNetWeights",
     "Symmetric",
     "ThreeLayerResNet",
     "TwoLayer",
     "Use",
+    "bfc",
     "declared_form",
     "evaluation_block",
     "initial_stds",
