@@ -23,6 +23,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "DrawnGeneralMap": {"function": Sine()},
     "Monomial": {"dim": 8, "degree": 3},
     "Descent": {"steps": 4, "optimiser": Rate(0.1)},
+    "Joining": {"rule": Rate(0.1), "steps": (4, 4)},
+    "QuadraticDenseNet": {"graph": ((1,), (2, 0)), "widths": (3, 2), "alphas": (1.0, 0.1)},
     "SmoothComposite": {"source": Sphere(4), "base": _MAP, "composite": _MAP, "concept_class": None},
 }
 """Fields of components that are not found by trying."""

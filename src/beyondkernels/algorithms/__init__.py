@@ -1,7 +1,8 @@
 """Training rules: stages of pure steps."""
 
-from beyondkernels.algorithms import optimisers
+from beyondkernels.algorithms import bfc, optimisers
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult, declared_rule
+from beyondkernels.algorithms.bfc import Joining
 from beyondkernels.algorithms.descent import Descent
 from beyondkernels.algorithms.feature_learning import FeatureLearning
 from beyondkernels.algorithms.gradient import loss_and_gradient
@@ -19,6 +20,7 @@ __all__ = [
     "FeatureLearning",
     "GradientDescent",
     "Hinge",
+    "Joining",
     "Layerwise",
     "Loss",
     "MemberView",
@@ -27,6 +29,7 @@ __all__ = [
     "Stage",
     "StepResult",
     "Transition",
+    "bfc",
     "declared_rule",
     "loss_and_gradient",
     "optimisers",

@@ -1,6 +1,8 @@
 """Architectures as data: one definition serves training, ensembles, linearisation and kernels."""
 
+from beyondkernels.networks import bfc
 from beyondkernels.networks.base import Network, declared_form
+from beyondkernels.networks.bfc import QuadraticDenseNet
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.evaluation import evaluation_block, predictions
 from beyondkernels.networks.fully_connected import FullyConnected
@@ -24,11 +26,13 @@ __all__ = [
     "Network",
     "NetworkModule",
     "Parameterisation",
+    "QuadraticDenseNet",
     "ResNetWeights",
     "Symmetric",
     "ThreeLayerResNet",
     "TwoLayer",
     "Use",
+    "bfc",
     "declared_form",
     "evaluation_block",
     "initial_stds",

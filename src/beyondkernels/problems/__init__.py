@@ -1,5 +1,6 @@
 """Distributions of inputs and labels, with the quantities that are known exactly."""
 
+from beyondkernels.problems.bfc import QuadraticTarget, skip_graph
 from beyondkernels.problems.features import (
     Assumption,
     Counts,
@@ -54,10 +55,12 @@ __all__ = [
     "Orthonormal",
     "Parity",
     "Product",
+    "QuadraticTarget",
     "SmoothComposite",
     "StructuredMixture",
     "Threshold",
     "UniformPatterns",
     "coherence",
+    "skip_graph",
     "two_gaussians",
 ]

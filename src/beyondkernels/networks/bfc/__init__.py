@@ -1,0 +1,10 @@
+"""The learner networks of the paper on backward feature correction."""
+
+from beyondkernels.networks.bfc.base import Graph, QuadraticNetwork
+from beyondkernels.networks.bfc.plain import QuadraticDenseNet
+
+__all__ = [
+    "Graph",
+    "QuadraticDenseNet",
+    "QuadraticNetwork",
+]
