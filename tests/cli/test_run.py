@@ -52,7 +52,7 @@ def read_json(path: Path) -> list[dict[str, Any]]:
     assert set(document) == {"schema", "results"}
     assert document["schema"] == 1
     for result in document["results"]:
-        assert set(result) == {"experiment", "scale", "seeds", "settings", "device", "rows", "claims", "provenance"}
+        assert set(result) == {"experiment", "scale", "seeds", "settings", "rows", "claims", "provenance"}
         assert set(result["provenance"]) == {"version", "commit", "dirty", "command", "libraries", "cpu", "seconds"}
     return document["results"]
 
@@ -219,3 +219,10 @@ def test_an_exit_in_the_users_file_is_no_success(bk: Any, user: Path, tmp_path: 
     assert sentence.startswith("bk: ")
     assert "calls sys.exit" in sentence
     assert not Path("store").exists()
+
+
+def test_the_only_experiment_of_a_file_needs_no_name(bk: Any) -> None:
+    own = Path(__file__).parents[2] / "examples" / "own_experiment.py"
+    answer = bk("run", own, "--scale", "smoke", "--dry-run")
+    assert (answer.exit_code, answer.stdout.split(" · ")[0]) == (0, "own/first"), answer.stderr
+    assert ask(str(own), "smoke").command() == "bk run own_experiment.py:Own --scale smoke"

@@ -121,6 +121,8 @@ def ask(
     """
     require_device_name(device)
     experiment = require_experiment(find(name) if isinstance(name, str) else name)
+    if isinstance(name, str) and name.endswith(".py"):  # the only one of a file
+        name = f"{name}:{type(experiment).__name__}"
     settings = changed(settings_of(experiment, scale), changes or {})
     which: Any = settings.seeds if seeds is None else seeds
     if isinstance(which, int):

@@ -1,7 +1,10 @@
 """Quadratic targets a second time: neuron by neuron, with loops over numbers."""
 
+import itertools
+import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 
@@ -36,3 +39,24 @@ def literal_layers(problem: LayeredProblem, point: list[float]) -> tuple[dict[in
 @pytest.fixture(scope="session")
 def literal() -> Callable[[LayeredProblem, list[float]], tuple[dict[int, list[float]], float]]:
     return literal_layers
+
+
+def gauss_grid(problem: LayeredProblem, nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Points and probabilities of Gauss quadrature in each coordinate, exact for polynomials of degree 2·nodes − 1."""
+    rows, weights = [], []
+    for part in problem.inputs.parts(problem.in_dim) or ():
+        if part.law == "normal":
+            points, mass = np.polynomial.hermite_e.hermegauss(nodes)
+        else:
+            points, mass = np.polynomial.legendre.leggauss(nodes)
+            points = points * math.sqrt(3)
+        mass = mass / mass.sum()
+        for chosen in itertools.product(range(nodes), repeat=problem.in_dim):
+            rows.append(part.root @ torch.tensor(points[list(chosen)]))
+            weights.append(part.weight * math.prod(mass[list(chosen)]))
+    return torch.stack(rows), torch.tensor(weights)
+
+
+@pytest.fixture(scope="session")
+def quadrature() -> Callable[[LayeredProblem, int], tuple[torch.Tensor, torch.Tensor]]:
+    return gauss_grid

@@ -1,10 +1,8 @@
-import itertools
 import json
 import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -99,27 +97,11 @@ def test_polynomials_are_the_features(problem):
         assert polynomials.degree <= 2 ** (layer - 1)
 
 
-def _grid(problem, nodes):
-    """Gauss quadrature in each coordinate of u, a second route to any moment."""
-    rows, weights = [], []
-    for part in problem.inputs.parts(problem.dim):
-        if part.law == "normal":
-            points, mass = np.polynomial.hermite_e.hermegauss(nodes)
-        else:
-            points, mass = np.polynomial.legendre.leggauss(nodes)
-            points = points * math.sqrt(3)
-        mass = mass / mass.sum()
-        for chosen in itertools.product(range(nodes), repeat=problem.dim):
-            rows.append(part.root @ torch.tensor(points[list(chosen)]))
-            weights.append(part.weight * math.prod(mass[list(chosen)]))
-    return torch.stack(rows), torch.tensor(weights)
-
-
 @pytest.mark.parametrize("name", ["small", "correlated", "mixture", "two layers"])
-def test_exact_moments_by_quadrature(name):
+def test_exact_moments_by_quadrature(name, quadrature):
     problem = TARGETS[name]
     nodes = 2**problem.depth + 1  # exact up to degree 2^(L+1) + 1, the degree of the squared last layer
-    x, p = _grid(problem, nodes)
+    x, p = quadrature(problem, nodes)
     for layer, g in problem.outputs(x).items():
         total = g.sum(1)
         mean = float(p @ total)
@@ -128,6 +110,11 @@ def test_exact_moments_by_quadrature(name):
         assert problem.layer_stds[layer].exact
         assert problem.layer_means[layer].value == pytest.approx(mean, rel=1e-10)
         assert problem.layer_stds[layer].value == pytest.approx(std, rel=1e-10)
+    target = problem.target(x)
+    mean = float(p @ target)
+    assert problem.target_mean.exact
+    assert problem.target_mean.value == pytest.approx(mean, rel=1e-10)
+    assert problem.target_std.value == pytest.approx(math.sqrt(float(p @ (target - mean).square())), rel=1e-10)
 
 
 @pytest.mark.parametrize("name", ["deep", "sphere", "five layers"])
@@ -144,6 +131,9 @@ def test_moments_by_draws(name):
         centred = (total - total.mean()).square()
         spread = math.hypot(std.error, float(centred.std()) / math.sqrt(n) / (2 * float(total.std())))
         assert abs(float(total.std()) - std.value) < 6 * spread
+    target, mean, std = problem.target(x), problem.target_mean, problem.target_std
+    assert abs(float(target.mean()) - mean.value) < 5 * math.hypot(mean.error, std.value / math.sqrt(n))
+    assert float(target.std()) == pytest.approx(std.value, rel=0.1)
 
 
 def test_relative_alphas_are_ratios_of_spreads():

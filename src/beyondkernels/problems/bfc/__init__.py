@@ -10,13 +10,18 @@ from beyondkernels.problems.bfc.inputs import (
     UniformInputs,
     drawn_mixture,
 )
+from beyondkernels.problems.bfc.labels import Agnostic, Classified, Relabelled
 from beyondkernels.problems.bfc.layered import LayeredProblem
 from beyondkernels.problems.bfc.moments import Estimate
 from beyondkernels.problems.bfc.polynomials import Polynomials
 from beyondkernels.problems.bfc.target import QuadraticTarget
+from beyondkernels.problems.bfc.toys import FirstToy, SecondToy
 
 __all__ = [
+    "Agnostic",
+    "Classified",
     "Estimate",
+    "FirstToy",
     "GaussianInputs",
     "GivenInputs",
     "Graph",
@@ -25,6 +30,8 @@ __all__ = [
     "Polynomials",
     "QuadraticInputs",
     "QuadraticTarget",
+    "Relabelled",
+    "SecondToy",
     "SphereInputs",
     "UniformInputs",
     "drawn_mixture",

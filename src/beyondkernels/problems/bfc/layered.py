@@ -11,7 +11,7 @@ from beyondkernels.core import Problem, Sample, Stream, require
 from beyondkernels.core.errors import shown
 from beyondkernels.problems.bfc.graph import Graph
 from beyondkernels.problems.bfc.inputs import QuadraticInputs
-from beyondkernels.problems.bfc.moments import Estimate, LayerMoments, layer_moments
+from beyondkernels.problems.bfc.moments import Estimate, Spread, layer_spreads, target_spread
 from beyondkernels.problems.bfc.polynomials import Polynomials, features_of
 
 
@@ -30,6 +30,7 @@ class LayeredProblem(Problem):
     """
 
     graph: Graph
+    widths: tuple[int, ...]
     inputs: QuadraticInputs
 
     @property
@@ -94,12 +95,12 @@ class LayeredProblem(Problem):
     @property
     def layer_means(self) -> dict[int, Estimate]:
         """The mean of Sum(G*_ℓ(x)) without its factor α_ℓ, by layer; each says whether it is exact."""
-        return {layer: moments.mean for layer, moments in self._moments.items()}
+        return {layer: spread.mean for layer, spread in self._spreads.items()}
 
     @property
     def layer_stds(self) -> dict[int, Estimate]:
         """The standard deviation of Sum(G*_ℓ(x)) without its factor α_ℓ, by layer; each says whether it is exact."""
-        return {layer: moments.std for layer, moments in self._moments.items()}
+        return {layer: spread.std for layer, spread in self._spreads.items()}
 
     @property
     def layer_bounds(self) -> dict[int, float]:
@@ -107,8 +108,18 @@ class LayeredProblem(Problem):
         return {layer: max(1.0, mean.value) for layer, mean in self.layer_means.items()}
 
     @property
-    def _moments(self) -> dict[int, LayerMoments]:
-        return _cached_moments(self._without_scales())
+    def target_mean(self) -> Estimate:
+        """E G*(x)."""
+        return _target_spread(self).mean
+
+    @property
+    def target_std(self) -> Estimate:
+        """The standard deviation of G*(x)."""
+        return _target_spread(self).std
+
+    @property
+    def _spreads(self) -> dict[int, Spread]:
+        return _layer_spreads(self._without_scales())
 
     def _without_scales(self) -> LayeredProblem:
         """The same layers with any factors: the moments of layers do not depend on the factors."""
@@ -116,5 +127,10 @@ class LayeredProblem(Problem):
 
 
 @functools.lru_cache(maxsize=64)
-def _cached_moments(problem: LayeredProblem) -> dict[int, LayerMoments]:
-    return layer_moments(problem)
+def _layer_spreads(problem: LayeredProblem) -> dict[int, Spread]:
+    return layer_spreads(problem)
+
+
+@functools.lru_cache(maxsize=64)
+def _target_spread(problem: LayeredProblem) -> Spread:
+    return target_spread(problem)

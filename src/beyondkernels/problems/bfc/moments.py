@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.problems.bfc.polynomials import features_of
+from beyondkernels.problems.bfc.polynomials import Polynomials, features_of
 
 if TYPE_CHECKING:
     from beyondkernels.problems.bfc.layered import LayeredProblem
@@ -41,8 +41,8 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class LayerMoments:
-    """What is known about Sum(G*_ℓ(x)).
+class Spread:
+    """What is known about a random number.
 
     Arguments:
         mean: its mean.
@@ -53,50 +53,66 @@ class LayerMoments:
     std: Estimate
 
 
-def layer_moments(problem: LayeredProblem) -> dict[int, LayerMoments]:
+def layer_spreads(problem: LayeredProblem) -> dict[int, Spread]:
     r"""The mean and the standard deviation of :math:`\mathbf{Sum}(G^*_\ell(x)) = \|S^*_\ell(x)\|^2` for each layer.
 
     If the inputs are linear images of independent coordinates, or mixtures of such, the features are expanded in
     orthonormal polynomials (Hermite, Legendre). The squares of the coefficients then sum to the moments. Layers whose
-    polynomials have too many terms, and other inputs, are estimated from 2¹⁷ draws of a fixed stream. Rare
-    points dominate the standard deviation of a polynomial of high degree in Gaussians, so its estimate is too small.
+    polynomials have too many terms, and other inputs, are estimated from 2¹⁷ draws of a fixed stream. Rare points
+    dominate the standard deviation of a polynomial of high degree in Gaussians, so its estimate is too small.
     """
-    found = _exact(problem)
+    squares = _squares(problem)
+    found = {layer: _exact(problem, square) for layer, square in squares.items()}
     missing = [layer for layer in range(2, problem.depth + 1) if layer not in found]
-    if missing:
-        found |= _estimated(problem, missing)
-    return dict(sorted(found.items()))
+    draws = _draws(problem) if missing else torch.empty(0)
+    return found | {layer: _estimated(draws[:, layer - 2]) for layer in missing}
 
 
-def _exact(problem: LayeredProblem) -> dict[int, LayerMoments]:
-    """The layers whose polynomials are small enough."""
-    first: dict[int, float] = {}
-    second: dict[int, float] = {}
-    for part in problem.inputs.parts(problem.in_dim) or ():
-        features = features_of(problem.graph, problem.weights, problem.second_moments, part.root, _PAIRS)
-        for layer, s in features.items():
-            expanded = s.squared_norm().expanded(part.law)
-            mean, square = expanded.of_degree(0).coefficients.sum(), expanded.coefficients.square().sum()
-            first[layer] = first.get(layer, 0.0) + part.weight * float(mean)
-            second[layer] = second.get(layer, 0.0) + part.weight * float(square)
-        first = {layer: value for layer, value in first.items() if layer in features}  # in all parts
+def target_spread(problem: LayeredProblem) -> Spread:
+    """The mean and the standard deviation of G*(x): exact where all layers are, otherwise from the same draws."""
+    squares = _squares(problem)
+    scales = torch.tensor(problem.scales, dtype=torch.float64)
+    if len(squares) < len(scales):
+        return _estimated(_draws(problem) @ scales)
+    scaled = [
+        [p.mixed(scale.reshape(1, 1)) for p in square] for square, scale in zip(squares.values(), scales, strict=True)
+    ]
+    return _exact(problem, [first.plus(*rest) for first, *rest in zip(*scaled, strict=True)])
+
+
+def _squares(problem: LayeredProblem) -> dict[int, list[Polynomials]]:
+    """‖S*_ℓ‖² in each part of the inputs, in its orthonormal polynomials, for layers where that is quick."""
+    parts = problem.inputs.parts(problem.in_dim) or ()
+    features = [
+        features_of(problem.graph, problem.weights, problem.second_moments, part.root, _PAIRS) for part in parts
+    ]
+    layers = [layer for layer in (features[0] if features else ()) if all(layer in s for s in features)]
     return {
-        layer: LayerMoments(Estimate(mean, 0.0, True), Estimate(math.sqrt(max(second[layer] - mean**2, 0)), 0.0, True))
-        for layer, mean in first.items()
+        layer: [s[layer].squared_norm().expanded(part.law) for s, part in zip(features, parts, strict=True)]
+        for layer in layers
     }
 
 
-def _estimated(problem: LayeredProblem, layers: list[int]) -> dict[int, LayerMoments]:
+def _exact(problem: LayeredProblem, expanded: list[Polynomials]) -> Spread:
+    """From a polynomial in each part of the inputs, in orthonormal polynomials."""
+    mean = second = 0.0
+    for part, p in zip(problem.inputs.parts(problem.in_dim) or (), expanded, strict=True):
+        mean += part.weight * float(p.of_degree(0).coefficients.sum())
+        second += part.weight * float(p.coefficients.square().sum())
+    std = math.sqrt(max(second - mean**2, 0.0))
+    # twelve digits do not depend on the order of the sums
+    return Spread(*(Estimate(float(f"{value:.12g}"), 0.0, True) for value in (mean, std)))
+
+
+def _draws(problem: LayeredProblem) -> torch.Tensor:
+    """Sum(G*_ℓ) of each layer at the points of a fixed stream, (n, L − 1)."""
     stream = Stream(0).child("layer moments")
-    blocks = [
-        problem.features(problem.inputs.draw(_BLOCK, problem.in_dim, stream.at(step)))
-        for step in range(_DRAWS // _BLOCK)
-    ]
-    found = {}
-    for layer in layers:
-        values = torch.cat([block[layer].square().sum(1) for block in blocks])
-        mean, std = float(values.mean()), float(values.std())
-        fourth = float((values - mean).pow(4).mean())
-        error = math.sqrt(max(fourth - std**4, 0.0) / len(values)) / (2 * std) if std > 0 else 0.0
-        found[layer] = LayerMoments(Estimate(mean, std / math.sqrt(len(values)), False), Estimate(std, error, False))
-    return found
+    blocks = (problem.inputs.draw(_BLOCK, problem.in_dim, stream.at(step)) for step in range(_DRAWS // _BLOCK))
+    return torch.cat([torch.stack([g.sum(1) for g in problem.outputs(x).values()], 1) for x in blocks])
+
+
+def _estimated(values: torch.Tensor) -> Spread:
+    mean, std, n = float(values.mean()), float(values.std()), len(values)
+    fourth = float((values - mean).pow(4).mean())
+    error = math.sqrt(max(fourth - std**4, 0.0) / n) / (2 * std) if std > 0 else 0.0
+    return Spread(Estimate(mean, std / math.sqrt(n), False), Estimate(std, error, False))

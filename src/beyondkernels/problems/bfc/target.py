@@ -109,8 +109,7 @@ class QuadraticTarget(LayeredProblem):
         stds = [std.value for std in self.layer_stds.values()]
         for layer, std in enumerate(stds, 2):
             require(std > 0, f"layer {layer} must vary for relative alphas, got a standard deviation of {std}")
-        # twelve digits do not depend on the order of the sums behind a standard deviation
-        return tuple(float(f"{a * stds[0] / std:.12g}") for a, std in zip(self.alphas, stds, strict=True))
+        return tuple(alpha * (stds[0] / std) for alpha, std in zip(self.alphas, stds, strict=True))
 
     def _without_scales(self) -> QuadraticTarget:
         return replace(self, alphas=(1.0,) * len(self.alphas), relative=False, in_class=False)
