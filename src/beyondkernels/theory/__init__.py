@@ -1,10 +1,11 @@
 """Theorems as functions that know their domain: numbers, and which hypotheses hold by how much.
 
-What belongs to one paper is in ``theory.resnet`` or ``theory.features``. Names that are clear without the paper are
-here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in its paper's package alone.
+What belongs to one paper is in ``theory.resnet``, ``theory.features`` or ``theory.bfc``. Names that are clear without
+the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in its paper's package
+alone.
 """
 
-from beyondkernels.theory import features, resnet
+from beyondkernels.theory import bfc, features, resnet
 from beyondkernels.theory.complexity import Complexity, sample_complexity, width_complexity
 from beyondkernels.theory.features import ProcessSettings, StepSettings, theorem26
 from beyondkernels.theory.hypotheses import Hypothesis
@@ -32,6 +33,7 @@ __all__ = [
     "ProcessSettings",
     "StepSettings",
     "TaylorSeries",
+    "bfc",
     "concept_complexity",
     "features",
     "least_norm",
