@@ -2,6 +2,7 @@
 
 from beyondkernels.theory.bfc.degrees import LayerAgreement, coefficients_norm, compared, layer_agreement, turns
 from beyondkernels.theory.bfc.procrustes import aligned, linear_error, procrustes
+from beyondkernels.theory.bfc.search import allowed_graphs, alpha_grid, architectures
 from beyondkernels.theory.bfc.symmetric import induced, pairs, quartic, star, sym
 from beyondkernels.theory.bfc.weights import QuadraticWeights
 
@@ -9,6 +10,9 @@ __all__ = [
     "LayerAgreement",
     "QuadraticWeights",
     "aligned",
+    "allowed_graphs",
+    "alpha_grid",
+    "architectures",
     "coefficients_norm",
     "compared",
     "induced",
