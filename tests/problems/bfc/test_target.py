@@ -101,7 +101,7 @@ def test_polynomials_are_the_features(problem):
 def test_exact_moments_by_quadrature(name, quadrature):
     problem = TARGETS[name]
     nodes = 2**problem.depth + 1  # exact up to degree 2^(L+1) + 1, the degree of the squared last layer
-    x, p = quadrature(problem, nodes)
+    x, p = quadrature(problem.inputs, problem.dim, nodes)
     for layer, g in problem.outputs(x).items():
         total = g.sum(1)
         mean = float(p @ total)
