@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,8 @@ import beyondkernels as bk
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between, not_empty, positive
 from beyondkernels.experiments.bfc.layers import WIDTHS, neurons_of
-from beyondkernels.frame import Count, Seeds, Size, setting
+from beyondkernels.frame import Count, Frame, Seeds, Size, setting
+from beyondkernels.reports import Line
 
 if TYPE_CHECKING:
     from beyondkernels.algorithms import Descent, Joining
@@ -120,3 +122,8 @@ def errors(problem: QuadraticTarget, outcome: Outcome) -> dict[str, float]:
     found = {f"{name}_error": outcome.scalars.get(f"{name}_loss", math.nan) / variance for name in samples}
     share = last / variance
     return found | {"of_last_layer": found["test_error"] / share, "bar": LEARNT * share}
+
+
+def bar(s: PlainSettings, rows: Frame, places: Sequence[float]) -> list[Line]:
+    """A line of a figure: the error below which the last layer is learnt, the median over seeds."""
+    return [Line(f"a tenth of layer {s.depth}", list(places), [rows["bar"].median()] * len(places))]
