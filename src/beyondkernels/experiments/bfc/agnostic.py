@@ -107,7 +107,7 @@ class Agnostic(Experiment):
                 claim(
                     labels,
                     f"Labels moved by {words}: at every OPT the test error is at most {promise} for at least "
-                    f"{MOST_SEEDS:.0%} of the seeds",
+                    f"{100 * MOST_SEEDS:g} % of the seeds",
                     of("kept", "optimum", method=JOINING, labels=labels),
                     AtLeast(MOST_SEEDS),
                     paper="at most (1 + γ)OPT + ε², with probability 0.99",
@@ -137,8 +137,8 @@ class Agnostic(Experiment):
             {"optimum": "OPT / Var(G*)", "labels": "Labels moved by", "method": "Method"},
             [
                 medians("test_error", "Test error", common.RELATIVE),
-                medians("ratio", "Over OPT"),
-                Shown("ratio", "Largest", ".3g", show="largest"),
+                Shown("ratio", "Over OPT", ".3f"),
+                Shown("ratio", "Largest", ".3f", show="largest"),
                 Shown("kept", "Bound kept", ".2f", about="The share of seeds that keep the theorem's bound."),
                 medians("S2", "S₂", "S₂ is the relative error of its features."),
             ],
