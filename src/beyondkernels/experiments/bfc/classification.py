@@ -136,7 +136,7 @@ class Classification(Experiment):
             ),
             claim(
                 "theorem4",
-                f"At every α₃ the network with layer 3 errs on at most {100 * s.accuracy:g} % of the points, in the median",
+                f"At every α₃ the network with layer 3 errs on at most {100 * s.accuracy:g} % of the points (median)",
                 of("test_error", "alpha", method=THREE).median(),
                 AtMost(s.accuracy),
                 paper="at most ε",
