@@ -221,7 +221,8 @@ def spec(s: ClassificationSettings, at: At) -> RunSpec:
         scale=s.start,
         leading=True,
     )
-    rule = common.rule_of(s, s.steps[:layers], s.samples, loss=bk.algorithms.CrossEntropy(s.v))
+    steps = (sum(s.steps),) if at.method == TWO else s.steps
+    rule = common.rule_of(s, steps, s.samples, loss=bk.algorithms.CrossEntropy(s.v))
     return RunSpec(problem, bk.engine.TrainedNetwork(network, rule), s.samples, s.test_samples, at.seed)
 
 
