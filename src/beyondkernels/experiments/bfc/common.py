@@ -78,15 +78,16 @@ def target_of(dim: int, alphas: tuple[float, ...], seed: int) -> QuadraticTarget
     return bk.problems.QuadraticTarget(dim, WIDTHS[layers], graph, alphas, relative=True, instance=seed, inputs=inputs)
 
 
-def network_of(s: PlainSettings, alphas: tuple[float, ...], **more: Any) -> QuadraticDenseNet:
+def network_of(s: PlainSettings, alphas: tuple[float, ...], leading: bool = False) -> QuadraticDenseNet:
     """The plain learner. Its α are those of the target of seed 0, whatever the seed.
 
     So the learner knows α up to a factor of order 1 only, which suffices (bfc, footnote 15), and the seeds train as one
     ensemble.
     """
     problem = target_of(s.dim, alphas, 0)
-    fields = {"graph": problem.graph, "widths": neurons_of(problem.depth), "alphas": problem.scales, **more}
-    return bk.networks.QuadraticDenseNet(**fields, second_moments=1.0, scale=s.start)
+    return bk.networks.QuadraticDenseNet(
+        problem.graph, neurons_of(problem.depth), problem.scales, scale=s.start, leading=leading
+    )
 
 
 def rule_of(
