@@ -55,6 +55,14 @@ class QuadraticInputs(Component, ABC):
         """The distribution as a mixture of linear images of independent coordinates, if it is one."""
         return None
 
+    @property
+    def hypercontractivity(self) -> float | None:
+        r"""A number ρ such that the norms of all polynomials f, of any degree q, are comparable; None if none is known.
+
+        .. math:: \|f\|_r \le (r - 1)^{q/2} \rho^{1/2 - 1/r} \|f\|_2 \quad \text{for all } r \ge 2
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class GaussianInputs(QuadraticInputs):
@@ -87,7 +95,7 @@ class GaussianInputs(QuadraticInputs):
         """Draw n points."""
         self.require_dim(dim)
         g = stream.normal(n, dim, dtype=torch.float64)
-        return g * self.root if isinstance(self.root, float | int) else g @ matrix(self.root).T
+        return g @ matrix(self.root).T if isinstance(self.root, tuple) else g * float(self.root)
 
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """The squared norms of the rows of Σ."""
@@ -96,6 +104,11 @@ class GaussianInputs(QuadraticInputs):
     def parts(self, dim: int) -> tuple[Part, ...]:
         """One part."""
         return (Part(1.0, self._root(dim), "normal"),)
+
+    @property
+    def hypercontractivity(self) -> float:
+        """ρ = 1, Nelson's theorem."""
+        return 1.0
 
     def _root(self, dim: int) -> torch.Tensor:
         self.require_dim(dim)
@@ -169,6 +182,11 @@ class MixtureOfGaussians(QuadraticInputs):
         shares = self.shares or (1 / len(self.roots),) * len(self.roots)
         return tuple(Part(p, matrix(root), "normal") for p, root in zip(shares, self.roots, strict=True))
 
+    @property
+    def hypercontractivity(self) -> float:
+        """ρ = 1 / min pᵢ, because E f² is at least pᵢ times its mean in part i."""
+        return 1 / min(self.shares or (1 / len(self.roots),))
+
 
 @dataclass(frozen=True)
 class UniformInputs(QuadraticInputs):
@@ -189,11 +207,16 @@ class UniformInputs(QuadraticInputs):
 
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """All are s²."""
-        return (self.std**2,) * dim
+        return (float(self.std) * float(self.std),) * dim
 
     def parts(self, dim: int) -> tuple[Part, ...]:
         """One part."""
         return (Part(1.0, root_of(self.std, dim), "uniform"),)
+
+    @property
+    def hypercontractivity(self) -> float:
+        """ρ = 1, Bonami's theorem: a uniform number is a sum of independent signs, √3 Σ 2⁻ⁿ εₙ."""
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -211,6 +234,11 @@ class SphereInputs(QuadraticInputs):
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """All are 1."""
         return (1.0,) * dim
+
+    @property
+    def hypercontractivity(self) -> float:
+        """ρ = 1, Beckner's theorem."""
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -283,7 +311,7 @@ def conditioned(rows: int, columns: int, kappa: float, stream: Stream) -> torch.
     r = min(rows, columns)
     spaced = torch.linspace(1, -1, r, dtype=torch.float64) if r > 1 else torch.zeros(1, dtype=torch.float64)
     left, right = _orthonormal(rows, r, stream.child("left")), _orthonormal(columns, r, stream.child("right"))
-    return (left * kappa**spaced) @ right.T
+    return (left * float(kappa) ** spaced) @ right.T
 
 
 def _orthonormal(rows: int, columns: int, stream: Stream) -> torch.Tensor:
@@ -320,7 +348,7 @@ def matrix(rows: tuple[tuple[float, ...], ...]) -> torch.Tensor:
 
 def root_of(root: float | Matrix, dim: int) -> torch.Tensor:
     """Σ as a matrix."""
-    return matrix(root) if isinstance(root, tuple) else root * torch.eye(dim, dtype=torch.float64)
+    return matrix(root) if isinstance(root, tuple) else float(root) * torch.eye(dim, dtype=torch.float64)
 
 
 def nested(values: torch.Tensor) -> Matrix:
