@@ -38,6 +38,7 @@ results:
 	$(BIN)/bk results --store store
 
 soak: .venv/installed-dev
+	$(BIN)/python tests/soak/soak.py --broken --kills 200
 	$(BIN)/python tests/soak/soak.py --kills $(or $(KILLS),1000)
 
 clean:

@@ -367,3 +367,9 @@ def test_one_broken_experiment_costs_no_other_page(bk: Any, user: Path, tmp_path
     assert answer.exit_code == 3
     assert "mine/breaks at smoke scale is left out: breaks.py, line 6, in runs: ZeroDivisionError" in answer.stderr
     assert (tmp_path / "report" / "user__plain.html").exists()
+
+
+def test_an_experiment_of_ones_own_is_shown_by_its_file(bk: Any, store: Path) -> None:
+    answer = bk("show", "user/plain", "--store", store)
+    assert answer.exit_code == 2
+    assert answer.stderr == "bk: user/plain is an experiment of your own: name its file, bk show path/file.py:NAME\n"

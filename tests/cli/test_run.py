@@ -219,3 +219,10 @@ def test_an_exit_in_the_users_file_is_no_success(bk: Any, user: Path, tmp_path: 
     assert sentence.startswith("bk: ")
     assert "calls sys.exit" in sentence
     assert not Path("store").exists()
+
+
+def test_the_only_experiment_of_a_file_needs_no_name(bk: Any) -> None:
+    own = Path(__file__).parents[2] / "examples" / "own_experiment.py"
+    answer = bk("run", own, "--scale", "smoke", "--dry-run")
+    assert (answer.exit_code, answer.stdout.split(" · ")[0]) == (0, "own/first"), answer.stderr
+    assert ask(str(own), "smoke").command() == "bk run own_experiment.py:Own --scale smoke"

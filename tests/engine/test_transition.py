@@ -190,6 +190,33 @@ def test_interrupted_and_resumed_alone_and_in_company(moment):
                 assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
+def test_a_snapshot_of_all_holds_what_there_is_at_each_step():
+    learner = TrainedNetwork(NETWORK, RULE, snapshot_at=(0, 30), snapshot_names=("all",))
+    arrays, seen = learner.fit(case(0), IGNORE).arrays, history([started()])[0][30]
+    assert {name for name in arrays if "/0/" in name} == {"snapshot/0/W", "snapshot/0/a"}
+    later = {"up": seen.params["up"], "down": seen.params["down"], "a": seen.params["a"]}
+    later |= {f"buffers/{name}": seen.buffers[name] for name in ("scale", "times")}
+    assert {name for name in arrays if "/30/" in name} == {f"snapshot/30/{name}" for name in later}
+    for name, value in later.items():
+        assert arrays[f"snapshot/30/{name}"].dtype == value.numpy().dtype
+        assert (arrays[f"snapshot/30/{name}"] == value.numpy()).all(), name
+
+
+def test_a_single_buffer_can_be_kept():
+    names = ("buffers/scale", "a")
+    network = replace(NETWORK, width=4)
+    with pytest.raises(InputError, match=r"^unknown parameter in snapshot_names 'buffers/scale'"):
+        TrainedNetwork(network, RULE, snapshot_at=(30,), snapshot_names=names).fit(case(0), IGNORE)
+
+    class Scaled(Growing):
+        def later_parameters(self, network: Network) -> tuple[str, ...]:
+            return (*super().later_parameters(network), "buffers/scale")
+
+    rule = Scaled(RULE.rule, enough=4.0)
+    outcome = TrainedNetwork(NETWORK, rule, snapshot_at=(0, 30), snapshot_names=names).fit(case(0), IGNORE)
+    assert set(outcome.arrays) == {"snapshot/0/a", "snapshot/30/a", "snapshot/30/buffers/scale"}
+
+
 def test_a_state_saved_before_times_could_be_chosen_is_still_good():
     from beyondkernels.engine.state import restore, saved_state
 

@@ -98,7 +98,7 @@ def test_experiments_of_a_users_file(user: Any, tmp_path: Path) -> None:
     for name, sentence in {
         f"{USER}:Plane": r"user.py defines no experiment 'Plane'; say user.py:Plain or user.py:Rounds or",
         f"{USER}:Slope": "user.py defines no experiment 'Slope'",
-        f"{USER}": "user.py defines experiments by name; say user.py:Plain",
+        f"{USER}": "user.py defines several experiments; say user.py:Plain",
         f"{USER}:Unfinished": "user.py:Unfinished is not complete: it has no id",
         f"{tmp_path}/none.py:Plain": "no file",
         f"{tmp_path}/nothing.py:Plain": "nothing.py defines no experiment",

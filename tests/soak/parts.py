@@ -5,15 +5,19 @@ A worker that loads this file is given an empty stand-in for torch, which takes 
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
 import types
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Sample, Saved
+from beyondkernels.runs import Store
 
 
 class _Pretend(types.ModuleType):
@@ -26,6 +30,15 @@ class _Pretend(types.ModuleType):
 _main = getattr(sys.modules["__main__"], "__spec__", None)
 if _main is not None and _main.name == "beyondkernels.runs.worker":
     sys.modules.setdefault("torch", _Pretend("torch"))
+    if "BK_SOAK_BROKEN" in os.environ:
+
+        def publish_file_by_file(store: Store, draft: Path, key: str) -> None:
+            target = store.path / "runs" / key[:2] / key
+            target.mkdir(parents=True)
+            for name in ("done.json", *(path.name for path in draft.iterdir() if path.name != "done.json")):
+                shutil.copyfile(draft / name, target / name)
+
+        Store._publish = cast(Any, publish_file_by_file)
 
 
 @dataclass(frozen=True)

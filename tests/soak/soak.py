@@ -3,11 +3,14 @@
 ``python tests/soak/soak.py --kills 1000 [--seed 0] [--folder DIR]`` prints counts and ends with 1 if anything is wrong.
 After each kill: no process is left, the store verifies, nothing that was stored is gone, nothing differs from the
 undisturbed experiment. After each experiment: it equals the undisturbed one, and every flipped byte is found.
+
+With ``--broken`` the store publishes runs file by file, as it must not; then it ends with 1 if nothing is found wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -22,6 +25,7 @@ from pathlib import Path
 from beyondkernels.runs import Store
 
 DRIVE = Path(__file__).with_name("drive.py")
+BROKEN = "BK_SOAK_BROKEN"
 VICTIMS = ("parent", "worker", "group")
 FLIPS = 8
 
@@ -34,23 +38,25 @@ class Soak:
         folder: where everything is kept; new or empty.
         kills: how many.
         random: decides when and whom.
+        broken: whether runs are published as they must not be, so that the first thing wrong is enough.
     """
 
     folder: Path
     kills: int
     random: random.Random
+    broken: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
     def run(self) -> None:
         """Kill until enough is killed."""
         began = time.monotonic()
-        if self.start(self.folder / "undisturbed").wait() != 0:
+        if self.start(self.folder / "undisturbed", broken=False).wait() != 0:
             raise SystemExit((self.folder / "undisturbed" / "log").read_text())
         self.duration = time.monotonic() - began
         self.expected = results(Store.open(self.folder / "undisturbed" / "store"))
         self.answer = (self.folder / "undisturbed" / "result.json").read_bytes()
-        while self.killed < self.kills:
+        while self.killed < self.kills and not (self.broken and self.wrong):
             self.experiment(self.folder / f"experiment{self.counts['experiments']}")
             print(f"{self.killed} of {self.kills} kills, {len(self.wrong)} things wrong", file=sys.stderr, flush=True)
 
@@ -58,12 +64,13 @@ class Soak:
     def killed(self) -> int:
         return sum(self.counts[f"killed: {victim}"] for victim in VICTIMS)
 
-    def start(self, place: Path) -> subprocess.Popen[bytes]:
+    def start(self, place: Path, broken: bool) -> subprocess.Popen[bytes]:
         place.mkdir(exist_ok=True)
         log = (place / "log").open("ab")
         command = [sys.executable, str(DRIVE), str(place / "store"), str(place / "result.json")]
         with log:
-            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+            surroundings = {**os.environ, BROKEN: "yes"} if broken else None
+            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, env=surroundings)
 
     def experiment(self, place: Path) -> None:
         """One experiment, killed until it comes to its end by itself."""
@@ -71,8 +78,8 @@ class Soak:
         before: dict[tuple[str, str], bytes] = {}
         while True:
             began = time.monotonic()
-            process = self.start(place)
-            disturbed = self.killed < self.kills and self.disturb(process)
+            process = self.start(place, self.broken)
+            disturbed = self.killed < self.kills and self.disturb(process, place / "store")
             times += disturbed
             code = process.wait(timeout=600)
             if not disturbed:  # it was over before its time: the machine has become quicker, or little was left
@@ -93,10 +100,16 @@ class Soak:
             self.complain("experiments that differ", place.name)
         self.flip(place)
 
-    def disturb(self, process: subprocess.Popen[bytes]) -> bool:
-        """Kill the parent, a worker or all of them after a random while; whether there was anything left to kill."""
+    def disturb(self, process: subprocess.Popen[bytes], store: Path) -> bool:
+        """Kill the parent, a worker or all of them after a random while; whether there was anything left to kill.
+
+        Every other time it waits until a run is being written, a few milliseconds that are seldom hit by chance.
+        """
         time.sleep(self.random.uniform(0.0, self.duration))
         victim = self.random.choice(VICTIMS)
+        if self.random.random() < 0.5 and seen_writing(store):
+            self.counts["aimed at a run being written"] += 1
+            time.sleep(self.random.uniform(0.0, 0.005))
         workers = children(process.pid)
         if process.poll() is not None or (victim == "worker" and not workers):
             return False
@@ -161,6 +174,16 @@ def results(store: Store) -> dict[tuple[str, str], bytes]:
     }
 
 
+def seen_writing(store: Path, seconds: float = 0.5) -> bool:
+    """Whether some run comes to be written within some seconds; at once when its last file is there."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(FileNotFoundError):  # drafts come and go
+            if any((draft / "done.json").exists() for draft in (store / "tmp").iterdir()):
+                return True
+    return False
+
+
 def children(pid: int) -> list[int]:
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -197,13 +220,14 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=None, help="keep everything here")
+    parser.add_argument("--broken", action="store_true", help="publish runs as they must not be, and find it out")
     options = parser.parse_args()
     for ending in (signal.SIGINT, signal.SIGTERM):  # either way the counts so far are printed
         signal.signal(ending, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        soak = Soak(folder, options.kills, random.Random(options.seed))
+        soak = Soak(folder, options.kills, random.Random(options.seed), options.broken)
         began = time.monotonic()
         try:
             soak.run()
@@ -214,7 +238,7 @@ def main() -> int:
         for sentence in soak.wrong:
             print(f"WRONG: {sentence}")
         print(f"{soak.killed} kills in {time.monotonic() - began:.0f} s, {len(soak.wrong)} things wrong")
-    return 1 if soak.wrong else 0
+    return 0 if bool(soak.wrong) == options.broken else 1
 
 
 if __name__ == "__main__":

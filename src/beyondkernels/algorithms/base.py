@@ -131,7 +131,10 @@ class Algorithm(Component, ABC):
         return {}
 
     def later_parameters(self, network: Network) -> tuple[str, ...]:
-        """The names of parameters that are not there at the start and that a transition may add."""
+        """The names of parameters that are not there at the start and that a transition may add.
+
+        A buffer of that kind is named as in a snapshot, ``buffers/<name>``.
+        """
         return ()
 
     def program(self, stage: Stage) -> Hashable:

@@ -116,6 +116,9 @@ def _run(
     config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Options from a file.")] = None,
     workers: WorkersOption = None,
     store: StoreOption = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Where networks train, such as cuda [cpu].")
+    ] = None,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write rows and claims here; - is standard output."),
@@ -132,7 +135,8 @@ def _run(
     from beyondkernels.cli.options import Options, from_file, from_words, whole
     from beyondkernels.cli.run import run_all
 
-    given = Options(scale, whole("--seeds", seeds), whole("--workers", workers), store, from_words(sets or []))
+    numbers = whole("--seeds", seeds), whole("--workers", workers)
+    given = Options(scale, *numbers, store, device, from_words(sets or []))
     options = given if config is None else given.over(from_file(config))
     return run_all(names or [], options, json_file, check, dry)
 

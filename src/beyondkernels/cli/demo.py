@@ -31,6 +31,6 @@ def demo(workers: int | None, store: str | None, out: Path) -> int:
         soft_wrap=True,
     )
     told.print(f"  {command()}", soft_wrap=True)  # one line, to be copied
-    options = Options(SCALE, SEEDS, workers, store, from_words(list(SETTINGS)))
+    options = Options(SCALE, SEEDS, workers, store, settings=from_words(list(SETTINGS)))
     code = run_all([EXPERIMENT], options, None, check=False, dry=False)
     return code or report([EXPERIMENT], store, out)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import re
 import signal
 import sys
 import threading
@@ -21,6 +23,9 @@ from beyondkernels.core.components import USER_MODULES
 FAILED, BAD_INPUT, MISSING, INTERNAL, INTERRUPTED = 1, 2, 3, 4, 130
 """A claim fails under ``--check``; bad input; runs missing or crashed; internal error; interrupted."""
 
+_OF_THE_MACHINE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC)
+"""What a path or a disk does to a program that has no fault in it."""
+
 P = ParamSpec("P")
 
 # what Typer raises for a wrong option or command, which it does not name: the ancestor of all such errors
@@ -37,13 +42,18 @@ class Commands(TyperGroup):
         except _WrongWords as wrong:
             error = cast("Any", wrong)
             command = error.ctx.command_path if getattr(error, "ctx", None) else "bk"
-            sentence = error.format_message().rstrip(".")
+            sentence = _cut(error.format_message().rstrip("."))
             end = "" if sentence.endswith("?") else f"; {_advice(command, sentence)}"
             say_error(sentence[0].lower() + sentence[1:] + end)
             code = BAD_INPUT
         if standalone_mode:
             sys.exit(code)
         return code
+
+
+def _cut(sentence: str) -> str:
+    """A sentence in which no word is longer than 80 letters."""
+    return re.sub(r"\S{81,}", lambda word: f"{word.group()[:79]}…", sentence)
 
 
 def _advice(command: str, sentence: str) -> str:
@@ -75,8 +85,12 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
         except typer.Exit:
             raise
         except (Exception, SystemExit) as error:
+            place = in_users_file(error)
+            if place is None and isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+                say_error(f"{_cut(str(error.filename or 'a file'))} cannot be used: {error.strerror}")
+                raise typer.Exit(BAD_INPUT) from error
             traceback.print_exc()
-            if (place := in_users_file(error)) is not None:
+            if place is not None:
                 say_error(place)
                 raise typer.Exit(BAD_INPUT) from error
             say_error("internal error, please report the lines above")

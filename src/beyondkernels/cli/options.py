@@ -14,6 +14,7 @@ from beyondkernels.frame.settings import parsed
 _KINDS: dict[str, tuple[type, str]] = {
     "scale": (str, "a word"),
     "seeds": (int, "a whole number"),
+    "device": (str, "a word"),
     "workers": (int, "a whole number"),
     "store": (str, "a path"),
     "settings": (dict, "a table"),
@@ -28,18 +29,18 @@ class Options:
     seeds: int | None = None
     workers: int | None = None
     store: str | None = None
+    device: str | None = None
     settings: tuple[tuple[str, Any], ...] = ()
 
     def over(self, other: Options) -> Options:
         """These options where they say something, else the other's; settings of both, these last."""
-        mine = {
-            name: value for name in ("scale", "seeds", "workers", "store") if (value := getattr(self, name)) is not None
-        }
+        names = ("scale", "seeds", "workers", "store", "device")
+        mine = {name: value for name in names if (value := getattr(self, name)) is not None}
         return replace(other, **mine, settings=(*other.settings, *self.settings))
 
 
 def from_file(path: Path) -> Options:
-    """Options of a TOML file: ``scale``, ``seeds``, ``workers``, ``store`` and a table ``[settings]``."""
+    """Options of a TOML file: ``scale``, ``seeds``, ``workers``, ``store``, ``device`` and a table ``[settings]``."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

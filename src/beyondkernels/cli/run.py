@@ -15,7 +15,7 @@ from beyondkernels.cli.output import is_standard_output, require_writable, write
 from beyondkernels.core import InputError
 from beyondkernels.frame import SCALES
 from beyondkernels.running import Display, Foresight, Request, Result, ask, dry_run, duration, run, store_path
-from beyondkernels.runs import Store
+from beyondkernels.runs import PROCESSOR, Store, require_device
 from beyondkernels.runs.executor import processors
 
 
@@ -28,11 +28,12 @@ def run_all(names: list[str], options: Options, json_file: Path | None, check: b
             raise InputError(f"{name} is a scale, not an experiment; say --scale {name}")
     # All of them are understood before the first one runs: a misspelt name or setting costs no hour.
     scale = "laptop" if options.scale is None else options.scale
-    requests = [ask(name, scale, options.seeds, dict(options.settings)) for name in names]
+    requests = [ask(name, scale, options.seeds, dict(options.settings), options.device or PROCESSOR) for name in names]
     if json_file is not None:
         require_writable(json_file)
     if dry:
         return _dry(requests, options)
+    require_device(options.device or PROCESSOR)
     for request in requests:
         _ = request.first_round
     shown = console(stderr=is_standard_output(json_file))  # then standard output is for the document alone

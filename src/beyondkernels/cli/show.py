@@ -76,6 +76,11 @@ def show(name: str | None, store: str | None, keys: bool, out: Console) -> None:
     if name not in CATALOGUE and len(name) >= 4 and all(letter in "0123456789abcdef" for letter in name):
         _show_run(name, open_store(store), out)
     else:
+        path = store_path(store)
+        if name not in CATALOGUE and path.exists():
+            own = {request["experiment"] for request in open_store(store).requests()}
+            if name in own:
+                raise InputError(f"{name} is an experiment of your own: name its file, bk show path/file.py:NAME")
         _show_experiment(find(name), store, keys, out)
 
 

@@ -37,6 +37,12 @@ _COMPILED_MEMBERS = 16  # each trains alone; a group only saves drawing the samp
 _TICK = 1e11  # operations of one member between two stops: some seconds, after which its state can be saved
 LEAST_TICKS, _MOST_TICKS = 20, 1000
 
+EVERYTHING = "all"
+"""What ``snapshot_names`` holds when all parameters and buffers are to be kept."""
+
+BUFFERS = "buffers/"
+"""How the name of a buffer begins in a snapshot, so that it cannot be taken for a parameter."""
+
 
 @dataclass(frozen=True)
 class TrainedNetwork(Learner):
@@ -48,7 +54,8 @@ class TrainedNetwork(Learner):
         record_at: steps (0 is the start) at which loss and accuracy are recorded as series; the end is in the scalars.
         record_points: how many points of each sample are used for the record; the end uses all.
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
-        snapshot_names: which parameters; there is no snapshot of one while it does not exist.
+        snapshot_names: which parameters; there is no snapshot of one while it does not exist. A name
+            ``buffers/<name>`` asks for a buffer, and ``all`` for every parameter and buffer that exists at the step.
         backend: ``eager`` for PyTorch's operations, or ``compiled`` for the networks and algorithms that have compiled
             steps.
         memory: how many bytes may be used besides the samples. A network that needs more is refused before it is drawn.
@@ -74,7 +81,7 @@ class TrainedNetwork(Learner):
         require_points(self.algorithm, samples)
         shape = shape_of(problem.in_shape)
         if self.snapshot_names:
-            self.require_names(initial_shapes(self.network, self.algorithm, shape, problem.out_dim)[0])
+            self.require_names(*initial_shapes(self.network, self.algorithm, shape, problem.out_dim))
         require_memory(self, Sizes(samples, test_samples, shape, problem.out_dim))
 
     def prepare(self) -> None:
@@ -125,11 +132,11 @@ class TrainedNetwork(Learner):
             wrong = [step for step in getattr(self, name) if not 0 <= step <= last]
             require(not wrong, f"{name} must lie in [0, {last}], the steps of the training, got {(*wrong, '')[0]}")
 
-    def require_names(self, params: Tensors) -> None:
-        """Ask that the network has all parameters in ``snapshot_names``."""
-        known = [*params, *self.algorithm.later_parameters(self.network)]
+    def require_names(self, params: Tensors, buffers: Tensors) -> None:
+        """Ask that the network has all parameters and buffers in ``snapshot_names``."""
+        known = [*_kept(params, buffers), *self.algorithm.later_parameters(self.network)]
         for name in self.snapshot_names:
-            if name not in known:
+            if name not in (*known, EVERYTHING):
                 unknown("parameter in snapshot_names", name, known)
 
 
@@ -144,7 +151,7 @@ class _Recorder:
         self.learner, self.case = learner, case
         self.member = Member(learner.network, learner.algorithm, case.train, case.stream, learner.backend)
         self.member.start(shape_of(case.problem.in_shape), case.problem.out_dim)
-        learner.require_names(self.member.params)
+        learner.require_names(self.member.params, self.member.buffers)
         self.series: dict[str, list[float]] = {}
         self.arrays: dict[str, np.ndarray] = {}
         self.stages = learner.algorithm.stages()
@@ -216,9 +223,10 @@ class _Recorder:
         if self.member.step in self.learner.record_at:
             self._append(self.member.step, self._report(self.learner.record_points))
         if self.member.step in self.learner.snapshot_at:
-            for name in self.learner.snapshot_names:
-                if name in self.member.params:
-                    self.arrays[f"snapshot/{self.member.step}/{name}"] = self.member.params[name].cpu().numpy().copy()
+            names = self.learner.snapshot_names
+            for name, value in _kept(self.member.params, self.member.buffers).items():
+                if name in names or EVERYTHING in names:
+                    self.arrays[f"snapshot/{self.member.step}/{name}"] = value.cpu().numpy().copy()
 
     def _report(self, points: int | None) -> dict[str, float]:
         report, predictor = {}, self._predictor()
@@ -229,3 +237,8 @@ class _Recorder:
                 f"{which}_{name}": value for name, value in self.member.algorithm.loss.report(out, part.y).items()
             }
         return report
+
+
+def _kept(params: Tensors, buffers: Tensors) -> Tensors:
+    """What a snapshot can hold, by its name there."""
+    return params | {BUFFERS + name: value for name, value in buffers.items()}

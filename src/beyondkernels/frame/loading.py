@@ -12,25 +12,31 @@ from beyondkernels.frame.experiment import Experiment
 
 
 def from_file(path: Path, attribute: str) -> Experiment:
-    """The experiment a user's file defines, as a class or an instance."""
+    """The experiment a user's file defines, as a class or an instance.
+
+    Arguments:
+        path: the file.
+        attribute: its name in the file; nothing for the only one.
+    """
     try:
         module = load_file(path)
     except SystemExit as error:
         advice = 'what is meant for python alone belongs under if __name__ == "__main__":'
         raise InputError(f"{path} calls sys.exit when it is loaded; {advice}") from error
+    there = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, Experiment) or (_is_class(value) and value.__module__ == module.__name__)
+    ]
+    attribute = there[0] if attribute == "" and len(there) == 1 else attribute
     found = getattr(module, attribute, None)
     try:
         found = found() if _is_class(found) else found
     except TypeError as error:  # a method that every experiment needs is not there
         raise InputError(f"{path.name}:{attribute} is not complete: {error}") from error
     if not isinstance(found, Experiment):
-        there = [
-            name
-            for name, value in vars(module).items()
-            if isinstance(value, Experiment) or (_is_class(value) and value.__module__ == module.__name__)
-        ]
         ways = " or ".join(f"{path.name}:{name}" for name in there)
-        wanted = f"no experiment {attribute!r}" if attribute else "experiments by name"
+        wanted = f"no experiment {attribute!r}" if attribute else "several experiments"
         raise InputError(f"{path.name} defines {wanted}; say {ways}" if there else f"{path.name} defines no experiment")
     for name in ("id", "title", "summary", "reference"):
         if not hasattr(found, name):

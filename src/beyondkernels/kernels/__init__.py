@@ -80,6 +80,9 @@ from beyondkernels.kernels.selection import (
     RidgeTrial,
     choose_ridge,
 )
+from beyondkernels.kernels.sequential import (
+    SequentialKernels,
+)
 from beyondkernels.kernels.solvers import (
     RELATIVE_RIDGES,
     Descent,
@@ -192,6 +195,7 @@ __all__ = [
     "RidgeSolution",
     "RidgeTrial",
     "Scaled",
+    "SequentialKernels",
     "Spectrum",
     "Sum",
     "TangentFeatures",

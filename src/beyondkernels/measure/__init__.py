@@ -1,6 +1,11 @@
-"""Measurements of runs: feature alignment, neuron directions, coupling with the start."""
+"""Measurements of runs: feature alignment, neuron directions, coupling with the start, layers of a DenseNet."""
 
 from beyondkernels.measure.base import Measurement, over_steps
+from beyondkernels.measure.bfc import (
+    FeatureErrors,
+    HiddenNorms,
+    LayerContributions,
+)
 from beyondkernels.measure.features import (
     Alignment,
     Directions,
@@ -33,6 +38,9 @@ __all__ = [
     "Coupling",
     "CouplingTerms",
     "Directions",
+    "FeatureErrors",
+    "HiddenNorms",
+    "LayerContributions",
     "LearntSignals",
     "Measurement",
     "NormedNetwork",

@@ -11,6 +11,7 @@ from beyondkernels.networks.linear import Use, linear, recorded
 from beyondkernels.networks.linearised import Linearised
 from beyondkernels.networks.module import FromModule, NetworkModule
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
+from beyondkernels.networks.polynomial_two_layer import PolynomialTwoLayer
 from beyondkernels.networks.resnet_initialisation import initial_stds, popular_initialisation, theorem_network
 from beyondkernels.networks.resnet_weights import ResNetWeights, with_one
 from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
@@ -27,6 +28,7 @@ __all__ = [
     "Network",
     "NetworkModule",
     "Parameterisation",
+    "PolynomialTwoLayer",
     "QuadraticDenseNet",
     "ResNetWeights",
     "Symmetric",

@@ -1,5 +1,6 @@
 """Distributions of inputs and labels, with the quantities that are known exactly."""
 
+from beyondkernels.problems.bfc import Agnostic, Classified, FirstToy, QuadraticTarget, SecondToy, skip_graph
 from beyondkernels.problems.features import (
     Assumption,
     Counts,
@@ -33,14 +34,17 @@ from beyondkernels.problems.resnet import (
 )
 
 __all__ = [
+    "Agnostic",
     "AllPoints",
     "Assumption",
+    "Classified",
     "CompositeParity",
     "CompositeProblem",
     "Counts",
     "Dictionary",
     "DictionaryParity",
     "DictionaryProblem",
+    "FirstToy",
     "HardInstance",
     "HiddenPatterns",
     "Incoherent",
@@ -54,10 +58,13 @@ __all__ = [
     "Orthonormal",
     "Parity",
     "Product",
+    "QuadraticTarget",
+    "SecondToy",
     "SmoothComposite",
     "StructuredMixture",
     "Threshold",
     "UniformPatterns",
     "coherence",
+    "skip_graph",
     "two_gaussians",
 ]

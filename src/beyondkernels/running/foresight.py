@@ -9,7 +9,6 @@ from typing import Any
 from beyondkernels.core import Outcome
 from beyondkernels.core.components import describe
 from beyondkernels.frame import Label
-from beyondkernels.running.asking import plan_of
 from beyondkernels.running.costs import Costs, kind_of
 from beyondkernels.running.request import Request
 from beyondkernels.runs import MissingRunError, RunSpec, Store, StoredRun
@@ -95,7 +94,7 @@ def _foreseen(request: Request, store: Store | None) -> tuple[_Seen, bool]:
             else:
                 finished[label] = StoredRun(spec.key, {}, _guess(scores[label]), {})
         try:
-            wanted = plan_of(request.experiment, request.settings, request.seeds, finished)
+            wanted = request.plan(finished)
         except Exception:  # a plan that looks at more than numbers cannot be given a guess
             return seen, True
     return seen, True

@@ -6,29 +6,30 @@ import dataclasses
 import functools
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import require, require_positive, require_whole
 from beyondkernels.core.errors import shown
 from beyondkernels.experiments.catalogue import find
-from beyondkernels.frame import Experiment, Label, as_word, changed, departures
+from beyondkernels.frame import Experiment, Finished, Label, as_word, changed, departures
 from beyondkernels.running.asking import plan_of, require_declared, require_experiment, settings_of
-from beyondkernels.runs import RunSpec
+from beyondkernels.runs import PROCESSOR, RunSpec, require_device_name
 
 _MOST_SEEDS = 100_000
 
 
 @dataclass(frozen=True, repr=False)
 class Request:
-    """An experiment at a scale, with seeds and settings; :func:`ask` makes one."""
+    """An experiment at a scale, with seeds, settings and a device; :func:`ask` makes one."""
 
     name: str
     experiment: Experiment
     scale: str
     seeds: tuple[int, ...]
     settings: Any
+    device: str = PROCESSOR
 
     def __repr__(self) -> str:
         return f"<Request {self.words()}>"
@@ -36,13 +37,19 @@ class Request:
     def words(self) -> str:
         """What is asked, in a line: ``features/table1 · laptop scale · 2 seeds · samples=500``."""
         seeds = f"{len(self.seeds)} seed{'' if len(self.seeds) == 1 else 's'}"
-        return " · ".join([self.experiment.id, f"{self.scale} scale", seeds, *self.variant])
+        device = [] if self.device == PROCESSOR else [f"on {self.device}"]
+        return " · ".join([self.experiment.id, f"{self.scale} scale", seeds, *self.variant, *device])
 
     @functools.cached_property
     def first_round(self) -> dict[Label, RunSpec]:
         """The runs that are needed to begin with; asking for it finds out what is impossible or wrongly declared."""
         require_declared(self.experiment, self.settings)
-        return plan_of(self.experiment, self.settings, self.seeds, {})
+        return self.plan({})
+
+    def plan(self, finished: Finished) -> dict[Label, RunSpec]:
+        """The runs that are needed, as far as the finished ones tell; on the device, where they can be."""
+        planned = plan_of(self.experiment, self.settings, self.seeds, finished)
+        return {label: _moved(spec, self.device) for label, spec in planned.items()}
 
     @functools.cached_property
     def changes(self) -> dict[str, Any]:
@@ -59,11 +66,13 @@ class Request:
 
     @property
     def differences(self) -> dict[str, Any]:
-        """What tells it from the standard request at its scale: changed settings, and seeds that are not the usual."""
+        """What tells it from the standard request at its scale: changed settings, and seeds or device not the usual."""
         usual, count = settings_of(self.experiment, self.scale).seeds, len(self.seeds)
+        device = {} if self.device == PROCESSOR else {"device": self.device}
         if self.seeds == tuple(range(usual)):
-            return self.changes
-        return {**self.changes, "seeds": count if self.seeds == tuple(range(count)) else list(self.seeds)}
+            return self.changes | device
+        seeds = count if self.seeds == tuple(range(count)) else list(self.seeds)
+        return {**self.changes, "seeds": seeds, **device}
 
     @functools.cached_property
     def departures(self) -> tuple[str, ...]:
@@ -80,11 +89,18 @@ class Request:
         name = Path(self.name).name if ".py:" in self.name else self.experiment.id
         if self.seeds != tuple(range(len(self.seeds))):
             settings = f", settings={self.changes}" if self.changes else ""
-            return f"bk.run({name!r}, {self.scale!r}, seeds={list(self.seeds)}{settings})"
+            device = "" if self.device == PROCESSOR else f", device={self.device!r}"
+            return f"bk.run({name!r}, {self.scale!r}, seeds={list(self.seeds)}{settings}{device})"
         usual = settings_of(self.experiment, self.scale).seeds
         seeds = [f"--seeds {len(self.seeds)}"] if len(self.seeds) != usual else []
         sets = [f"--set {shlex.quote(word)}" for word in self.variant]
-        return " ".join(["bk run", shlex.quote(name), f"--scale {self.scale}", *seeds, *sets])
+        device = [] if self.device == PROCESSOR else [f"--device {self.device}"]
+        return " ".join(["bk run", shlex.quote(name), f"--scale {self.scale}", *seeds, *sets, *device])
+
+
+def _moved(spec: RunSpec, device: str) -> RunSpec:
+    """The same run on a device, if its learner computes there."""
+    return spec if device == spec.device or not spec.learner.runs_on(device) else replace(spec, device=device)
 
 
 def ask(
@@ -92,6 +108,7 @@ def ask(
     scale: str = "laptop",
     seeds: int | Sequence[int] | None = None,
     changes: Mapping[str, Any] | None = None,
+    device: str = PROCESSOR,
 ) -> Request:
     """Turn words into a request, or say what is wrong with them.
 
@@ -100,8 +117,12 @@ def ask(
         scale: ``smoke``, ``laptop`` or ``paper``.
         seeds: how many (0, 1, …) or which; by default as the settings say.
         changes: settings to replace, by name.
+        device: where the runs are computed that can be computed there.
     """
+    require_device_name(device)
     experiment = require_experiment(find(name) if isinstance(name, str) else name)
+    if isinstance(name, str) and name.endswith(".py"):  # the only one of a file
+        name = f"{name}:{type(experiment).__name__}"
     settings = changed(settings_of(experiment, scale), changes or {})
     which: Any = settings.seeds if seeds is None else seeds
     if isinstance(which, int):
@@ -115,4 +136,4 @@ def ask(
     chosen: tuple[int, ...] = tuple(dict.fromkeys(which))  # a seed named twice is one seed
     require(len(chosen) > 0, "seeds must hold at least one seed, got none")
     settings = dataclasses.replace(settings, seeds=len(chosen))
-    return Request(name if isinstance(name, str) else experiment.id, experiment, scale, chosen, settings)
+    return Request(name if isinstance(name, str) else experiment.id, experiment, scale, chosen, settings, device)

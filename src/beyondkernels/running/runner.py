@@ -16,12 +16,22 @@ from beyondkernels.frame import Experiment, Label
 from beyondkernels.frame.loading import portable, source_file
 from beyondkernels.reports import Claim
 from beyondkernels.reports.numbers import plain
-from beyondkernels.running.asking import plan_of
 from beyondkernels.running.costs import Costs, Round, kind_of
 from beyondkernels.running.progress import Display, Observer
 from beyondkernels.running.request import Request, ask
 from beyondkernels.running.result import Result
-from beyondkernels.runs import Executor, LocalExecutor, MissingRunError, RunSpec, Store, StoredRun, gather, provenance
+from beyondkernels.runs import (
+    PROCESSOR,
+    Executor,
+    LocalExecutor,
+    MissingRunError,
+    RunSpec,
+    Store,
+    StoredRun,
+    gather,
+    provenance,
+    require_device,
+)
 
 DEFAULT_STORE = "store"
 """Where runs are kept unless ``--store`` or ``BK_STORE`` says otherwise."""
@@ -36,6 +46,7 @@ def run(
     *,
     seeds: int | Sequence[int] | None = None,
     settings: Mapping[str, Any] | None = None,
+    device: str = PROCESSOR,
     workers: int | None = None,
     store: str | Path | Store | None = None,
     progress: bool = True,
@@ -46,10 +57,11 @@ def run(
     """Run an experiment, or what is missing of it, and return its result: the twin of ``bk run``.
 
     Arguments:
-        name: an id, ``path/file.py:NAME``, an experiment itself, or a request, which has scale, seeds and settings.
+        name: an id, ``path/file.py:NAME``, an experiment itself, or a request, which says all that follows.
         scale: ``smoke``, ``laptop`` or ``paper``.
         seeds: how many, or which.
         settings: settings to replace, by name.
+        device: where networks train, such as ``cuda``; runs that compute nowhere else stay on the processor.
         workers: worker processes; by default one for each core.
         store: where runs are kept.
         progress: whether to show how far it is: a bar on a terminal or in a notebook, lines elsewhere.
@@ -59,7 +71,8 @@ def run(
 
     The result has ``claims``, ``rows``, ``table`` and ``to_frame()``; a notebook shows it as a page.
     """
-    request = name if isinstance(name, Request) else ask(name, scale, seeds, settings)
+    request = name if isinstance(name, Request) else ask(name, scale, seeds, settings, device)
+    require_device(request.device)
     _ = request.first_round  # whatever is wrong with the input is said before a store is made
     executor = executor or LocalExecutor(workers, load=source_file(request.name, request.experiment), command=command)
     where = store if isinstance(store, Store) else Store.open(store_path(store))
@@ -89,7 +102,8 @@ def stored(document: Mapping[str, Any], store: Store, name: str | None = None) -
     """
     if name is None and document["experiment"] not in CATALOGUE:
         raise InputError(f"{document['experiment']} is no experiment of this package: name its file, as FILE.py:NAME")
-    request = ask(name or document["experiment"], document["scale"], document["seeds"], document["settings"])
+    device = document.get("device", PROCESSOR)
+    request = ask(name or document["experiment"], document["scale"], document["seeds"], document["settings"], device)
     finished: dict[Label, StoredRun] = {}
     missing: dict[Label, str] = {}
     for new in _new(request, finished, missing):
@@ -139,7 +153,7 @@ def _new(
         if not new:
             return
         yield new
-        wanted = plan_of(request.experiment, request.settings, request.seeds, finished)
+        wanted = request.plan(finished)
     raise InputError(
         f"{type(request.experiment).__name__}.runs asked for new runs {MOST_ROUNDS} times in a row; "
         "a plan must come to an end (finished runs are kept)"
@@ -180,6 +194,7 @@ def _document(
             "scale": request.scale,
             "seeds": list(request.seeds),
             "settings": dataclasses.asdict(request.settings),
+            **({} if request.device == PROCESSOR else {"device": request.device}),
             "differences": request.differences,
             "runs": [{"label": list(label), "key": spec.key} for label, spec in specs.items()],
             "claims": [claim.as_dict() for claim in claims],

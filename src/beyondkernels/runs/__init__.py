@@ -2,6 +2,7 @@
 
 from beyondkernels.runs.chunks import chunks
 from beyondkernels.runs.comparison import Comparison
+from beyondkernels.runs.device import PROCESSOR, require_device, require_device_name
 from beyondkernels.runs.errors import MissingRequestError, MissingRunError
 from beyondkernels.runs.events import Event
 from beyondkernels.runs.executor import Executor, LocalExecutor, SerialExecutor
@@ -17,6 +18,7 @@ from beyondkernels.runs.store import Finding, Store, StoreSize
 from beyondkernels.runs.sweep import Sweep, fit_many, grid, one_two_five
 
 __all__ = [
+    "PROCESSOR",
     "Comparison",
     "Event",
     "Executor",
@@ -43,5 +45,7 @@ __all__ = [
     "one_two_five",
     "perform",
     "provenance",
+    "require_device",
+    "require_device_name",
     "run_all",
 ]

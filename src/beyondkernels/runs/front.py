@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from beyondkernels.core.contracts import Learner, Problem
 from beyondkernels.core.errors import require, require_whole
 from beyondkernels.runs.comparison import Comparison
+from beyondkernels.runs.device import PROCESSOR, require_device_name
 from beyondkernels.runs.progress import Shown
 from beyondkernels.runs.road import run_all
 from beyondkernels.runs.run import Run
@@ -30,7 +31,7 @@ def fit(
     test: int = 10_000,
     validation: int = 0,
     store: str | Path | None = None,
-    device: str = "cpu",
+    device: str = PROCESSOR,
     progress: Shown = True,
     **recording: Any,
 ) -> Run:
@@ -88,7 +89,7 @@ def compare(
     validation: int = 0,
     workers: int = 1,
     store: str | Path | None = None,
-    device: str = "cpu",
+    device: str = PROCESSOR,
     progress: Shown = True,
 ) -> Comparison:
     """Give several learners the same samples, seed by seed; the spread is the standard deviation over seeds.
@@ -145,5 +146,5 @@ def _learner(given: object, name: str = "learner") -> Learner:
 
 def _possible(learner: Learner, device: str) -> str:
     """The device, or the processor for what computes nowhere else."""
-    require(isinstance(device, str), f"device must be a device's name, such as 'cuda', got {device!r}")
-    return device if learner.runs_on(device) else "cpu"
+    require_device_name(device)
+    return device if learner.runs_on(device) else PROCESSOR

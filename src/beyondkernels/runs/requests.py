@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.errors import InputError, StoreError, require, shown
+from beyondkernels.runs.device import PROCESSOR
 from beyondkernels.runs.documents import read_bytes, require_size, sealed, unsealed
 from beyondkernels.runs.errors import DamagedError, MissingRequestError
 from beyondkernels.runs.files import entries_of, is_directory, replace_file
@@ -26,8 +27,10 @@ _IDENTITY = ("scale", "seeds", "settings")
 
 
 def digest(experiment_id: str, request: Mapping[str, Any]) -> str:
-    """Sixteen letters that tell a request from all others of its experiment: by scale, settings and seeds."""
-    return key_of({"experiment": experiment_id} | {name: request.get(name) for name in _IDENTITY})[:16]
+    """Sixteen letters that tell a request from all others of its experiment: by scale, settings, seeds and device."""
+    told = {name: request.get(name) for name in _IDENTITY}
+    device = {"device": request["device"]} if "device" in request else {}  # said only where it is not the processor
+    return key_of({"experiment": experiment_id} | told | device)[:16]
 
 
 def write(root: Path, temporary: Path, experiment_id: str, request: dict[str, Any]) -> None:
@@ -128,6 +131,8 @@ def _flaw(experiment_id: str, request: Mapping[str, Any]) -> str | None:
             return f"must have {name}"
         if not isinstance(request.get(name, True), kind):
             return f"has {name} of the wrong kind, a {type(request[name]).__name__}"
+    if not isinstance(request.get("device", PROCESSOR), str):
+        return "has a device that must be a word"
     if any(type(seed) is not int for seed in request["seeds"]):
         return "has seeds that are not whole numbers"
     if not all(isinstance(run, dict) and isinstance(run.get("label"), list | dict) for run in request["runs"]):

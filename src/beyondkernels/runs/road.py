@@ -11,6 +11,7 @@ from pathlib import Path
 
 from beyondkernels.core.contracts import Outcome
 from beyondkernels.runs.chunks import chunks, identity
+from beyondkernels.runs.device import require_device
 from beyondkernels.runs.errors import MissingRunError
 from beyondkernels.runs.events import Event
 from beyondkernels.runs.executor import Executor, LocalExecutor, SerialExecutor
@@ -86,6 +87,8 @@ def run_all(
         forgiving: whether a run that raises an exception is a run that crashed; otherwise the exception is raised.
         predictors: whether runs of this process keep what they have learnt, which takes memory.
     """
+    for device in {spec.device for spec in specs}:
+        require_device(device)
     for spec in specs:
         spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
     if store is None and workers == 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from beyondkernels.core.components import Component, digest, later
 from beyondkernels.core.constraints import any_number, at_least
 from beyondkernels.core.contracts import Learner, Problem
 from beyondkernels.core.errors import require, shown
+from beyondkernels.runs.device import PROCESSOR, require_device_name
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,10 @@ class RunSpec(Component):
     seed: Annotated[int, any_number]
     measurements: tuple[Component, ...] = ()  # not tuple[Measurement, ...]: the hints must resolve without torch
     validation_samples: Annotated[int, at_least(0)] = later(0)
-    device: str = later("cpu")
+    device: str = later(PROCESSOR)
 
     def __post_init__(self) -> None:
-        named = re.fullmatch(r"[a-z]+(:\d+)?", self.device) is not None
-        require(named, f"device must be a device's name, such as 'cpu' or 'cuda:0', got {shown(self.device)}")
+        require_device_name(self.device)
         kind, got = type(self.learner).__name__, shown(self.device)
         require(
             self.learner.runs_on(self.device),

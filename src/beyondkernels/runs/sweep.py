@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
+from beyondkernels.runs.device import PROCESSOR
 from beyondkernels.runs.progress import Shown
 from beyondkernels.runs.road import run_all
 from beyondkernels.runs.run import Run
@@ -155,7 +156,7 @@ def fit_many(
     workers: int = 1,
     store: str | Path | None = None,
     memory: int = 2**33,
-    device: str = "cpu",
+    device: str = PROCESSOR,
     progress: Shown = True,
     **recording: Any,
 ) -> Sweep:

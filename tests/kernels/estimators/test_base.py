@@ -101,6 +101,7 @@ def test_a_threshold_in_one_dimension_is_learned(kind, shift):
     assert model.score(x[1::2], x[1::2, 0] > shift) >= 0.97
 
 
+@pytest.mark.filterwarnings("ignore:a network without biases")
 def test_an_interval_needs_the_biases():
     """The same estimator on a network without them: what the default is there for."""
     x = np.linspace(-1, 1, 81)[:, None]

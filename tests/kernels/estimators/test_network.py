@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -105,3 +107,16 @@ def test_an_unknown_group_is_told_with_the_networks_own_names(infinite_width):
     assert "trained" not in str(error.value)
     for name in ("all", "hidden", "last", "layer1", "layer2", "output"):
         assert name in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [TangentKernelRegressor, ConjugateKernelRegressor])
+def test_a_network_without_biases_warns_about_points_of_one_number(kind):
+    x, y = np.linspace(-1, 1, 12), np.arange(12.0)
+    bare, biased = FullyConnected(8), FullyConnected(8, parameterisation=Parameterisation(bias_variance=1.0))
+    with pytest.warns(UserWarning, match=r"Parameterisation\(bias_variance=1\.0\) gives it biases"):
+        kind(bare).fit(x[:, None], y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind(biased).fit(x[:, None], y)
+        kind().fit(x[:, None], y)
+        kind(bare).fit(np.stack([x, 1 - x], 1), y)

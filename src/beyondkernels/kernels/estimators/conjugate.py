@@ -14,7 +14,7 @@ from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate
 
 class _Conjugate(NetworkKernelMachine):
     def _kernel(self, x: torch.Tensor) -> Kernel:
-        network, memory, seed = self._network(), self._memory(), seed_of(self.random_state)
+        network, memory, seed = self._network(x), self._memory(), seed_of(self.random_state)
         return infinite_conjugate(network) if self._infinite() else FiniteConjugate(network, seed, memory=memory)
 
     def _in_words(self) -> str:

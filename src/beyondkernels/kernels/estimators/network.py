@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from beyondkernels.core import require
 from beyondkernels.core.errors import shown
@@ -45,9 +47,17 @@ class NetworkKernelMachine(KernelMachine):
     def _stands_for(self) -> dict[str, Network]:
         return {"network": DEFAULT_NETWORK}
 
-    def _network(self) -> Network:
+    def _network(self, points: torch.Tensor | None = None) -> Network:
         network = DEFAULT_NETWORK if self.network is None else self.network
         require(isinstance(network, Network), f"network must be a Network or None, got {shown(network)}")
+        scales = getattr(network, "parameterisation", None)
+        without = isinstance(scales, Parameterisation) and scales.bias_variance is None
+        if without and points is not None and points[0].numel() == 1:
+            warnings.warn(
+                "a network without biases sees of a single number little more than its sign and its size: "
+                "Parameterisation(bias_variance=1.0) gives it biases",
+                stacklevel=4,
+            )
         return network
 
     def _infinite(self) -> bool:

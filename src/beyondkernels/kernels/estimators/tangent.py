@@ -40,7 +40,7 @@ class _Tangent(NetworkKernelMachine):
         self.group = group
 
     def _kernel(self, x: torch.Tensor) -> Kernel:
-        network, memory, seed = self._network(), self._memory(), seed_of(self.random_state)
+        network, memory, seed = self._network(x), self._memory(), seed_of(self.random_state)
         if self._infinite():
             return infinite_tangent(network, self.group)
         return FiniteTangent(network, seed, self.group, memory=memory)

@@ -1,0 +1,5 @@
+"""Measurements for the paper on backward feature correction: errors, contributions and sizes of each layer."""
+
+from beyondkernels.measure.bfc.features import FeatureErrors, HiddenNorms, LayerContributions
+
+__all__ = ["FeatureErrors", "HiddenNorms", "LayerContributions"]

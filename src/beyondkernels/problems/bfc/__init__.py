@@ -1,0 +1,41 @@
+"""The learning problems of the backward-feature-correction paper: quadratic target networks and their inputs."""
+
+from beyondkernels.problems.bfc.graph import Graph, require_graph, require_wiring, skip_graph
+from beyondkernels.problems.bfc.inputs import (
+    GaussianInputs,
+    GivenInputs,
+    MixtureOfGaussians,
+    QuadraticInputs,
+    SphereInputs,
+    UniformInputs,
+    drawn_mixture,
+)
+from beyondkernels.problems.bfc.labels import Agnostic, Classified, Relabelled
+from beyondkernels.problems.bfc.layered import LayeredProblem
+from beyondkernels.problems.bfc.moments import Estimate
+from beyondkernels.problems.bfc.polynomials import Polynomials
+from beyondkernels.problems.bfc.target import QuadraticTarget
+from beyondkernels.problems.bfc.toys import FirstToy, SecondToy
+
+__all__ = [
+    "Agnostic",
+    "Classified",
+    "Estimate",
+    "FirstToy",
+    "GaussianInputs",
+    "GivenInputs",
+    "Graph",
+    "LayeredProblem",
+    "MixtureOfGaussians",
+    "Polynomials",
+    "QuadraticInputs",
+    "QuadraticTarget",
+    "Relabelled",
+    "SecondToy",
+    "SphereInputs",
+    "UniformInputs",
+    "drawn_mixture",
+    "require_graph",
+    "require_wiring",
+    "skip_graph",
+]

@@ -1,0 +1,32 @@
+"""Where runs are computed."""
+
+from __future__ import annotations
+
+import re
+
+from beyondkernels.core.errors import InputError, require, shown
+
+PROCESSOR = "cpu"
+"""The device that every machine has and every learner computes on."""
+
+
+def require_device_name(device: object) -> None:
+    """Refuse what is no name of a device, whether or not this machine has it."""
+    named = isinstance(device, str) and re.fullmatch(r"[a-z]+(:\d+)?", device) is not None
+    require(named, f"device must be a device's name, such as 'cpu' or 'cuda:0', got {shown(device)}")
+
+
+def require_device(device: str) -> None:
+    """Refuse a device that this machine does not have."""
+    require_device_name(device)
+    if device == PROCESSOR:
+        return
+    import torch
+
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        why = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InputError(
+            f"device must be one that this machine has, got {shown(device)} ({why}); bk doctor says what there is"
+        ) from None
