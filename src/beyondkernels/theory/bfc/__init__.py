@@ -1,6 +1,19 @@
-"""The paper on backward feature correction: symmetric tensors, and features up to a rotation."""
+"""The paper on backward feature correction: symmetric tensors, features up to a rotation, numbers of its algorithm."""
 
+from beyondkernels.theory.bfc.constants import DenseNetSettings, practical, theorem1
 from beyondkernels.theory.bfc.procrustes import aligned, linear_error, procrustes
 from beyondkernels.theory.bfc.symmetric import induced, pairs, quartic, star, sym
 
-__all__ = ["aligned", "induced", "linear_error", "pairs", "procrustes", "quartic", "star", "sym"]
+__all__ = [
+    "DenseNetSettings",
+    "aligned",
+    "induced",
+    "linear_error",
+    "pairs",
+    "practical",
+    "procrustes",
+    "quartic",
+    "star",
+    "sym",
+    "theorem1",
+]
