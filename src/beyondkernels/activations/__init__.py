@@ -12,6 +12,7 @@ from beyondkernels.activations.relu import ReLU, SmoothedReLU
 from beyondkernels.activations.sine import Sine
 from beyondkernels.activations.tanh import Tanh
 from beyondkernels.activations.truncated_relu import SmoothedTruncatedReLU, TruncatedReLU
+from beyondkernels.activations.truncated_square import TruncatedSquare
 
 __all__ = [
     "GELU",
@@ -28,6 +29,7 @@ __all__ = [
     "SmoothedTruncatedReLU",
     "Tanh",
     "TruncatedReLU",
+    "TruncatedSquare",
     "activation",
     "identity",
     "quadratic",

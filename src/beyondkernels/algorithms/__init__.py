@@ -2,12 +2,12 @@
 
 from beyondkernels.algorithms import bfc, optimisers
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult, declared_rule
-from beyondkernels.algorithms.bfc import Joining
+from beyondkernels.algorithms.bfc import DenseNetSGD, Joining
 from beyondkernels.algorithms.descent import Descent
 from beyondkernels.algorithms.feature_learning import FeatureLearning
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.layerwise import Layerwise
-from beyondkernels.algorithms.losses import Hinge, Loss, Squared
+from beyondkernels.algorithms.losses import CrossEntropy, Hinge, Loss, Squared
 from beyondkernels.algorithms.one_pass import OnePass
 from beyondkernels.algorithms.sgd import GradientDescent
 from beyondkernels.algorithms.view import MemberView, Transition
@@ -16,6 +16,8 @@ __all__ = [
     "Algorithm",
     "Batch",
     "CompiledRule",
+    "CrossEntropy",
+    "DenseNetSGD",
     "Descent",
     "FeatureLearning",
     "GradientDescent",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+import torch.nn.functional as F  # noqa: N812 - its usual name
 
 from beyondkernels.core import Component, accuracy
+from beyondkernels.core.constraints import positive
 
 
 class Loss(Component, ABC):
@@ -51,3 +54,34 @@ class Squared(Loss):
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
         """``loss``."""
         return {"loss": self.each(out.double(), y.double()).mean().item()}
+
+
+@dataclass(frozen=True)
+class CrossEntropy(Loss):
+    r"""The cross-entropy, or logistic loss, of a binary classifier.
+
+    .. math:: \ell(y, \hat y) = \log\bigl(1 + e^{-v y \hat y}\bigr), \qquad y \in \{-1, +1\}
+
+    Arguments:
+        scale: v, which multiplies the prediction.
+
+    >>> round(CrossEntropy(2.0).each(torch.tensor([[0.5]]), torch.tensor([1.0])).item(), 4)
+    0.3133
+
+    Reference: Allen-Zhu & Li (bfc), §3.2.
+    """
+
+    scale: Annotated[float, positive] = 1.0
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """log(1 + exp(−vyŷ)) for each point."""
+        return cross_entropy(out, y, self.scale)
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """``loss`` and ``accuracy``."""
+        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
+
+
+def cross_entropy(out: torch.Tensor, y: torch.Tensor, scale: torch.Tensor | float) -> torch.Tensor:
+    """The same for a v that may be a tensor, (n,)."""
+    return -F.logsigmoid(scale * y.reshape(out.shape).squeeze(-1) * out.squeeze(-1))

@@ -2,7 +2,7 @@
 
 from beyondkernels.networks import bfc
 from beyondkernels.networks.base import Network, declared_form
-from beyondkernels.networks.bfc import QuadraticDenseNet
+from beyondkernels.networks.bfc import DistilledDenseNet, QuadraticDenseNet
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.evaluation import evaluation_block, predictions
 from beyondkernels.networks.fully_connected import FullyConnected
@@ -19,6 +19,7 @@ from beyondkernels.networks.two_layer import TwoLayer
 
 __all__ = [
     "DenseForm",
+    "DistilledDenseNet",
     "FromModule",
     "FullyConnected",
     "Initialisation",

@@ -49,7 +49,7 @@ def linear(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, bias_scale: float = 1.0
 ) -> torch.Tensor:
     """The layer x Wᵀ + s·b, computed so that its bits do not depend on how many networks are batched."""
-    z = _product(x, weight)
+    z = product(x, weight)
     if bias is not None:
         z = z + (bias if bias_scale == 1.0 else bias_scale * bias)
     uses = _record.get()
@@ -58,8 +58,8 @@ def linear(
     return z
 
 
-def _product(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """The product x Wᵀ.
+def product(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """The product x Wᵀ, not recorded as a layer.
 
     The library multiplies a matrix with a single column by different code alone and in a batch, which rounds
     differently. So that case is computed as an elementwise product and a sum. Rounding also depends on where a matrix

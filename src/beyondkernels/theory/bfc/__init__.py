@@ -1,5 +1,6 @@
-"""The paper on backward feature correction: symmetric tensors, coefficients by degree, features up to a rotation."""
+"""The paper on backward feature correction: the numbers of its algorithm, symmetric tensors, coefficients by degree."""
 
+from beyondkernels.theory.bfc.constants import DenseNetSettings, practical, theorem1
 from beyondkernels.theory.bfc.degrees import LayerAgreement, coefficients_norm, compared, layer_agreement, turns
 from beyondkernels.theory.bfc.procrustes import aligned, linear_error, procrustes
 from beyondkernels.theory.bfc.search import allowed_graphs, alpha_grid, architectures
@@ -7,6 +8,7 @@ from beyondkernels.theory.bfc.symmetric import induced, pairs, quartic, star, sy
 from beyondkernels.theory.bfc.weights import QuadraticWeights
 
 __all__ = [
+    "DenseNetSettings",
     "LayerAgreement",
     "QuadraticWeights",
     "aligned",
@@ -19,9 +21,11 @@ __all__ = [
     "layer_agreement",
     "linear_error",
     "pairs",
+    "practical",
     "procrustes",
     "quartic",
     "star",
     "sym",
+    "theorem1",
     "turns",
 ]
