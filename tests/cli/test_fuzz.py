@@ -25,7 +25,7 @@ PLACES: list[tuple[str, ...]] = [
     ("list", "?"),
     ("show", "?"),
     ("show", "features/table1", "--store", "?"),
-    ("run", "?", "--dry-run"),
+    ("run", "--dry-run", "?"),
     *[
         (*DRY, option, "?")
         for option in ("--scale", "--seeds", "--set", "--config", "--workers", "--store", "--device")
@@ -34,7 +34,7 @@ PLACES: list[tuple[str, ...]] = [
     (*DRY, "--set", "steps=?"),
     ("report", "?"),
     ("report", "--store", "?"),
-    ("results", "?", "--check"),
+    ("results", "--check", "?"),
     ("results", "--check", "--scale", "?"),
     ("results", "--check", "--workers", "?"),
     ("results", "--check", "--out", "?"),

@@ -52,7 +52,7 @@ def read_json(path: Path) -> list[dict[str, Any]]:
     assert set(document) == {"schema", "results"}
     assert document["schema"] == 1
     for result in document["results"]:
-        assert set(result) == {"experiment", "scale", "seeds", "settings", "device", "rows", "claims", "provenance"}
+        assert set(result) == {"experiment", "scale", "seeds", "settings", "rows", "claims", "provenance"}
         assert set(result["provenance"]) == {"version", "commit", "dirty", "command", "libraries", "cpu", "seconds"}
     return document["results"]
 

@@ -39,7 +39,7 @@ def test_smoke(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def check_json(document: dict[str, Any]) -> None:
     assert json.loads(json.dumps(document, allow_nan=False)) == document
-    assert set(document) == {"experiment", "scale", "seeds", "settings", "device", "rows", "claims", "provenance"}
+    assert set(document) == {"experiment", "scale", "seeds", "settings", "rows", "claims", "provenance"}
     for claim in document["claims"]:
         assert {"id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason"} <= set(claim)
     assert set(document["provenance"]) == {"version", "commit", "dirty", "command", "libraries", "cpu", "seconds"}

@@ -185,7 +185,7 @@ def test_as_json_is_the_contract(user: Any, store: Store) -> None:
     result = run(user.Plain(), "smoke", seeds=[4], store=store, executor=SERIAL, command="bk run x --store /tmp/ada/s")
     document = result.as_json()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
-    assert list(document) == ["experiment", "scale", "seeds", "settings", "device", "rows", "claims", "provenance"]
+    assert list(document) == ["experiment", "scale", "seeds", "settings", "rows", "claims", "provenance"]
     assert (document["experiment"], document["scale"], document["seeds"]) == ("user/plain", "smoke", [4])
     assert document["settings"] == {
         "samples": 5,

@@ -122,7 +122,11 @@ def _accelerator() -> Finding:
             return True, "no accelerator (neither CUDA nor MPS), so PyTorch computes on the processors"
     except Exception as error:
         return False, f"PyTorch finds an accelerator, but cannot use it: {_first_line(error)}"
-    return good, f"{name} works" if good else f"{name} multiplies matrices wrongly"
+    kind = "cuda" if torch.cuda.is_available() else "mps"
+    return (
+        good,
+        f"{name} works; --device {kind} trains networks there" if good else f"{name} multiplies matrices wrongly",
+    )
 
 
 def _compiler() -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from beyondkernels.reports import Claim, Column, ExperimentPage, Setting
 from beyondkernels.reports.numbers import plain
 from beyondkernels.running.asking import settings_of
 from beyondkernels.running.request import Request
-from beyondkernels.runs import StoredRun
+from beyondkernels.runs import PROCESSOR, StoredRun
 
 _PROVENANCE = ("version", "commit", "dirty", "command", "libraries", "cpu", "seconds")
 
@@ -111,7 +111,7 @@ class Result:
                 "scale": self.request.scale,
                 "seeds": list(self.request.seeds),
                 "settings": dataclasses.asdict(self.request.settings),
-                "device": self.request.device,
+                **({} if self.request.device == PROCESSOR else {"device": self.request.device}),
                 "rows": self.rows,
                 "claims": [claim.as_dict() for claim in self.claims],
                 "provenance": {name: self.provenance.get(name) for name in _PROVENANCE},

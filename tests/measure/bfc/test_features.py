@@ -20,7 +20,7 @@ from beyondkernels.networks import QuadraticDenseNet, TwoLayer
 from beyondkernels.problems import DictionaryParity, QuadraticTarget
 from beyondkernels.problems.bfc import UniformInputs
 from beyondkernels.runs import RunSpec, perform
-from beyondkernels.theory.bfc import procrustes
+from beyondkernels.theory.bfc import distilled, procrustes
 from bfc_cases import ALPHAS, TRUTH, Net, Target, layers
 
 torch.set_num_threads(1)
@@ -64,6 +64,7 @@ def test_series_are_those_of_the_snapshots(step):
             if measurement.group == "features":
                 expected = {"layer": procrustes(S_star[layer], S[layer])}
                 expected["relative"] = expected["layer"] / size
+                expected["distilled"] = procrustes(S_star[layer], distilled(S[layer], S_star[layer].shape[1])) / size
             elif measurement.group == "norms":
                 expected = {"layer": sum(float(row @ row) for row in S[layer]) / 500}
                 expected["relative"] = expected["layer"] / size
