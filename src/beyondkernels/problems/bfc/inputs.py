@@ -95,7 +95,7 @@ class GaussianInputs(QuadraticInputs):
         """Draw n points."""
         self.require_dim(dim)
         g = stream.normal(n, dim, dtype=torch.float64)
-        return g * self.root if isinstance(self.root, float | int) else g @ matrix(self.root).T
+        return g @ matrix(self.root).T if isinstance(self.root, tuple) else g * float(self.root)
 
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """The squared norms of the rows of Σ."""
@@ -207,7 +207,7 @@ class UniformInputs(QuadraticInputs):
 
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """All are s²."""
-        return (self.std**2,) * dim
+        return (float(self.std) * float(self.std),) * dim
 
     def parts(self, dim: int) -> tuple[Part, ...]:
         """One part."""
@@ -311,7 +311,7 @@ def conditioned(rows: int, columns: int, kappa: float, stream: Stream) -> torch.
     r = min(rows, columns)
     spaced = torch.linspace(1, -1, r, dtype=torch.float64) if r > 1 else torch.zeros(1, dtype=torch.float64)
     left, right = _orthonormal(rows, r, stream.child("left")), _orthonormal(columns, r, stream.child("right"))
-    return (left * kappa**spaced) @ right.T
+    return (left * float(kappa) ** spaced) @ right.T
 
 
 def _orthonormal(rows: int, columns: int, stream: Stream) -> torch.Tensor:
@@ -348,7 +348,7 @@ def matrix(rows: tuple[tuple[float, ...], ...]) -> torch.Tensor:
 
 def root_of(root: float | Matrix, dim: int) -> torch.Tensor:
     """Σ as a matrix."""
-    return matrix(root) if isinstance(root, tuple) else root * torch.eye(dim, dtype=torch.float64)
+    return matrix(root) if isinstance(root, tuple) else float(root) * torch.eye(dim, dtype=torch.float64)
 
 
 def nested(values: torch.Tensor) -> Matrix:

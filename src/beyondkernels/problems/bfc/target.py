@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -108,7 +109,9 @@ class QuadraticTarget(LayeredProblem):
             return self.alphas
         stds = [std.value for std in self.layer_stds.values()]
         for layer, std in enumerate(stds, 2):
-            require(std > 0, f"layer {layer} must vary for relative alphas, got a standard deviation of {std}")
+            require(
+                0 < std < math.inf, f"layer {layer} must vary for relative alphas, got a standard deviation of {std}"
+            )
         return tuple(alpha * (stds[0] / std) for alpha, std in zip(self.alphas, stds, strict=True))
 
     def _without_scales(self) -> QuadraticTarget:
