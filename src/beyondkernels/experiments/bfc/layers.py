@@ -28,6 +28,11 @@ WIDTHS = {3: (2, 2), 4: (2, 2, 1)}
 GAUSSIAN, UNIFORM = "Gaussian", "uniform"
 """Inputs: both have independent coordinates with variance 1."""
 
+INPUTS = {3: GAUSSIAN, 4: UNIFORM}
+"""The inputs of Theorem 1's targets: polynomials of degree 16 in Gaussian inputs have tails too heavy for a sample."""
+
+NAMES = {3: "Three layers", 4: "Four layers"}
+
 
 @dataclass(frozen=True)
 class LayersSettings(Checked):

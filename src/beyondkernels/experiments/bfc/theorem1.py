@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import beyondkernels as bk
 from beyondkernels.core import Reference
+from beyondkernels.experiments.bfc.algorithm1 import AlgorithmSettings, algorithm_of, algorithm_row, algorithm_spec
 from beyondkernels.experiments.bfc.layers import (
-    GAUSSIAN,
+    INPUTS,
+    NAMES,
     TOGETHER,
-    UNIFORM,
-    LayersSettings,
     plain_spec,
     problem_at,
-    spec_of,
     stage_rows,
 )
 from beyondkernels.experiments.bfc.pictures import runs_of, seed_curves, stage_curves
 from beyondkernels.frame import (
     At,
-    Count,
     Drawn,
     Experiment,
     Frame,
@@ -40,7 +36,6 @@ from beyondkernels.frame import (
 )
 from beyondkernels.frame.rows import OUTCOME
 from beyondkernels.reports import AtLeast, Curves
-from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
@@ -54,20 +49,12 @@ BARS = {3: 1e-3, 4: 0.1}
 SHARES = {3: 4 / 5, 4: 3 / 5}
 """In which share of the seeds."""
 
-INPUTS = {3: GAUSSIAN, 4: UNIFORM}
-
-NAMES = {3: "Three layers", 4: "Four layers"}
-
 
 @dataclass(frozen=True)
-class Theorem1Settings(LayersSettings):
+class Theorem1Settings(AlgorithmSettings):
     """The numbers of the experiment."""
 
     three_alpha: Size = setting(0.1, "ours", "α₃ with three layers: a ratio of standard deviations")
-    width: Count = setting(40, "ours", "m of Algorithm 1, the rows of each W")
-    stage_steps: Count = setting(4000, "ours", "the most steps of a stage of Algorithm 1; the last may have four times")
-    precision: Size = setting(1e-5, "ours", "ε of Algorithm 1, at which it ends, over the deviation of G*")
-    checks: Count = setting(100, "ours", "steps between two records of Algorithm 1")
 
 
 class Theorem1(Experiment):
@@ -94,6 +81,7 @@ class Theorem1(Experiment):
             test_samples=10_000,
             width=20,
             stage_steps=2000,
+            last_steps=8000,
             seeds=5,
         ),
         "smoke": scale(
@@ -108,7 +96,9 @@ class Theorem1(Experiment):
             test_samples=200,
             width=6,
             stage_steps=20,
-            checks=10,
+            last_steps=30,
+            draws=3,
+            check_every=10,
             seeds=2,
         ),
     }
@@ -217,40 +207,13 @@ def judged(s: Theorem1Settings, at: At, row: dict[str, Any]) -> dict[str, Any]:
     return row | {"last": True, "bar": bar, "learnt": float(row["test"] <= bar)}
 
 
+def algorithm_rows(s: Theorem1Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+    """The end of Algorithm 1."""
+    return [judged(s, at, algorithm_row(s, at, outcome))]
+
+
 def plain_rows(s: Theorem1Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
     """The stages of the plain learner."""
     first, *rest, end = ({"last": False} | row for row in stage_rows(s, at, outcome))
     more = {"alone": first["test"], "steps": outcome.scalars["steps"]}
     return [first, *rest, judged(s, at, end) | more]
-
-
-def algorithm_spec(s: Theorem1Settings, at: At) -> RunSpec:
-    """Algorithm 1 with practical settings."""
-    problem = problem_at(s, at)
-    network = bk.networks.DistilledDenseNet(problem.graph, s.width, problem.scales)
-    rule = algorithm_of(s, problem)
-    times = range(0, sum(stage.steps for stage in rule.stages()) + 1, s.checks)
-    return spec_of(s, at, problem, network, rule, (0, 1, *times[1:]), course=False)
-
-
-def algorithm_of(s: Theorem1Settings, problem: QuadraticTarget) -> bk.algorithms.DenseNetSGD:
-    """The rule; its thresholds are parts of what the layers' contributions vary."""
-    stds = tuple(a * std.value for a, std in zip(problem.scales, problem.layer_stds.values(), strict=True))
-    return bk.algorithms.DenseNetSGD.practical(
-        stds, problem.scales, error=s.precision * problem.target_std.value, steps=s.stage_steps, batch=s.batch
-    )
-
-
-def algorithm_rows(s: Theorem1Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
-    """Its end: error, features, the ranks it found."""
-    variance = problem_at(s, at).target_std.value ** 2
-    said, layers = outcome.scalars, range(2, at.layers + 1)
-    row = {
-        "top": at.layers,
-        "variance": variance,
-        "test": said.get("test_loss", math.nan) / variance,
-        "steps": said["steps"],
-        "ranks": ", ".join(f"{said[f'layer{i}/rank']:.0f}" for i in layers if f"layer{i}/rank" in said) or None,
-        **{f"S{i}": said.get(f"features/relative{i}", math.nan) for i in layers},
-    }
-    return [judged(s, at, row)]
