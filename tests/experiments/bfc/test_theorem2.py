@@ -120,7 +120,7 @@ def test_specs() -> None:
 def test_a_run_gives_what_the_rows_need() -> None:
     at = At(layers=4, alpha=0.2, inputs=UNIFORM, method=TOGETHER, seed=0)
     *_, runs = EXPERIMENT.runs(SMOKE)
-    spec = runs.spec(SMOKE, at)
+    spec: Any = runs.spec(SMOKE, at)
     (outcome,) = perform([spec])
     rows: Any = runs.read(SMOKE, at, outcome)
     assert [row["top"] for row in rows] == [2, 3, 4] and [row["trained"] for row in rows] == ["2", "2 to 3", "2 to 4"]

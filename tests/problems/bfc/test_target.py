@@ -15,7 +15,7 @@ from beyondkernels.problems.bfc import (
     drawn_mixture,
     skip_graph,
 )
-from beyondkernels.problems.bfc.inputs import conditioned, nested
+from beyondkernels.problems.bfc.matrices import conditioned, nested
 
 SMALL = QuadraticTarget(3, (2, 1), skip_graph(3), (1.0, 0.2))
 DEEP = QuadraticTarget(4, (3, 2, 1), skip_graph(4), (1.0, 0.2, 0.05), relative=True, kappa=1.5, inputs=UniformInputs())

@@ -13,8 +13,9 @@ import torch
 from beyondkernels.core import Stream, require, shown
 from beyondkernels.core.constraints import at_least, not_empty, positive, size
 from beyondkernels.problems.bfc.graph import Graph, require_graph, require_wiring
-from beyondkernels.problems.bfc.inputs import GaussianInputs, Matrix, QuadraticInputs, conditioned, matrix
+from beyondkernels.problems.bfc.inputs import GaussianInputs, QuadraticInputs
 from beyondkernels.problems.bfc.layered import LayeredProblem
+from beyondkernels.problems.bfc.matrices import Matrix, conditioned, matrix
 
 _ROUNDING = 1e-9
 _MOST_WEIGHTS = 10**7

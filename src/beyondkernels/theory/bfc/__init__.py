@@ -1,4 +1,4 @@
-"""The paper on backward feature correction: the numbers of its algorithm, symmetric tensors, coefficients by degree."""
+"""The paper on backward feature correction: its algorithm's numbers, symmetric tensors, coefficients, features."""
 
 from beyondkernels.theory.bfc.constants import DenseNetSettings, practical, theorem1
 from beyondkernels.theory.bfc.degrees import LayerAgreement, coefficients_norm, compared, layer_agreement, turns
@@ -21,6 +21,7 @@ __all__ = [
     "descent_step",
     "distilled",
     "free_frames",
+    "distilled",
     "induced",
     "layer_agreement",
     "linear_error",
