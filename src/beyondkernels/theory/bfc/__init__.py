@@ -21,7 +21,6 @@ __all__ = [
     "descent_step",
     "distilled",
     "free_frames",
-    "distilled",
     "induced",
     "layer_agreement",
     "linear_error",
