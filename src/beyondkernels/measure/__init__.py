@@ -5,6 +5,7 @@ from beyondkernels.measure.bfc import (
     FeatureErrors,
     HiddenNorms,
     LayerContributions,
+    SecondLayer,
 )
 from beyondkernels.measure.features import (
     Alignment,
@@ -46,6 +47,7 @@ __all__ = [
     "NormedNetwork",
     "Regret",
     "RegretTerms",
+    "SecondLayer",
     "Witness",
     "along",
     "classical_scaling",
