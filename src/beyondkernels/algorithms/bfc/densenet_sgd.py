@@ -17,7 +17,7 @@ from beyondkernels.algorithms.losses import CrossEntropy, Loss, Squared, cross_e
 from beyondkernels.algorithms.optimisers import Chain, Optimiser, Rate, chain, descend
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import DivergedError, InputError, Sample, Shape, Stream, Tensors, require
-from beyondkernels.core.constraints import not_negative, positive
+from beyondkernels.core.constraints import not_negative, positive, size
 from beyondkernels.networks import Network
 from beyondkernels.networks.bfc import DistilledDenseNet
 from beyondkernels.theory.bfc import DenseNetSettings
@@ -63,6 +63,8 @@ class DenseNetSGD(Algorithm):
         strict: whether training ends when a stage has had its steps and has not reached its threshold. Otherwise the
             next stage begins anyway (ours).
         fading: whether the learning rate falls to zero along a cosine in each stage (ours).
+        draws: how many R are drawn for a layer; the best conditioned is taken. The paper draws one, which at small k is
+            often close to singular.
         target: ``regression`` with the squared error or ``classification`` with the cross-entropy.
         constant: c; the paper has 100, which asks for a target error that no run reaches.
 
@@ -78,6 +80,7 @@ class DenseNetSGD(Algorithm):
     start: Literal["drawn", "zero"] = "drawn"
     strict: bool = False
     fading: bool = False
+    draws: Annotated[int, size] = 1
     target: Literal["regression", "classification"] = "regression"
     constant: Annotated[float, positive] = 100.0
 
@@ -247,7 +250,7 @@ class DenseNetSGD(Algorithm):
         record = record | {f"{what}{layer}": value for what, value in found.items()}
         if k == 0:
             return self._ended(view, record)
-        buffers = view.buffers | network.drawn_spread(layer, k, view.initial)
+        buffers = view.buffers | network.drawn_spread(layer, k, view.initial, self.draws)
         return self._entered(view, view.params | new, buffers, record)
 
     def _entered(self, view: MemberView, params: Tensors, buffers: Tensors, record: dict[str, float]) -> Transition:
