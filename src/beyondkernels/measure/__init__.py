@@ -2,9 +2,13 @@
 
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc import (
+    DescentDirections,
     FeatureErrors,
+    FoundRanks,
     HiddenNorms,
     LayerContributions,
+    SecondLayer,
+    slope_and_curvature,
 )
 from beyondkernels.measure.features import (
     Alignment,
@@ -37,8 +41,10 @@ __all__ = [
     "Alignment",
     "Coupling",
     "CouplingTerms",
+    "DescentDirections",
     "Directions",
     "FeatureErrors",
+    "FoundRanks",
     "HiddenNorms",
     "LayerContributions",
     "LearntSignals",
@@ -46,6 +52,7 @@ __all__ = [
     "NormedNetwork",
     "Regret",
     "RegretTerms",
+    "SecondLayer",
     "Witness",
     "along",
     "classical_scaling",
@@ -61,4 +68,5 @@ __all__ = [
     "regret_along",
     "regret_ratio",
     "regret_terms",
+    "slope_and_curvature",
 ]

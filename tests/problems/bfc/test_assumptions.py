@@ -21,7 +21,7 @@ from beyondkernels.problems.bfc import (
     tail_constant,
 )
 from beyondkernels.problems.bfc.assumptions import spread_constant
-from beyondkernels.problems.bfc.inputs import conditioned, nested
+from beyondkernels.problems.bfc.matrices import conditioned, nested
 from beyondkernels.problems.bfc.preservation import leading_ratio, monomials, values_of_monomials
 
 ROOT = nested(conditioned(2, 2, 1.5, Stream(1)))
@@ -209,8 +209,11 @@ def test_tail_constant_bounds_known_tails():
 
 def test_tail_constant_follows_from_markov():
     """The best bound by moments, min over r of ((r − 1)^{q/2} / t)^r, never exceeds the stated one."""
-    for degree in (1, 2, 3, 4, 8, 16, 219, 300):
+    for degree in (1, 2, 3, 4, 8, 16, 218, 219, 300):
         c4 = tail_constant(UniformInputs(), 2, degree).value
+        share = 2 * math.e * math.e ** (-2 / degree) / degree  # θ, which makes (q θ / 2e) t^(2/q) = (t² / e²)^(1/q)
+        assert share <= 1
+        assert c4 == pytest.approx(max(degree, math.e, math.exp(degree * share)))
         assert c4 >= max(degree, math.e)
         assert (c4 == degree) == (degree >= 219)
         for log_t in torch.linspace(0, 3 * degree, 60).tolist():

@@ -11,10 +11,11 @@ from typing import Annotated, ClassVar
 import torch
 
 from beyondkernels.activations import TruncatedSquare
-from beyondkernels.core import Shape, Stream, Tensors, require
+from beyondkernels.core import Shape, Stream, Tensors
 from beyondkernels.core.constraints import not_negative, positive, size
-from beyondkernels.networks.bfc.base import Graph, QuadraticNetwork, by_layer
+from beyondkernels.networks.bfc.base import QuadraticNetwork, by_layer
 from beyondkernels.networks.linear import linear, product
+from beyondkernels.problems.bfc.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,6 @@ class DistilledDenseNet(QuadraticNetwork):
         if self.truncation is not None:
             given["truncation"] = by_layer(self.truncation, count)
         self.require_layers(**given)
-        require(
-            all(j < 2 for j in self.sources(2)),
-            f"graph: layer 2 must see the input alone, (1,) in the paper, got {self.sources(2)}",
-        )
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """Fresh parameters and R of all layers with known ranks; W₂ alone if the ranks are to be found."""
@@ -101,10 +98,19 @@ class DistilledDenseNet(QuadraticNetwork):
         """
         return self._drawn("W", self.width, layer, d, buffers, stream)
 
-    def drawn_spread(self, layer: int, k: int, stream: Stream) -> Tensors:
-        """R of a layer with k features: k(k + 1)/2 rows of N(0, 1/k²)."""
+    def drawn_spread(self, layer: int, k: int, stream: Stream, draws: int = 1) -> Tensors:
+        """R of a layer with k features: k(k + 1)/2 rows of N(0, 1/k²).
+
+        Arguments:
+            layer: ℓ.
+            k: the features.
+            stream: where it comes from.
+            draws: how many are drawn. The one is taken from which the squares of the features are told apart best
+                (:func:`conditioning`).
+        """
         name = f"R{layer}"
-        return {name: stream.child(name).normal(k * (k + 1) // 2, k, dtype=torch.float64) / k}
+        rows = (stream.child(name).at(i).normal(k * (k + 1) // 2, k, dtype=torch.float64) / k for i in range(draws))
+        return {name: max(rows, key=conditioning) if draws > 1 else next(rows)}
 
     def hidden(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, truncate: bool = False
@@ -169,3 +175,24 @@ class DistilledDenseNet(QuadraticNetwork):
             q = d if j < 2 else len(buffers[f"R{j}"])
             found[name] = stream.child(name).normal(rows, q, dtype=torch.float64) * (scale / (rows * q) ** 0.5)
         return found
+
+
+def conditioning(R: torch.Tensor) -> float:
+    r"""How well the squares of R's rows tell quadratic forms apart: 1 at best, 0 if they cannot.
+
+    .. math:: \sigma_{\min}(R * R) / \sigma_{\max}(R * R), \qquad
+              (R * R)_i = \bigl(R_{ia}^2,\ \sqrt2\, R_{ia} R_{ib}\bigr)_{a < b}
+
+    :math:`\sigma(R S)` is :math:`R * R` applied to the products of the features S. At small k a random R is often far
+    from 1, and then W must be large.
+
+    Arguments:
+        R: (k(k + 1)/2, k).
+
+    >>> conditioning(torch.tensor([[1.0, 0.0], [0.5, 0.75**0.5], [0.5, -(0.75**0.5)]]))
+    0.7071067690849304
+    """
+    a, b = torch.triu_indices(R.shape[1], R.shape[1], device="cpu")
+    pairs = R[:, a] * R[:, b] * torch.where(a == b, 1.0, 2**0.5)
+    values = torch.linalg.svdvals(pairs)
+    return float(values[-1] / values[0])

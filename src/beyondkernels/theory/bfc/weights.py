@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -77,6 +77,27 @@ class QuadraticWeights:
     def sources(self, layer: int) -> tuple[int, ...]:
         """𝒥_ℓ."""
         return self.graph[layer - 2]
+
+    def widened(self, widths: Mapping[int, int]) -> QuadraticWeights:
+        """The same function with more features in some layers, which are zero and which no layer sees.
+
+        Arguments:
+            widths: how many features each layer is to have, at least as many as it has; others stay as they are.
+        """
+        require(not self.spread, "only weights without R can be widened, those of a target or of a plain learner")
+
+        def grown(blocks: Blocks) -> Blocks:
+            found = {}
+            for (layer, j), W in blocks.items():
+                rows, columns = widths.get(layer, len(W)), W.shape[1] if j < 2 else widths.get(j, W.shape[1])
+                require(
+                    rows >= len(W) and columns >= W.shape[1],
+                    f"widths must be at least those of the weights, {len(W)} in layer {layer}, got {rows}",
+                )
+                found[layer, j] = torch.nn.functional.pad(W, (0, columns - W.shape[1], 0, rows - len(W)))
+            return found
+
+        return replace(self, wide=grown(self.wide), small=grown(self.small))
 
     def bar(self, layer: int, j: int, turn: torch.Tensor | None = None) -> torch.Tensor:
         r"""W̄ of a block: what it does to symmetric tensors of features.
