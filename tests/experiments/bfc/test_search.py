@@ -91,7 +91,7 @@ def test_specs() -> None:
 
 def test_a_run_gives_what_the_rows_need() -> None:
     runs = EXPERIMENT.runs(SMOKE)[0]
-    at = At(method=FOUND, graph="{3, 0, 1}", third=0.01, fourth=0.001, seed=0)
+    at = At(method=FOUND, graph="{3, 1, 0}", third=0.01, fourth=0.001, seed=0)
     (outcome,) = perform([runs.spec(SMOKE, at)])
     row: Any = runs.read(SMOKE, at, outcome)
     variance = common.target_of(4, SMOKE.alphas, 0).target_std.value ** 2
