@@ -103,7 +103,7 @@ def test_table_and_figures() -> None:
     read = reading()
     check_figures(read, ["search", "factor"])
     figure: Any = read.figures[0]
-    assert [line.label for line in figure.lines] == [f"𝒥₄ = {name}" for name in sorted(GRAPHS)]
+    assert [line.label for line in figure.lines] == [f"layer 4 sees {name}" for name in sorted(GRAPHS)]
     assert read.table[1]
 
 

@@ -169,14 +169,14 @@ class Search(Experiment):
                 "Validation error of the search",
                 "For every graph and α′₃ the least error over α′₄, in the units of the target's variance. Dashed: a "
                 f"tenth of what layer {s.depth} adds.",
-                "The graphs that hold the target's connections reach small errors at every α′₃; the other does not",
+                "Every graph stays far below the dashed line; those with the target's connections are best",
                 lambda picture, rows: search_curves(picture, rows),
             ),
             Over(
                 "factor",
                 "Test error when α is known up to a factor",
                 f"The graph is known. α₃ and α₄ of the learner are the target's times the factor. {common.RELATIVE}",
-                "The test error hardly depends on the factor",
+                "At every factor the test error stays far below a tenth of what layer 4 adds",
                 x="factor",
                 y="test_error",
                 line={"test error": {"method": FACTOR}},
@@ -202,7 +202,7 @@ def search_curves(picture: Drawn, rows: Frame) -> list[Curves]:
         return []
     least = tried.groupby(["graph", "third", "fourth"])["validation_error"].mean().groupby(["graph", "third"]).min()
     lines = [
-        Line(f"𝒥₄ = {name}", list(mine.index.get_level_values("third")), mine.tolist())
+        Line(f"layer 4 sees {name}", list(mine.index.get_level_values("third")), mine.tolist())
         for name, mine in least.groupby(level="graph", sort=False)
     ]
     return [
