@@ -96,6 +96,14 @@ def test_over_time_reads_series() -> None:
     assert len(figure.lines[1].arrays()[1]) == 1  # what diverged is left out
 
 
+def test_median_and_events_reach_the_figure() -> None:
+    (figure,) = map(drawn, over(middle="median", events={"here": 60.0}).draw(ROWS))
+    assert figure.middle == "median" and figure.caption.startswith("Median over seeds, shaded")
+    assert [(event.label, event.x) for event in figure.events] == [("here", 60.0)]
+    (usual,) = map(drawn, over().draw(ROWS))
+    assert usual.middle == "mean" and usual.caption.startswith("Mean over seeds, shaded") and not usual.events
+
+
 def test_a_picture_may_have_code_of_its_own() -> None:
     def draw(picture: Drawn, rows: Any) -> list[Curves]:
         return [Curves(**picture.words, lines=[Line("n", [0], [len(rows)])])]

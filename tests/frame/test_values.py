@@ -64,6 +64,17 @@ def test_ratios_and_differences_are_paired() -> None:
     assert difference[0.5] == pytest.approx([(risk("b", 0.5, s) or 0) - (risk("a", 0.5, s) or 0) for s in SEEDS])
 
 
+def test_medians_over_seeds() -> None:
+    a, b = of("risk", "alpha", method="a"), of("risk", "alpha", method="b")
+    for alpha, (middle,) in a.median().groups(ROWS).items():
+        assert middle == sorted(float(risk("a", alpha, seed) or math.nan) for seed in SEEDS)[1]
+    assert math.isnan(b.median().groups(ROWS)[0.3][0])  # a gap is no small number
+    assert of("risk", method="a", alpha=0.2).median().groups(ROWS) == {None: [risk("a", 0.2, 1)]}
+    assert of("risk", method="c", alpha=0.2).median().groups(ROWS) == {None: []}
+    assert a.median().groups(tabulate([])) == {}
+    assert a.median().name == f"{a.name}.median()"
+
+
 def test_at_the_place_of_the_least_mean() -> None:
     value = of("risk", "alpha", method="a").at_least_mean(of("risk", "alpha", method="b"))
     assert value.groups(ROWS) == {None: [risk("a", 0.2, seed) for seed in SEEDS]}

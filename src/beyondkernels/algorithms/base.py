@@ -149,6 +149,13 @@ class Algorithm(Component, ABC):
         """
         return None
 
+    def recorded(self, view: MemberView) -> dict[str, float]:
+        """The rule's own numbers for the record over training, kept as series ``rule/<name>``; none by default.
+
+        They are asked for while training goes on, so there are none of the last step.
+        """
+        return {}
+
     def summary(self, steps: int, optimiser: Tensors) -> dict[str, float]:
         """What the optimiser's state knows about the whole run, at its end; read on the host.
 

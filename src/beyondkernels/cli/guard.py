@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import re
 import signal
 import sys
 import threading
@@ -26,6 +25,9 @@ FAILED, BAD_INPUT, MISSING, INTERNAL, INTERRUPTED = 1, 2, 3, 4, 130
 _OF_THE_MACHINE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC)
 """What a path or a disk does to a program that has no fault in it."""
 
+_LONGEST = 200
+"""Letters of a word that is shown whole: a path may be long, a word of thousands is a mistake."""
+
 P = ParamSpec("P")
 
 # what Typer raises for a wrong option or command, which it does not name: the ancestor of all such errors
@@ -42,18 +44,13 @@ class Commands(TyperGroup):
         except _WrongWords as wrong:
             error = cast("Any", wrong)
             command = error.ctx.command_path if getattr(error, "ctx", None) else "bk"
-            sentence = _cut(error.format_message().rstrip("."))
+            sentence = error.format_message().rstrip(".")
             end = "" if sentence.endswith("?") else f"; {_advice(command, sentence)}"
             say_error(sentence[0].lower() + sentence[1:] + end)
             code = BAD_INPUT
         if standalone_mode:
             sys.exit(code)
         return code
-
-
-def _cut(sentence: str) -> str:
-    """A sentence in which no word is longer than 80 letters."""
-    return re.sub(r"\S{81,}", lambda word: f"{word.group()[:79]}…", sentence)
 
 
 def _advice(command: str, sentence: str) -> str:
@@ -87,7 +84,7 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
         except (Exception, SystemExit) as error:
             place = in_users_file(error)
             if place is None and isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
-                say_error(f"{_cut(str(error.filename or 'a file'))} cannot be used: {error.strerror}")
+                say_error(f"{error.filename or 'a file'} cannot be used: {error.strerror}")
                 raise typer.Exit(BAD_INPUT) from error
             traceback.print_exc()
             if place is not None:
@@ -142,6 +139,6 @@ def in_users_file(error: BaseException) -> str | None:
 
 
 def say_error(sentence: str) -> None:
-    """One line on standard error; what a terminal would act on becomes a question mark."""
-    line = " ".join(sentence.split())
+    """One line on standard error, long words cut; what a terminal would act on becomes a question mark."""
+    line = " ".join(word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}…" for word in sentence.split())
     print(f"bk: {''.join(letter if letter.isprintable() else '?' for letter in line)}", file=sys.stderr)

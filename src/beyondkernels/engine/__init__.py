@@ -1,9 +1,10 @@
 """Trains one network or many at once."""
 
+from beyondkernels.engine.best_of import BestOf
 from beyondkernels.engine.features import NetworkFeatures
 from beyondkernels.engine.learner import TrainedNetwork
 from beyondkernels.engine.member import Member
 from beyondkernels.engine.predictor import Predictor
 from beyondkernels.engine.train import train
 
-__all__ = ["Member", "NetworkFeatures", "Predictor", "TrainedNetwork", "train"]
+__all__ = ["BestOf", "Member", "NetworkFeatures", "Predictor", "TrainedNetwork", "train"]

@@ -33,6 +33,8 @@ class Inputs:
         rows = [rows for member in members if (rows := member.rows(ahead, steps)) is not None]
         self._points = torch.stack(rows, 1) if rows else None  # (steps, members, points)
         dtype = next(iter(members[0].params.values())).dtype
+        given = self._samples[0].x.dtype
+        self._cast = dtype if given.is_floating_point and given != dtype else None
         hyper = [member.algorithm.hyper_of(member.stage, member.steps_ahead(ahead, steps)) for member in members]
         self._hyper = {
             name: torch.tensor([each[name] for each in hyper], dtype=dtype, device=members[0].device).mT.contiguous()
@@ -68,6 +70,10 @@ class Inputs:
         }
 
     def _rows(self, part: str, i: int) -> torch.Tensor:
+        rows = self._uncast_rows(part, i)
+        return rows if self._cast is None else rows.to(self._cast)
+
+    def _uncast_rows(self, part: str, i: int) -> torch.Tensor:
         values = [getattr(sample, part) for sample in self._samples]
         if self._points is None:
             return _together(values, self._alone)
@@ -79,6 +85,10 @@ class Inputs:
 
     def _gather(self, part: str, points: torch.Tensor, target: torch.Tensor) -> None:
         """Copy rows of the samples to a place, at once if all members share one sample."""
+        if self._cast is not None:  # batch by batch, so that a sample is not kept twice
+            for sample, rows, place in zip(self._samples, points, target, strict=True):
+                place.copy_(getattr(sample, part)[rows])
+            return
         if self._shared and target.stride(0) == target.shape[1] * target.stride(1):
             target = target.view(-1, *target.shape[2:])
             torch.index_select(getattr(self._samples[0], part), 0, points.reshape(-1), out=target)

@@ -51,7 +51,8 @@ class TrainedNetwork(Learner):
     Arguments:
         network: the architecture.
         algorithm: the training rule.
-        record_at: steps (0 is the start) at which loss and accuracy are recorded as series; the end is in the scalars.
+        record_at: steps (0 is the start) at which loss and accuracy are recorded as series, and with them what the
+            algorithm adds of its own; the end is in the scalars.
         record_points: how many points of each sample are used for the record; the end uses all.
         snapshot_at: steps (0 is the start) at which parameters are kept, as arrays ``snapshot/<step>/<name>``.
         snapshot_names: which parameters; there is no snapshot of one while it does not exist. A name
@@ -215,13 +216,16 @@ class _Recorder:
             done, left = done + taken * (stage.batch or len(self.case.train)), left - taken
         return done if self.member.active else self.work()  # training may end before its last step
 
-    def _append(self, step: int, report: dict[str, float]) -> None:
+    def _append(self, step: int, report: dict[str, float], own: dict[str, float]) -> None:
         for name, value in {"step": float(step), **report}.items():
             self.series.setdefault(name, []).append(value)
+        for name, value in {"step": float(step), **own}.items() if own else ():
+            self.series.setdefault(f"rule/{name}", []).append(value)
 
     def _record(self) -> None:
         if self.member.step in self.learner.record_at:
-            self._append(self.member.step, self._report(self.learner.record_points))
+            own = self.member.algorithm.recorded(self.member.view()) if self.member.active else {}
+            self._append(self.member.step, self._report(self.learner.record_points), own)
         if self.member.step in self.learner.snapshot_at:
             names = self.learner.snapshot_names
             for name, value in _kept(self.member.params, self.member.buffers).items():

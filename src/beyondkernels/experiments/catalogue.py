@@ -10,6 +10,7 @@ from beyondkernels.frame import Experiment
 from beyondkernels.frame.loading import from_file
 
 CATALOGUE = {
+    "bfc/theorem2": "beyondkernels.experiments.bfc.theorem2:Theorem2",
     "features/table1": "beyondkernels.experiments.features.table1:Table1",
     "features/table1-strong": "beyondkernels.experiments.features.table1_strong:Table1Strong",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",

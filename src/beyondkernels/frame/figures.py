@@ -10,11 +10,12 @@ from typing import Any, Literal
 from beyondkernels.frame.rows import OUTCOME, Frame, Where, lost, select
 from beyondkernels.frame.runs import exact
 from beyondkernels.frame.tables import Table
-from beyondkernels.reports.figures import Curves, Dot, Dots, Figure, Level, Line, Quantity
+from beyondkernels.reports.figures import Curves, Dot, Dots, Event, Figure, Level, Line, Quantity
+from beyondkernels.reports.figures.curves import Middle
 
 Scale = Literal["linear", "log", "steps"]
 
-SPREAD = "Mean over seeds, shaded from the lowest to the highest."
+SPREAD = "{} over seeds, shaded from the lowest to the highest."
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class Over(Picture):
         y_limits: the ends of the vertical axis.
         levels: horizontal lines, by label.
         more: further lines, made from the rows.
+        middle: what a line shows of several seeds.
+        events: vertical lines, by label.
     """
 
     x: str = ""
@@ -90,6 +93,8 @@ class Over(Picture):
     y_limits: tuple[float, float] | None = None
     levels: Mapping[str, float] = field(default_factory=dict)
     more: Callable[[Frame], Sequence[Line]] | None = None
+    middle: Middle = "mean"
+    events: Mapping[str, float] = field(default_factory=dict)
 
     def draw(self, rows: Frame) -> list[Figure]:
         """The figure, or one for each panel."""
@@ -146,7 +151,7 @@ class Over(Picture):
         if not lines:
             return []
         left_out = _left_out(self._lost(rows))
-        seeds = [SPREAD] if any(len(line.arrays()[1]) > 1 for line in lines) else []
+        seeds = [SPREAD.format(self.middle.capitalize())] if any(len(line.arrays()[1]) > 1 for line in lines) else []
         return [
             Curves(
                 name=name,
@@ -160,6 +165,8 @@ class Over(Picture):
                 y_scale=self.y_scale,
                 y_limits=self.y_limits,
                 levels=[Level(f"{label} ({value:.4g})", value) for label, value in self.levels.items()],
+                middle=self.middle,
+                events=[Event(label, x) for label, x in self.events.items()],
             )
         ]
 

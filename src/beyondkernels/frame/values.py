@@ -59,6 +59,19 @@ class Value:
         """For each seed the largest over the free coordinate; none where a number is missing."""
         return self._by_seed("largest", lambda mine: mine.max(skipna=False))
 
+    def median(self) -> Value:
+        """The median over seeds; none where a number is missing."""
+
+        def compute(rows: Frame) -> Series:
+            import pandas as pd
+
+            series = self.compute(rows)
+            if self.free is None:
+                return pd.Series([series.median(skipna=False)] if len(series) else [], dtype=float)
+            return series.groupby(level=0, sort=False).apply(lambda mine: mine.median(skipna=False))
+
+        return replace(self, compute=compute, name=f"{self.name}.median()")
+
     def at_least_mean(self, other: Value) -> Value:
         """The values at the place of the free coordinate where another value has the least mean."""
 

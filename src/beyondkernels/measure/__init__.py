@@ -2,9 +2,12 @@
 
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc import (
+    DescentDirections,
     FeatureErrors,
+    FoundRanks,
     HiddenNorms,
     LayerContributions,
+    slope_and_curvature,
 )
 from beyondkernels.measure.features import (
     Alignment,
@@ -37,8 +40,10 @@ __all__ = [
     "Alignment",
     "Coupling",
     "CouplingTerms",
+    "DescentDirections",
     "Directions",
     "FeatureErrors",
+    "FoundRanks",
     "HiddenNorms",
     "LayerContributions",
     "LearntSignals",
@@ -61,4 +66,5 @@ __all__ = [
     "regret_along",
     "regret_ratio",
     "regret_terms",
+    "slope_and_curvature",
 ]

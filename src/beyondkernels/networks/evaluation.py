@@ -30,10 +30,11 @@ def predictions(network: Network, params: Tensors, buffers: Tensors, x: torch.Te
         network: the network, evaluated as after training (``train=False``).
         params: its parameters.
         buffers: its buffers.
-        x: the points, at least one.
+        x: the points, at least one; numbers of another precision than the parameters' are converted.
     """
     size = evaluation_block(network)
-    blocks = (network.apply(params, buffers, rows, train=False)[0] for rows in x.split(size))
+    cast = next((value.dtype for value in params.values()), x.dtype) if x.is_floating_point() else x.dtype
+    blocks = (network.apply(params, buffers, rows.to(cast), train=False)[0] for rows in x.split(size))
     first = next(blocks)
     # The result is one tensor from the start. Results of single blocks would lie in memory between the hidden values of
     # two blocks, and that memory could not be used again.

@@ -17,7 +17,7 @@ from beyondkernels.measure.bfc.course import course
 from beyondkernels.networks import TwoLayer
 from beyondkernels.problems import DictionaryParity
 from beyondkernels.runs import RunSpec, perform
-from beyondkernels.theory.bfc import procrustes
+from beyondkernels.theory.bfc import distilled, procrustes
 from bfc_cases import ALPHAS, TRUTH, Net, Target, layers
 
 torch.set_num_threads(1)
@@ -61,6 +61,7 @@ def test_series_are_those_of_the_snapshots(step):
             if measurement.group == "features":
                 expected = {"layer": procrustes(S_star[layer], S[layer])}
                 expected["relative"] = expected["layer"] / size
+                expected["distilled"] = procrustes(S_star[layer], distilled(S[layer], S_star[layer].shape[1])) / size
             elif measurement.group == "norms":
                 expected = {"layer": sum(float(row @ row) for row in S[layer]) / 500}
                 expected["relative"] = expected["layer"] / size

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.problems.bfc import LayeredProblem
+from beyondkernels.problems.bfc import LayeredProblem, QuadraticInputs
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -41,22 +41,22 @@ def literal() -> Callable[[LayeredProblem, list[float]], tuple[dict[int, list[fl
     return literal_layers
 
 
-def gauss_grid(problem: LayeredProblem, nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
+def gauss_grid(inputs: QuadraticInputs, dim: int, nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Points and probabilities of Gauss quadrature in each coordinate, exact for polynomials of degree 2·nodes − 1."""
     rows, weights = [], []
-    for part in problem.inputs.parts(problem.in_dim) or ():
+    for part in inputs.parts(dim) or ():
         if part.law == "normal":
             points, mass = np.polynomial.hermite_e.hermegauss(nodes)
         else:
             points, mass = np.polynomial.legendre.leggauss(nodes)
             points = points * math.sqrt(3)
         mass = mass / mass.sum()
-        for chosen in itertools.product(range(nodes), repeat=problem.in_dim):
+        for chosen in itertools.product(range(nodes), repeat=dim):
             rows.append(part.root @ torch.tensor(points[list(chosen)]))
             weights.append(part.weight * math.prod(mass[list(chosen)]))
     return torch.stack(rows), torch.tensor(weights)
 
 
 @pytest.fixture(scope="session")
-def quadrature() -> Callable[[LayeredProblem, int], tuple[torch.Tensor, torch.Tensor]]:
+def quadrature() -> Callable[[QuadraticInputs, int, int], tuple[torch.Tensor, torch.Tensor]]:
     return gauss_grid

@@ -15,7 +15,7 @@ from beyondkernels.problems.bfc import (
     drawn_mixture,
 )
 from beyondkernels.problems.bfc.coordinates import expansion
-from beyondkernels.problems.bfc.inputs import conditioned, nested
+from beyondkernels.problems.bfc.matrices import conditioned, nested
 
 D, N = 4, 40_000
 

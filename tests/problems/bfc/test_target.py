@@ -15,7 +15,7 @@ from beyondkernels.problems.bfc import (
     drawn_mixture,
     skip_graph,
 )
-from beyondkernels.problems.bfc.inputs import conditioned, nested
+from beyondkernels.problems.bfc.matrices import conditioned, nested
 
 SMALL = QuadraticTarget(3, (2, 1), skip_graph(3), (1.0, 0.2))
 DEEP = QuadraticTarget(4, (3, 2, 1), skip_graph(4), (1.0, 0.2, 0.05), relative=True, kappa=1.5, inputs=UniformInputs())
@@ -101,7 +101,7 @@ def test_polynomials_are_the_features(problem):
 def test_exact_moments_by_quadrature(name, quadrature):
     problem = TARGETS[name]
     nodes = 2**problem.depth + 1  # exact up to degree 2^(L+1) + 1, the degree of the squared last layer
-    x, p = quadrature(problem, nodes)
+    x, p = quadrature(problem.inputs, problem.dim, nodes)
     for layer, g in problem.outputs(x).items():
         total = g.sum(1)
         mean = float(p @ total)
@@ -208,3 +208,36 @@ def test_given_matrices():
 def test_bad_input(change, sentence):
     with pytest.raises(InputError, match=sentence):
         replace(SMALL, **change)
+
+
+@pytest.mark.parametrize("inputs", [UniformInputs(1e-200), UniformInputs(1e200)])
+def test_relative_alphas_need_a_spread(inputs):
+    """Squares of such inputs round to zero or are not finite."""
+    with pytest.raises(InputError, match="layer 2 must vary for relative alphas, got a standard deviation of"):
+        _ = replace(SMALL, inputs=inputs, relative=True).scales
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_any_target_of_the_class(seed, literal):
+    """Random graphs, widths, κ and inputs: literal values, bounds on singular values, mean and spread from draws."""
+    pick = Stream(seed).child("pick").generator()
+    depth, dim = int(pick.integers(2, 5)), int(pick.integers(1, 5))
+    widths: tuple[int, ...] = ()
+    graph: tuple[tuple[int, ...], ...] = ()
+    for layer in range(2, depth + 1):
+        widths += (int(pick.integers(1, (widths[-1] if widths else dim) + 1)),)
+        below = list(range(layer - 2))
+        skips = sorted(pick.permutation(below)[: int(pick.integers(1, len(below) + 1))], reverse=True) if below else []
+        graph += ((layer - 1, *map(int, skips)),)
+    alphas = tuple(float(a) for a in sorted([1.0, *pick.uniform(0.01, 0.9, depth - 2)], reverse=True))
+    inputs = (GaussianInputs(), UniformInputs(0.8), drawn_mixture(dim), SphereInputs())[seed % 4]
+    problem = QuadraticTarget(dim, widths, graph, alphas, kappa=1 + float(pick.random()), instance=seed, inputs=inputs)
+    sample = problem.sample(3, Stream(seed))
+    for n, point in enumerate(sample.x.tolist()):
+        assert float(sample.y[n, 0]) == pytest.approx(literal(problem, point)[1], rel=1e-9, abs=1e-12)
+    for w in problem.weights.values():
+        values = torch.linalg.svdvals(w)
+        assert 1 / problem.kappa - 1e-9 <= float(values.min()) <= float(values.max()) <= problem.kappa + 1e-9
+    total = problem.outputs(inputs.draw(40_000, dim, Stream(seed)))[2].sum(1)
+    assert abs(float(total.mean()) - problem.layer_means[2].value) <= 6 * float(total.std()) / 200 + 1e-9
+    assert problem.layer_bounds[2] == max(1.0, problem.layer_means[2].value)

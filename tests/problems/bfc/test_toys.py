@@ -34,7 +34,7 @@ def test_moments_of_the_first_toy(quadrature):
     assert toy.layer_stds[2].value == pytest.approx(math.sqrt(5 * 96))
     # E(a + 2b + c)² for independent a, b = x⁴ and c = x²
     assert toy.layer_means[3].value == pytest.approx(105 + 4 * 105 + 3 + 2 * (2 * 9 + 3 + 2 * 3))
-    x, p = quadrature(toy, 9)
+    x, p = quadrature(toy.inputs, toy.dim, 9)
     g = toy.target(x)
     mean = float(p @ g)
     assert toy.target_mean.value == pytest.approx(mean, rel=1e-10)

@@ -12,6 +12,7 @@ from beyondkernels.reports import (
     Distribution,
     Dot,
     Dots,
+    Event,
     Histogram,
     Level,
     Line,
@@ -39,6 +40,32 @@ def test_bands_are_what_they_say():
         ):
             found = line.summary(band)
             assert [part[i] for part in found] == pytest.approx([i, mean, low, high])
+
+
+def test_the_middle_can_be_the_median():
+    y = [[1.0, 5.0], [2.0, 9.0], [60.0, 6.0]]
+    assert [list(part) for part in Line("a", [0, 1], y).summary("range", "median")] == [[0, 1], [2, 6], [1, 5], [60, 9]]
+    assert Line("a", [0, 1], y).end("median") == (1, 6)
+    assert Line("a", [0, 1], y).end() == (1, pytest.approx(20 / 3))
+
+
+def test_events_are_drawn_with_their_labels():
+    lines = [Line("a", [0, 4], [1.0, 2.0])]
+    for narrow in (False, True):
+        canvas = drawn(Curves(name="c", title="c", lines=lines, events=[Event("layer 3 joins", 2.0)]), narrow)
+        (ax,) = canvas.axes
+        assert [text.get_text() for text in ax.texts] == ["layer 3 joins"]
+        assert any(np.asarray(line.get_xdata()).tolist() == [2.0, 2.0] for line in ax.lines)
+        assert ax.get_xlim() == (0, 4)
+
+
+def drawn(figure, narrow):
+    """The figure on a canvas."""
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=figure.size(narrow), dpi=72)
+    figure.draw(canvas, narrow)
+    return canvas
 
 
 def test_a_line_ends_where_it_was_last_finite():

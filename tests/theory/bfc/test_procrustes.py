@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.theory.bfc import aligned, linear_error, procrustes
+from beyondkernels.theory.bfc import aligned, distilled, linear_error, procrustes
 
 STREAM = Stream(0)
 
@@ -77,3 +77,26 @@ def test_the_linear_error_is_what_the_normal_equations_leave():
 def test_points_must_fit(shape):
     with pytest.raises(InputError, match=r"^features must be matrices with a row for each point, got shapes \(50, 2\)"):
         procrustes(normal("target", 50, 2), torch.zeros(shape))
+
+
+def test_distilled_features_are_the_projection_that_loses_least():
+    S = torch.tensor([[3.0, 0.0, 0.1], [0.0, 2.0, 0.1], [1.0, 1.0, -0.2], [0.5, -2.0, 0.0]], dtype=torch.float64)
+    kept = distilled(S, 2)
+    lost = S.square().sum() - kept.square().sum()
+    assert lost == pytest.approx(torch.linalg.svdvals(S)[2].item() ** 2, rel=1e-12)  # Eckart and Young
+    for seed in range(20):
+        V = torch.linalg.qr(torch.randn(3, 2, generator=torch.Generator().manual_seed(seed)).double()).Q
+        assert (S @ V).square().sum() <= kept.square().sum()
+    assert distilled(S, 3) is S
+    assert distilled(S, 5) is S
+    with pytest.raises(InputError, match="size must be at least 1, got 0"):
+        distilled(S, 0)
+
+
+def test_further_small_directions_do_not_count_after_distillation():
+    S_star = torch.randn(200, 2, generator=torch.Generator().manual_seed(0)).double()
+    third = 0.1 * torch.randn(200, 1, generator=torch.Generator().manual_seed(1)).double()
+    third -= S_star @ torch.linalg.lstsq(S_star, third).solution  # nothing of the others in it
+    found = torch.cat([S_star, third], 1)
+    assert procrustes(S_star, found) == pytest.approx(third.square().mean().item(), rel=1e-9)
+    assert procrustes(S_star, distilled(found, 2)) < 1e-25

@@ -257,6 +257,12 @@ class DenseNetSGD(Algorithm):
             return self._ended(view, record)
         return view.stay()._replace(optimiser=view.optimiser | _scalars(record, view.params))
 
+    def recorded(self, view: MemberView) -> dict[str, float]:
+        """The objective on the whole sample, and the target error ε₀."""
+        stage, target = self._stages[view.stage], float(view.optimiser[_ERROR])
+        value = self.objective(view.network, view.params, view.buffers, view.sample, stage, target)
+        return {"objective": float(value), _ERROR: target}
+
     def summary(self, steps: int, optimiser: Tensors) -> dict[str, float]:
         """The target error, and for each layer when it joined and was distilled, and its rank."""
         layers = range(2, self.settings.depth + 1)

@@ -1,5 +1,14 @@
-"""Measurements for the paper on backward feature correction: errors, contributions and sizes of each layer."""
+"""Measurements for the paper on backward feature correction: what each layer has learnt, and the way down."""
 
+from beyondkernels.measure.bfc.descent import DescentDirections, slope_and_curvature
 from beyondkernels.measure.bfc.features import FeatureErrors, HiddenNorms, LayerContributions
+from beyondkernels.measure.bfc.ranks import FoundRanks
 
-__all__ = ["FeatureErrors", "HiddenNorms", "LayerContributions"]
+__all__ = [
+    "DescentDirections",
+    "FeatureErrors",
+    "FoundRanks",
+    "HiddenNorms",
+    "LayerContributions",
+    "slope_and_curvature",
+]

@@ -13,7 +13,7 @@ from beyondkernels.core import Ended, Measured, Stream
 from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc.course import LayeredTarget, LayerValues, Moment, course, end, layered
-from beyondkernels.theory.bfc import linear_error, procrustes
+from beyondkernels.theory.bfc import distilled, linear_error, procrustes
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ class FeatureErrors(LayerMeasurement):
     Names: ``features/layer2``, ``features/relative2``, ``features/linear2``, … The relative error of features that are
     zero is 1. Where a network has more hidden units than the target, the target's features get zeros as further
     coordinates. ``linear`` (ours) asks only whether the target's features can be read off; a network that has them in
-    another basis, or more than once, has a small one.
+    another basis, or more than once, has a small one. ``features/distilled2``, … are the relative errors of the leading
+    directions of S alone, as many as S* has (ours, :func:`~beyondkernels.theory.bfc.distilled`). Theorem 2 bounds these
+    where a layer has more neurons than the target's.
 
     Reference: Allen-Zhu & Li (bfc), Theorem 2.
     """
@@ -82,6 +84,7 @@ class FeatureErrors(LayerMeasurement):
             size, error = S_star.square().sum(1).mean().item(), procrustes(S_star, S)
             row |= {f"layer{layer}": error, f"relative{layer}": error / size}
             row[f"linear{layer}"] = linear_error(S_star, S) / size
+            row[f"distilled{layer}"] = procrustes(S_star, distilled(S, S_star.shape[1])) / size
         return row
 
 

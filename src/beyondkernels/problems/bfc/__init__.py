@@ -1,5 +1,13 @@
 """The learning problems of the backward-feature-correction paper: quadratic target networks and their inputs."""
 
+from beyondkernels.problems.bfc.assumptions import (
+    Constant,
+    check_inputs,
+    degree_constant,
+    isotropy,
+    moment_constant,
+    tail_constant,
+)
 from beyondkernels.problems.bfc.graph import Graph, require_graph, require_wiring, skip_graph
 from beyondkernels.problems.bfc.inputs import (
     GaussianInputs,
@@ -20,6 +28,7 @@ from beyondkernels.problems.bfc.toys import FirstToy, SecondToy
 __all__ = [
     "Agnostic",
     "Classified",
+    "Constant",
     "Estimate",
     "FirstToy",
     "GaussianInputs",
@@ -34,8 +43,13 @@ __all__ = [
     "SecondToy",
     "SphereInputs",
     "UniformInputs",
+    "check_inputs",
+    "degree_constant",
     "drawn_mixture",
+    "isotropy",
+    "moment_constant",
     "require_graph",
     "require_wiring",
     "skip_graph",
+    "tail_constant",
 ]

@@ -14,9 +14,15 @@ import torch
 from beyondkernels.core import Component, Stream, require, require_whole
 from beyondkernels.core.constraints import not_empty, positive
 from beyondkernels.problems.bfc.coordinates import Law
-
-Matrix = tuple[tuple[float, ...], ...]
-"""A matrix as rows of numbers, the form in which a component holds it."""
+from beyondkernels.problems.bfc.matrices import (
+    Matrix,
+    conditioned,
+    matrix,
+    nested,
+    require_root,
+    require_size,
+    root_of,
+)
 
 _DRAWS = 2**18  # for second moments that nobody has stated
 
@@ -55,6 +61,14 @@ class QuadraticInputs(Component, ABC):
         """The distribution as a mixture of linear images of independent coordinates, if it is one."""
         return None
 
+    @property
+    def hypercontractivity(self) -> float | None:
+        r"""A number ρ such that the norms of all polynomials f, of any degree q, are comparable; None if none is known.
+
+        .. math:: \|f\|_r \le (r - 1)^{q/2} \rho^{1/2 - 1/r} \|f\|_2 \quad \text{for all } r \ge 2
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class GaussianInputs(QuadraticInputs):
@@ -87,7 +101,7 @@ class GaussianInputs(QuadraticInputs):
         """Draw n points."""
         self.require_dim(dim)
         g = stream.normal(n, dim, dtype=torch.float64)
-        return g * self.root if isinstance(self.root, float | int) else g @ matrix(self.root).T
+        return g @ matrix(self.root).T if isinstance(self.root, tuple) else g * float(self.root)
 
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """The squared norms of the rows of Σ."""
@@ -96,6 +110,11 @@ class GaussianInputs(QuadraticInputs):
     def parts(self, dim: int) -> tuple[Part, ...]:
         """One part."""
         return (Part(1.0, self._root(dim), "normal"),)
+
+    @property
+    def hypercontractivity(self) -> float:
+        """ρ = 1, Nelson's theorem."""
+        return 1.0
 
     def _root(self, dim: int) -> torch.Tensor:
         self.require_dim(dim)
@@ -169,6 +188,11 @@ class MixtureOfGaussians(QuadraticInputs):
         shares = self.shares or (1 / len(self.roots),) * len(self.roots)
         return tuple(Part(p, matrix(root), "normal") for p, root in zip(shares, self.roots, strict=True))
 
+    @property
+    def hypercontractivity(self) -> float:
+        """ρ = 1 / min pᵢ, because E f² is at least pᵢ times its mean in part i."""
+        return 1 / min(self.shares or (1 / len(self.roots),))
+
 
 @dataclass(frozen=True)
 class UniformInputs(QuadraticInputs):
@@ -189,11 +213,16 @@ class UniformInputs(QuadraticInputs):
 
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """All are s²."""
-        return (self.std**2,) * dim
+        return (float(self.std) * float(self.std),) * dim
 
     def parts(self, dim: int) -> tuple[Part, ...]:
         """One part."""
         return (Part(1.0, root_of(self.std, dim), "uniform"),)
+
+    @property
+    def hypercontractivity(self) -> float:
+        """ρ = 1, Bonami's theorem: a uniform number is a sum of independent signs, √3 Σ 2⁻ⁿ εₙ."""
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -211,6 +240,11 @@ class SphereInputs(QuadraticInputs):
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """All are 1."""
         return (1.0,) * dim
+
+    @property
+    def hypercontractivity(self) -> float:
+        """ρ = 1, Beckner's theorem."""
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -271,61 +305,6 @@ def drawn_mixture(dim: int, parts: int = 2, spread: float = 2.0, instance: int =
         root = conditioned(dim, dim, spread, Stream(instance).child("mixture", str(i)))
         roots.append(nested(root / root.norm(dim=1, keepdim=True)))
     return MixtureOfGaussians(tuple(roots))
-
-
-def conditioned(rows: int, columns: int, kappa: float, stream: Stream) -> torch.Tensor:
-    r"""A random matrix :math:`U \Lambda V` whose singular values are spread evenly in logarithm from κ to 1/κ.
-
-    U and V are uniformly random with orthonormal rows. A single singular value is 1.
-
-    Reference: Allen-Zhu & Li (bfc), Remark 3.1; the spacing of the singular values is ours.
-    """
-    r = min(rows, columns)
-    spaced = torch.linspace(1, -1, r, dtype=torch.float64) if r > 1 else torch.zeros(1, dtype=torch.float64)
-    left, right = _orthonormal(rows, r, stream.child("left")), _orthonormal(columns, r, stream.child("right"))
-    return (left * kappa**spaced) @ right.T
-
-
-def _orthonormal(rows: int, columns: int, stream: Stream) -> torch.Tensor:
-    """Orthonormal columns, uniformly random."""
-    q, r = torch.linalg.qr(stream.normal(rows, columns, dtype=torch.float64))
-    return q * r.diagonal().sign()
-
-
-def require_root(name: str, root: Matrix) -> None:
-    """Ask for an invertible square matrix."""
-    sizes = {len(row) for row in root}
-    require(
-        len(root) > 0 and sizes == {len(root)},
-        f"{name} must be a square matrix, got {len(root)} rows of {sorted(sizes)} numbers",
-    )
-    values = torch.linalg.svdvals(matrix(root))
-    require(
-        bool(values.isfinite().all()) and float(values[-1]) > 1e-9 * float(values[0]),
-        f"{name} must have positive singular values, got {float(values[-1]):.3g} beside {float(values[0]):.3g}",
-    )
-
-
-def require_size(name: str, root: float | Matrix, dim: int) -> None:
-    """Ask that a matrix has the size of the inputs."""
-    size = len(root) if isinstance(root, tuple) else dim
-    require(size == dim, f"{name} must be {dim} × {dim} for inputs of dimension {dim}, got {size} × {size}")
-
-
-@functools.lru_cache(maxsize=64)
-def matrix(rows: tuple[tuple[float, ...], ...]) -> torch.Tensor:
-    """A matrix from its rows, float64. It is shared, so do not write to it."""
-    return torch.tensor(rows, dtype=torch.float64)
-
-
-def root_of(root: float | Matrix, dim: int) -> torch.Tensor:
-    """Σ as a matrix."""
-    return matrix(root) if isinstance(root, tuple) else root * torch.eye(dim, dtype=torch.float64)
-
-
-def nested(values: torch.Tensor) -> Matrix:
-    """The rows of a matrix as tuples."""
-    return tuple(tuple(row) for row in values.tolist())
 
 
 def _row_norms(root: torch.Tensor) -> tuple[float, ...]:

@@ -215,5 +215,5 @@ class Classified(Relabelled):
     @property
     def _std(self) -> float:
         std = self.teacher.target_std.value
-        require(std > 0, f"teacher must vary for labels of two classes, got a standard deviation of {std}")
+        require(0 < std < math.inf, f"teacher must vary for labels of two classes, got a standard deviation of {std}")
         return std

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -12,8 +13,9 @@ import torch
 from beyondkernels.core import Stream, require, shown
 from beyondkernels.core.constraints import at_least, not_empty, positive, size
 from beyondkernels.problems.bfc.graph import Graph, require_graph, require_wiring
-from beyondkernels.problems.bfc.inputs import GaussianInputs, Matrix, QuadraticInputs, conditioned, matrix
+from beyondkernels.problems.bfc.inputs import GaussianInputs, QuadraticInputs
 from beyondkernels.problems.bfc.layered import LayeredProblem
+from beyondkernels.problems.bfc.matrices import Matrix, conditioned, matrix
 
 _ROUNDING = 1e-9
 _MOST_WEIGHTS = 10**7
@@ -108,7 +110,9 @@ class QuadraticTarget(LayeredProblem):
             return self.alphas
         stds = [std.value for std in self.layer_stds.values()]
         for layer, std in enumerate(stds, 2):
-            require(std > 0, f"layer {layer} must vary for relative alphas, got a standard deviation of {std}")
+            require(
+                0 < std < math.inf, f"layer {layer} must vary for relative alphas, got a standard deviation of {std}"
+            )
         return tuple(alpha * (stds[0] / std) for alpha, std in zip(self.alphas, stds, strict=True))
 
     def _without_scales(self) -> QuadraticTarget:

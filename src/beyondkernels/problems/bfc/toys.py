@@ -30,7 +30,7 @@ class _Toy(LayeredProblem):
     @property
     def scales(self) -> tuple[float, ...]:
         """1 and α."""
-        return (1.0, self.alpha)
+        return (1.0, float(self.alpha))
 
     @property
     def second_moments(self) -> tuple[float, ...]:

@@ -1,7 +1,7 @@
 """Shared figure kinds: plain data that draws itself, the same on every machine."""
 
 from beyondkernels.reports.figures.base import Figure
-from beyondkernels.reports.figures.curves import Curves, Level, Line
+from beyondkernels.reports.figures.curves import Curves, Event, Level, Line
 from beyondkernels.reports.figures.directions import Directions, Panel
 from beyondkernels.reports.figures.dots import Dot, Dots, Quantity
 from beyondkernels.reports.figures.histogram import Distribution, Histogram
@@ -14,6 +14,7 @@ __all__ = [
     "Distribution",
     "Dot",
     "Dots",
+    "Event",
     "Figure",
     "Histogram",
     "Level",

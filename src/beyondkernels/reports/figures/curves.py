@@ -1,4 +1,4 @@
-"""Lines over steps, sizes or any other axis: the mean over seeds with its spread."""
+"""Lines over steps, sizes or any other axis: the mean or median over seeds with its spread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from beyondkernels.core import require
 from beyondkernels.reports.figures.axes import prepare_x, prepare_y, write_y_label
 from beyondkernels.reports.figures.base import NARROW, WIDE, Figure
 from beyondkernels.reports.figures.legend import Entry, draw_legend, legend_height
-from beyondkernels.reports.figures.style import FAINT, MUTED, SIZE, bare, in_points, look
+from beyondkernels.reports.figures.style import FAINT, MUTED, SIZE, SMALL, bare, in_points, look
 from beyondkernels.reports.figures.text import fit, shorten, spread, width_of
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _DASHES: tuple[Any, ...] = ((0, (6, 3)), (0, (2, 2)), (0, (6, 2, 1, 2)), (0, (1, 3)))
 _WIDEST = 200.0  # points a label may take from the lines
+
+Middle = Literal["mean", "median"]
+"""What a line shows of several seeds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +53,13 @@ class Line:
         x, y = np.asarray(self.x, dtype=float), np.asarray(self.y, dtype=float)
         return x, y[None] if y.ndim == 1 else y
 
-    def summary(self, band: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The axis, the mean over seeds, and the lower and upper edge of the band."""
+    def summary(self, band: str, middle: Middle = "mean") -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The axis, the mean or median over seeds, and the lower and upper edge of the band."""
         import numpy as np
 
         x, y = self.arrays()
-        mean = y.mean(0) if len(y) else np.full(len(x), np.nan)
+        of = np.median if middle == "median" else np.mean
+        mean = of(y, 0) if len(y) else np.full(len(x), np.nan)
         if band == "range" and len(y) > 1:
             return x, mean, y.min(0), y.max(0)
         if band == "deviation" and len(y) > 1:
@@ -63,11 +67,11 @@ class Line:
             return x, mean, mean - s, mean + s
         return x, mean, mean, mean
 
-    def end(self) -> tuple[float, float] | None:
-        """The last point whose mean is finite."""
+    def end(self, middle: Middle = "mean") -> tuple[float, float] | None:
+        """The last point whose mean or median is finite."""
         import numpy as np
 
-        x, mean, _, _ = self.summary("none")
+        x, mean, _, _ = self.summary("none", middle)
         there = np.flatnonzero(np.isfinite(mean))
         return (float(x[there[-1]]), float(mean[there[-1]])) if len(there) else None
 
@@ -85,6 +89,14 @@ class Level:
     value: float
 
 
+@dataclass(frozen=True)
+class Event:
+    """A vertical line: what happens at this place of the horizontal axis."""
+
+    label: str
+    x: float
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Curves(Figure):
     """Lines with direct labels at their ends, so that no one has to look up a legend.
@@ -98,6 +110,9 @@ class Curves(Figure):
         y_limits: the ends of the vertical axis; chosen unless given.
         band: the shading around a line with several seeds: least to greatest, ± one standard deviation, or none.
         levels: horizontal lines to compare with.
+        middle: what a line shows of several seeds. The median suits a logarithmic axis, where one seed can decide the
+            mean.
+        events: vertical lines, their labels at the top.
     """
 
     lines: Sequence[Line]
@@ -108,6 +123,8 @@ class Curves(Figure):
     y_limits: tuple[float, float] | None = None
     band: Literal["range", "deviation", "none"] = "range"
     levels: Sequence[Level] = ()
+    middle: Middle = "mean"
+    events: Sequence[Event] = ()
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
         """Width and height in inches."""
@@ -128,7 +145,9 @@ class Curves(Figure):
         bare(ax)
         edge = {"markeredgecolor": "white", "markeredgewidth": 0.6}
         for i, line in enumerate(self.lines):
-            x, mean, low, high = (np.where(np.isfinite(part), part, np.nan) for part in line.summary(self.band))
+            x, mean, low, high = (
+                np.where(np.isfinite(part), part, np.nan) for part in line.summary(self.band, self.middle)
+            )
             if self.x_scale == "log":
                 x[x <= 0] = np.nan
             if self.y_scale == "log":
@@ -140,9 +159,13 @@ class Curves(Figure):
                 ax.plot(x, mean, **look(i), **edge, markevery=(0.03 + 0.025 * (i % 5), 0.17))
         for i, level in enumerate(self.levels):
             ax.axhline(level.value, **_level_look(i), zorder=1)
+        for event in self.events:
+            ax.axvline(event.x, color=FAINT, linewidth=0.9, zorder=1)
         prepare_x(ax, self.x_scale, self.x_label)
         prepare_y(ax, self.y_scale, self.y_limits)
         write_y_label(canvas, [ax], self.y_label)
+        for event in self.events:
+            _name_event(ax, event)
         if narrow:
             draw_legend(canvas, entries)
         else:
@@ -159,7 +182,7 @@ class Curves(Figure):
         plain: dict[str, Any] = {"transform": in_points(canvas)}
         box = ax.get_window_extent()  # in points, as everything here
         points = []
-        for end in [*(line.end() for line in self.lines), *((None, level.value) for level in self.levels)]:
+        for end in [*(line.end(self.middle) for line in self.lines), *((None, level.value) for level in self.levels)]:
             px, py = ax.transData.transform((end[0] or 0.0, end[1])) if end else (box.x1, box.y0)
             height = float(min(max(py, box.y0), box.y1)) if math.isfinite(py) else box.y0
             points.append((box.x1 if end and end[0] is None else float(px), height))
@@ -174,6 +197,23 @@ class Curves(Figure):
             sample = {**style, "linewidth": 1.6, "markevery": [1]}
             canvas.add_artist(Line2D([box.x1 + 15, box.x1 + 25, box.x1 + 35], [y] * 3, **sample, **plain))
             canvas.text(box.x1 + 40, y, names[i], color=entry.colour, va="center_baseline", **plain)
+
+
+def _name_event(ax: Axes, event: Event) -> None:
+    """Write the label at the top, on the right of the line, readable where lines cross it."""
+    from matplotlib.patheffects import withStroke
+
+    ax.annotate(
+        event.label,
+        (event.x, 1),
+        (4, -3),
+        xycoords=ax.get_xaxis_transform(),
+        textcoords="offset points",
+        color=MUTED,
+        size=SMALL,
+        va="top",
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],
+    )
 
 
 def _level_look(index: int) -> dict[str, Any]:

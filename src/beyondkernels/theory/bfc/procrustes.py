@@ -60,6 +60,30 @@ def procrustes(target: torch.Tensor, found: torch.Tensor) -> float:
     return (padded(target, len(U)) - moved).square().sum(1).mean().item()
 
 
+def distilled(found: torch.Tensor, size: int) -> torch.Tensor:
+    r"""The leading principal directions of features: what is left of an over-parameterised layer after distillation.
+
+    .. math:: SV, \qquad V \text{ the leading eigenvectors of } E[SS^\top]
+
+    Theorem 2 speaks of features of dimension :math:`k_\ell`, which the paper's network has after INITIAL-DISTILL. A
+    plain layer has more neurons. Its further directions carry errors of order :math:`\alpha_{\ell+1}` where the leading
+    ones carry :math:`\alpha_{\ell+1}^2`. The choice by the covariance of the features is ours; the paper takes the
+    singular vectors of weights.
+
+    Arguments:
+        found: S, (n, m).
+        size: how many directions.
+
+    >>> distilled(torch.tensor([[1.0, 2.0], [-1.0, 2.0]], dtype=torch.float64), 1).abs()
+    tensor([[2.],
+            [2.]], dtype=torch.float64)
+    """
+    require(size >= 1, f"size must be at least 1, got {size}")
+    if size >= found.shape[1]:
+        return found
+    return found @ torch.linalg.eigh(found.T @ found).eigenvectors[:, -size:]
+
+
 def linear_error(target: torch.Tensor, found: torch.Tensor) -> float:
     r"""What no linear map of the found features gives of the others: :math:`\min_A E\|S^\star - AS\|^2`.
 

@@ -1,0 +1,1 @@
+"""Allen-Zhu & Li: backward feature correction, how deep learning performs deep learning."""

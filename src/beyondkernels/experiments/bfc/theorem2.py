@@ -1,0 +1,249 @@
+"""Theorem 2: higher layers correct the features of lower ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from beyondkernels.core import Reference, require
+from beyondkernels.experiments.bfc.layers import (
+    LAYERWISE,
+    TOGETHER,
+    UNIFORM,
+    LayersSettings,
+    course_lines,
+    medians,
+    plain_spec,
+    stage_rows,
+)
+from beyondkernels.frame import (
+    Drawn,
+    Experiment,
+    Frame,
+    Over,
+    Picture,
+    Runs,
+    Scale,
+    Sizes,
+    Statement,
+    Table,
+    Value,
+    claim,
+    of,
+    scale,
+    setting,
+)
+from beyondkernels.reports import AtLeast, AtMost, Between, Curves, Event, Line
+
+STEEP = AtLeast(1.9, "clearly")
+"""The least slope that is claimed: α₃², with room for what a fit over a short range leaves."""
+
+TIMES = 20.0
+"""How many times smaller the error of S₂ must become when layer 3 joins."""
+
+MEDIAN = "median over seeds"
+
+
+@dataclass(frozen=True)
+class Theorem2Settings(LayersSettings):
+    """The numbers of the experiment."""
+
+    alphas: Sizes = setting((0.01, 0.02, 0.05, 0.1, 0.2), "ours", "α₃ with three layers: ratios of deviations")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
+
+
+class Theorem2(Experiment):
+    """Feature errors against α₃, and over training time."""
+
+    id: ClassVar[str] = "bfc/theorem2"
+    title: ClassVar[str] = "Theorem 2: higher layers correct the features of lower ones"
+    summary: ClassVar[str] = (
+        "The target adds up layers of squares, and each layer adds less than the one below it. Layer 2 of the learner, "
+        "trained alone, gets its features wrong by about α₃: it bends them towards what only layer 3 can express. When "
+        "layer 3 joins, the features of layer 2 become better, and with a fourth layer better again. If lower layers "
+        "are frozen when the next one joins (layerwise training), their errors stay."
+    )
+    reference: ClassVar[Reference] = Reference("bfc", "Theorem 2, Figure 5, §6.1")
+    notes_file: ClassVar[str] = "theorem2.md"
+    symbols: ClassVar[Mapping[str, str]] = {"alpha": "α₃"}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.5, "laptop": 7.0, "paper": 25.0}
+    numbers: ClassVar[type] = Theorem2Settings
+    scales: ClassVar[Mapping[str, Scale]] = {
+        "laptop": scale(
+            three_dim=10,
+            four_dim=8,
+            samples=5000,
+            steps=4000,
+            alphas=(0.02, 0.05, 0.1, 0.2),
+            test_samples=10_000,
+            seeds=5,
+        ),
+        "smoke": scale(
+            "laptop",
+            three_dim=4,
+            four_dim=3,
+            samples=200,
+            batch=50,
+            steps=20,
+            alphas=(0.1, 0.2),
+            snapshots=2,
+            points=300,
+            test_samples=200,
+            seeds=2,
+        ),
+    }
+
+    def runs(self, s: Theorem2Settings) -> list[Runs]:
+        """Both ways of training, with three layers at every α₃ and with four layers."""
+        rest = {"inputs": [UNIFORM], "method": [TOGETHER, LAYERWISE]}
+        cases = {3: s.alphas, 4: s.four_alphas[1:2]}
+        return [
+            Runs(plain_spec, {"layers": [layers], "alpha": alphas, **rest}, stage_rows)
+            for layers, alphas in cases.items()
+        ]
+
+    def claims(self, s: Theorem2Settings) -> list[Statement]:
+        """The law of layer 2 alone, what each way of training makes of it, and the staircase."""
+
+        def three(method: str, top: int, column: str = "S2") -> Value:
+            return of(column, "alpha", layers=3, method=method, top=top)
+
+        def four(column: str, top: int, method: str = TOGETHER) -> Value:
+            return of(column, layers=4, method=method, top=top)
+
+        def step(layer: int, top: int) -> Statement:
+            when = f"layer {top} joins" + (", again" if top > layer + 1 else "")
+            return claim(
+                f"step-{layer}-{top}",
+                f"Four layers: the error of S{'₂₃'[layer - 2]} clearly falls when {when}: after over before",
+                four(f"S{layer}", top) / four(f"S{layer}", top - 1),
+                AtMost(1.0, "clearly"),
+                paper="falls",
+            )
+
+        corrected = (three(TOGETHER, 2) / three(TOGETHER, 3)).median()
+        return [
+            claim(
+                "slope",
+                "Layer 2 alone: log error of S₂ rises with log α₃ by clearly at least 1.9",
+                three(TOGETHER, 2).slope(),
+                STEEP,
+                paper="order α₃², from above",
+                beside=("counting all directions of S₂ it is", three(TOGETHER, 2, "all2").slope()),
+            ),
+            claim(
+                "layerwise",
+                "Layerwise training leaves the error of S₂ as it was, at every α₃: its ratio to the error before",
+                three(LAYERWISE, 3) / three(LAYERWISE, 2),
+                Between(0.99, 1.01),
+                paper="stays",
+            ),
+            claim(
+                "together",
+                f"Training together makes the error of S₂ at least {TIMES:g} times smaller in the median, at every α₃",
+                corrected,
+                AtLeast(TIMES),
+                paper="falls",
+                interval=MEDIAN,
+            ),
+            *(step(layer, top) for layer, top in ((2, 3), (2, 4), (3, 4))),
+            claim(
+                "test",
+                f"Four layers: layerwise training ends with at least {TIMES:g} times the test error of training "
+                "together, in the median",
+                (four("test", 4, LAYERWISE) / four("test", 4)).median(),
+                AtLeast(TIMES),
+                paper="worse",
+                interval=MEDIAN,
+            ),
+        ]
+
+    def table(self, s: Theorem2Settings) -> Table:
+        """A line for each number of layers, α₃, way of training and stage: medians."""
+        return Table(
+            {"layers": "L", "alpha": "α₃", "method": "Training", "trained": "Layers trained"},
+            [
+                medians("test", "Test error", "Relative to Var(G*). All numbers are medians over seeds."),
+                medians("S2", "S₂", "S₂, S₃, S₄ are feature errors relative to E‖S*‖²."),
+                medians("S3", "S₃"),
+                medians("S4", "S₄"),
+                medians(
+                    "all2", "S₂, all directions", "The error that counts directions which the target does not have."
+                ),
+            ],
+        )
+
+    def figures(self, s: Theorem2Settings) -> list[Picture]:
+        """The course of all feature errors with four layers, and the error of S₂ over α₃."""
+        return [
+            Drawn(
+                "course",
+                "Higher layers correct the features of lower ones",
+                "Feature errors with four layers, relative to E‖S*‖²; median over seeds, shaded from the lowest to the "
+                "highest. Together: all layers that have joined go on training. Layerwise: only the newest one trains.",
+                "Trained together, the error of S₂ falls when layer 3 joins and again when layer 4 joins, and so does "
+                "that of S₃; trained layerwise, both stay where they were",
+                lambda picture, rows: course(s, picture, rows),
+            ),
+            Over(
+                "alpha",
+                "Error of S₂ against α₃, three layers",
+                "α₃ is the standard deviation of what layer 3 adds to the target, relative to that of layer 2.",
+                "With layer 2 alone and layerwise the error of S₂ rises as α₃ squared; together it is far lower",
+                x="alpha",
+                y="S2",
+                line={
+                    "layer 2 alone": {"layers": 3, "method": TOGETHER, "top": 2},
+                    LAYERWISE: {"layers": 3, "method": LAYERWISE, "top": 3},
+                    TOGETHER: {"layers": 3, "method": TOGETHER, "top": 3},
+                },
+                x_label="α₃",
+                y_label="feature error of S₂, relative",
+                x_scale="log",
+                y_scale="log",
+                middle="median",
+                more=lambda rows: square_law(s, rows),
+            ),
+        ]
+
+
+def course(s: Theorem2Settings, picture: Drawn, rows: Frame) -> list[Curves]:
+    """Feature errors of every layer over training time, in both ways of training."""
+    lines = [
+        line
+        for method in (TOGETHER, LAYERWISE)
+        for layer in (2, 3, 4)
+        for line in course_lines(
+            rows,
+            f"S{'₂₃₄'[layer - 2]} {method}",
+            f"features/distilled{layer}",
+            (layer - 2) * s.steps,
+            layers=4,
+            method=method,
+            top=4,
+        )
+    ]
+    if not lines:
+        return []
+    return [
+        Curves(
+            **picture.words,
+            lines=lines,
+            x_label="training step",
+            y_label="feature error, relative",
+            y_scale="log",
+            middle="median",
+            events=[Event(label, step) for label, step in s.joins(4).items()],
+        )
+    ]
+
+
+def square_law(s: Theorem2Settings, rows: Frame) -> list[Line]:
+    """Where the error of layer 2 alone would lie if it were exactly α₃² times its value at the largest α₃."""
+    last = s.alphas[-1]
+    alone = rows[(rows["layers"] == 3) & (rows["alpha"] == last) & (rows["top"] == 2)]["S2"].median()
+    return [Line("slope 2", list(s.alphas), [alone * (alpha / last) ** 2 for alpha in s.alphas])] if alone > 0 else []

@@ -1,0 +1,179 @@
+"""Whether there is a way down: slope, curvature, and the step that the paper's proof builds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, cast
+
+import torch
+
+from beyondkernels.algorithms.bfc import DenseNetSGD
+from beyondkernels.core import Ended, InputError, Measured, Problem, Sample, Stream, Tensors, require
+from beyondkernels.core.constraints import any_number, at_most, positive
+from beyondkernels.engine import Predictor, TrainedNetwork
+from beyondkernels.measure.base import Measurement, over_steps
+from beyondkernels.measure.bfc.course import Moment, course, layered
+from beyondkernels.networks.bfc import DistilledDenseNet
+from beyondkernels.problems.bfc import LayeredProblem
+from beyondkernels.theory.bfc import (
+    QuadraticWeights,
+    descent_step,
+    free_frames,
+    padded,
+    random_frames,
+    target_in_basis,
+    turns,
+)
+from beyondkernels.theory.bfc.weights import Blocks
+
+_CHUNK = 32  # columns of the Hessian at once
+
+Objective = Callable[[Tensors], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class DescentDirections(Measurement):
+    r"""Slope and curvature of the objective at every snapshot, and how far the step of App. G goes down there.
+
+    The theorems say that while training is on its way, a step built from the target's weights lowers the objective,
+
+    .. math:: E_D\,\widetilde{\mathrm{Obj}}(W^{new}, K^{new}) \le (1 - 0.7\,\eta_1)\,\varepsilon^2 +
+              2\eta_1\alpha_{\ell+1}^2, \qquad \varepsilon^2 = \widetilde{\mathrm{Obj}}(W, K),
+
+    so that the point is no critical point of second order (B.2): either the gradient or a negative eigenvalue of the
+    Hessian is at least :math:`\varepsilon^2 / \mathrm{poly}(\tilde\kappa)`. Series over the snapshots:
+
+    - ``descent/objective``: ε², on points of the training sample. For :class:`DenseNetSGD` it is the objective of the
+      stage in which the snapshot was taken, with :math:`\varepsilon_0 = \varepsilon` in λ₆ as the proof has it; for
+      others the mean loss.
+    - ``descent/gradient``: the norm of its gradient in all parameters.
+    - ``descent/curvature``: the least eigenvalue of its Hessian.
+    - ``descent/escape``: the larger of gradient and negative curvature, over ε².
+    - ``descent/decrease``: :math:`(\varepsilon^2 - E_D\,\widetilde{\mathrm{Obj}}(W^{new}, K^{new})) / (\eta_1
+      \varepsilon^2)`, the mean over D and −D. It is NaN where the step cannot be built:
+      for plain learners, and where a layer has fewer features than the target's. Where it has more, the target gets
+      further features that are zero (ours).
+    - ``descent/promised``: what the theorems say the decrease exceeds, :math:`0.7 - \mathrm{OPT}_{\le\ell}/
+      \varepsilon^2`, where :math:`\mathrm{OPT}_{\le\ell}` is the second moment of the layers that have not joined; the
+      theorems have its bound :math:`2\alpha_{\ell+1}^2`.
+
+    Arguments:
+        points: how many points of the training sample.
+        wide_step: η₁.
+        small_step: η₂, which the theorems want larger than η₁.
+        frames: ``free`` takes D in directions that W does not use, ``random`` random signs as the proof does. Random
+            signs add an error of order 1/m to the decrease times ε², which only a very wide network makes small.
+        draws: how many draws of random signs, each with its opposite.
+        most: the most parameters for which the Hessian is computed; with more, the run is refused.
+        seed: where D comes from.
+
+    Reference: Allen-Zhu & Li (bfc), Theorems G.10 and G.11, eq. (B.2), App. G.
+    """
+
+    points: Annotated[int, positive] = 500
+    wide_step: Annotated[float, positive, at_most(1)] = 1e-4
+    small_step: Annotated[float, positive, at_most(1)] = 1e-3
+    frames: Literal["free", "random"] = "free"
+    draws: Annotated[int, positive] = 8
+    most: Annotated[int, positive] = field(default=2000, metadata={"identity": False})
+    seed: Annotated[int, any_number] = 0
+
+    def measure(self, run: Ended) -> Measured:
+        """All numbers at all snapshots."""
+        moments = course(run)
+        require(len(moments) > 0, "the run kept no snapshot; ask for them with snapshot_at and snapshot_names=('all',)")
+        train = run.case.train
+        points = Sample(train.x[: self.points], train.y[: self.points])
+        return Measured(
+            series=over_steps("descent", moments, [self._row(run, moment, points) for moment in moments.values()])
+        )
+
+    def _row(self, run: Ended, moment: Moment, points: Sample) -> dict[str, float]:
+        at = moment.predictor
+        objective = _objective(run, at, points)
+        value = float(objective(at.params))
+        gradient, curvature = slope_and_curvature(objective, at.params, self.most)
+        escape = max(gradient, -curvature) / value if value > 0 else math.nan
+        row = {"objective": value, "gradient": gradient, "curvature": curvature, "escape": escape}
+        return row | self._step(run.problem, moment, points, objective, value)
+
+    def _step(
+        self, problem: Problem, moment: Moment, points: Sample, objective: Objective, value: float
+    ) -> dict[str, float]:
+        at = moment.predictor
+        target = getattr(problem, "teacher", problem)
+        nothing = {"decrease": math.nan, "promised": math.nan}
+        if not isinstance(at.network, DistilledDenseNet) or not isinstance(target, LayeredProblem) or value <= 0:
+            return nothing
+        learner = QuadraticWeights.of_network(at.network, at.params, at.buffers, target.in_dim)
+        given, found = layered(problem).features(points.x), moment.hidden(points.x)
+        ranks = {layer: S.shape[1] for layer, S in found.items()}
+        if any(rank < given[layer].shape[1] for layer, rank in ranks.items()):
+            return nothing
+        more = {layer: padded(given[layer], rank) for layer, rank in ranks.items()}
+        wanted = target_in_basis(QuadraticWeights.of_problem(target).widened(ranks), learner, turns(more, found))
+        values = []
+        for frames in self._frames(learner, wanted):
+            for sign in (1.0, -1.0):
+                turned = {layer: sign * frame for layer, frame in frames.items()}
+                step = descent_step(learner, wanted, turned, self.wide_step, self.small_step)
+                values.append(float(objective(_named(step))))
+        parts = layered(problem).contributions(points.x)
+        missing = [part for layer, part in parts.items() if layer not in learner.layers]
+        optimal = float(torch.stack(missing).sum(0).square().mean()) if missing else 0.0
+        mean = math.fsum(values) / len(values)
+        return {"decrease": (value - mean) / (self.wide_step * value), "promised": 0.7 - optimal / value}
+
+    def _frames(self, learner: QuadraticWeights, wanted: Blocks) -> list[dict[int, torch.Tensor]]:
+        if self.frames == "free":
+            return [free_frames(learner, wanted)]
+        stream = Stream(self.seed).child("descent")
+        return [random_frames(learner, wanted, stream.child(str(draw))) for draw in range(self.draws)]
+
+
+def slope_and_curvature(objective: Objective, params: Tensors, most: int) -> tuple[float, float]:
+    """The norm of the gradient and the least eigenvalue of the Hessian.
+
+    Arguments:
+        objective: a function of parameters, twice differentiable.
+        params: where.
+        most: the most parameters.
+
+    >>> two = {"a": torch.tensor([1.0, 2.0], dtype=torch.float64)}
+    >>> slope_and_curvature(lambda p: p["a"][0] ** 2 - 3 * p["a"][1] ** 2, two, 10)  # (2, −12), and 2 and −6
+    (12.16..., -6.0)
+    """
+    names, count = list(params), sum(value.numel() for value in params.values())
+    require(count <= most, f"most must be at least {count}, the parameters of the network, got {most}")
+
+    def of_vector(vector: torch.Tensor) -> torch.Tensor:
+        parts = vector.split([params[name].numel() for name in names])
+        return objective({name: part.view(params[name].shape) for name, part in zip(names, parts, strict=True)})
+
+    vector = torch.cat([params[name].detach().flatten() for name in names])
+    slope = torch.func.grad(of_vector)
+    hessian = cast(torch.Tensor, torch.func.jacrev(slope, chunk_size=_CHUNK)(vector))
+    curvature = torch.linalg.eigvalsh((hessian + hessian.T) / 2)[0]
+    return float(slope(vector).norm()), float(curvature)
+
+
+def _objective(run: Ended, at: Predictor, points: Sample) -> Objective:
+    """What the training minimised at this moment, on these points."""
+    if not isinstance(run.learner, TrainedNetwork):
+        raise InputError(f"learner must be a TrainedNetwork, got {type(run.learner).__name__}")
+    rule = run.learner.algorithm
+    if not isinstance(rule, DenseNetSGD):
+        return lambda params: rule.loss.each(at.network.apply(params, at.buffers, points.x)[0], points.y).mean()
+    last = max(int(name[1 : name.index(".")]) for name in at.params)
+    letter = "K" if any(name.startswith(f"K{last}.") for name in at.params) else "W"
+    stage = next(stage for stage in rule.stages() if stage.name == f"{letter}{last}")
+    whole = float(rule.objective(at.network, at.params, at.buffers, points, stage, 1e-30))
+    error = max(whole, 1e-60) if rule.target == "classification" else math.sqrt(max(whole, 1e-60))
+    return lambda params: rule.objective(at.network, params, at.buffers, points, stage, error)
+
+
+def _named(weights: QuadraticWeights) -> Tensors:
+    wide = {f"W{layer}.{j}": block for (layer, j), block in weights.wide.items()}
+    return wide | {f"K{layer}.{j}": block for (layer, j), block in weights.small.items()}
