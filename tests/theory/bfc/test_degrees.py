@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -33,7 +34,15 @@ def unitary(rows: int, columns: int) -> torch.Tensor:
 
 
 X = normal("points", 30, 4)
-U = {2: unitary(2, 2), 3: unitary(2, 2).T, 4: torch.ones(1, 1, dtype=torch.float64)}
+
+
+def rotation(angle: float) -> torch.Tensor:
+    """Unlike a reflection of the plane, it is not its own inverse."""
+    c, s = math.cos(angle), math.sin(angle)
+    return torch.tensor([[c, -s], [s, c]], dtype=torch.float64)
+
+
+U = {2: rotation(0.7), 3: rotation(-1.1), 4: torch.ones(1, 1, dtype=torch.float64)}
 
 
 def perfect() -> QuadraticWeights:
