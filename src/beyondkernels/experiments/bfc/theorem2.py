@@ -12,11 +12,11 @@ from beyondkernels.experiments.bfc.layers import (
     TOGETHER,
     UNIFORM,
     LayersSettings,
-    course_lines,
     medians,
     plain_spec,
     stage_rows,
 )
+from beyondkernels.experiments.bfc.pictures import course_lines
 from beyondkernels.frame import (
     Drawn,
     Experiment,

@@ -4,6 +4,7 @@ from beyondkernels.measure.bfc.degrees import CoefficientErrors
 from beyondkernels.measure.bfc.descent import DescentDirections, slope_and_curvature
 from beyondkernels.measure.bfc.features import FeatureErrors, HiddenNorms, LayerContributions
 from beyondkernels.measure.bfc.ranks import FoundRanks
+from beyondkernels.measure.bfc.second_layer import SecondLayer
 
 __all__ = [
     "CoefficientErrors",
@@ -12,5 +13,6 @@ __all__ = [
     "FoundRanks",
     "HiddenNorms",
     "LayerContributions",
+    "SecondLayer",
     "slope_and_curvature",
 ]
