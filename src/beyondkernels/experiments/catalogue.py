@@ -10,6 +10,10 @@ from beyondkernels.frame import Experiment
 from beyondkernels.frame.loading import from_file
 
 CATALOGUE = {
+    "bfc/agnostic": "beyondkernels.experiments.bfc.agnostic:Agnostic",
+    "bfc/classification": "beyondkernels.experiments.bfc.classification:Classification",
+    "bfc/layerwise": "beyondkernels.experiments.bfc.layerwise:Layerwise",
+    "bfc/search": "beyondkernels.experiments.bfc.search:Search",
     "bfc/theorem1": "beyondkernels.experiments.bfc.theorem1:Theorem1",
     "bfc/theorem2": "beyondkernels.experiments.bfc.theorem2:Theorem2",
     "features/table1": "beyondkernels.experiments.features.table1:Table1",

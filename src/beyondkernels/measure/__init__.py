@@ -7,6 +7,7 @@ from beyondkernels.measure.bfc import (
     FoundRanks,
     HiddenNorms,
     LayerContributions,
+    SecondLayer,
     slope_and_curvature,
 )
 from beyondkernels.measure.features import (
@@ -51,6 +52,7 @@ __all__ = [
     "NormedNetwork",
     "Regret",
     "RegretTerms",
+    "SecondLayer",
     "Witness",
     "along",
     "classical_scaling",

@@ -14,13 +14,13 @@ from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.bfc.distillation import Penalties, initial_distill, regularised, regulariser
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import CrossEntropy, Loss, Squared, cross_entropy
-from beyondkernels.algorithms.optimisers import Chain, Optimiser, Rate, chain, descend
+from beyondkernels.algorithms.optimisers import Chain, Optimiser, Rate, adam, chain, descend
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import DivergedError, InputError, Sample, Shape, Stream, Tensors, require
 from beyondkernels.core.constraints import not_negative, positive, size
 from beyondkernels.networks import Network
 from beyondkernels.networks.bfc import DistilledDenseNet
-from beyondkernels.theory.bfc import DenseNetSettings
+from beyondkernels.theory.bfc import DenseNetSettings, practical
 
 _ERROR, _SCALE, _CLOCK = "target_error", "loss_scale", "clock"
 _LARGEST = 0.5
@@ -102,6 +102,42 @@ class DenseNetSGD(Algorithm):
         )
         object.__setattr__(self, "rule", self._rule)
 
+    @classmethod
+    def practical(
+        cls,
+        stds: tuple[float, ...],
+        alphas: tuple[float, ...],
+        *,
+        error: float,
+        steps: int = 2000,
+        last: int = 4,
+        rate: float = 0.02,
+        batch: int | None = 250,
+        **settings: float,
+    ) -> DenseNetSGD:
+        """Settings with which Algorithm 1 learns small targets in some thousand steps; ours.
+
+        Adam takes the place of SGD, its rate falls in each stage, batches have many points, and R is the best
+        conditioned of 100 draws.
+
+        Arguments:
+            stds: the standard deviations of what the layers add to the target.
+            alphas: α₂, α₃, …, those of the network.
+            error: ε.
+            steps: the most steps of a stage.
+            last: how many times longer the last stage may be.
+            rate: Adam's learning rate.
+            batch: points in a batch.
+            settings: what :func:`beyondkernels.theory.bfc.practical` takes besides.
+
+        >>> rule = DenseNetSGD.practical((1.0, 0.2), (1.0, 0.05), error=0.01)
+        >>> [(stage.name, stage.steps) for stage in rule.stages()]
+        [('start', 1), ('W2', 2000), ('K2', 2000), ('W3', 2000), ('K3', 8000)]
+        """
+        numbers = practical(stds, alphas, error=error, **settings)
+        lengths = (steps,) * (2 * len(alphas) - 1) + (last * steps,)
+        return cls(numbers, adam(rate), lengths, batch, check_every=50, fading=True, draws=100)
+
     @property
     def loss(self) -> Loss:
         """The squared error, or the cross-entropy with v = 1: the v of training changes."""
@@ -124,6 +160,11 @@ class DenseNetSGD(Algorithm):
             network.depth == self.settings.depth,
             f"settings must be for {network.depth} layers, those of the network, got {self.settings.depth}",
         )
+        for layer in network.layers:
+            require(
+                layer - 1 in network.sources(layer),
+                f"graph must connect layer {layer} to layer {layer - 1}, to be distilled, got {network.sources(layer)}",
+            )
         return self._wide(network, 2, network.input_size(in_dim, out_dim), {}, stream), {}
 
     def later_parameters(self, network: Network) -> tuple[str, ...]:

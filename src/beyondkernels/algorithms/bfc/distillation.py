@@ -87,7 +87,8 @@ def regulariser(network: DistilledDenseNet, params: Tensors, penalties: Penaltie
     cross, own, whole, decay = penalties
     parts = []
     for layer in cross:
-        K, W = (blocks(network, params, letter, layer) for letter in "KW")
+        # side by side, the block of the layer just below first
+        K, W = (torch.cat([params[name] for name in network.names(letter, layer)], -1) for letter in "KW")
         gap = _gram(K) - _gram(W)
         q = params[f"W{layer}.{layer - 1}"].shape[-1]
         squares = gap * gap
@@ -135,12 +136,6 @@ def initial_distill(
     sizes = [params[f"W{layer}.{j}"].shape[1] for j in others]
     split = (U[:, :k] * roots).mT.split(sizes, 1) if others else ()
     return found | {f"K{layer}.{j}": block for j, block in zip(others, split, strict=True)}
-
-
-def blocks(network: DistilledDenseNet, params: Tensors, letter: str, layer: int) -> torch.Tensor:
-    """W or K of a layer side by side, the block of the layer just below first."""
-    sources = sorted(network.sources(layer), key=lambda j: j != layer - 1)
-    return torch.cat([params[f"{letter}{layer}.{j}"] for j in sources], -1)
 
 
 def _gram(A: torch.Tensor) -> torch.Tensor:

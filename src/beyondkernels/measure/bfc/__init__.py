@@ -3,6 +3,7 @@
 from beyondkernels.measure.bfc.descent import DescentDirections, slope_and_curvature
 from beyondkernels.measure.bfc.features import FeatureErrors, HiddenNorms, LayerContributions
 from beyondkernels.measure.bfc.ranks import FoundRanks
+from beyondkernels.measure.bfc.second_layer import SecondLayer
 
 __all__ = [
     "DescentDirections",
@@ -10,5 +11,6 @@ __all__ = [
     "FoundRanks",
     "HiddenNorms",
     "LayerContributions",
+    "SecondLayer",
     "slope_and_curvature",
 ]
