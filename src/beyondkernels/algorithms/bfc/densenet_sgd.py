@@ -39,8 +39,10 @@ class DenseNetSGD(Algorithm):
     :math:`\mathrm{Thres}_{\ell,\nabla}`, INITIAL-DISTILL finds :math:`k_\ell` and :math:`K_\ell`, :math:`R_\ell` is
     drawn, and the second stage begins, in which :math:`K_\ell` is trained too. When the objective is at most
     :math:`\mathrm{Thres}_{\ell+1,\Delta}`, the next layer joins. Whenever the objective is below
-    :math:`\varepsilon_0^2/4`, the target error ε₀ is halved and :math:`\lambda_6` falls to a quarter; training ends
-    when ε₀ is below ε. In the paper all this is asked before every step, here every ``check_every`` steps (ours).
+    :math:`\varepsilon_0^2/4`, the target error ε₀ is halved and :math:`\lambda_6` falls to a quarter. Training ends
+    when ε₀ is below ε and all layers are there; in an earlier stage such an ε₀ lets the next stage begin (ours, since
+    the paper's ε lies below all thresholds). In the paper all this is asked before every step, here every
+    ``check_every`` steps (ours).
 
     If no singular value reaches the cut, the rank of a layer is 0. Training then ends, because no feature is left for
     the layers above, and the scalar ``layer2/rank`` of the run says so. A full rank is not an error (k = 1 has it); the
@@ -245,15 +247,14 @@ class DenseNetSGD(Algorithm):
             target /= 2
         over, limits = view.steps_in_stage >= stage.steps, self.settings
         record = self._at(target)
-        if part and target < limits.error:
-            return self._ended(view, record)
         if not part:
             return self._entered(view, view.params, view.buffers, record | {"joined2": float(view.step)})
         last = part == "K" and layer == limits.depth
         limit = 0.0 if last else (limits.distill_at[layer - 2] if part == "W" else limits.join_at[layer - 1])
-        if not last and (error**2 <= limit or (over and not self.strict)):
+        reached = max(target, error) < limits.error  # the objective may have grown since the target was halved
+        if not last and (error**2 <= limit or reached or (over and not self.strict)):
             return self._distilled(view, layer, record) if part == "W" else self._joined(view, layer + 1, record)
-        if over:
+        if over or reached:
             return self._ended(view, record)
         return view.stay()._replace(optimiser=view.optimiser | _scalars(record, view.params))
 
@@ -284,7 +285,8 @@ class DenseNetSGD(Algorithm):
         network = view.network
         assert isinstance(network, DistilledDenseNet)
         rank = None if network.ranks is None else network.ranks[layer - 2]
-        new = initial_distill(network, view.params, layer, self.settings.rank_cut[layer - 2], rank)
+        cut, relative = self.settings.rank_cut[layer - 2], self.settings.relative_cut
+        new = initial_distill(network, view.params, layer, cut, relative, rank)
         k = len(new[f"K{layer}.{layer - 1}"])
         most = min(len(view.params[name][0]) for name in network.names("W", layer))
         found = {"distilled": float(view.step), "rank": float(k), "full_rank": float(k == most)}
