@@ -68,7 +68,8 @@ class LayersSettings(Checked):
 
     def joins(self, layers: int) -> dict[str, float]:
         """When layers join, in words."""
-        return {f"layer {layer} joins": float((layer - 2) * self.steps) for layer in range(3, layers + 1)}
+        later = {f"layer {layer} joins": float((layer - 2) * self.steps) for layer in range(3, layers + 1)}
+        return {"layer 2 alone": 0.0, **later}
 
     def times(self, layers: int) -> tuple[int, ...]:
         """Every step at which the network is kept: in each stage the same number, and the ends of stages."""
