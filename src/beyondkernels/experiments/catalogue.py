@@ -10,7 +10,16 @@ from beyondkernels.frame import Experiment
 from beyondkernels.frame.loading import from_file
 
 CATALOGUE = {
+    "bfc/agnostic": "beyondkernels.experiments.bfc.agnostic:Agnostic",
+    "bfc/classification": "beyondkernels.experiments.bfc.classification:Classification",
+    "bfc/gap": "beyondkernels.experiments.bfc.gap:Gap",
+    "bfc/layerwise": "beyondkernels.experiments.bfc.layerwise:Layerwise",
+    "bfc/pretraining": "beyondkernels.experiments.bfc.pretraining:Pretraining",
+    "bfc/search": "beyondkernels.experiments.bfc.search:Search",
+    "bfc/theorem1": "beyondkernels.experiments.bfc.theorem1:Theorem1",
     "bfc/theorem2": "beyondkernels.experiments.bfc.theorem2:Theorem2",
+    "bfc/toy12": "beyondkernels.experiments.bfc.toy12:Toy12",
+    "bfc/toy61": "beyondkernels.experiments.bfc.toy61:Toy61",
     "features/table1": "beyondkernels.experiments.features.table1:Table1",
     "features/table1-strong": "beyondkernels.experiments.features.table1_strong:Table1Strong",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",

@@ -2,11 +2,13 @@
 
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc import (
+    CoefficientErrors,
     DescentDirections,
     FeatureErrors,
     FoundRanks,
     HiddenNorms,
     LayerContributions,
+    SecondLayer,
     slope_and_curvature,
 )
 from beyondkernels.measure.features import (
@@ -38,6 +40,7 @@ from beyondkernels.measure.resnet import (
 
 __all__ = [
     "Alignment",
+    "CoefficientErrors",
     "Coupling",
     "CouplingTerms",
     "DescentDirections",
@@ -51,6 +54,7 @@ __all__ = [
     "NormedNetwork",
     "Regret",
     "RegretTerms",
+    "SecondLayer",
     "Witness",
     "along",
     "classical_scaling",

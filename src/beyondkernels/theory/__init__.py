@@ -1,14 +1,8 @@
 """Theorems as functions that know their domain: numbers, and which hypotheses hold by how much.
 
-<<<<<<< HEAD
 What belongs to one paper is in ``theory.resnet``, ``theory.features`` or ``theory.bfc``. Names that are clear without
 the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in its paper's package
 alone.
-=======
-What belongs to one paper is in ``theory.resnet``, ``theory.features`` or ``theory.bfc``. Names that are clear
-without the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in its paper's
-package alone.
->>>>>>> part-s
 """
 
 from beyondkernels.theory import bfc, features, resnet

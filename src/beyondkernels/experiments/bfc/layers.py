@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import between, positive
+from beyondkernels.core.constraints import at_most, between, positive
 from beyondkernels.frame import At, Count, Frame, Seeds, Shown, Size, setting
-from beyondkernels.frame.rows import OUTCOME, select
-from beyondkernels.reports import Line
 from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
@@ -30,6 +28,11 @@ WIDTHS = {3: (2, 2), 4: (2, 2, 1)}
 GAUSSIAN, UNIFORM = "Gaussian", "uniform"
 """Inputs: both have independent coordinates with variance 1."""
 
+INPUTS = {3: GAUSSIAN, 4: UNIFORM}
+"""The inputs of Theorem 1's targets: polynomials of degree 16 in Gaussian inputs have tails too heavy for a sample."""
+
+NAMES = {3: "Three layers", 4: "Four layers"}
+
 
 @dataclass(frozen=True)
 class LayersSettings(Checked):
@@ -46,7 +49,7 @@ class LayersSettings(Checked):
     rate: Size = setting(0.01, "ours", "of Adam; it falls to zero along a cosine in every stage")
     square: Annotated[float, between(0, 1, "()")] = setting(0.99, "ours", "β₂ of Adam")
     start: Size = setting(0.3, "ours", "weights start as N(0, start²/q) where q numbers enter")
-    snapshots: Count = setting(25, "ours", "per stage, for the course of training")
+    snapshots: Annotated[Count, at_most(1000)] = setting(25, "ours", "per stage, for the course of training")
     points: Count = setting(10_000, "ours", "fresh points for feature errors")
     test_samples: Count = setting(20_000, "ours")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a target of its own")
@@ -65,7 +68,8 @@ class LayersSettings(Checked):
 
     def joins(self, layers: int) -> dict[str, float]:
         """When layers join, in words."""
-        return {f"layer {layer} joins": float((layer - 2) * self.steps) for layer in range(3, layers + 1)}
+        later = {f"layer {layer} joins": float((layer - 2) * self.steps) for layer in range(3, layers + 1)}
+        return {"layer 2 alone": 0.0, **later}
 
     def times(self, layers: int) -> tuple[int, ...]:
         """Every step at which the network is kept: in each stage the same number, and the ends of stages."""
@@ -110,15 +114,21 @@ def plain_spec(s: LayersSettings, at: At) -> RunSpec:
 
 
 def spec_of(
-    s: LayersSettings, at: At, problem: QuadraticTarget, network: Network, rule: Algorithm, times: tuple[int, ...]
+    s: LayersSettings,
+    at: At,
+    problem: QuadraticTarget,
+    network: Network,
+    rule: Algorithm,
+    times: tuple[int, ...],
+    course: bool = True,
 ) -> RunSpec:
-    """A run whose test error and feature errors are recorded at some steps."""
+    """A run whose test error, and with its course also its feature errors, are recorded at some steps."""
     learner = bk.engine.TrainedNetwork(
         network,
         rule,
         record_at=times,
         record_points=s.test_samples,
-        snapshot_at=times,
+        snapshot_at=times if course else (),
         snapshot_names=("all",),
     )
     return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (bk.measure.FeatureErrors(s.points),))
@@ -151,23 +161,3 @@ def medians(column: str, heading: str, about: str = "") -> Shown:
         return rows[column].median() if column in rows and rows[column].notna().any() else None
 
     return Shown(column, heading, ".1e", show=show, about=about)
-
-
-def course_lines(rows: Frame, label: str, series: str, after: int = 0, per: str = "", **where: Any) -> list[Line]:
-    """A recorded series of all finished runs as one line, from a step on.
-
-    Arguments:
-        rows: the experiment's rows.
-        label: the line's name.
-        series: the name of the series.
-        after: the first step that is shown.
-        per: a column that the series is divided by.
-        where: which rows; one for each run.
-    """
-    mine = select(rows, {"status": "finished", **where})
-    runs = [(run, row.get(per, 1.0)) for row in mine.to_dict("records") if series in (run := row[OUTCOME]).series]
-    if not runs:
-        return []
-    steps, _ = runs[0][0].over(series)
-    kept = steps >= after
-    return [Line(label, steps[kept], [run.over(series)[1][kept] / size for run, size in runs])]

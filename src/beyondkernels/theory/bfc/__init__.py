@@ -1,5 +1,6 @@
 """The paper on backward feature correction: its algorithm's numbers, symmetric tensors, coefficients, features."""
 
+from beyondkernels.theory.bfc.best_fit import best_polynomial, best_second_layer
 from beyondkernels.theory.bfc.constants import DenseNetSettings, practical, theorem1
 from beyondkernels.theory.bfc.degrees import LayerAgreement, coefficients_norm, compared, layer_agreement, turns
 from beyondkernels.theory.bfc.descent import descent_step, free_frames, random_frames, target_in_basis
@@ -19,6 +20,8 @@ __all__ = [
     "allowed_graphs",
     "alpha_grid",
     "architectures",
+    "best_polynomial",
+    "best_second_layer",
     "coefficients_norm",
     "compared",
     "definition_b3",

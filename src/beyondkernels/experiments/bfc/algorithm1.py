@@ -1,0 +1,70 @@
+"""Algorithm 1 with practical settings, as an experiment runs it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import beyondkernels as bk
+from beyondkernels.experiments.bfc.layers import LayersSettings, problem_at, spec_of
+from beyondkernels.frame import At, Count, Size, setting
+from beyondkernels.runs import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.algorithms import DenseNetSGD
+    from beyondkernels.core import Outcome
+    from beyondkernels.problems.bfc import QuadraticTarget
+
+
+@dataclass(frozen=True)
+class AlgorithmSettings(LayersSettings):
+    """The numbers of Algorithm 1; those of (4.1) cannot be used at these sizes."""
+
+    width: Count = setting(40, "ours", "m of Algorithm 1, the rows of each W")
+    stage_steps: Count = setting(4000, "ours", "the most steps of a stage of Algorithm 1")
+    last_steps: Count = setting(16_000, "ours", "the most steps of its last stage")
+    algorithm_rate: Size = setting(0.02, "ours", "its Adam's rate, which falls to zero in every stage")
+    threshold: Size = setting(0.05, "ours", "its thresholds, in variances of what the layers add")
+    tie: Size = setting(0.1, "ours", "λ₃, λ₄, λ₅ over α²")
+    draws: Count = setting(100, "ours", "of R, of which the best conditioned is taken")
+    precision: Size = setting(1e-5, "ours", "ε, at which it ends, over the deviation of G*")
+    check_every: Count = setting(50, "ours", "steps between two looks at its objective")
+
+
+def algorithm_spec(s: AlgorithmSettings, at: At) -> RunSpec:
+    """Algorithm 1 with practical settings."""
+    problem = problem_at(s, at)
+    network = bk.networks.DistilledDenseNet(problem.graph, s.width, problem.scales)
+    rule = algorithm_of(s, problem)
+    times = range(s.check_every, sum(rule.steps), s.check_every)
+    return spec_of(s, at, problem, network, rule, (1, *times), course=False)
+
+
+def algorithm_of(s: AlgorithmSettings, problem: QuadraticTarget) -> DenseNetSGD:
+    """The rule; its thresholds are parts of the variances of what the layers add."""
+    from beyondkernels.algorithms.optimisers import adam
+
+    stds = tuple(a * std.value for a, std in zip(problem.scales, problem.layer_stds.values(), strict=True))
+    error = s.precision * problem.target_std.value
+    numbers = bk.theory.bfc.practical(
+        stds, problem.scales, error=error, join=s.threshold, distill=s.threshold, weight=s.tie
+    )
+    steps = (*(s.stage_steps,) * (2 * len(stds) - 1), s.last_steps)
+    return bk.algorithms.DenseNetSGD(
+        numbers, adam(s.algorithm_rate), steps, s.batch, s.check_every, fading=True, draws=s.draws
+    )
+
+
+def algorithm_row(s: AlgorithmSettings, at: At, outcome: Outcome) -> dict[str, Any]:
+    """Its end: error, features, the ranks it found."""
+    variance = problem_at(s, at).target_std.value ** 2
+    said, layers = outcome.scalars, range(2, at.layers + 1)
+    return {
+        "top": at.layers,
+        "variance": variance,
+        "test": said.get("test_loss", math.nan) / variance,
+        "steps": said["steps"],
+        "ranks": ", ".join(f"{said[f'layer{i}/rank']:.0f}" for i in layers if f"layer{i}/rank" in said) or None,
+        **{f"S{i}": said.get(f"features/relative{i}", math.nan) for i in layers},
+    }
