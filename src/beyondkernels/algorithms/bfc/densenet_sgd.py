@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import torch
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
-from beyondkernels.algorithms.bfc.distillation import Penalties, initial_distill, regularised, regulariser
+from beyondkernels.algorithms.bfc.distillation import Penalties, initial_distill, largest_rank, regularised, regulariser
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import CrossEntropy, Loss, Squared, cross_entropy
 from beyondkernels.algorithms.optimisers import Chain, Optimiser, Rate, adam, chain, descend
@@ -290,7 +290,7 @@ class DenseNetSGD(Algorithm):
         cut, relative = self.settings.rank_cut[layer - 2], self.settings.relative_cut
         new = initial_distill(network, view.params, layer, cut, relative, rank)
         k = len(new[f"K{layer}.{layer - 1}"])
-        most = min(len(view.params[name][0]) for name in network.names("W", layer))
+        most = largest_rank(view.params, layer)
         found = {"distilled": float(view.step), "rank": float(k), "full_rank": float(k == most)}
         record = record | {f"{what}{layer}": value for what, value in found.items()}
         if k == 0:
