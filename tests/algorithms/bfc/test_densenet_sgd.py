@@ -120,6 +120,8 @@ def test_below_the_last_error_training_ends():
     after: Any = easy.transition(seen(easy, (4, 20, 200), params, buffers, 9e5))
     assert after.stage is None
     assert float(after.optimiser["target_error"]) == 9e5
+    early = easy.transition(seen(easy, (1, 20, 40), {"W2.1": params["W2.1"]}, {}, 9e5))
+    assert early.stage == 2  # not before all layers are there
 
 
 @pytest.mark.parametrize(("factor", "moves"), [(1.01, True), (0.99, False)])
@@ -152,7 +154,7 @@ def test_a_stage_that_has_had_its_steps(strict):
 
 
 def test_a_rank_of_zero_ends_the_training_and_says_so():
-    rule = replace(RULE, settings=replace(SETTINGS, rank_cut=(1e6, 1e6)))
+    rule = replace(RULE, settings=replace(SETTINGS, rank_cut=(1e6, 1e6), relative_cut=False))
     learner = TrainedNetwork(NETWORK, rule)
     outcome = learner.fit(Case(TARGET, sample(), sample(1), Stream(0)), lambda _: None)
     assert outcome.status == "finished"

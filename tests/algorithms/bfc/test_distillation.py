@@ -127,7 +127,11 @@ def test_the_rank_counts_singular_values_that_reach_the_cut():
         K = initial_distill(NETWORK, W, 2, cut)["K2.1"]
         assert K.shape == (rank, D)
         torch.testing.assert_close((K.mT @ K).diagonal()[:rank], values[:rank])
+    for cut, rank in ((0.049, 3), (0.06, 2), (0.26, 1), (1.0, 1)):  # in units of the largest, 2
+        assert len(initial_distill(NETWORK, W, 2, cut, relative=True)["K2.1"]) == rank
     assert initial_distill(NETWORK, W, 2, 0.1, rank=1)["K2.1"].shape == (1, D)
+    nothing = {"W2.1": torch.zeros(M, D, dtype=torch.float64)}
+    assert initial_distill(NETWORK, nothing, 2, 0.1, relative=True)["K2.1"].shape == (0, D)
 
 
 def test_a_layer_that_does_not_see_the_one_below():

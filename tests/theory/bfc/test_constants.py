@@ -21,7 +21,7 @@ def test_the_special_case():
         assert s.cross[i] == s.distill_at[i]
         assert s.own[i] == pytest.approx(alpha**2 / 100 ** (1 / (3 * 4**layer)))
         assert s.whole[i] == pytest.approx(alpha**2 / 100 ** (1 / (2 * 4**layer)))
-        below = 1 if layer == 2 else 3
+        below = {2: 1, 3: 3, 4: 2}[layer]  # layer 2 does not enter layer 4
         assert s.decay[i] == pytest.approx(1 / (below * 4 * 2.0) ** 8)
         if layer > 2:
             assert s.join_at[i] == pytest.approx(ALPHAS[i - 1] ** 2 / 100 ** (1 / (3 * 4 ** (layer - 1))))
@@ -43,13 +43,24 @@ def test_the_hypotheses_of_the_special_case():
 
 
 def test_practical():
-    s = practical((2.0, 0.5), (1.0, 0.1), error=0.01, join=0.2, distill=0.3, weight=0.5, decay=1e-3, rank_cut=0.7)
+    s = practical(
+        (2.0, 0.5),
+        (1.0, 0.1),
+        error=0.01,
+        join=0.2,
+        distill=0.3,
+        distill_last=0.02,
+        weight=0.5,
+        decay=1e-3,
+        rank_cut=0.7,
+    )
     assert s.join_at == (math.inf, 0.2 * 4)
-    assert s.distill_at == (0.3 * 4, 0.3 * 0.25)
+    assert s.distill_at == (0.3 * 4, 0.02 * 0.25)
     assert s.cross == s.own == s.whole == (0.5, 0.5 * 0.1**2)
     assert s.decay == (1e-3,) * 2
     assert s.rank_cut == (0.7,) * 2
     assert s.first_error is None
+    assert s.relative_cut
 
 
 def test_definition_b3_against_whole_numbers():

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import torch
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
-from beyondkernels.algorithms.bfc.distillation import Penalties, initial_distill, regularised, regulariser
+from beyondkernels.algorithms.bfc.distillation import Penalties, initial_distill, largest_rank, regularised, regulariser
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import CrossEntropy, Loss, Squared, cross_entropy
 from beyondkernels.algorithms.optimisers import Chain, Optimiser, Rate, adam, chain, descend
@@ -39,8 +39,10 @@ class DenseNetSGD(Algorithm):
     :math:`\mathrm{Thres}_{\ell,\nabla}`, INITIAL-DISTILL finds :math:`k_\ell` and :math:`K_\ell`, :math:`R_\ell` is
     drawn, and the second stage begins, in which :math:`K_\ell` is trained too. When the objective is at most
     :math:`\mathrm{Thres}_{\ell+1,\Delta}`, the next layer joins. Whenever the objective is below
-    :math:`\varepsilon_0^2/4`, the target error ε₀ is halved and :math:`\lambda_6` falls to a quarter; training ends
-    when ε₀ is below ε. In the paper all this is asked before every step, here every ``check_every`` steps (ours).
+    :math:`\varepsilon_0^2/4`, the target error ε₀ is halved and :math:`\lambda_6` falls to a quarter. Training ends
+    when ε₀ is below ε and all layers are there; in an earlier stage such an ε₀ lets the next stage begin (ours, since
+    the paper's ε lies below all thresholds). In the paper all this is asked before every step, here every
+    ``check_every`` steps (ours).
 
     If no singular value reaches the cut, the rank of a layer is 0. Training then ends, because no feature is left for
     the layers above, and the scalar ``layer2/rank`` of the run says so. A full rank is not an error (k = 1 has it); the
@@ -66,7 +68,7 @@ class DenseNetSGD(Algorithm):
         draws: how many R are drawn for a layer; the best conditioned is taken. The paper draws one, which at small k is
             often close to singular.
         target: ``regression`` with the squared error or ``classification`` with the cross-entropy.
-        constant: c; the paper has 100, which asks for a target error that no run reaches.
+        constant: c, ours. The paper has 100; with 1 or more, v is so small at the start that ε₀ never falls.
 
     Reference: Allen-Zhu & Li (bfc), §4, Algorithm 1; App. B.2; App. H, footnote 47.
     """
@@ -82,7 +84,7 @@ class DenseNetSGD(Algorithm):
     fading: bool = False
     draws: Annotated[int, size] = 1
     target: Literal["regression", "classification"] = "regression"
-    constant: Annotated[float, positive] = 100.0
+    constant: Annotated[float, positive] = 0.3
 
     def __post_init__(self) -> None:
         count = 2 * (self.settings.depth - 1)
@@ -113,6 +115,7 @@ class DenseNetSGD(Algorithm):
         last: int = 4,
         rate: float = 0.02,
         batch: int | None = 250,
+        target: Literal["regression", "classification"] = "regression",
         **settings: float,
     ) -> DenseNetSGD:
         """Settings with which Algorithm 1 learns small targets in some thousand steps; ours.
@@ -128,6 +131,7 @@ class DenseNetSGD(Algorithm):
             last: how many times longer the last stage may be.
             rate: Adam's learning rate.
             batch: points in a batch.
+            target: what the labels are.
             settings: what :func:`beyondkernels.theory.bfc.practical` takes besides.
 
         >>> rule = DenseNetSGD.practical((1.0, 0.2), (1.0, 0.05), error=0.01)
@@ -136,7 +140,7 @@ class DenseNetSGD(Algorithm):
         """
         numbers = practical(stds, alphas, error=error, **settings)
         lengths = (steps,) * (2 * len(alphas) - 1) + (last * steps,)
-        return cls(numbers, adam(rate), lengths, batch, check_every=50, fading=True, draws=100)
+        return cls(numbers, adam(rate), lengths, batch, check_every=50, fading=True, draws=100, target=target)
 
     @property
     def loss(self) -> Loss:
@@ -245,15 +249,14 @@ class DenseNetSGD(Algorithm):
             target /= 2
         over, limits = view.steps_in_stage >= stage.steps, self.settings
         record = self._at(target)
-        if part and target < limits.error:
-            return self._ended(view, record)
         if not part:
             return self._entered(view, view.params, view.buffers, record | {"joined2": float(view.step)})
         last = part == "K" and layer == limits.depth
         limit = 0.0 if last else (limits.distill_at[layer - 2] if part == "W" else limits.join_at[layer - 1])
-        if not last and (error**2 <= limit or (over and not self.strict)):
+        reached = max(target, error) < limits.error  # the objective may have grown since the target was halved
+        if not last and (error**2 <= limit or reached or (over and not self.strict)):
             return self._distilled(view, layer, record) if part == "W" else self._joined(view, layer + 1, record)
-        if over:
+        if over or reached:
             return self._ended(view, record)
         return view.stay()._replace(optimiser=view.optimiser | _scalars(record, view.params))
 
@@ -284,9 +287,10 @@ class DenseNetSGD(Algorithm):
         network = view.network
         assert isinstance(network, DistilledDenseNet)
         rank = None if network.ranks is None else network.ranks[layer - 2]
-        new = initial_distill(network, view.params, layer, self.settings.rank_cut[layer - 2], rank)
+        cut, relative = self.settings.rank_cut[layer - 2], self.settings.relative_cut
+        new = initial_distill(network, view.params, layer, cut, relative, rank)
         k = len(new[f"K{layer}.{layer - 1}"])
-        most = min(len(view.params[name][0]) for name in network.names("W", layer))
+        most = largest_rank(view.params, layer)
         found = {"distilled": float(view.step), "rank": float(k), "full_rank": float(k == most)}
         record = record | {f"{what}{layer}": value for what, value in found.items()}
         if k == 0:

@@ -104,7 +104,12 @@ def regulariser(network: DistilledDenseNet, params: Tensors, penalties: Penaltie
 
 
 def initial_distill(
-    network: DistilledDenseNet, params: Tensors, layer: int, cut: float, rank: int | None = None
+    network: DistilledDenseNet,
+    params: Tensors,
+    layer: int,
+    cut: float,
+    relative: bool = False,
+    rank: int | None = None,
 ) -> Tensors:
     r"""K of a layer from the singular value decomposition of its W: INITIAL-DISTILL.
 
@@ -121,6 +126,7 @@ def initial_distill(
         params: W of the layer.
         layer: ℓ.
         cut: the least singular value that counts, :math:`1/(10\kappa^2)` in the paper.
+        relative: whether the cut is in units of the largest singular value (ours).
         rank: k, if it is known; None finds it with the cut.
 
     Reference: Allen-Zhu & Li (bfc), Algorithm 1, lines 21 to 23.
@@ -130,7 +136,8 @@ def initial_distill(
     own = params[f"W{layer}.{layer - 1}"]
     rest = torch.cat([params[f"W{layer}.{j}"] for j in others], 1) if others else own
     U, values, Vt = torch.linalg.svd(rest.mT @ own, full_matrices=False)
-    k = int((values >= cut).sum()) if rank is None else min(rank, len(values))
+    least = cut * float(values[0]) if relative else cut
+    k = int(((values >= least) & (values > 0)).sum()) if rank is None else min(rank, len(values))
     roots = values[:k].sqrt()
     found = {f"K{layer}.{layer - 1}": roots[:, None] * Vt[:k]}
     sizes = [params[f"W{layer}.{j}"].shape[1] for j in others]
@@ -140,3 +147,19 @@ def initial_distill(
 
 def _gram(A: torch.Tensor) -> torch.Tensor:
     return product(A.mT, A.mT)
+
+
+def largest_rank(params: Tensors, layer: int) -> int:
+    r"""The largest rank of :math:`W_{\ell\triangleleft}^\top W_{\ell,\ell-1}`, and of the own block where ◁ is empty.
+
+    Arguments:
+        params: W among them.
+        layer: ℓ.
+
+    >>> largest_rank({"W4.3": torch.zeros(9, 6), "W4.1": torch.zeros(9, 2), "W4.0": torch.zeros(9, 2)}, 4)
+    4
+    """
+    shapes = {name: tuple(value.shape) for name, value in params.items() if name.startswith(f"W{layer}.")}
+    rows, columns = shapes[f"W{layer}.{layer - 1}"]
+    skipped = sum(shape[1] for shape in shapes.values()) - columns
+    return min(rows, columns, skipped or columns)
