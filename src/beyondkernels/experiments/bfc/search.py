@@ -170,7 +170,7 @@ class Search(Experiment):
                 "For every graph and α′₃ the least error over α′₄, in the units of the target's variance. Dashed: a "
                 f"tenth of what layer {s.depth} adds.",
                 "Every graph stays far below the dashed line; those with the target's connections are best",
-                lambda picture, rows: search_curves(picture, rows),
+                lambda picture, rows: search_curves(s, picture, rows),
             ),
             Over(
                 "factor",
@@ -185,7 +185,7 @@ class Search(Experiment):
                 x_scale="log",
                 y_scale="log",
                 middle="median",
-                more=lambda rows: common.bar(s, rows, s.factors),
+                levels=common.bar(s),
             ),
         ]
 
@@ -195,7 +195,7 @@ def fixed(values: tuple[float, ...]) -> Axis:
     return Axis(values, (values[0], values[-1]))
 
 
-def search_curves(picture: Drawn, rows: Frame) -> list[Curves]:
+def search_curves(s: SearchSettings, picture: Drawn, rows: Frame) -> list[Curves]:
     """For each graph the least validation error over α′₄, over α′₃."""
     tried = rows[rows["role"] == "search"] if "role" in rows else rows[:0]
     if tried.empty:
@@ -213,7 +213,7 @@ def search_curves(picture: Drawn, rows: Frame) -> list[Curves]:
             y_label="validation error / Var(G*)",
             x_scale="log",
             y_scale="log",
-            levels=[Level("a tenth of layer 4", tried["bar"].median())],
+            levels=[Level(label, value) for label, value in common.bar(s).items()],
         )
     ]
 
