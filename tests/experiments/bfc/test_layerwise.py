@@ -58,11 +58,12 @@ def test_all_claims_hold_on_good_numbers() -> None:
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
-        ({"training_together": 0.2}, ["together", "layerwise"]),
+        ({"training_together": 0.2}, ["together", "sequential"]),
         ({"training_together": [1e-4, 1e-4, 5.0]}, []),  # a local minimum in one seed of three
         ({"layers_join": [1e-3, 0.3, 0.2]}, ["joining"]),
-        ({"layerwise_training": 0.005}, ["layerwise", "layerwise-floor"]),
-        ({"sequential_kernels": 0.05}, ["sequential"]),
+        ({"layerwise_training": 0.0015}, ["layerwise", "layerwise-floor"]),
+        ({"sequential_kernels": 0.05}, ["sequential-floor"]),
+        ({"sequential_kernels": 0.001}, ["sequential", "sequential-floor"]),
         ({"polynomial_kernel": 0.05}, ["polynomial"]),
         ({"tangent_kernel": 0.05}, ["tangent"]),
     ],

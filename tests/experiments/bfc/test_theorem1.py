@@ -95,7 +95,7 @@ def test_specs() -> None:
         (a * std.value) ** 2 for a, std in zip(plain.problem.scales, plain.problem.layer_stds.values(), strict=True)
     ]
     assert rule.settings.join_at[1] == pytest.approx(0.05 * variances[0])
-    assert rule.settings.distill_at == pytest.approx([0.05 * v for v in variances])
+    assert rule.settings.distill_at == pytest.approx([0.05 * variances[0], 5e-4 * variances[1]])
     assert algorithm.learner.record_at[:3] == (1, 50, 100) and algorithm.learner.snapshot_at == ()
 
 

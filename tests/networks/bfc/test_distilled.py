@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream, build, describe
+from beyondkernels.kernels import tangent_gram
 from beyondkernels.networks import DistilledDenseNet, QuadraticDenseNet
 
 GRAPH, ALPHAS, RANKS, M, D = ((1,), (2, 0), (3, 1)), (1.0, 0.3, 0.1), (3, 2, 1), 5, 4
@@ -134,3 +135,12 @@ def test_refused(fields, sentence):
     given = {"graph": GRAPH, "width": M, "alphas": ALPHAS} | fields
     with pytest.raises(InputError, match=sentence):
         DistilledDenseNet(**given)
+
+
+def test_its_tangent_kernel():
+    """The structured route against derivatives in every parameter."""
+    params, buffers = drawn()
+    x = Stream(1).normal(5, D, dtype=torch.float64)
+    jacobians = torch.func.jacrev(lambda p: NETWORK.apply(p, buffers, x)[0][:, 0])(params)
+    expected = sum(each.flatten(1) @ each.flatten(1).T for each in jacobians.values())
+    torch.testing.assert_close(tangent_gram(NETWORK, params, buffers, x), expected, rtol=1e-9, atol=1e-9)

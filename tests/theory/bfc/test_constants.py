@@ -21,7 +21,7 @@ def test_the_special_case():
         assert s.cross[i] == s.distill_at[i]
         assert s.own[i] == pytest.approx(alpha**2 / 100 ** (1 / (3 * 4**layer)))
         assert s.whole[i] == pytest.approx(alpha**2 / 100 ** (1 / (2 * 4**layer)))
-        below = 1 if layer == 2 else 3
+        below = {2: 1, 3: 3, 4: 2}[layer]  # layer 2 does not enter layer 4
         assert s.decay[i] == pytest.approx(1 / (below * 4 * 2.0) ** 8)
         if layer > 2:
             assert s.join_at[i] == pytest.approx(ALPHAS[i - 1] ** 2 / 100 ** (1 / (3 * 4 ** (layer - 1))))

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import torch
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
-from beyondkernels.algorithms.bfc.distillation import Penalties, initial_distill, regularised, regulariser
+from beyondkernels.algorithms.bfc.distillation import Penalties, initial_distill, largest_rank, regularised, regulariser
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import CrossEntropy, Loss, Squared, cross_entropy
 from beyondkernels.algorithms.optimisers import Chain, Optimiser, Rate, adam, chain, descend
@@ -68,7 +68,7 @@ class DenseNetSGD(Algorithm):
         draws: how many R are drawn for a layer; the best conditioned is taken. The paper draws one, which at small k is
             often close to singular.
         target: ``regression`` with the squared error or ``classification`` with the cross-entropy.
-        constant: c; the paper has 100, which asks for a target error that no run reaches.
+        constant: c, ours. The paper has 100; with 1 or more, v is so small at the start that ε₀ never falls.
 
     Reference: Allen-Zhu & Li (bfc), §4, Algorithm 1; App. B.2; App. H, footnote 47.
     """
@@ -84,7 +84,7 @@ class DenseNetSGD(Algorithm):
     fading: bool = False
     draws: Annotated[int, size] = 1
     target: Literal["regression", "classification"] = "regression"
-    constant: Annotated[float, positive] = 100.0
+    constant: Annotated[float, positive] = 0.3
 
     def __post_init__(self) -> None:
         count = 2 * (self.settings.depth - 1)
@@ -115,6 +115,7 @@ class DenseNetSGD(Algorithm):
         last: int = 4,
         rate: float = 0.02,
         batch: int | None = 250,
+        target: Literal["regression", "classification"] = "regression",
         **settings: float,
     ) -> DenseNetSGD:
         """Settings with which Algorithm 1 learns small targets in some thousand steps; ours.
@@ -130,6 +131,7 @@ class DenseNetSGD(Algorithm):
             last: how many times longer the last stage may be.
             rate: Adam's learning rate.
             batch: points in a batch.
+            target: what the labels are.
             settings: what :func:`beyondkernels.theory.bfc.practical` takes besides.
 
         >>> rule = DenseNetSGD.practical((1.0, 0.2), (1.0, 0.05), error=0.01)
@@ -138,7 +140,7 @@ class DenseNetSGD(Algorithm):
         """
         numbers = practical(stds, alphas, error=error, **settings)
         lengths = (steps,) * (2 * len(alphas) - 1) + (last * steps,)
-        return cls(numbers, adam(rate), lengths, batch, check_every=50, fading=True, draws=100)
+        return cls(numbers, adam(rate), lengths, batch, check_every=50, fading=True, draws=100, target=target)
 
     @property
     def loss(self) -> Loss:
@@ -288,7 +290,7 @@ class DenseNetSGD(Algorithm):
         cut, relative = self.settings.rank_cut[layer - 2], self.settings.relative_cut
         new = initial_distill(network, view.params, layer, cut, relative, rank)
         k = len(new[f"K{layer}.{layer - 1}"])
-        most = min(len(view.params[name][0]) for name in network.names("W", layer))
+        most = largest_rank(view.params, layer)
         found = {"distilled": float(view.step), "rank": float(k), "full_rank": float(k == most)}
         record = record | {f"{what}{layer}": value for what, value in found.items()}
         if k == 0:

@@ -147,3 +147,19 @@ def initial_distill(
 
 def _gram(A: torch.Tensor) -> torch.Tensor:
     return product(A.mT, A.mT)
+
+
+def largest_rank(params: Tensors, layer: int) -> int:
+    r"""The largest rank of :math:`W_{\ell\triangleleft}^\top W_{\ell,\ell-1}`, and of the own block where ◁ is empty.
+
+    Arguments:
+        params: W among them.
+        layer: ℓ.
+
+    >>> largest_rank({"W4.3": torch.zeros(9, 6), "W4.1": torch.zeros(9, 2), "W4.0": torch.zeros(9, 2)}, 4)
+    4
+    """
+    shapes = {name: tuple(value.shape) for name, value in params.items() if name.startswith(f"W{layer}.")}
+    rows, columns = shapes[f"W{layer}.{layer - 1}"]
+    skipped = sum(shape[1] for shape in shapes.values()) - columns
+    return min(rows, columns, skipped or columns)

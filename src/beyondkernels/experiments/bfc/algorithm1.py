@@ -25,7 +25,8 @@ class AlgorithmSettings(LayersSettings):
     stage_steps: Count = setting(4000, "ours", "the most steps of a stage of Algorithm 1")
     last_steps: Count = setting(16_000, "ours", "the most steps of its last stage")
     algorithm_rate: Size = setting(0.02, "ours", "its Adam's rate, which falls to zero in every stage")
-    threshold: Size = setting(0.05, "ours", "its thresholds, in variances of what the layers add")
+    threshold: Size = setting(0.05, "ours", "its thresholds but the last, in variances of what the layers add")
+    last_threshold: Size = setting(5e-4, "ours", "its last threshold, at which K of the last layer begins")
     tie: Size = setting(0.1, "ours", "λ₃, λ₄, λ₅ over α²")
     draws: Count = setting(100, "ours", "of R, of which the best conditioned is taken")
     precision: Size = setting(1e-5, "ours", "ε, at which it ends, over the deviation of G*")
@@ -48,7 +49,13 @@ def algorithm_of(s: AlgorithmSettings, problem: QuadraticTarget) -> DenseNetSGD:
     stds = tuple(a * std.value for a, std in zip(problem.scales, problem.layer_stds.values(), strict=True))
     error = s.precision * problem.target_std.value
     numbers = bk.theory.bfc.practical(
-        stds, problem.scales, error=error, join=s.threshold, distill=s.threshold, weight=s.tie
+        stds,
+        problem.scales,
+        error=error,
+        join=s.threshold,
+        distill=s.threshold,
+        distill_last=s.last_threshold,
+        weight=s.tie,
     )
     steps = (*(s.stage_steps,) * (2 * len(stds) - 1), s.last_steps)
     return bk.algorithms.DenseNetSGD(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
@@ -136,7 +136,7 @@ class Classification(Experiment):
             ),
             claim(
                 "theorem4",
-                f"At every α₃ the network with layer 3 errs on at most {s.accuracy:.1%} of the points, in the median",
+                f"At every α₃ the network with layer 3 errs on at most {100 * s.accuracy:g} % of the points (median)",
                 of("test_error", "alpha", method=THREE).median(),
                 AtMost(s.accuracy),
                 paper="at most ε",
@@ -214,14 +214,10 @@ def spec(s: ClassificationSettings, at: At) -> RunSpec:
     layers = 1 if at.method == TWO else 2
     whole = common.network_of(s, target_alphas(s, at), leading=True)
     std = common.target_of(s.dim, target_alphas(s, at), 0).target_std.value
-    network = bk.networks.QuadraticDenseNet(
-        whole.graph[:layers],
-        whole.widths[:layers],
-        tuple(alpha / std for alpha in whole.alphas[:layers]),
-        scale=s.start,
-        leading=True,
-    )
-    rule = common.rule_of(s, s.steps[:layers], s.samples, loss=bk.algorithms.CrossEntropy(s.v))
+    alphas = tuple(alpha / std for alpha in whole.alphas[:layers])  # as those of the normalised target
+    network = replace(whole, graph=whole.graph[:layers], widths=whole.widths[:layers], alphas=alphas)
+    steps = (sum(s.steps),) if at.method == TWO else s.steps
+    rule = common.rule_of(s, steps, s.samples, loss=bk.algorithms.CrossEntropy(s.v))
     return RunSpec(problem, bk.engine.TrainedNetwork(network, rule), s.samples, s.test_samples, at.seed)
 
 

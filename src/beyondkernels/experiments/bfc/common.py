@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,8 @@ import beyondkernels as bk
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between, not_empty, positive
 from beyondkernels.experiments.bfc.layers import WIDTHS, neurons_of
-from beyondkernels.frame import Count, Seeds, Size, setting
+from beyondkernels.frame import Count, Frame, Seeds, Size, setting
+from beyondkernels.reports import Line
 
 if TYPE_CHECKING:
     from beyondkernels.algorithms import Descent, Joining
@@ -76,15 +78,16 @@ def target_of(dim: int, alphas: tuple[float, ...], seed: int) -> QuadraticTarget
     return bk.problems.QuadraticTarget(dim, WIDTHS[layers], graph, alphas, relative=True, instance=seed, inputs=inputs)
 
 
-def network_of(s: PlainSettings, alphas: tuple[float, ...], **more: Any) -> QuadraticDenseNet:
+def network_of(s: PlainSettings, alphas: tuple[float, ...], leading: bool = False) -> QuadraticDenseNet:
     """The plain learner. Its α are those of the target of seed 0, whatever the seed.
 
     So the learner knows α up to a factor of order 1 only, which suffices (bfc, footnote 15), and the seeds train as one
     ensemble.
     """
     problem = target_of(s.dim, alphas, 0)
-    fields = {"graph": problem.graph, "widths": neurons_of(problem.depth), "alphas": problem.scales, **more}
-    return bk.networks.QuadraticDenseNet(**fields, second_moments=1.0, scale=s.start)
+    return bk.networks.QuadraticDenseNet(
+        problem.graph, neurons_of(problem.depth), problem.scales, scale=s.start, leading=leading
+    )
 
 
 def rule_of(
@@ -120,3 +123,8 @@ def errors(problem: QuadraticTarget, outcome: Outcome) -> dict[str, float]:
     found = {f"{name}_error": outcome.scalars.get(f"{name}_loss", math.nan) / variance for name in samples}
     share = last / variance
     return found | {"of_last_layer": found["test_error"] / share, "bar": LEARNT * share}
+
+
+def bar(s: PlainSettings, rows: Frame, places: Sequence[float]) -> list[Line]:
+    """A line of a figure: the error below which the last layer is learnt, the median over seeds."""
+    return [Line(f"a tenth of layer {s.depth}", list(places), [rows["bar"].median()] * len(places))]

@@ -179,11 +179,15 @@ def _objective(run: Ended, at: Predictor, points: Sample) -> Objective:
     rule = run.learner.algorithm
     if not isinstance(rule, DenseNetSGD):
         return lambda params: rule.loss.each(at.network.apply(params, at.buffers, points.x)[0], points.y).mean()
+    require(
+        rule.target != "classification",
+        "learner must minimise the squared error, as in Theorems G.10 and G.11, got DenseNetSGD for classification",
+    )
     last = max(int(name[1 : name.index(".")]) for name in at.params)
     letter = "K" if any(name.startswith(f"K{last}.") for name in at.params) else "W"
     stage = next(stage for stage in rule.stages() if stage.name == f"{letter}{last}")
     whole = float(rule.objective(at.network, at.params, at.buffers, points, stage, 1e-30))
-    error = max(whole, 1e-60) if rule.target == "classification" else math.sqrt(max(whole, 1e-60))
+    error = math.sqrt(max(whole, 1e-60))
     return lambda params: rule.objective(at.network, params, at.buffers, points, stage, error)
 
 

@@ -19,7 +19,8 @@ class QuadraticNetwork(Network):
               G_0(x) = x, \qquad G_1(x) = x^2 - E[x^2]
 
     Layers are numbered as in the paper, from 2 to L. A layer whose parameters are missing adds nothing: layers can join
-    while training goes on. Numbers are float64, because the prediction is a polynomial of degree :math:`2^L`.
+    while training goes on. Parameters are drawn in float64, because the prediction is a polynomial of degree
+    :math:`2^L`.
 
     The network asks less of its graph than the paper asks of the target's: a layer may see any layers before it. So
     the paper's toys can be learnt, and wrong graphs can be tried.
@@ -73,12 +74,13 @@ class QuadraticNetwork(Network):
 
     def summed(self, contributions: dict[int, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """The prediction (n, 1) from what the layers add."""
-        parts = [*([vectors(x)[:, 0].to(torch.float64)] if self.leading else []), *contributions.values()]
-        return torch.stack(parts).sum(0).unsqueeze(-1)
+        parts = [*contributions.values()]
+        leading = [vectors(x)[:, 0].to(parts[0].dtype)] if self.leading else []
+        return torch.stack([*leading, *parts]).sum(0).unsqueeze(-1)
 
-    def ground(self, x: torch.Tensor) -> dict[int, torch.Tensor]:
-        """G₀ and G₁ of points, (n, d) each."""
-        x = vectors(x).to(torch.float64)
+    def ground(self, params: Tensors, x: torch.Tensor) -> dict[int, torch.Tensor]:
+        """G₀ and G₁ of points, (n, d) each, in the precision of the parameters."""
+        x = vectors(x).to(next(iter(params.values())).dtype)
         x = x[:, 1:] if self.leading else x
         centre = self.second_moments
         means = x.new_tensor(centre) if isinstance(centre, tuple) else centre

@@ -149,7 +149,7 @@ class DistilledDenseNet(QuadraticNetwork):
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, truncate: bool
     ) -> tuple[dict[int, torch.Tensor], dict[int, torch.Tensor]]:
         """The features, and the arguments of the outer squares."""
-        below, features, wide = self.ground(x), {}, {}
+        below, features, wide = self.ground(params, x), {}, {}
         for layer in self.layers:
             if self.names("W", layer)[0] in params:
                 wide[layer] = self._mapped("W", layer, params, below)

@@ -65,7 +65,7 @@ class QuadraticDenseNet(QuadraticNetwork):
 
     def hidden(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[int, torch.Tensor]:
         """The arguments of the squares, (n, widths)."""
-        below, found = self.ground(x), {}
+        below, found = self.ground(params, x), {}
         for layer in self.layers:
             names = self._names(layer)
             if names[0] not in params:

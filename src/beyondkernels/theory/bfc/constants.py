@@ -8,6 +8,7 @@ from typing import Annotated
 
 from beyondkernels.core import Component, require, require_positive, shown
 from beyondkernels.core.constraints import any_number, not_empty, not_negative, positive
+from beyondkernels.problems.bfc.graph import Graph, require_graph, skip_graph
 from beyondkernels.theory.hypotheses import Hypothesis
 
 
@@ -72,6 +73,7 @@ def theorem1(
     error: float,
     kappa: float = 1.0,
     bounds: tuple[float, ...] | None = None,
+    graph: Graph | None = None,
     gap_base: int = 2,
     base: int = 3,
 ) -> DenseNetSettings:
@@ -86,8 +88,8 @@ def theorem1(
         \lambda_{6,\ell} = \varepsilon_0^2 / (\bar k_\ell L \kappa)^8
 
     and the singular values of INITIAL-DISTILL count from :math:`1/(10 \kappa^2)` on. The paper's
-    :math:`\bar k_\ell` is the largest width among the layers from the second on that enter layer ℓ; the widths fall,
-    so here it is that of the second layer, and 1 for the second layer itself, where the paper's set is empty (ours).
+    :math:`\bar k_\ell` is the largest width among the layers from the second on that enter layer ℓ; for the second
+    layer itself, where the set is empty, it is 1 (ours).
     The thresholds leave out the size of the layers: with d = 10 they are hardly below :math:`\alpha^2`, and a target
     whose layers vary much more than 1 does not reach them. :func:`practical` has thresholds in units of the layers.
 
@@ -99,6 +101,7 @@ def theorem1(
         kappa: κ, the condition of the target's weights.
         bounds: B₂, B₃, …, which bound E[Sum(G*)]; ε₀ begins at the square of their largest. None begins with the root
             of the objective.
+        graph: 𝒥₂, 𝒥₃, …; None takes :func:`~beyondkernels.problems.bfc.skip_graph`.
         gap_base: C₁ of the theorem, at least 2.
         base: C, larger than C₁.
 
@@ -113,6 +116,10 @@ def theorem1(
     require_layers(alphas, widths=widths, **({} if bounds is None else {"bounds": bounds}))
     for name, value in (("dim", dim), ("error", error), ("kappa", kappa)):
         require_positive(name, value)
+    require_small(error)
+    if graph is not None:
+        require_graph(graph)
+        require(len(graph) == len(alphas), f"graph must hold {len(alphas)} sets, one for each α, got {len(graph)}")
     require(gap_base >= 2, f"gap_base must be at least 2, got {gap_base}")
     require(base > gap_base, f"base must be larger than gap_base={gap_base}, got {base}")
     L = len(alphas) + 1
@@ -122,7 +129,7 @@ def theorem1(
         return tuple(a**2 * dim ** (-1 / (factor * base**layer)) for layer, a in zip(layers, alphas, strict=True))
 
     before = scaled(3)
-    entering = [1, *([max(widths)] * (L - 2))]
+    entering = [entering_width(widths, sources) for sources in (skip_graph(L) if graph is None else graph)]
     return DenseNetSettings(
         join_at=(math.inf, *before[:-1]),
         distill_at=scaled(6),
@@ -198,6 +205,20 @@ def require_layers(alphas: tuple[float, ...], **fields: tuple[float, ...]) -> No
         )
         for value in values:
             require_positive(name, value)
+
+
+def require_small(error: float) -> None:
+    """Ask for an ε that the theorems speak of."""
+    require(0 < error < 1, f"error must lie in (0, 1), got {shown(error)}")
+
+
+def entering_width(values: tuple[float, ...], sources: tuple[int, ...]) -> float:
+    """The largest value among the layers from the second on that enter a layer; 1 where there is none.
+
+    >>> entering_width((3, 2, 1), (3, 1)), entering_width((3, 2, 1), (1,))
+    (2, 1.0)
+    """
+    return max((values[j - 2] for j in sources if j >= 2), default=1.0)
 
 
 def _special_case(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from beyondkernels.core import InputError, require, require_positive
 from beyondkernels.problems.bfc.graph import Graph, require_wiring
-from beyondkernels.theory.bfc.constants import DenseNetSettings, require_layers
+from beyondkernels.theory.bfc.constants import DenseNetSettings, entering_width, require_layers, require_small
 from beyondkernels.theory.hypotheses import Hypothesis
 
 Logs = dict[int, float]
@@ -147,13 +147,10 @@ def definition_b3(
     require(len(graph) == len(alphas), f"graph must hold {len(alphas)} sets, one for each α, got {len(graph)}")
     for name, value in (("dim", dim), ("error", error), ("kappa", kappa)):
         require_positive(name, value)
+    require_small(error)
     c, L = constants or ProofConstants(), len(alphas) + 1
     layers = range(2, L + 1)
-
-    def entering(values: tuple[float, ...], layer: int) -> float:
-        return max((values[j - 2] for j in graph[layer - 2] if j >= 2), default=1.0)
-
-    k_bar, b_bar = ({i: math.log(entering(values, i)) for i in layers} for values in (widths, bounds))
+    k_bar, b_bar = ({i: math.log(entering_width(values, graph[i - 2])) for i in layers} for values in (widths, bounds))
     alpha = {i: math.log(a) for i, a in zip(layers, alphas, strict=True)}
     tilde = {i: 4 * (k_bar[i] + math.log(L * kappa)) for i in layers}
     tau = {i: 4 * (b_bar[i] + k_bar[i] + math.log(L * kappa)) for i in layers}

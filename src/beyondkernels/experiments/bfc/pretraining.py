@@ -1,0 +1,257 @@
+"""Layerwise pre-training: layers that join one after the other, against all layers from the start."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import beyondkernels as bk
+from beyondkernels.core import Reference
+from beyondkernels.experiments.bfc.layers import (
+    LAYERWISE,
+    TOGETHER,
+    UNIFORM,
+    LayersSettings,
+    medians,
+    neurons_of,
+    problem_at,
+    spec_of,
+)
+from beyondkernels.experiments.bfc.pictures import LOW, course_lines
+from beyondkernels.frame import (
+    At,
+    Drawn,
+    Experiment,
+    Frame,
+    Picture,
+    Runs,
+    Scale,
+    Shown,
+    Size,
+    Statement,
+    Table,
+    claim,
+    of,
+    scale,
+    setting,
+)
+from beyondkernels.reports import AtLeast, AtMost, Between, Curves, Event
+from beyondkernels.runs import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+
+START = "from the start"
+"""All layers train from the first step on, for as many steps in all."""
+
+NAMES = {TOGETHER: "joining", START: START, LAYERWISE: LAYERWISE}
+"""What each way of training is called on the page."""
+
+LEARNT = 0.1
+"""A layer counts as learnt if at most this part of what it adds to the target is left as test error."""
+
+KNOWN = 0.1
+"""A layer's features count as known if their relative error is below this."""
+
+MEDIAN = "median over seeds"
+
+
+@dataclass(frozen=True)
+class PretrainingSettings(LayersSettings):
+    """The numbers of the experiment."""
+
+    alpha: Size = setting(0.1, "ours", "α₃ with three layers: a ratio of standard deviations")
+
+
+class Pretraining(Experiment):
+    """Errors of three ways of training, with three and four layers."""
+
+    id: ClassVar[str] = "bfc/pretraining"
+    title: ClassVar[str] = "Layers that join one after the other, against all layers from the start"
+    summary: ClassVar[str] = (
+        "The paper's algorithm lets layers join one after the other (layerwise pre-training), and says that this is "
+        "for the proof: training all layers from the start performs the same, because higher layers learn nothing "
+        "until the lower ones are good enough. Both ways have the same number of steps here. Layerwise training, which "
+        "freezes the lower layers, stands beside them."
+    )
+    reference: ClassVar[Reference] = Reference("bfc", "§4, App. A.4, footnote 29")
+    notes_file: ClassVar[str] = "pretraining.md"
+    symbols: ClassVar[Mapping[str, str]] = {"layers": "L"}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.5, "laptop": 9.0, "paper": 40.0}
+    numbers: ClassVar[type] = PretrainingSettings
+    scales: ClassVar[Mapping[str, Scale]] = {
+        "laptop": scale(three_dim=10, four_dim=8, samples=5000, steps=4000, test_samples=10_000, seeds=5),
+        "smoke": scale(
+            "laptop",
+            three_dim=4,
+            four_dim=3,
+            samples=200,
+            batch=50,
+            steps=10,
+            snapshots=2,
+            points=300,
+            test_samples=200,
+            seeds=2,
+        ),
+    }
+
+    def runs(self, s: PretrainingSettings) -> list[Runs]:
+        """Three ways of training, with three layers and with four."""
+        ways = {"alpha": [s.alpha], "inputs": [UNIFORM], "method": list(NAMES)}
+        return [Runs(spec, {"layers": [layers], **ways}, end) for layers in (3, 4)]
+
+    def claims(self, s: PretrainingSettings) -> list[Statement]:
+        """Both ways learn all layers, they end alike, layerwise training does not, and the order of learning."""
+        return [statement for layers in (3, 4) for statement in _claims(layers)]
+
+    def table(self, s: PretrainingSettings) -> Table:
+        """A line for each number of layers and way of training: medians."""
+        return Table(
+            {"layers": "L", "way": "Training"},
+            [
+                medians("left", "Left of layer L", "Test error over the variance of what layer L adds to the target."),
+                Shown("left", "Largest", ".1e", show="largest", about="Of all seeds."),
+                medians("test", "Test error", "Relative to the variance of the target. Medians over seeds."),
+                medians("S2", "S₂", "S₂, S₃, S₄: feature errors of leading directions, relative to E‖S*‖²."),
+                medians("S3", "S₃"),
+                medians("S4", "S₄"),
+                Shown(
+                    "known2",
+                    "S₂ known",
+                    ".0f",
+                    about=f"The first recorded step from which on the feature error stays below {KNOWN:g}.",
+                ),
+                Shown("known3", "S₃ known", ".0f"),
+            ],
+            order=("layers",),
+        )
+
+    def figures(self, s: PretrainingSettings) -> list[Picture]:
+        """Feature errors over training in both ways."""
+        return [
+            Drawn(
+                f"course{layers}",
+                f"Feature errors over training, L = {layers}: joining against from the start",
+                "Relative to E‖S*‖²; median over seeds, shaded from the lowest to the highest. Joining: vertical lines "
+                "show when a layer joins. From the start: all layers train from step 0.",
+                "Both ways end with about the same feature errors; from the start, S₂ is learnt before S₃",
+                functools.partial(course, s, layers),
+            )
+            for layers in (4, 3)
+        ]
+
+
+def _claims(layers: int) -> list[Statement]:
+    """The claims for one number of layers."""
+    left = {way: of("left", layers=layers, method=way) for way in NAMES}
+    from_start = {"layers": layers, "method": START}
+    return [
+        *(
+            claim(
+                f"{name}-{layers}",
+                f"L = {layers}, {NAMES[way]}: at most {LEARNT:g} of what layer {layers} adds is left, in the median",
+                left[way].median(),
+                AtMost(LEARNT),
+                paper="learnt",
+                interval=MEDIAN,
+            )
+            for name, way in (("joining", TOGETHER), ("start", START))
+        ),
+        claim(
+            f"same-{layers}",
+            f"L = {layers}: both ways end alike: the difference of what is left of layer {layers}, seed by seed, is "
+            f"clearly within {LEARNT:g}",
+            left[START] - left[TOGETHER],
+            Between(-LEARNT, LEARNT, "clearly"),
+            paper="almost identical",
+        ),
+        claim(
+            f"layerwise-{layers}",
+            f"L = {layers}: layerwise training leaves more of layer {layers} than both, by at least {LEARNT:g}",
+            left[LAYERWISE] - left[START],
+            AtLeast(LEARNT),
+            paper="worse",
+        ),
+        claim(
+            f"order-{layers}",
+            f"L = {layers}, from the start: S₃ is known clearly later than S₂ (steps between them)",
+            of("known3", **from_start) - of("known2", **from_start),
+            AtLeast(0.0, "clearly"),
+            paper="later",
+            nowhere="S₃ was known in no run",
+        ),
+    ]
+
+
+def spec(s: PretrainingSettings, at: At) -> RunSpec:
+    """One way of training, looked at often."""
+    from beyondkernels.algorithms.optimisers import Cosine, adam
+
+    problem, stages = problem_at(s, at), at.layers - 1
+    network = bk.networks.QuadraticDenseNet(problem.graph, neurons_of(at.layers), problem.scales, scale=s.start)
+    steps = (stages * s.steps,) if at.method == START else (s.steps,) * stages
+    rule = adam(Cosine(s.rate, steps[0]), square=s.square)
+    joining = bk.algorithms.Joining(rule, steps, at.method == LAYERWISE, s.batch)
+    return spec_of(s, at, problem, network, joining, s.times(at.layers))
+
+
+def end(s: PretrainingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
+    """The end of a run, and when the features of layers 2 and 3 were known."""
+    problem, last = problem_at(s, at), s.ends(at.layers)[at.layers]
+    loss = outcome.at("test_loss", last, math.nan)
+    added = problem.scales[-1] * problem.layer_stds[at.layers].value
+    return {
+        "way": NAMES[at.method],
+        "test": loss / problem.target_std.value**2,
+        "left": loss / added**2,
+        **{f"S{i}": outcome.at(f"features/distilled{i}", last, math.nan) for i in range(2, at.layers + 1)},
+        **{f"known{i}": known(outcome, f"features/distilled{i}") for i in (2, 3)},
+    }
+
+
+def known(outcome: Outcome, series: str) -> float:
+    """The first recorded step from which on a feature error stays below what counts as known; none, if it ends above.
+
+    Arguments:
+        outcome: the run.
+        series: the feature error's name.
+    """
+    if series not in outcome.series:
+        return math.nan
+    steps, errors = outcome.over(series)
+    above = [i for i, error in enumerate(errors) if not error < KNOWN]
+    first = above[-1] + 1 if above else 0
+    return float(steps[first]) if first < len(steps) else math.nan
+
+
+def course(s: PretrainingSettings, layers: int, picture: Drawn, rows: Frame) -> list[Curves]:
+    """Feature errors of layers 2 and 3 over training, in both ways that train all layers."""
+    lines = [
+        line
+        for way in (TOGETHER, START)
+        for layer in (2, 3)
+        for line in course_lines(
+            rows,
+            f"S{LOW[layer]} {NAMES[way]}",
+            f"features/distilled{layer}",
+            (layer - 2) * s.steps if way == TOGETHER else 0,
+            layers=layers,
+            method=way,
+        )
+    ]
+    if not lines:
+        return []
+    return [
+        Curves(
+            **picture.words,
+            lines=lines,
+            x_label="training step",
+            y_label="feature error, relative",
+            y_scale="log",
+            middle="median",
+            events=[Event(label, step) for label, step in s.joins(layers).items()],
+        )
+    ]

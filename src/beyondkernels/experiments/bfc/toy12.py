@@ -1,0 +1,257 @@
+"""Target (1.2): layer 2 alone learns another polynomial than the target's, and layer 3 corrects it."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import beyondkernels as bk
+from beyondkernels.core import Reference
+from beyondkernels.experiments.bfc.pictures import course_lines
+from beyondkernels.experiments.bfc.toys import (
+    ALONE,
+    GAUSSIAN,
+    LAYERWISE,
+    SMALL,
+    TOGETHER,
+    UNIT,
+    ToySettings,
+    best_coefficients,
+    inputs_of,
+    toy_spec,
+)
+from beyondkernels.frame import (
+    At,
+    Count,
+    Drawn,
+    Experiment,
+    Frame,
+    Picture,
+    Runs,
+    Scale,
+    Shown,
+    Size,
+    Statement,
+    Table,
+    claim,
+    of,
+    scale,
+    setting,
+)
+from beyondkernels.reports import AtLeast, AtMost, Curves, Event, Level
+from beyondkernels.runs import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+    from beyondkernels.problems.bfc import FirstToy
+
+TERMS = {"1-1": "x₁⁴", "2-2": "x₂⁴", "1-2": "x₁²x₂²", "1-3": "x₁²x₃²", "2-3": "x₂²x₃²", "3-3": "x₃⁴"}
+"""The monomials of layer 2, by the names that ``SecondLayer`` gives their coefficients."""
+
+WITH_THIRD = ("1-3", "2-3", "3-3")
+"""Those with x₃, which layer 2 of the target does not have."""
+
+TARGET = {"1-1": 1.0, "2-2": 2.0}
+
+POLYNOMIAL, FORM = "best polynomial of degree 4", "best second layer"
+"""Exact, from the moments of the inputs: among all polynomials, and among what layer 2 can be."""
+
+WITH_GAP = (UNIT, SMALL)
+"""Inputs under which layer 3 adds less to the target than layer 2, or not much more."""
+
+EXACT, TIMES = 0.05, 100.0
+MEDIAN = "median over seeds"
+
+
+@dataclass(frozen=True)
+class Toy12Settings(ToySettings):
+    """The numbers of the experiment."""
+
+    alpha: Size = setting(0.1, "paper", "α, the factor of layer 3")
+    neurons: Count = setting(3, "ours", "of layer 2, which is k(k + 1)/2 for k = 2")
+    snapshots: Count = setting(40, "ours", "in each stage, for the figure")
+
+    @property
+    def example(self) -> dict[str, float]:
+        """The paper's example of what layer 2 could learn: (x₁² + √α x₃²)² + 2x₂⁴."""
+        return {**TARGET, "1-3": 2 * math.sqrt(self.alpha), "3-3": self.alpha}
+
+
+class Toy12(Experiment):
+    """The coefficients of layer 2 before and after layer 3 joins."""
+
+    id: ClassVar[str] = "bfc/toy12"
+    title: ClassVar[str] = "Target (1.2): layer 2 alone learns the wrong polynomial, and layer 3 corrects it"
+    summary: ClassVar[str] = (
+        "The target is x₁⁴ + 2x₂⁴ + {{alpha}}·(x₁⁴ + 2x₂⁴ + x₃²)². Layer 2 should learn x₁⁴ + 2x₂⁴. Trained alone, it "
+        "learns the polynomial of degree 4 that fits the whole target best, and that one has terms with x₃. When layer "
+        "3 joins and both train, these terms vanish. If layer 2 is frozen, they stay, and layer 3 cannot make up for "
+        "them."
+    )
+    reference: ClassVar[Reference] = Reference("bfc", "§1.2, eq. (1.2)")
+    notes_file: ClassVar[str] = "toy12.md"
+    symbols: ClassVar[Mapping[str, str]] = {"inputs": "inputs"}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 20.0}
+    numbers: ClassVar[type] = Toy12Settings
+    scales: ClassVar[Mapping[str, Scale]] = {
+        "laptop": scale(samples=5000, alone_steps=3000, steps=12_000, seeds=5),
+        "smoke": scale(
+            "laptop", samples=100, batch=20, alone_steps=4, steps=6, snapshots=2, points=100, test_samples=100, seeds=2
+        ),
+    }
+
+    def runs(self, s: Toy12Settings) -> list[Runs]:
+        """Both ways of training, for each distribution of inputs."""
+        return [Runs(spec, {"inputs": [UNIT, SMALL, GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]
+
+    def claims(self, s: Toy12Settings) -> list[Statement]:
+        """What layer 2 alone learns, what becomes of it, and what that does to the error."""
+        gap = {"inputs": WITH_GAP}
+        return [
+            claim(
+                "not-target",
+                "The best polynomial of degree 4 is not x₁⁴ + 2x₂⁴, whatever the inputs: its coefficient of x₁²x₃² is "
+                "at least α (exact)",
+                of("1-3", "inputs", moment=POLYNOMIAL),
+                AtLeast(s.alpha),
+                paper=f"for instance {s.example['1-3']:.3g}",
+            ),
+            claim(
+                "overfits",
+                "Layer 2 alone has a term with x₃ whose coefficient is clearly at least α",
+                of("overfit", "inputs", moment=ALONE, **gap),
+                AtLeast(s.alpha, "clearly"),
+                paper=f"for instance {s.example['1-3']:.3g}",
+            ),
+            claim(
+                "finds-best",
+                f"Inputs {UNIT}: what layer 2 alone learns is the best it can be: its coefficients are within "
+                f"{EXACT:g} of the exact ones",
+                of("from_best", moment=ALONE, inputs=UNIT),
+                AtMost(EXACT),
+                paper="the best degree-4 polynomial",
+            ),
+            claim(
+                "corrected",
+                f"Trained together, layer 2 becomes x₁⁴ + 2x₂⁴: its coefficients are within {EXACT:g} of 1, 2, 0, 0, "
+                "0, 0, in the median",
+                of("from_target", "inputs", moment=TOGETHER, **gap).median(),
+                AtMost(EXACT),
+                paper="back to x₁⁴ + 2x₂⁴",
+                interval=MEDIAN,
+            ),
+            claim(
+                "layerwise",
+                f"Layerwise training ends with at least {TIMES:g} times the test error of training together, in the "
+                "median",
+                (of("test", "inputs", moment=LAYERWISE, **gap) / of("test", "inputs", moment=TOGETHER, **gap)).median(),
+                AtLeast(TIMES),
+                paper="worse",
+                interval=MEDIAN,
+            ),
+        ]
+
+    def table(self, s: Toy12Settings) -> Table:
+        """A line for each distribution of inputs and moment, with all coefficients of layer 2."""
+        return Table(
+            {"inputs": "Inputs", "moment": "Layer 2"},
+            [
+                *(Shown(name, term, ".3f") for name, term in TERMS.items()),
+                Shown(
+                    "S2",
+                    "Error of S₂",
+                    ".1e",
+                    about="Feature error of the two leading directions of S₂, relative to E‖S*₂‖².",
+                ),
+                Shown("test", "Test error", ".1e", about="Relative to the variance of the target."),
+            ],
+            order=("inputs",),
+        )
+
+    def figures(self, s: Toy12Settings) -> list[Picture]:
+        """The coefficients with x₃ over training."""
+        return [
+            Drawn(
+                "course",
+                "What layer 2 has of x₃, which it should not have",
+                f"The coefficients of two terms of layer 2 over training, inputs {UNIT}. Mean over seeds, shaded from "
+                "the lowest to the highest. In the target both are 0. The horizontal lines are the exact coefficients "
+                "of the best second layer.",
+                "With layer 2 alone both coefficients rise to the exact values of the best fit; when layer 3 joins and "
+                "both train they fall to zero, and with layer 2 frozen they stay",
+                functools.partial(course, s),
+            )
+        ]
+
+
+@functools.cache
+def problem_of(alpha: float, inputs: str) -> FirstToy:
+    """The target."""
+    return bk.problems.FirstToy(alpha=alpha, inputs=inputs_of(inputs))
+
+
+def spec(s: Toy12Settings, at: At) -> RunSpec:
+    """A run whose second layer is looked at often."""
+    first = {s.alone_steps * i // s.snapshots for i in range(s.snapshots)}
+    second = {s.alone_steps + s.steps * i // s.snapshots for i in range(1, s.snapshots)}
+    return toy_spec(s, at, problem_of(s.alpha, at.inputs), (s.neurons, 1), tuple(first | second))
+
+
+def moments(s: Toy12Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+    """Rows: the end of layerwise training, or both stages of training together after what is known exactly."""
+    problem, best = problem_of(s.alpha, at.inputs), exact(s.alpha, at.inputs)
+    variance = problem.target_std.value**2
+
+    def row(moment: str, step: int) -> dict[str, Any]:
+        found = {name: outcome.at(f"second/{name}", step, math.nan) for name in TERMS}
+        return {
+            "moment": moment,
+            **found,
+            "overfit": max(abs(found[name]) for name in WITH_THIRD),
+            "from_target": max(abs(found[name] - TARGET.get(name, 0.0)) for name in TERMS),
+            "from_best": max(abs(found[name] - best[FORM][name]) for name in TERMS),
+            "S2": outcome.at("features/distilled2", step, math.nan),
+            "test": outcome.at("test_loss", step, math.nan) / variance,
+        }
+
+    if at.method == LAYERWISE:
+        return [row(LAYERWISE, s.ends[TOGETHER])]
+    known = {"target": dict.fromkeys(TERMS, 0.0) | TARGET, **best}
+    return [
+        *({"moment": moment, **coefficients} for moment, coefficients in known.items()),
+        *(row(moment, step) for moment, step in s.ends.items()),
+    ]
+
+
+@functools.cache
+def exact(alpha: float, inputs: str) -> dict[str, dict[str, float]]:
+    """The coefficients of the best polynomial of degree 4 and of the best second layer."""
+    return dict(zip((POLYNOMIAL, FORM), best_coefficients(problem_of(alpha, inputs), TERMS), strict=True))
+
+
+def course(s: Toy12Settings, picture: Drawn, rows: Frame) -> list[Curves]:
+    """Two coefficients over training, together and layerwise."""
+    lines = [
+        line
+        for method, after in ((TOGETHER, 0), (LAYERWISE, s.alone_steps))
+        for name in WITH_THIRD[:2]
+        for line in course_lines(
+            rows, f"{TERMS[name]} {method}", f"second/{name}", after, inputs=UNIT, method=method, moment=method
+        )
+    ]
+    if not lines:
+        return []
+    best = rows[(rows["moment"] == FORM) & (rows["inputs"] == UNIT)].iloc[0]
+    return [
+        Curves(
+            **picture.words,
+            lines=lines,
+            x_label="training step",
+            y_label="coefficient in layer 2",
+            levels=[Level(f"best for {TERMS[name]} ({best[name]:.3f})", best[name]) for name in WITH_THIRD[:2]],
+            events=[Event("layer 3 joins", float(s.alone_steps))],
+        )
+    ]
