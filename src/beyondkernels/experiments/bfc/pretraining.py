@@ -252,6 +252,6 @@ def course(s: PretrainingSettings, layers: int, picture: Drawn, rows: Frame) -> 
             y_label="feature error, relative",
             y_scale="log",
             middle="median",
-            events=[Event(label, step) for label, step in s.joins(layers).items()],
+            events=[Event(label, step) for label, step in s.joins(layers).items() if step > 0],
         )
     ]
