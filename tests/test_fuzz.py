@@ -15,14 +15,19 @@ from beyondkernels.experiments import CATALOGUE
 from beyondkernels.problems.resnet.inputs import Sphere
 from beyondkernels.problems.resnet.maps import DrawnMap
 from beyondkernels.running import ask
+from beyondkernels.theory.bfc import practical
 from fuzz import BAD, WORDS, complaint, examples
 
 _MAP = DrawnMap(4, 4, 2, Sine())
+_SETTINGS = practical((1.0, 0.1), (1.0, 0.1), error=0.1)
 GIVEN: dict[str, dict[str, Any]] = {
     "NormedNetwork": {"snapshot_at": (0,), "snapshot_names": ("A.weight",)},
     "DrawnGeneralMap": {"function": Sine()},
     "Monomial": {"dim": 8, "degree": 3},
     "Descent": {"steps": 4, "optimiser": Rate(0.1)},
+    "DenseNetSGD": {"settings": _SETTINGS, "rule": Rate(0.1), "steps": (4, 4, 4, 4)},
+    "DenseNetSettings": {field.name: getattr(_SETTINGS, field.name) for field in dataclasses.fields(_SETTINGS)[:7]},
+    "DistilledDenseNet": {"graph": ((1,), (2, 0)), "width": 3, "alphas": (1.0, 0.1)},
     "Joining": {"rule": Rate(0.1), "steps": (4, 4)},
     "QuadraticDenseNet": {"graph": ((1,), (2, 0)), "widths": (3, 2), "alphas": (1.0, 0.1)},
     "SmoothComposite": {"source": Sphere(4), "base": _MAP, "composite": _MAP, "concept_class": None},

@@ -1,7 +1,9 @@
+import math
+
 import pytest
 import torch
 
-from beyondkernels.algorithms import Hinge, Squared
+from beyondkernels.algorithms import CrossEntropy, Hinge, Squared
 
 
 def test_hinge_point_by_point():
@@ -23,3 +25,16 @@ def test_labels_may_be_a_column():
     out = torch.tensor([[2.0], [-1.0]])
     assert Hinge().each(out, torch.tensor([[1.0], [1.0]])).tolist() == [0.0, 2.0]
     assert Hinge().report(out, torch.tensor([[1.0], [-1.0]]))["accuracy"] == 1.0
+
+
+def test_cross_entropy_point_by_point():
+    """Against the formula with plain numbers, and far out, where the formula overflows."""
+    out, y = torch.tensor([[2.0], [0.5], [-0.5], [0.0]]).double(), torch.tensor([1.0, -1.0, 1.0, -1.0]).double()
+    for scale in (1.0, 3.0):
+        expected = [math.log(1 + math.exp(-scale * a * b)) for a, b in zip(out[:, 0].tolist(), y.tolist(), strict=True)]
+        assert CrossEntropy(scale).each(out, y).tolist() == pytest.approx(expected, rel=1e-12)
+        assert CrossEntropy(scale).each(out, y[:, None]).tolist() == pytest.approx(expected, rel=1e-12)
+    assert CrossEntropy(2.0).each(torch.tensor([[-1e4], [1e4]]), torch.ones(2)).tolist() == [2e4, 0.0]
+    report = CrossEntropy(3.0).report(out, y)
+    assert report["loss"] == pytest.approx(sum(expected) / 4)
+    assert report["accuracy"] == 0.375

@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
-from beyondkernels.kernels import KernelRidge, PolynomialKernel, SequentialKernels
+from beyondkernels.kernels import KernelRidge, PolynomialKernel, SequentialKernels, infinite_tangent
+from beyondkernels.networks import FullyConnected
+from beyondkernels.problems import QuadraticTarget
+from beyondkernels.problems.bfc import UniformInputs
 
 torch.set_num_threads(1)
 SMALL = SequentialKernels(2, features=(1, 2), ridges=(1.0, 1e-2, 1e-4))
@@ -174,6 +177,23 @@ def test_two_rounds_learn_what_one_cannot_and_stop_at_the_first_rounds_error():
     assert two_more > two / 2
     assert features[1] > features[0] / 2
     assert features[1] > 1e-3
+
+
+def test_the_learners_that_the_paper_argues_against_run_on_its_targets():
+    """One kernel fits worse than kernels in sequence, of the target's degree or of infinite width."""
+    problem = QuadraticTarget(5, (2, 1), ((1,), (2, 0)), (1.0, 0.3), relative=True, inputs=UniformInputs())
+    here = case(problem, 300, test=500)
+    variance = here.test.y.var().item()
+    one = {
+        "degree 8": KernelRidge(PolynomialKernel(8, scale=1 / 5)),
+        "degree 4": KernelRidge(PolynomialKernel(4, scale=1 / 5)),
+        "tangent": KernelRidge(infinite_tangent(FullyConnected(50, depth=3))),
+        "sequence": SequentialKernels(2, features=(2,)),
+    }
+    losses = {name: learner.fit(here, quiet).scalars["test_loss"] / variance for name, learner in one.items()}
+    assert losses["sequence"] < 0.01
+    assert min(loss for name, loss in losses.items() if name != "sequence") > 3 * losses["sequence"]
+    assert all(loss < 1.1 for loss in losses.values())
 
 
 def test_identity_and_repetition():

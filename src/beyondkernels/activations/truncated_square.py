@@ -30,8 +30,9 @@ class TruncatedSquare(Activation):
     Arguments:
         bound: B, where the square ends.
 
-    >>> TruncatedSquare(2.0).value(torch.tensor([-1.0, 2.0, 4.0, 100.0])).tolist()
-    [1.0, 4.0, 8.800000190734863, 8.800000190734863]
+    >>> z = torch.tensor([-1.0, 2.0, 4.0, 100.0], dtype=torch.float64)
+    >>> TruncatedSquare(2.0).value(z).round(decimals=9).tolist()
+    [1.0, 4.0, 8.8, 8.8]
 
     Reference: Allen-Zhu & Li (bfc), §2.1, "Truncated quadratic activation".
     """

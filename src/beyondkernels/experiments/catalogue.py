@@ -10,8 +10,12 @@ from beyondkernels.frame import Experiment
 from beyondkernels.frame.loading import from_file
 
 CATALOGUE = {
+    "bfc/agnostic": "beyondkernels.experiments.bfc.agnostic:Agnostic",
+    "bfc/classification": "beyondkernels.experiments.bfc.classification:Classification",
     "bfc/gap": "beyondkernels.experiments.bfc.gap:Gap",
+    "bfc/layerwise": "beyondkernels.experiments.bfc.layerwise:Layerwise",
     "bfc/pretraining": "beyondkernels.experiments.bfc.pretraining:Pretraining",
+    "bfc/search": "beyondkernels.experiments.bfc.search:Search",
     "bfc/theorem1": "beyondkernels.experiments.bfc.theorem1:Theorem1",
     "bfc/theorem2": "beyondkernels.experiments.bfc.theorem2:Theorem2",
     "bfc/toy12": "beyondkernels.experiments.bfc.toy12:Toy12",

@@ -2,6 +2,7 @@
 
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc import (
+    CoefficientErrors,
     DescentDirections,
     FeatureErrors,
     FoundRanks,
@@ -39,6 +40,7 @@ from beyondkernels.measure.resnet import (
 
 __all__ = [
     "Alignment",
+    "CoefficientErrors",
     "Coupling",
     "CouplingTerms",
     "DescentDirections",

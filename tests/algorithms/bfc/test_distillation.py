@@ -12,7 +12,7 @@ from beyondkernels.algorithms.bfc import Penalties, initial_distill, regularised
 from beyondkernels.core import InputError, Sample, Stream
 from beyondkernels.networks import DistilledDenseNet
 
-GRAPH, M, D = ((1,), (2, 0), (1, 3, 0)), 6, 4
+GRAPH, M, D = ((1,), (2, 0), (3, 1, 0)), 6, 4
 NETWORK = DistilledDenseNet(GRAPH, M, (1.0, 0.3, 0.1), (2, 2, 1), truncation=0.5)
 PENALTIES = Penalties(
     {2: 0.3, 3: 0.5, 4: 0.7}, {2: 1.1, 3: 1.3, 4: 1.7}, {2: 0.2, 3: 0.4, 4: 0.6}, {2: 0.01, 3: 0.02, 4: 0.03}
@@ -127,10 +127,14 @@ def test_the_rank_counts_singular_values_that_reach_the_cut():
         K = initial_distill(NETWORK, W, 2, cut)["K2.1"]
         assert K.shape == (rank, D)
         torch.testing.assert_close((K.mT @ K).diagonal()[:rank], values[:rank])
+    for cut, rank in ((0.049, 3), (0.06, 2), (0.26, 1), (1.0, 1)):  # in units of the largest, 2
+        assert len(initial_distill(NETWORK, W, 2, cut, relative=True)["K2.1"]) == rank
     assert initial_distill(NETWORK, W, 2, 0.1, rank=1)["K2.1"].shape == (1, D)
+    nothing = {"W2.1": torch.zeros(M, D, dtype=torch.float64)}
+    assert initial_distill(NETWORK, nothing, 2, 0.1, relative=True)["K2.1"].shape == (0, D)
 
 
 def test_a_layer_that_does_not_see_the_one_below():
-    network = DistilledDenseNet(((1,), (0, 1)), M, (1.0, 0.3))
+    network = DistilledDenseNet(((1,), (1, 0)), M, (1.0, 0.3))
     with pytest.raises(InputError, match="layer 3 must see layer 2 to be distilled"):
         initial_distill(network, {}, 3, 0.1)

@@ -139,11 +139,12 @@ def test_table_and_figures() -> None:
     assert cells["Layers trained"] == "2 to 4" and cells["S₂"] == "6.0e−03"
     check_figures(read, ["course", "alpha"])
     course: Any = read.figures[0]
-    names = [f"S{i} {way}" for way in (TOGETHER, LAYERWISE) for i in "₂₃₄"]
+    names = [f"layer {i}, {way}" for way in (TOGETHER, LAYERWISE) for i in (2, 3, 4)]
     assert [line.label for line in course.lines] == names
     starts = [line.arrays()[0][0] for line in course.lines]
     assert starts == [0, SETTINGS.steps, 2 * SETTINGS.steps] * 2  # a layer has features once it has joined
-    assert [(event.label, event.x) for event in course.events] == [("layer 3 joins", 20), ("layer 4 joins", 40)]
+    events = [("layer 2 alone", 0), ("layer 3 joins", 20), ("layer 4 joins", 40)]
+    assert [(event.label, event.x) for event in course.events] == events
     assert course.middle == "median"
     alpha: Any = read.figures[1]
     assert [line.label for line in alpha.lines] == ["layer 2 alone", LAYERWISE, TOGETHER, "slope 2"]

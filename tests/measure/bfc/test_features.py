@@ -9,13 +9,16 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import GradientDescent, Squared
+from beyondkernels.algorithms.bfc import Joining
+from beyondkernels.algorithms.optimisers import Adam, Rate, chain
 from beyondkernels.core import Case, Ended, InputError, Learner, Problem, Stream, build, describe
 from beyondkernels.engine import Predictor, TrainedNetwork
-from beyondkernels.kernels import KernelRidge, PolynomialKernel
+from beyondkernels.kernels import KernelRidge, PolynomialKernel, SequentialKernels
 from beyondkernels.measure import FeatureErrors, HiddenNorms, LayerContributions
 from beyondkernels.measure.bfc.course import course
-from beyondkernels.networks import TwoLayer
-from beyondkernels.problems import DictionaryParity
+from beyondkernels.networks import QuadraticDenseNet, TwoLayer
+from beyondkernels.problems import DictionaryParity, QuadraticTarget
+from beyondkernels.problems.bfc import UniformInputs
 from beyondkernels.runs import RunSpec, perform
 from beyondkernels.theory.bfc import distilled, procrustes
 from bfc_cases import ALPHAS, TRUTH, Net, Target, layers
@@ -27,9 +30,9 @@ TARGET = Target()
 MEASUREMENTS = (FeatureErrors(500), LayerContributions(500), HiddenNorms(500))
 
 
-def ended(learner: Learner = LEARNER, problem: Problem = TARGET) -> Ended:
+def ended(learner: Learner = LEARNER, problem: Problem = TARGET, n: int = 50) -> Ended:
     stream = Stream(0)
-    samples = (problem.sample(n, stream.child(name)) for n, name in ((50, "train"), (20, "test")))
+    samples = (problem.sample(n, stream.child(name)) for n, name in ((n, "train"), (20, "test")))
     case = Case(problem, *samples, stream=stream.child("learner"))
     return Ended(learner, case, learner.fit(case, lambda _: None))
 
@@ -127,6 +130,34 @@ def test_they_are_components_of_a_run():
     assert outcome.scalars["norms/relative2"] > 0
     for measurement in MEASUREMENTS:
         assert build(describe(measurement)) == measurement
+
+
+def test_features_that_no_network_learnt():
+    """Kernels in sequence hand on features; the first round's are those of the second layer."""
+    run = ended(SequentialKernels(2, features=(2,)))
+    found = FeatureErrors(500).measure(run)
+    S = run.predictor.hidden(points("features"))[2]  # pyright: ignore[reportFunctionMemberAccess]
+    S_star = TARGET.features(points("features"))
+    assert found.scalars["features/layer2"] == pytest.approx(procrustes(S_star[2], S))
+    assert found.scalars["features/linear2"] < 0.2
+    assert found.scalars["features/relative3"] == pytest.approx(1)
+    assert not found.series
+    with pytest.raises(InputError, match=r"^learner must train a network whose layers add up to the prediction"):
+        LayerContributions(5).measure(run)
+
+
+def test_a_run_in_which_layers_join():
+    """A layer that has not joined counts as zero; then its error falls."""
+    problem = QuadraticTarget(4, (2, 1), ((1,), (2, 0)), (1.0, 0.5), relative=True, inputs=UniformInputs())
+    network = QuadraticDenseNet(problem.graph, (2, 1), problem.scales, problem.second_moments)
+    rule = Joining(chain(Adam(), Rate(0.02)), (150, 150))
+    run = ended(TrainedNetwork(network, rule, snapshot_at=(149, 300), snapshot_names=("all",)), problem, 300)
+    errors = FeatureErrors(2000).measure(run).series
+    assert errors["features/step"].tolist() == [149, 300]
+    assert errors["features/relative3"][0] == pytest.approx(1)
+    assert errors["features/relative3"][1] < 0.5
+    assert errors["features/relative2"][1] < errors["features/relative2"][0] < 0.5
+    assert HiddenNorms(2000).measure(run).series["norms/layer3"][0] == 0
 
 
 def test_sentences():

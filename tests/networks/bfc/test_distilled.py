@@ -126,7 +126,7 @@ def test_as_a_network():
     [
         ({"ranks": (2, 2)}, r"ranks must hold 3 values, one for each layer of the graph, got \(2, 2\)"),
         ({"truncation": (1.0,)}, "truncation must hold 3 values"),
-        ({"graph": ((1,), (2, 0), (4, 1))}, "graph: layer 4 must see different layers below it"),
+        ({"graph": ((1,), (2, 0), (4, 1))}, "graph must list layers below 4 in 𝒥₄"),
         ({"width": 0}, "width must be positive, got 0"),
     ],
 )

@@ -124,13 +124,10 @@ def test_as_a_network():
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"graph": ()}, "graph must hold the connections of at least one layer, got none"),
-        (
-            {"graph": ((1,), (3, 0), (3,))},
-            r"layer 3 must see different layers below it, such as 2, got \(3, 0\)",
-        ),
-        ({"graph": ((1,), (2, 2), (3,))}, r"graph: layer 3 must see different layers below it.*got \(2, 2\)"),
-        ({"graph": ((1,), (), (3,))}, r"graph: layer 3 must see different layers below it.*got \(\)"),
+        ({"graph": ()}, "graph must hold at least 𝒥₂, got no set"),
+        ({"graph": ((1,), (3, 0), (3,))}, r"graph must list layers below 3 in 𝒥₃, .*, got \(3, 0\)"),
+        ({"graph": ((1,), (2, 2), (3,))}, r"graph must list layers below 3 in 𝒥₃, .*, got \(2, 2\)"),
+        ({"graph": ((1,), (), (3,))}, r"graph must list layers below 3 in 𝒥₃, .*, got \(\)"),
         ({"widths": (2, 2)}, r"widths must hold 3 values, one for each layer of the graph, got \(2, 2\)"),
         ({"alphas": (1.0,)}, r"alphas must hold 3 values, one for each layer of the graph, got \(1.0,\)"),
         ({"alphas": (1.0, -0.5, 0.1)}, "alphas must be positive, got -0.5"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from beyondkernels.theory.bfc import (
     compared,
     layer_agreement,
     star,
+    sym,
     turns,
 )
 
@@ -33,7 +35,15 @@ def unitary(rows: int, columns: int) -> torch.Tensor:
 
 
 X = normal("points", 30, 4)
-U = {2: unitary(2, 2), 3: unitary(2, 2).T, 4: torch.ones(1, 1, dtype=torch.float64)}
+
+
+def rotation(angle: float) -> torch.Tensor:
+    """Unlike a reflection of the plane, it is not its own inverse."""
+    c, s = math.cos(angle), math.sin(angle)
+    return torch.tensor([[c, -s], [s, c]], dtype=torch.float64)
+
+
+U = {2: rotation(0.7), 3: rotation(-1.1), 4: torch.ones(1, 1, dtype=torch.float64)}
 
 
 def perfect() -> QuadraticWeights:
@@ -185,3 +195,29 @@ def test_all_degrees_are_compared():
     assert sum(difference**2 for difference, _ in found.values()) == pytest.approx(total)
     assert list(found) == [0, 1, 2, 3, 4]
     assert found[1] == found[3] == (0.0, 0.0)
+
+
+def test_what_the_polynomial_determines_and_why_a_layer_skips_two():
+    """Lemma E.1 by ranks: M ↦ zᵀMz' loses what Sym loses for equal layers, nothing for layers two apart."""
+    x = normal("many", 400, 4)
+    top = {0: x, 1: x**2}
+    for layer in (2, 3):
+        top[layer] = (top[layer - 1] if layer == 2 else top[layer - 1] ** 2) @ PROBLEM.weights[layer, layer - 1].T
+
+    def rank(one: int, other: int) -> tuple[int, int]:
+        """Of the functions z_p z'_q at many points, and how many there are."""
+        z, w = (top[j] if j < 2 else star(top[j]) for j in (one, other))
+        products = (z[:, :, None] * w[:, None, :]).flatten(1)
+        values = torch.linalg.svdvals(products / products.norm(dim=0))
+        return int((values > 1e-9 * values[0]).sum()), products.shape[1]
+
+    entries = torch.eye(9, dtype=torch.float64).view(9, 3, 3)
+    kept = torch.linalg.matrix_rank(torch.stack([sym(entry).flatten() for entry in entries]))
+    assert rank(2, 2) == (5, 9)  # as many as there are quartics in two variables
+    assert int(kept) == 5
+    assert rank(3, 3) == (5, 9)
+    assert rank(3, 0) == (12, 12)
+    assert rank(3, 1) == (12, 12)
+    assert rank(2, 0) == (12, 12)
+    # layers one apart, which the graphs of §2 rule out: (w₁u)(w₂u)·(w₁u) is (w₁u)²·(w₂u)
+    assert rank(2, 1) == (10, 12)

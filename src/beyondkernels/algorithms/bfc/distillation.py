@@ -87,7 +87,8 @@ def regulariser(network: DistilledDenseNet, params: Tensors, penalties: Penaltie
     cross, own, whole, decay = penalties
     parts = []
     for layer in cross:
-        K, W = (blocks(network, params, letter, layer) for letter in "KW")
+        # side by side, the block of the layer just below first
+        K, W = (torch.cat([params[name] for name in network.names(letter, layer)], -1) for letter in "KW")
         gap = _gram(K) - _gram(W)
         q = params[f"W{layer}.{layer - 1}"].shape[-1]
         squares = gap * gap
@@ -103,7 +104,12 @@ def regulariser(network: DistilledDenseNet, params: Tensors, penalties: Penaltie
 
 
 def initial_distill(
-    network: DistilledDenseNet, params: Tensors, layer: int, cut: float, rank: int | None = None
+    network: DistilledDenseNet,
+    params: Tensors,
+    layer: int,
+    cut: float,
+    relative: bool = False,
+    rank: int | None = None,
 ) -> Tensors:
     r"""K of a layer from the singular value decomposition of its W: INITIAL-DISTILL.
 
@@ -120,6 +126,7 @@ def initial_distill(
         params: W of the layer.
         layer: ℓ.
         cut: the least singular value that counts, :math:`1/(10\kappa^2)` in the paper.
+        relative: whether the cut is in units of the largest singular value (ours).
         rank: k, if it is known; None finds it with the cut.
 
     Reference: Allen-Zhu & Li (bfc), Algorithm 1, lines 21 to 23.
@@ -129,18 +136,13 @@ def initial_distill(
     own = params[f"W{layer}.{layer - 1}"]
     rest = torch.cat([params[f"W{layer}.{j}"] for j in others], 1) if others else own
     U, values, Vt = torch.linalg.svd(rest.mT @ own, full_matrices=False)
-    k = int((values >= cut).sum()) if rank is None else min(rank, len(values))
+    least = cut * float(values[0]) if relative else cut
+    k = int(((values >= least) & (values > 0)).sum()) if rank is None else min(rank, len(values))
     roots = values[:k].sqrt()
     found = {f"K{layer}.{layer - 1}": roots[:, None] * Vt[:k]}
     sizes = [params[f"W{layer}.{j}"].shape[1] for j in others]
     split = (U[:, :k] * roots).mT.split(sizes, 1) if others else ()
     return found | {f"K{layer}.{j}": block for j, block in zip(others, split, strict=True)}
-
-
-def blocks(network: DistilledDenseNet, params: Tensors, letter: str, layer: int) -> torch.Tensor:
-    """W or K of a layer side by side, the block of the layer just below first."""
-    sources = sorted(network.sources(layer), key=lambda j: j != layer - 1)
-    return torch.cat([params[f"{letter}{layer}.{j}"] for j in sources], -1)
 
 
 def _gram(A: torch.Tensor) -> torch.Tensor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import between, positive
+from beyondkernels.core.constraints import at_most, between, positive
 from beyondkernels.frame import At, Count, Frame, Seeds, Shown, Size, setting
 from beyondkernels.runs import RunSpec
 
@@ -49,7 +49,7 @@ class LayersSettings(Checked):
     rate: Size = setting(0.01, "ours", "of Adam; it falls to zero along a cosine in every stage")
     square: Annotated[float, between(0, 1, "()")] = setting(0.99, "ours", "β₂ of Adam")
     start: Size = setting(0.3, "ours", "weights start as N(0, start²/q) where q numbers enter")
-    snapshots: Count = setting(25, "ours", "per stage, for the course of training")
+    snapshots: Annotated[Count, at_most(1000)] = setting(25, "ours", "per stage, for the course of training")
     points: Count = setting(10_000, "ours", "fresh points for feature errors")
     test_samples: Count = setting(20_000, "ours")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a target of its own")
@@ -68,7 +68,8 @@ class LayersSettings(Checked):
 
     def joins(self, layers: int) -> dict[str, float]:
         """When layers join, in words."""
-        return {f"layer {layer} joins": float((layer - 2) * self.steps) for layer in range(3, layers + 1)}
+        later = {f"layer {layer} joins": float((layer - 2) * self.steps) for layer in range(3, layers + 1)}
+        return {"layer 2 alone": 0.0, **later}
 
     def times(self, layers: int) -> tuple[int, ...]:
         """Every step at which the network is kept: in each stage the same number, and the ends of stages."""

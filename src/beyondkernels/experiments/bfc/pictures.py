@@ -21,7 +21,7 @@ def runs_of(rows: Frame, **where: Any) -> list[dict[str, Any]]:
     return select(rows, {"status": "finished", **where}).to_dict("records")
 
 
-def course_lines(rows: Frame, label: str, series: str, after: int = 0, **where: Any) -> list[Line]:
+def course_lines(rows: Frame, label: str, series: str, after: float = 0, **where: Any) -> list[Line]:
     """A recorded series of all finished runs as one line, from a step on.
 
     Arguments:
@@ -36,6 +36,38 @@ def course_lines(rows: Frame, label: str, series: str, after: int = 0, **where: 
         return []
     steps, _ = runs[0].over(series)
     return [Line(label, steps[steps >= after], [run.series[series][steps >= after] for run in runs])]
+
+
+def staircase(picture: Drawn, rows: Frame, joins: Mapping[str, float], methods: Sequence[str]) -> list[Curves]:
+    """Feature errors of every layer over training time with four layers, from when the layer joins.
+
+    Arguments:
+        picture: words.
+        rows: the experiment's rows.
+        joins: when layers 2, 3 and 4 begin to train, by label.
+        methods: the ways of training.
+    """
+    lines = [
+        line
+        for method in methods
+        for layer, start in zip((2, 3, 4), joins.values(), strict=True)
+        for line in course_lines(
+            rows, f"layer {layer}, {method}", f"features/distilled{layer}", start, layers=4, method=method, top=4
+        )
+    ]
+    if not lines:
+        return []
+    return [
+        Curves(
+            **picture.words,
+            lines=lines,
+            x_label="training step",
+            y_label="error of a layer's features, relative",
+            y_scale="log",
+            middle="median",
+            events=[Event(label, step) for label, step in joins.items()],
+        )
+    ]
 
 
 def seed_curves(picture: Drawn, rows: Frame, joins: Mapping[str, float], bar: str, **where: Any) -> list[Curves]:

@@ -44,6 +44,27 @@ class LayeredTarget(Protocol):
         ...
 
 
+@runtime_checkable
+class LayeredPredictor(Protocol):
+    """What was learnt without a network, and shows the features that it has found."""
+
+    def hidden(self, x: torch.Tensor) -> LayerValues:
+        """The features of each layer at points, (n, …)."""
+        ...
+
+
+class Seen(Protocol):
+    """Something learnt whose layers can be looked into, in float64."""
+
+    def hidden(self, x: torch.Tensor) -> LayerValues:
+        """S_ℓ(x)."""
+        ...
+
+    def contributions(self, x: torch.Tensor) -> LayerValues:
+        """α_ℓ Sum(F_ℓ(x))."""
+        ...
+
+
 @dataclass(frozen=True)
 class Moment:
     """A network at one moment of its training."""
@@ -83,15 +104,37 @@ def course(run: Ended) -> dict[int, Moment]:
             part[name.removeprefix(BUFFERS)] = torch.from_numpy(array)
     if not found:
         return {}
-    network = run.learner.network if isinstance(run.learner, TrainedNetwork) else end(run).predictor.network
+    network = run.learner.network if isinstance(run.learner, TrainedNetwork) else _network(run).network
     return {step: Moment(Predictor(network, *found[step])) for step in sorted(found)}
 
 
-def end(run: Ended) -> Moment:
-    """The network at the end of a run."""
+@dataclass(frozen=True)
+class Features:
+    """Features that were learnt without a network."""
+
+    predictor: LayeredPredictor
+
+    def hidden(self, x: torch.Tensor) -> LayerValues:
+        """S_ℓ(x), in float64."""
+        return {layer: S.double() for layer, S in self.predictor.hidden(x).items()}
+
+    def contributions(self, x: torch.Tensor) -> LayerValues:
+        """There are none."""
+        raise InputError("learner must train a network whose layers add up to the prediction, got one without layers")
+
+
+def end(run: Ended) -> Seen:
+    """The network at the end of a run, or what else shows its features, as :class:`SequentialKernels` does."""
+    predictor = run.predictor
+    if isinstance(predictor, LayeredPredictor):
+        return Features(predictor)
+    return Moment(_network(run))
+
+
+def _network(run: Ended) -> Predictor:
     if not isinstance(run.predictor, Predictor):
         raise InputError(f"learner must train a network whose layers can be seen, got {type(run.learner).__name__}")
-    return Moment(run.predictor)
+    return run.predictor
 
 
 def layered(problem: Problem) -> LayeredTarget:

@@ -12,7 +12,7 @@ import torch
 from beyondkernels.core import Ended, Measured, Stream
 from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.base import Measurement, over_steps
-from beyondkernels.measure.bfc.course import LayeredTarget, LayerValues, Moment, course, end, layered
+from beyondkernels.measure.bfc.course import LayeredTarget, LayerValues, Seen, course, end, layered
 from beyondkernels.theory.bfc import distilled, linear_error, procrustes
 
 
@@ -48,7 +48,7 @@ class LayerMeasurement(Measurement):
         """What the target's layers are at the points."""
 
     @abstractmethod
-    def compare(self, truth: LayerValues, moment: Moment, x: torch.Tensor) -> Mapping[str, float]:
+    def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """The numbers at one moment, by name."""
 
 
@@ -76,7 +76,7 @@ class FeatureErrors(LayerMeasurement):
         """S*."""
         return target.features(x)
 
-    def compare(self, truth: LayerValues, moment: Moment, x: torch.Tensor) -> Mapping[str, float]:
+    def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """Absolute and relative errors."""
         found, row = moment.hidden(x), {}
         for layer, S_star in truth.items():
@@ -109,7 +109,7 @@ class LayerContributions(LayerMeasurement):
         """α Sum(G*)."""
         return target.contributions(x)
 
-    def compare(self, truth: LayerValues, moment: Moment, x: torch.Tensor) -> Mapping[str, float]:
+    def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """Absolute and relative errors."""
         found, row = moment.contributions(x), {}
         for layer, given in truth.items():
@@ -139,7 +139,7 @@ class HiddenNorms(LayerMeasurement):
         """S*."""
         return target.features(x)
 
-    def compare(self, truth: LayerValues, moment: Moment, x: torch.Tensor) -> Mapping[str, float]:
+    def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """Absolute and relative norms."""
         found, row = moment.hidden(x), {}
         for layer, S_star in truth.items():

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import torch
 
 from beyondkernels.core.constraints import between
-from beyondkernels.measure.bfc.course import LayeredTarget, LayerValues, Moment
+from beyondkernels.measure.bfc.course import LayeredTarget, LayerValues, Seen
 from beyondkernels.measure.bfc.features import LayerMeasurement
 
 
@@ -38,7 +38,7 @@ class FoundRanks(LayerMeasurement):
         """S*."""
         return target.features(x)
 
-    def compare(self, truth: LayerValues, moment: Moment, x: torch.Tensor) -> Mapping[str, float]:
+    def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """The ranks."""
         found, row = moment.hidden(x), {}
         for layer, S_star in truth.items():

@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 
 from beyondkernels.core import InputError
-from beyondkernels.measure.bfc.course import LayeredTarget, LayerValues, Moment
+from beyondkernels.measure.bfc.course import LayeredTarget, LayerValues, Seen
 from beyondkernels.measure.bfc.features import LayerMeasurement
 from beyondkernels.problems.bfc.layered import LayeredProblem
 from beyondkernels.theory.bfc import linear_error
@@ -40,7 +40,7 @@ class SecondLayer(LayerMeasurement):
         centre = torch.tensor(target.second_moments, dtype=torch.float64)
         return {1: (centre + torch.eye(target.in_dim, dtype=torch.float64)).sqrt(), LAYER: target.outputs(x)[LAYER]}
 
-    def compare(self, truth: LayerValues, moment: Moment, x: torch.Tensor) -> Mapping[str, float]:
+    def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """The numbers at one moment."""
         columns = moment.hidden(truth[1])[LAYER]  # S₂ is linear in G₁, so these are the columns of its matrix
         form, G_star = columns @ columns.T, truth[LAYER]

@@ -9,9 +9,7 @@ import torch
 
 from beyondkernels.core import Shape, Tensors, require, shown, size_of, vectors
 from beyondkernels.networks.base import Network
-
-Graph = tuple[tuple[int, ...], ...]
-"""For each layer from the second on, the layers that enter it: 𝒥₂, 𝒥₃, …"""
+from beyondkernels.problems.bfc.graph import Graph, require_wiring
 
 
 class QuadraticNetwork(Network):
@@ -100,12 +98,7 @@ class QuadraticNetwork(Network):
 
     def require_layers(self, **fields: tuple[object, ...]) -> None:
         """Check the graph, and that every field has one value for each layer."""
-        require(len(self.graph) > 0, "graph must hold the connections of at least one layer, got none")
-        for layer, sources in zip(self.layers, self.graph, strict=True):
-            allowed = all(0 <= j < layer for j in sources) and len({*sources}) == len(sources) > 0
-            require(
-                allowed, f"graph: layer {layer} must see different layers below it, such as {layer - 1}, got {sources}"
-            )
+        require_wiring(self.graph)
         for name, values in fields.items():
             require(
                 len(values) == len(self.graph),

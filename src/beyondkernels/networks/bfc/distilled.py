@@ -11,10 +11,11 @@ from typing import Annotated, ClassVar
 import torch
 
 from beyondkernels.activations import TruncatedSquare
-from beyondkernels.core import Shape, Stream, Tensors, require
+from beyondkernels.core import Shape, Stream, Tensors
 from beyondkernels.core.constraints import not_negative, positive, size
-from beyondkernels.networks.bfc.base import Graph, QuadraticNetwork, by_layer
+from beyondkernels.networks.bfc.base import QuadraticNetwork, by_layer
 from beyondkernels.networks.linear import linear, product
+from beyondkernels.problems.bfc.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,6 @@ class DistilledDenseNet(QuadraticNetwork):
         if self.truncation is not None:
             given["truncation"] = by_layer(self.truncation, count)
         self.require_layers(**given)
-        require(
-            all(j < 2 for j in self.sources(2)),
-            f"graph: layer 2 must see the input alone, (1,) in the paper, got {self.sources(2)}",
-        )
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """Fresh parameters and R of all layers with known ranks; W₂ alone if the ranks are to be found."""

@@ -12,8 +12,9 @@ import torch
 
 from beyondkernels.core import Shape, Stream, Tensors
 from beyondkernels.core.constraints import not_negative, positive, size
-from beyondkernels.networks.bfc.base import Graph, QuadraticNetwork, by_layer
+from beyondkernels.networks.bfc.base import QuadraticNetwork, by_layer
 from beyondkernels.networks.linear import linear
+from beyondkernels.problems.bfc.graph import Graph
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from beyondkernels.theory.bfc.constants import DenseNetSettings, practical, theo
 from beyondkernels.theory.bfc.degrees import LayerAgreement, coefficients_norm, compared, layer_agreement, turns
 from beyondkernels.theory.bfc.descent import descent_step, free_frames, random_frames, target_in_basis
 from beyondkernels.theory.bfc.procrustes import aligned, distilled, linear_error, padded, procrustes
+from beyondkernels.theory.bfc.proof import ProofConstants, ProofNumbers, definition_b3
 from beyondkernels.theory.bfc.search import allowed_graphs, alpha_grid, architectures
 from beyondkernels.theory.bfc.symmetric import induced, pairs, quartic, star, sym
 from beyondkernels.theory.bfc.weights import QuadraticWeights
@@ -12,6 +13,8 @@ from beyondkernels.theory.bfc.weights import QuadraticWeights
 __all__ = [
     "DenseNetSettings",
     "LayerAgreement",
+    "ProofConstants",
+    "ProofNumbers",
     "QuadraticWeights",
     "aligned",
     "allowed_graphs",
@@ -21,6 +24,7 @@ __all__ = [
     "best_second_layer",
     "coefficients_norm",
     "compared",
+    "definition_b3",
     "descent_step",
     "distilled",
     "free_frames",

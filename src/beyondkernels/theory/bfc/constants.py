@@ -24,6 +24,7 @@ class DenseNetSettings(Component):
         whole: :math:`\lambda_{5,\ell}`.
         decay: :math:`\lambda_{6,\ell} / \varepsilon_0^2`.
         rank_cut: the least singular value that counts for :math:`k_\ell`.
+        relative_cut: whether ``rank_cut`` is in units of the largest singular value (ours).
         error: ε, the target error at which training ends.
         first_error: ε₀ at the start; None begins with the root of the objective.
         hypotheses: what the theorem asks and how this case stands to it; not part of the identity.
@@ -38,6 +39,7 @@ class DenseNetSettings(Component):
     rank_cut: Annotated[tuple[float, ...], positive]
     error: Annotated[float, positive]
     first_error: Annotated[float, positive] | None = None
+    relative_cut: bool = False
     hypotheses: tuple[Hypothesis, ...] = field(default=(), compare=False, metadata={"identity": False})
 
     def __post_init__(self) -> None:
@@ -140,16 +142,17 @@ def practical(
     alphas: tuple[float, ...],
     *,
     error: float,
-    join: float = 0.1,
-    distill: float = 0.3,
-    weight: float = 1.0,
+    join: float = 0.05,
+    distill: float = 0.05,
+    distill_last: float = 5e-4,
+    weight: float = 0.1,
     decay: float = 1e-4,
-    rank_cut: float = 0.1,
+    rank_cut: float = 0.3,
 ) -> DenseNetSettings:
     r"""Numbers for Algorithm 1 at sizes that can be run; ours.
 
     .. math::
-        \mathrm{Thres}_{\ell,\Delta} = a\, s_{\ell-1}^2, \quad \mathrm{Thres}_{\ell,\nabla} = b\, s_\ell^2, \quad
+        \mathrm{Thres}_{\ell,\Delta} = a\, s_{\ell-1}^2, \quad \mathrm{Thres}_{\ell,\nabla} = b_\ell\, s_\ell^2, \quad
         \lambda_{3,\ell} = \lambda_{4,\ell} = \lambda_{5,\ell} = c\, \alpha_\ell^2, \quad
         \lambda_{6,\ell} = e\, \varepsilon_0^2
 
@@ -160,25 +163,28 @@ def practical(
         alphas: α₂, α₃, …
         error: ε.
         join: a.
-        distill: b.
+        distill: b of all layers but the last.
+        distill_last: b of the last layer, which can be small because no layer is missing any more.
         weight: c.
         decay: e.
-        rank_cut: the least singular value that counts for k.
+        rank_cut: the least singular value that counts for k, in units of the largest. With κ = 1 those of the target
+            differ little, and in our trials the others were below 0.2.
 
-    >>> practical((2.0, 0.4), (1.0, 0.1), error=0.01).distill_at
-    (1.2, 0.048000000000000015)
+    >>> practical((2.0, 0.4), (1.0, 0.1), error=0.001).distill_at
+    (0.2, 8.000000000000002e-05)
     """
     require_layers(alphas, stds=stds)
     tie = tuple(weight * a**2 for a in alphas)
     return DenseNetSettings(
         join_at=(math.inf, *(join * s**2 for s in stds[:-1])),
-        distill_at=tuple(distill * s**2 for s in stds),
+        distill_at=(*(distill * s**2 for s in stds[:-1]), distill_last * stds[-1] ** 2),
         cross=tie,
         own=tie,
         whole=tie,
         decay=(decay,) * len(alphas),
         rank_cut=(rank_cut,) * len(alphas),
         error=error,
+        relative_cut=True,
     )
 
 

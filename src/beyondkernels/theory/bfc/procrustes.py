@@ -66,9 +66,9 @@ def distilled(found: torch.Tensor, size: int) -> torch.Tensor:
     .. math:: SV, \qquad V \text{ the leading eigenvectors of } E[SS^\top]
 
     Theorem 2 speaks of features of dimension :math:`k_\ell`, which the paper's network has after INITIAL-DISTILL. A
-    plain layer has more neurons. Its further directions carry errors of order :math:`\alpha_{\ell+1}` where the leading
-    ones carry :math:`\alpha_{\ell+1}^2`. The choice by the covariance of the features is ours; the paper takes the
-    singular vectors of weights.
+    plain layer has more neurons. Its further directions can carry errors of order :math:`\alpha_{\ell+1}` where the
+    leading ones carry :math:`\alpha_{\ell+1}^2`. The choice by the covariance of the features is ours; the paper takes
+    the singular vectors of weights.
 
     Arguments:
         found: S, (n, m).
