@@ -170,7 +170,8 @@ def _claims(layers: int) -> list[Statement]:
         ),
         claim(
             f"layerwise-{layers}",
-            f"L = {layers}: layerwise training leaves more of layer {layers} than both, by at least {LEARNT:g}",
+            f"L = {layers}: layerwise training leaves more of layer {layers} than training from the start, by at least "
+            f"{LEARNT:g}",
             left[LAYERWISE] - left[START],
             AtLeast(LEARNT),
             paper="worse",
