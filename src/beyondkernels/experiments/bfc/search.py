@@ -169,14 +169,14 @@ class Search(Experiment):
                 "Validation error of the search",
                 "For every graph and α′₃ the least error over α′₄, in the units of the target's variance. Dashed: a "
                 f"tenth of what layer {s.depth} adds.",
-                "The graphs that hold the target's connections reach small errors at every α′₃; the other does not",
-                lambda picture, rows: search_curves(picture, rows),
+                "Every graph stays far below the dashed line; those with the target's connections are best",
+                lambda picture, rows: search_curves(s, picture, rows),
             ),
             Over(
                 "factor",
                 "Test error when α is known up to a factor",
                 f"The graph is known. α₃ and α₄ of the learner are the target's times the factor. {common.RELATIVE}",
-                "The test error hardly depends on the factor",
+                "At every factor the test error stays far below a tenth of what layer 4 adds",
                 x="factor",
                 y="test_error",
                 line={"test error": {"method": FACTOR}},
@@ -185,7 +185,7 @@ class Search(Experiment):
                 x_scale="log",
                 y_scale="log",
                 middle="median",
-                more=lambda rows: common.bar(s, rows, s.factors),
+                levels=common.bar(s),
             ),
         ]
 
@@ -195,14 +195,14 @@ def fixed(values: tuple[float, ...]) -> Axis:
     return Axis(values, (values[0], values[-1]))
 
 
-def search_curves(picture: Drawn, rows: Frame) -> list[Curves]:
+def search_curves(s: SearchSettings, picture: Drawn, rows: Frame) -> list[Curves]:
     """For each graph the least validation error over α′₄, over α′₃."""
     tried = rows[rows["role"] == "search"] if "role" in rows else rows[:0]
     if tried.empty:
         return []
     least = tried.groupby(["graph", "third", "fourth"])["validation_error"].mean().groupby(["graph", "third"]).min()
     lines = [
-        Line(f"𝒥₄ = {name}", list(mine.index.get_level_values("third")), mine.tolist())
+        Line(f"layer 4 sees {name}", list(mine.index.get_level_values("third")), mine.tolist())
         for name, mine in least.groupby(level="graph", sort=False)
     ]
     return [
@@ -213,7 +213,7 @@ def search_curves(picture: Drawn, rows: Frame) -> list[Curves]:
             y_label="validation error / Var(G*)",
             x_scale="log",
             y_scale="log",
-            levels=[Level("a tenth of layer 4", tried["bar"].median())],
+            levels=[Level(label, value) for label, value in common.bar(s).items()],
         )
     ]
 
