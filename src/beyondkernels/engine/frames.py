@@ -73,15 +73,13 @@ def without_crops(tape: Tape) -> list[Call]:
     renamed: dict[View, View] = {}
     for i, call in enumerate(tape.calls):
         call = _renamed(call, renamed)
-        margins = _margins(call)
-        out = call.outs[0]
+        margins, out = _margins(call), call.outs[0]
+        if margins is None or any(side > 0 for pair in margins for side in pair) or out.root in ends:
+            calls.append(call)
+            continue
         users = [other for other in tape.calls[i:] if any(view.root == out.root for view in other.views())]
-        if (
-            margins is not None
-            and all(side <= 0 for pair in margins for side in pair)
-            and out.root not in ends
-            and all(user.op in EXACT for user in users)
-            and all(view == out for user in users for view in user.views() if view.root == out.root)
+        if all(user.op in EXACT for user in users) and all(
+            view == out for user in users for view in user.views() if view.root == out.root
         ):
             source = call.args[0]
             renamed[out] = View(source.root, out.size, source.stride, source.offset - _shift(margins, source.stride))

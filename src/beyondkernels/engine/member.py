@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 
 from beyondkernels.algorithms import Algorithm, MemberView, Stage, Transition
-from beyondkernels.core import Sample, Shape, Stream, Tensors, UncacheableError, digest, on_device, require
+from beyondkernels.core import InputError, Sample, Shape, Stream, Tensors, UncacheableError, digest, on_device, require
 from beyondkernels.networks import Network
 
 Backend = Literal["eager", "compiled"]
@@ -199,9 +199,8 @@ def _own(part: str, tensors: Tensors) -> Tensors:
     Sums that run over memory in another order round in another way, and an ensemble lays its members' tensors out anew.
     """
     for name, value in tensors.items():
-        require(
-            isinstance(value, torch.Tensor), f"a transition must give tensors, got {part}[{name!r}] = {value!r:.80}"
-        )
+        if not isinstance(value, torch.Tensor):  # writing out every tensor would take longer than many steps
+            raise InputError(f"a transition must give tensors, got {part}[{name!r}] = {value!r:.80}")
     return {name: value.detach().clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}
 
 

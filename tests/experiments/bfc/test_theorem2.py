@@ -68,6 +68,7 @@ def test_all_claims_hold_on_good_numbers() -> None:
     assert list(found) == ["slope", "layerwise", "together", "step-2-3", "step-2-4", "step-3-4", "test"]
     assert failing(found) == undecided(found) == []
     assert found["slope"].measured == pytest.approx(2.0) and "all directions of S₂ it is 1" in found["slope"].reason
+    assert found["step-2-3"].low is not None and found["step-2-3"].low >= 0
     assert found["together"].measured == pytest.approx(1000) and found["together"].interval == "median over seeds"
 
 

@@ -48,21 +48,24 @@ def claims(**made: Any) -> dict[str, Any]:
 
 def test_all_claims_hold_on_good_numbers() -> None:
     found = claims()
-    assert list(found) == ["not-target", "overfits", "finds-best", "corrected", "layerwise"]
+    each = [f"{name}-{inputs}" for inputs in ("uniform", "gaussian") for name in ("overfits", "corrected", "layerwise")]
+    assert list(found) == ["not-target", "finds-best", *each]
     assert failing(found) == undecided(found) == []
-    assert found["layerwise"].measured == pytest.approx(1e4) and found["not-target"].paper == "for instance 0.632"
+    assert (
+        found["layerwise-uniform"].measured == pytest.approx(1e4) and found["not-target"].paper == "for instance 0.632"
+    )
 
 
 @pytest.mark.parametrize(
     ("made", "wanted"),
     [
-        ({"together": {UNIT: 0.06}}, ["corrected"]),
-        ({"together": {SMALL: -0.06}}, ["corrected"]),
+        ({"together": {UNIT: 0.06}}, ["corrected-uniform"]),
+        ({"together": {SMALL: -0.06}}, ["corrected-gaussian"]),
         ({"together": {SMALL: [0.9, 0.0, 0.0]}}, []),  # one seed of three does not move the median
         ({"together": {GAUSSIAN: 3.0}}, []),  # where there is no gap, nothing is claimed of the correction
         ({"alone": {"1-1": 0.07}}, ["finds-best"]),
-        ({"alone": {"2-3": -0.25, "1-3": -0.16}}, ["overfits", "finds-best"]),
-        ({"ratio": 90.0}, ["layerwise"]),
+        ({"alone": {"2-3": -0.25, "1-3": -0.16}}, ["finds-best", "overfits-uniform"]),
+        ({"ratio": 90.0}, ["layerwise-uniform", "layerwise-gaussian"]),
     ],
 )
 def test_claims_can_fail(made: Any, wanted: list[str]) -> None:
@@ -70,7 +73,8 @@ def test_claims_can_fail(made: Any, wanted: list[str]) -> None:
 
 
 def test_a_diverged_run_is_no_number() -> None:
-    assert undecided(claims(together={SMALL: None})) == ["overfits", "corrected", "layerwise"]
+    found = undecided(claims(together={SMALL: None}))
+    assert found == ["overfits-gaussian", "corrected-gaussian", "layerwise-gaussian"]
 
 
 def test_exact_coefficients() -> None:

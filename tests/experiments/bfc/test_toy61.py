@@ -64,7 +64,7 @@ def test_all_claims_hold_on_good_numbers() -> None:
         ({"two_power": 0.5}, ["two-stay"]),
         ({"power": 2.0}, ["overfits"]),
         ({"power": 0.5}, ["overfits"]),
-        ({"corrected": 0.2}, ["corrected"]),
+        ({"corrected": 0.25}, ["corrected"]),
         ({"left": {3: 1e-6, 6: 2e-3}}, ["learnt"]),
         ({"frozen": {2: 0.5, 3: 0.05, 6: 0.5}}, ["layerwise"]),
         ({"left_two": 1e-6}, ["needed-small", "needed-large"]),

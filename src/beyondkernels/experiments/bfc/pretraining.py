@@ -170,7 +170,8 @@ def _claims(layers: int) -> list[Statement]:
         ),
         claim(
             f"layerwise-{layers}",
-            f"L = {layers}: layerwise training leaves more of layer {layers} than both, by at least {LEARNT:g}",
+            f"L = {layers}: layerwise training leaves more of layer {layers} than training from the start, by at least "
+            f"{LEARNT:g}",
             left[LAYERWISE] - left[START],
             AtLeast(LEARNT),
             paper="worse",
@@ -252,6 +253,6 @@ def course(s: PretrainingSettings, layers: int, picture: Drawn, rows: Frame) -> 
             y_label="feature error, relative",
             y_scale="log",
             middle="median",
-            events=[Event(label, step) for label, step in s.joins(layers).items()],
+            events=[Event(label, step) for label, step in s.joins(layers).items() if step > 0],
         )
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from beyondkernels.core import Reference, require
@@ -116,11 +117,12 @@ class Theorem2(Experiment):
             return of(column, layers=4, method=method, top=top)
 
         def step(layer: int, top: int) -> Statement:
+            ratio = four(f"S{layer}", top) / four(f"S{layer}", top - 1)
             when = f"layer {top} joins" + (", again" if top > layer + 1 else "")
             return claim(
                 f"step-{layer}-{top}",
                 f"Four layers: the error of S{'₂₃'[layer - 2]} clearly falls when {when}: after over before",
-                four(f"S{layer}", top) / four(f"S{layer}", top - 1),
+                replace(ratio, within=(0.0, math.inf)),
                 AtMost(1.0, "clearly"),
                 paper="falls",
             )

@@ -213,7 +213,7 @@ class Toy61(Experiment):
 
     def figures(self, s: Toy61Settings) -> list[Over]:
         """What cannot be read off layer 2, and what it has too much, over α."""
-        over: dict[str, Any] = {"x": "alpha", "x_label": "α", "x_scale": "log", "y_scale": "log"}
+        over: dict[str, Any] = {"x": "alpha", "x_label": "α", "x_scale": "log", "y_scale": "log", "middle": "median"}
         return [
             Over(
                 "unreadable",
@@ -237,7 +237,6 @@ class Toy61(Experiment):
                 y="overfit",
                 line={moment: {"moment": moment, "neurons": 3} for moment in (ALONE, TOGETHER)},
                 y_label="largest coefficient",
-                middle="median",
                 **over,
             ),
         ]
