@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 GRAPHS = {"{3, 0}": (3, 0), "{3, 1}": (3, 1), "{3, 1, 0}": (3, 1, 0)}
 """Every 𝒥₄ that §2 allows with four layers, by its name; 𝒥₂ = {1} and 𝒥₃ = {2, 0} are the only ones allowed."""
 
-KNOWN, FOUND, FACTOR = "α and graph known", "α and graph searched", "α known up to a factor"
+KNOWN, FOUND, FACTOR = "graph known, α of a like target", "α and graph searched", "the same, α times a factor"
+"""A like target is that of seed 0: its α_ℓ are those of other seeds up to a factor of order 1."""
 
 
 @dataclass(frozen=True)
@@ -134,15 +135,15 @@ class Search(Experiment):
             ),
             claim(
                 "known",
-                f"With α and the graph known, the median test error is at most {layer}",
+                f"With the graph and the α of a like target known, the median test error is at most {layer}",
                 of("of_last_layer", method=KNOWN).median(),
                 AtMost(common.LEARNT),
                 paper="any ε² (Theorem 1)",
             ),
             claim(
                 "factor",
-                f"With the graph known and α₃, α₄ wrong by any factor from {s.factors[0]:g} to {s.factors[-1]:g}, the "
-                f"median test error is at most {layer}",
+                f"With the graph known and α₃, α₄ of a like target times any factor from {s.factors[0]:g} to "
+                f"{s.factors[-1]:g}, the median test error is at most {layer}",
                 of("of_last_layer", "factor", method=FACTOR).median(),
                 AtMost(common.LEARNT),
                 paper="α up to a constant factor suffices",
@@ -175,7 +176,8 @@ class Search(Experiment):
             Over(
                 "factor",
                 "Test error when α is known up to a factor",
-                f"The graph is known. α₃ and α₄ of the learner are the target's times the factor. {common.RELATIVE}",
+                "The graph is known. α₃ and α₄ of the learner are those of seed 0's target times the factor. "
+                f"{common.RELATIVE}",
                 "At every factor the test error stays far below a tenth of what layer 4 adds",
                 x="factor",
                 y="test_error",

@@ -113,8 +113,8 @@ class Toy12(Experiment):
         return [
             claim(
                 "not-target",
-                "The best polynomial of degree 4 is not x₁⁴ + 2x₂⁴, whatever the inputs: its coefficient of x₁²x₃² is "
-                "at least α (exact)",
+                "The best polynomial of degree 4 is not x₁⁴ + 2x₂⁴ for any of the three inputs: its coefficient of "
+                "x₁²x₃² is at least α (exact)",
                 of("1-3", "inputs", moment=POLYNOMIAL),
                 AtLeast(s.alpha),
                 paper=f"for instance {s.example['1-3']:.3g}",

@@ -248,11 +248,6 @@ def problem_of(alpha: float) -> SecondToy:
     return bk.problems.SecondToy(alpha=alpha, inputs=inputs_of(UNIFORM))
 
 
-def paper_line(s: Toy61Settings) -> Line:
-    """What cannot be read off the paper's example of two neurons, the same for every α."""
-    return Line("the paper's two neurons", list(s.alphas), [rotated_part(problem_of(alpha)) for alpha in s.alphas])
-
-
 def spec(s: Toy61Settings, at: At) -> RunSpec:
     """A run with a given number of neurons in layer 2."""
     return toy_spec(s, at, problem_of(at.alpha), (at.neurons, s.top_neurons))
