@@ -85,7 +85,7 @@ def test_an_empty_set_of_counts(bk: Any, tmp_path: Path, user: Path) -> None:
         (("run",), "no experiment is named; bk list shows them"),
         (("run", "table1"), "unknown experiment 'table1', did you mean features/table1"),
         (("run", "Features/Table1"), "unknown experiment 'Features/Table1', did you mean features/table1"),
-        (("run", "features/table1", "zzz"), "unknown experiment 'zzz', known: features/table1, "),
+        (("run", "features/table1", "zzz"), "unknown experiment 'zzz', known: bfc/"),
         (("run", "none.py:X"), "no file none.py"),
         ((*TABLE1, "--scale", "labtop"), "unknown scale 'labtop', did you mean laptop"),
         ((*TABLE1, "--scale", ""), "unknown scale ''"),

@@ -13,7 +13,7 @@ from beyondkernels.runs import SerialExecutor, Store
 from two_devices import DEVICE
 
 OWN = f"{Path(__file__).parents[2] / 'examples' / 'own_experiment.py'}:Own"
-SMALL = {"samples": (300,), "steps": 4}
+SMALL = {"samples": (100,), "steps": 2}
 
 
 def devices(request: Any) -> dict[str, str]:

@@ -285,3 +285,19 @@ def test_read_only_store_changes_nothing(store, spec, outcome, stored):
             change()
     assert reader.size().runs == 1
     assert sorted(store.path.rglob("*")) == before
+
+
+def test_a_folder_that_another_process_makes_meanwhile_is_no_rubbish(store, spec, outcome, monkeypatch):
+    from beyondkernels.runs import store as module
+
+    looked = module.is_directory
+
+    def made_meanwhile(path: Path) -> bool:
+        found = looked(path)
+        path.mkdir(exist_ok=True)  # right after the look
+        return found
+
+    monkeypatch.setattr(module, "is_directory", made_meanwhile)
+    store.write(spec.key, describe(spec), outcome, {})
+    assert store.has(spec.key)
+    assert names(store.path / "quarantine") == []

@@ -241,11 +241,7 @@ class Store:
 
     def _publish(self, draft: Path, key: str) -> None:
         target = self._directory(key)
-        if not is_directory(target.parent):
-            if os.path.lexists(target.parent):  # a link or a file is no folder of runs: out of the way
-                self.quarantine.take(target.parent, f"runs__{target.parent.name}")
-            target.parent.mkdir(exist_ok=True)
-            sync_directory(target.parent.parent)
+        self._make_folder(target.parent)
         while True:
             try:
                 draft.rename(target)
@@ -257,6 +253,17 @@ class Store:
                     raise
                 self._put_run_aside(key)  # a directory without done.json is no run: out of the way
         sync_directory(target.parent)
+
+    def _make_folder(self, folder: Path) -> None:
+        """Make a folder of runs, if no other process has made it; a link or a file in its place goes out of the way."""
+        try:
+            folder.mkdir()  # before any look at it: what another process makes meanwhile must not be taken for rubbish
+        except FileExistsError:
+            if is_directory(folder):
+                return
+            self.quarantine.take(folder, f"runs__{folder.name}")
+            folder.mkdir(exist_ok=True)
+        sync_directory(folder.parent)
 
     def _put_run_aside(self, key: str) -> None:
         """Put a damaged run aside, unless another process has stored it anew since it was found damaged."""
