@@ -144,13 +144,13 @@ class Layerwise(Experiment):
         """Training together learns every layer; nothing else does."""
         most, layer = s.samples[-1], f"a tenth of the variance of what layer {s.depth} adds"
         learns = {"together": (TOGETHER, "any ε² (Theorem 1)"), "joining": (JOINING, "the same as together (§4)")}
-        lower = "Ω(d^(2^(L−1))) points (§3, Theorem I.1)"
+        lower = "points: d to the power 2^(L−1) (§3, Theorem I.1)"
         stays = {
             "layerwise-floor": (LAYERWISE, most, "is not learnt (§1.2)"),
             "sequential-floor": (SEQUENTIAL, most, "unlikely to recover the target (§3)"),
             "polynomial": (POLYNOMIAL, s.kernel_samples[-1], lower),
             "tangent": (TANGENT, s.kernel_samples[-1], lower),
-            "two-layer": (TWO_LAYER, s.shallow_samples[-1], "d^(2^Ω(L)) neurons (Theorem I.6)"),
+            "two-layer": (TWO_LAYER, s.shallow_samples[-1], "neurons: d to the power 2 to the Ω(L) (Theorem I.6)"),
         }
 
         def median(name: str, method: str, samples: int, word: str, test: Test, paper: str) -> Statement:
