@@ -160,7 +160,7 @@ class Classification(Experiment):
                 Shown("train_error", "Wrong, training", ".4f"),
                 Shown(
                     "decided",
-                    "Left out, exactly",
+                    "Left out, computed",
                     ".4f",
                     about="The share of labels that change if the target loses the layers that the learner lacks.",
                 ),
@@ -184,7 +184,7 @@ class Classification(Experiment):
                     "linear classifier": {"method": LINEAR},
                     "network, layer 2 alone": {"method": TWO},
                     "network, layers 2 and 3": {"method": THREE},
-                    "decided by layer 3, exactly": {"method": TWO, "y": "decided"},
+                    "decided by layer 3, computed": {"method": TWO, "y": "decided"},
                 },
                 x_label="α₃",
                 y_label="share of points",

@@ -78,7 +78,7 @@ class Layerwise(Experiment):
     title: ClassVar[str] = "Training all layers together against layerwise training, kernels and shallow networks"
     summary: ClassVar[str] = (
         "The target is a quadratic network with L = {{depth}} in {{dim}} variables, a polynomial of degree {{degree}}. "
-        "A network of the same form learns it from a few hundred points if all layers are trained together. Layer by "
+        "A network of the same form can learn it if all layers are trained together. Layer by "
         "layer it does not, because lower layers are never corrected. Kernels, one or several in sequence, and a "
         "two-layer network with polynomials of the target's degree stand beside it."
     )
@@ -200,7 +200,7 @@ class Layerwise(Experiment):
                 "Test error over the number of points",
                 "Error over the variance of the target, so that 1 is what the best constant leaves. Below a "
                 f"tenth of what layer {s.depth} adds, that layer has been learnt too.",
-                "Training together and joining fall by many orders of magnitude at a few hundred points; layerwise "
+                "Training together and joining fall by many orders of magnitude; layerwise "
                 "training stays where it is; kernels and the two-layer network stay far above",
                 x="samples",
                 y="test_error",

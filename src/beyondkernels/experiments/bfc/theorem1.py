@@ -64,7 +64,7 @@ class Theorem1(Experiment):
     title: ClassVar[str] = "Theorem 1: the quadratic DenseNet learns targets of three and four layers"
     summary: ClassVar[str] = (
         "The target is a sum of layers of squares, a polynomial of degree 8 with three layers and 16 with four. A "
-        "learner of the same form finds it from a few thousand points: by plain training while layers join one after "
+        "learner of the same form is to find it from a sample: by plain training while layers join one after "
         "the other, and by Algorithm 1, which lets a layer join when its objective falls below a threshold."
     )
     reference: ClassVar[Reference] = Reference("bfc", "Theorem 1, Algorithm 1, §4")

@@ -170,7 +170,7 @@ class Theorem2(Experiment):
             {"layers": "L", "alpha": "α₃", "method": "Training", "trained": "Layers trained"},
             [
                 medians("test", "Test error", "Relative to Var(G*). All numbers are medians over seeds."),
-                medians("S2", "S₂", "S₂, S₃, S₄ are feature errors relative to E‖S*‖²."),
+                medians("S2", "S₂", "S₂, S₃, S₄ are feature errors of the k leading directions, relative to E‖S*‖²."),
                 medians("S3", "S₃"),
                 medians("S4", "S₄"),
                 medians(
@@ -185,8 +185,8 @@ class Theorem2(Experiment):
             Drawn(
                 "course",
                 "Higher layers correct the features of lower ones",
-                "How far the features S of each layer are from the target's S*, as a part of E‖S*‖². Median over "
-                "seeds, shaded from the lowest to the highest. Together: all layers that have joined go on training. "
+                "How far the leading features S of each layer are from the target's S*, relative to E‖S*‖². Median "
+                "over seeds, shaded from the lowest to the highest. Together: all layers that have joined go on training. "
                 "Layerwise: only the newest layer trains.",
                 "Trained together, the error of layer 2's features falls when layer 3 joins and again when layer 4 "
                 "joins, and that of layer 3 falls when layer 4 joins; trained layerwise, both stay where they were",

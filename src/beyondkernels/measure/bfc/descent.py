@@ -65,7 +65,7 @@ class DescentDirections(Measurement):
     Arguments:
         points: how many points of the training sample.
         wide_step: η₁.
-        small_step: η₂. The theorems want it larger than η₁ by a factor that they leave open.
+        small_step: η₂. The theorems want it larger than η₁ by a factor that they leave open; the default is not (ours).
         frames: ``free`` takes D in directions that W does not use, ``random`` random signs as the proof does. Random
             signs add an error of order 1/m to the decrease times ε², which only a very wide network makes small.
         draws: how many draws of random signs, each with its opposite.

@@ -128,7 +128,8 @@ class HiddenNorms(LayerMeasurement):
               \mathrm{relative}_\ell = \frac{E\|S_\ell(x)\|^2}{E\|S^\star_\ell(x)\|^2}
 
     Names: ``norms/layer2``, ``norms/relative2``, … Corollary F.3e says that :math:`E\|S_\ell\|^2 \le 2B_\ell` where
-    :math:`B_\ell \ge E\|S^\star_\ell\|^2`, so a relative norm of at most 2 fits the smallest :math:`B_\ell`.
+    :math:`B_\ell \ge E\|S^\star_\ell\|^2`, so a relative norm of at most 2 fits the smallest
+    :math:`B_\ell`, where that is at least 1.
 
     Reference: Allen-Zhu & Li (bfc), Corollary F.3e and Remark B.4.
     """
