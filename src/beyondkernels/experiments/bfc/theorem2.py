@@ -186,8 +186,8 @@ class Theorem2(Experiment):
                 "course",
                 "Higher layers correct the features of lower ones",
                 "How far the leading features S of each layer are from the target's S*, relative to E‖S*‖². Median "
-                "over seeds, shaded from the lowest to the highest. Together: all layers that have joined go on training. "
-                "Layerwise: only the newest layer trains.",
+                "over seeds, shaded from the lowest to the highest. Together: all layers that have joined go on "
+                "training. Layerwise: only the newest layer trains.",
                 "Trained together, the error of layer 2's features falls when layer 3 joins and again when layer 4 "
                 "joins, and that of layer 3 falls when layer 4 joins; trained layerwise, both stay where they were",
                 lambda picture, rows: staircase(picture, rows, s.joins(4), (TOGETHER, LAYERWISE)),
