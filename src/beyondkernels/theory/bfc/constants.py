@@ -229,7 +229,7 @@ def _special_case(
     bounds: tuple[float, ...] | None,
     c1: int,
 ) -> tuple[Hypothesis, ...]:
-    """The hypotheses of Theorem 1 that have numbers; L = o(log log d) has none, and skip connections are not looked at."""
+    """The hypotheses of Theorem 1 that have numbers; L = o(log log d) has none, and the graph is not looked at."""
     L = len(alphas) + 1
     found = [
         Hypothesis(
