@@ -37,8 +37,8 @@ from beyondkernels.frame import (
 )
 from beyondkernels.reports import AtLeast, AtMost, Between, Line
 
-STEEP = AtLeast(1.9, "clearly")
-"""The least slope that is claimed: α₃², with room for what a fit over a short range leaves."""
+STEEP = AtLeast(2.0)
+"""The least slope that the theorem promises: α₃², from above."""
 
 TIMES = 20.0
 """How many times smaller the error of S₂ must become when layer 3 joins."""
@@ -131,7 +131,7 @@ class Theorem2(Experiment):
         return [
             claim(
                 "slope",
-                "Layer 2 alone: log error of S₂ rises with log α₃ by clearly at least 1.9",
+                "Layer 2 alone: log error of S₂ rises with log α₃ by at least 2",
                 three(TOGETHER, 2).slope(),
                 STEEP,
                 paper="order α₃², from above",
