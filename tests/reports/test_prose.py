@@ -68,6 +68,7 @@ def test_a_line_is_no_markdown():
         ("falls as m^(−1/8), by", "falls as m<sup>−1/8</sup>, by"),
         ("below τ_w and W_t", "below τ<sub>w</sub> and W<sub>t</sub>"),
         ("at most ‖W‖_F/√d", "at most ‖W‖<sub>F</sub>/√d"),
+        ("says that α_ℓ falls", "says that α<sub>ℓ</sub> falls"),
         ("the key test_error, a_long name, x_", "the key test_error, a_long name, x_"),
         ("m^(<b>)", "m^(&lt;b&gt;)"),
         ("below 56 %", "below 56\N{NO-BREAK SPACE}%"),
