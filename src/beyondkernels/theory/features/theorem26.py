@@ -58,6 +58,44 @@ def theorem26(
     # Without structure γ is zero, if only up to rounding, and the theorem sets no scale; the run then uses that of a
     # problem with structure.
     require_positive("the correlation γ of relevant patterns and label", gamma if abs(gamma) > _ROUNDING else 0)
+    return process26(
+        relevant=k,
+        gamma=gamma,
+        scale=scale,
+        pairs=m,
+        steps=T,
+        batch=batch,
+        readout_rate=readout_rate,
+        hypotheses=_hypotheses(problem, network, T, failure, error, constant),
+    )
+
+
+def process26(
+    *,
+    relevant: int,
+    gamma: float,
+    scale: float,
+    pairs: int,
+    steps: int,
+    batch: int,
+    readout_rate: float | None = None,
+    hypotheses: tuple[Hypothesis, ...] = (),
+) -> ProcessSettings:
+    """The formulas of Theorem 26 alone, for problems outside its setting too.
+
+    Arguments:
+        relevant: k.
+        gamma: γ; outside (A1), where the correlations differ, what the caller takes for it.
+        scale: σ̃.
+        pairs: m.
+        steps: T.
+        batch: points in a batch for t > 2.
+        readout_rate: as in :func:`theorem26`.
+        hypotheses: what is kept with the numbers.
+
+    Reference: Shi, Wei & Liang (features), Theorem 26, eqs. (276)–(280), and §3.1 for the initial scales.
+    """
+    k, m, T = relevant, pairs, steps
     first = gamma**2 * scale**2 / (k * m**3)
     eta = k**2 / (T * m ** (1 / 3))
     return ProcessSettings(
@@ -68,7 +106,7 @@ def theorem26(
         steps=T,
         batch=batch,
         fading=readout_rate is not None,
-        hypotheses=_hypotheses(problem, network, T, failure, error, constant),
+        hypotheses=hypotheses,
     )
 
 
