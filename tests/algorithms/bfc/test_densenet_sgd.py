@@ -225,6 +225,19 @@ def test_alone_and_in_company():
     assert len(entered) > 1
 
 
+def test_members_with_alphas_of_their_own_take_their_steps_together():
+    """They are one group while their stages agree, and end with the bits that they have alone."""
+    networks = [NETWORK, replace(NETWORK, alphas=tuple(2 * alpha for alpha in NETWORK.alphas))]
+    together = [member(seed=3, network=network) for network in networks]
+    assert together[0].group() == together[1].group()
+    train(together, [frozenset()] * 2, lambda _: None, until=30)
+    for network, other in zip(networks, together, strict=True):
+        alone = member(seed=3, network=network)
+        train([alone], [frozenset()], lambda _: None, until=30)
+        assert all(torch.equal(value, other.params[name]) for name, value in alone.params.items())
+    assert not torch.equal(together[0].params["W2.1"], together[1].params["W2.1"])
+
+
 def test_an_interrupted_member_goes_on_with_the_same_bits():
     whole = member()
     train([whole], [frozenset()], lambda _: None)

@@ -9,7 +9,8 @@ import pytest
 
 from beyondkernels.core import Outcome, Stream
 from beyondkernels.experiments.bfc.algorithm1 import algorithm_of
-from beyondkernels.experiments.bfc.layers import GAUSSIAN, INPUTS, TOGETHER, UNIFORM, problem_at
+from beyondkernels.experiments.bfc.common import GAUSSIAN, UNIFORM
+from beyondkernels.experiments.bfc.layers import INPUTS, TOGETHER, problem_at
 from beyondkernels.experiments.bfc.pictures import entries, thresholds
 from beyondkernels.experiments.bfc.theorem1 import ALGORITHM, Theorem1, bar_of
 from beyondkernels.frame import At, Reading, plan

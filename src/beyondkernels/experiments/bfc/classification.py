@@ -212,8 +212,8 @@ def spec(s: ClassificationSettings, at: At) -> RunSpec:
         linear = bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
         return RunSpec(problem, linear, s.linear_samples, s.test_samples, at.seed)
     layers = 1 if at.method == TWO else 2
-    whole = common.network_of(s, target_alphas(s, at), leading=True)
-    std = common.target_of(s.dim, target_alphas(s, at), 0).target_std.value
+    target = common.target_of(s.dim, target_alphas(s, at), at.seed)
+    whole, std = common.network_of(s, target, leading=True), target.target_std.value
     alphas = tuple(alpha / std for alpha in whole.alphas[:layers])  # as those of the normalised target
     network = replace(whole, graph=whole.graph[:layers], widths=whole.widths[:layers], alphas=alphas)
     steps = (sum(s.steps),) if at.method == TWO else s.steps

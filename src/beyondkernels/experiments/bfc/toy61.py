@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
 from beyondkernels.core.constraints import at_least, not_empty, positive, rising
-from beyondkernels.experiments.bfc.layers import medians
+from beyondkernels.experiments.bfc.common import medians
 from beyondkernels.experiments.bfc.toys import (
     ALONE,
     LAYERWISE,

@@ -12,10 +12,10 @@ import torch
 
 from beyondkernels.algorithms.bfc import DenseNetSGD
 from beyondkernels.core import Ended, InputError, Measured, Problem, Sample, Stream, Tensors, require
-from beyondkernels.core.constraints import any_number, at_most, positive
+from beyondkernels.core.constraints import any_number, at_most, between, positive
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.measure.base import Measurement, over_steps
-from beyondkernels.measure.bfc.course import Moment, course, layered
+from beyondkernels.measure.bfc.course import Moment, course, layered, require_same_alphas
 from beyondkernels.networks.bfc import DistilledDenseNet
 from beyondkernels.problems.bfc import LayeredProblem
 from beyondkernels.theory.bfc import (
@@ -58,14 +58,17 @@ class DescentDirections(Measurement):
       further features that are zero (ours).
     - ``descent/loss_decrease``: the same for the loss without the regulariser, for which Lemma G.8 has 0.99 in place of
       0.7. The theorems bound what the regulariser adds only for weights λ far below :math:`\alpha_\ell^2`.
-    - ``descent/promised``: what the theorems say the decrease exceeds, :math:`0.7 - \mathrm{OPT}_{\le\ell}/
-      \varepsilon^2`, where :math:`\mathrm{OPT}_{\le\ell}` is the risk of the target's layers that have joined; the
-      theorems have its bound :math:`2\alpha_{\ell+1}^2`.
+    - ``descent/promised``: what the decrease exceeds by the proof of the theorems, :math:`0.7 - (1 + 1/\gamma)^2\,
+      \mathrm{OPT}_{\le\ell} / \varepsilon^2`, where :math:`\mathrm{OPT}_{\le\ell}` is the risk of the target's layers
+      that have joined (Lemma G.8). The theorems have :math:`2\alpha_{\ell+1}^2` in the place of the last product.
 
     Arguments:
         points: how many points of the training sample.
         wide_step: η₁.
-        small_step: η₂. The theorems want it larger than η₁ by a factor that they leave open; the default is not (ours).
+        small_step: η₂, at least η₁. The theorems ask for :math:`\eta_1 \le \eta_2 / \mathrm{poly}(\tilde\kappa)` and
+            leave the factor open; ten is ours. (Their proofs print :math:`\eta_2 = \eta_1 /
+            \mathrm{poly}(\tilde\kappa)`, which turns it round.)
+        gamma: γ of Lemma G.8, more than 1. The lemma holds for every such constant; 2 is ours.
         frames: ``free`` takes D in directions that W does not use, ``random`` random signs as the proof does. Random
             signs add an error of order 1/m to the decrease times ε², which only a very wide network makes small.
         draws: how many draws of random signs, each with its opposite.
@@ -76,12 +79,19 @@ class DescentDirections(Measurement):
     """
 
     points: Annotated[int, positive] = 500
-    wide_step: Annotated[float, positive, at_most(1)] = 1e-4
+    wide_step: Annotated[float, positive, at_most(1)] = 1e-5
     small_step: Annotated[float, positive, at_most(1)] = 1e-4
     frames: Literal["free", "random"] = "free"
     draws: Annotated[int, positive] = 8
     most: Annotated[int, positive] = field(default=2000, metadata={"identity": False})
     seed: Annotated[int, any_number] = 0
+    gamma: Annotated[float, between(1, math.inf, "()")] = 2.0
+
+    def __post_init__(self) -> None:
+        require(
+            self.small_step >= self.wide_step,
+            f"small_step must be at least wide_step={self.wide_step}, got {self.small_step}",
+        )
 
     def measure(self, run: Ended) -> Measured:
         """All numbers at all snapshots."""
@@ -113,6 +123,7 @@ class DescentDirections(Measurement):
             return nothing
         if network.leading or value <= 0:
             return nothing
+        require_same_alphas(network, target)
         learner = QuadraticWeights.of_network(network, at.params, at.buffers, target.in_dim)
         given, found = layered(problem).features(points.x), moment.hidden(points.x)
         ranks = {layer: S.shape[1] for layer, S in found.items()}
@@ -132,7 +143,7 @@ class DescentDirections(Measurement):
         return {
             "decrease": self._decrease(value, [float(objective(step)) for step in steps]),
             "loss_decrease": self._decrease(float(loss(at.params)), [float(loss(step)) for step in steps]),
-            "promised": 0.7 - optimal / value,
+            "promised": 0.7 - (1 + 1 / self.gamma) ** 2 * optimal / value,
         }
 
     def _decrease(self, before: float, after: list[float]) -> float:
