@@ -2,12 +2,13 @@
 
 from beyondkernels.theory.features.application import error_bound
 from beyondkernels.theory.features.process import ProcessSettings, StepSettings
-from beyondkernels.theory.features.theorem26 import theorem26
+from beyondkernels.theory.features.theorem26 import as_theorem26, theorem26
 from beyondkernels.theory.features.theorem34 import theorem34
 
 __all__ = [
     "ProcessSettings",
     "StepSettings",
+    "as_theorem26",
     "error_bound",
     "theorem26",
     "theorem34",
