@@ -67,8 +67,8 @@ class IndicatorFunction(Checked):
         for i in range(2, self.degree + 1, 2):
             require(
                 self.biased or self.coefficients[i] == 0,
-                f"coefficients must be zero at even orders from 2 on without a bias, got {self.coefficients[i]} at order "
-                f"{i}; with biased=True it would do",
+                f"coefficients must be zero at even orders from 2 on without a bias, got {self.coefficients[i]} at "
+                f"order {i}; with biased=True it would do",
             )
 
     @property
