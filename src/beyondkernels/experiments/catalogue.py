@@ -20,6 +20,7 @@ CATALOGUE = {
     "bfc/theorem2": "beyondkernels.experiments.bfc.theorem2:Theorem2",
     "bfc/toy12": "beyondkernels.experiments.bfc.toy12:Toy12",
     "bfc/toy61": "beyondkernels.experiments.bfc.toy61:Toy61",
+    "features/lemma5": "beyondkernels.experiments.features.lemma5:Lemma5",
     "features/table1": "beyondkernels.experiments.features.table1:Table1",
     "features/table1-strong": "beyondkernels.experiments.features.table1_strong:Table1Strong",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",

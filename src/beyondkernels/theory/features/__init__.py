@@ -1,14 +1,18 @@
-"""Shi, Wei & Liang, A theoretical analysis on feature learning in neural networks: Theorems 26 and 34."""
+"""Shi, Wei & Liang, A theoretical analysis on feature learning in neural networks: its theorems and lemmas."""
 
 from beyondkernels.theory.features.application import error_bound
+from beyondkernels.theory.features.lemma5 import GoodNetwork, good_network
 from beyondkernels.theory.features.process import ProcessSettings, StepSettings
-from beyondkernels.theory.features.theorem26 import theorem26
+from beyondkernels.theory.features.theorem26 import as_theorem26, theorem26
 from beyondkernels.theory.features.theorem34 import theorem34
 
 __all__ = [
+    "GoodNetwork",
     "ProcessSettings",
     "StepSettings",
+    "as_theorem26",
     "error_bound",
+    "good_network",
     "theorem26",
     "theorem34",
 ]
