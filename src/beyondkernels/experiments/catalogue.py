@@ -21,6 +21,7 @@ CATALOGUE = {
     "bfc/toy12": "beyondkernels.experiments.bfc.toy12:Toy12",
     "bfc/toy61": "beyondkernels.experiments.bfc.toy61:Toy61",
     "features/lemma5": "beyondkernels.experiments.features.lemma5:Lemma5",
+    "features/lemma6": "beyondkernels.experiments.features.lemma6:Lemma6",
     "features/table1": "beyondkernels.experiments.features.table1:Table1",
     "features/table1-strong": "beyondkernels.experiments.features.table1_strong:Table1Strong",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
