@@ -27,8 +27,8 @@ class Lemma6Settings(Checked):
     """The numbers of the experiment."""
 
     patterns: Count = setting(1000, "ours", "D, except where D is swept")
-    relevant: Annotated[int, positive, odd] = setting(5, "paper", "k, except where k is swept: that of Table 1")
-    background: Annotated[float, between(0, 0.5, "(]")] = setting(0.5, "paper", "p_o, except where p_o is swept")
+    relevant: Annotated[int, positive, odd] = setting(5, "ours", "k, except where k is swept: Table 1's")
+    background: Annotated[float, between(0, 0.5, "(]")] = setting(0.5, "ours", "p_o, except where p_o is swept")
     relevants: Annotated[tuple[int, ...], positive, odd, rising, not_empty] = setting(
         (3, 5, 7, 9, 11), "ours", "odd, so that the classes are balanced"
     )

@@ -54,8 +54,8 @@ BOUNDS = {
 class Lemma5Settings(Checked):
     """The numbers of the experiment."""
 
-    dim: Count = setting(500, "paper", "that of Table 1; the lemma holds for all")
-    patterns: Count = setting(100, "paper", "that of Table 1")
+    dim: Count = setting(500, "ours", "Table 1's; the lemma holds for all")
+    patterns: Count = setting(100, "ours", "Table 1's")
     relevants: Counts = setting((1, 2, 3, 5, 10, 30), "ours", "5 and 30 are the k of Tables 1 and 2")
     mixture: float = setting(0.3, "ours", "p_o of the mixture")
     test_samples: Count = setting(10_000, "ours")
