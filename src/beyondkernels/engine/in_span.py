@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,9 @@ from beyondkernels.core import (
     Tensors,
     require,
 )
+from beyondkernels.engine.features import NetworkFeatures
 from beyondkernels.engine.learner import TrainedNetwork
+from beyondkernels.kernels import FeatureMap, FeatureSource, FixedFeatureClassifier, InputFeatures
 from beyondkernels.networks import Linearised, Network, TwoLayer
 from beyondkernels.networks.initialisation import Initialisation
 
@@ -39,10 +42,10 @@ class InSpan(Learner):
     coordinate more, in which all inputs are zero, carries its length, and gradient descent gives the same network up to
     rounding. Snapshots and predictor are those of the network of the whole space. The problem must know a basis of the
     span, as :class:`~beyondkernels.problems.DictionaryProblem` does. Rules that treat each coordinate by itself, such
-    as Adam, are not of this kind and are refused.
+    as Adam, give another network and are refused.
 
     Arguments:
-        trained: the network and how it is trained.
+        learner: the network and how it is trained, or a classifier on the features of one or on the inputs.
 
     >>> from beyondkernels import algorithms, problems
     >>> problem, stream = problems.DictionaryParity(dim=40, patterns=8, relevant=3), Stream(0)
@@ -54,17 +57,23 @@ class InSpan(Learner):
     True
     """
 
-    trained: TrainedNetwork
+    learner: TrainedNetwork | FixedFeatureClassifier
 
     def __post_init__(self) -> None:
-        network = self.trained.network
+        trained = self._trained
+        if isinstance(trained, InputFeatures):
+            return
+        require(
+            isinstance(trained, TrainedNetwork | NetworkFeatures),
+            f"learner must be a TrainedNetwork or a classifier on the features of one, got {type(trained).__name__}",
+        )
+        network, rule = trained.network, trained.algorithm
         inner = network.network if isinstance(network, Linearised) else network
         require(
             isinstance(inner, TwoLayer),
             f"network must be a TwoLayer or its expansion to be trained in the span of its inputs, "
             f"got {type(inner).__name__}",
         )
-        rule = self.trained.algorithm
         require(
             isinstance(rule, FeatureLearning | GradientDescent),
             f"algorithm must be FeatureLearning or GradientDescent, which treat all directions of the inputs alike, "
@@ -74,13 +83,13 @@ class InSpan(Learner):
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
         """Check that the problem knows the span of its inputs, and what the network asks for."""
         _basis(problem)
-        self.trained.check(problem, samples, test_samples)
+        self.learner.check(problem, samples, test_samples)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Train on one case."""
         case = case.flattened()
         span = _Span(_basis(case.problem).to(torch.float32))
-        outcome = replace(self.trained, network=_Reduced(self.trained.network, span)).fit(span.case(case), progress)
+        outcome = self._in(span).fit(span.case(case), progress)
         arrays = {name: span.restored(name, array) for name, array in outcome.arrays.items()}
         predictor = outcome.predictor
         return replace(
@@ -88,6 +97,20 @@ class InSpan(Learner):
             arrays=arrays,
             predictor=None if predictor is None else lambda x: predictor(span.points(x)),
         )
+
+    @property
+    def _trained(self) -> Any:
+        """What has a network: the learner, or the source of its features."""
+        return self.learner.source if isinstance(self.learner, FixedFeatureClassifier) else self.learner
+
+    def _in(self, span: _Span) -> Learner:
+        """The learner for the new coordinates."""
+        if isinstance(self._trained, InputFeatures):
+            return self.learner
+        network = _Reduced(self._trained.network, span)
+        if isinstance(self.learner, FixedFeatureClassifier):
+            return replace(self.learner, source=_ReducedFeatures(self._trained, network))
+        return replace(self.learner, network=network)
 
 
 class _Span:
@@ -168,6 +191,18 @@ class _Reduced(Network):
     def smoothed(self, std: float) -> _Reduced:
         """The same network with noise before its activations, averaged in closed form."""
         return replace(self, network=self.network.smoothed(std))
+
+
+@dataclass(frozen=True, eq=False)
+class _ReducedFeatures(FeatureSource):
+    """The features of a network whose weights are kept in the coordinates of the span."""
+
+    source: NetworkFeatures
+    network: _Reduced
+
+    def feature_map(self, case: Case) -> FeatureMap:
+        """The network's own."""
+        return self.source.taken_from(self.network, case)
 
 
 @dataclass(frozen=True)
