@@ -44,7 +44,9 @@ class AlgorithmSettings(TrainingSettings):
 class StagedSettings(AlgorithmSettings, LayersSettings):
     """Targets with three and four layers for Algorithm 1."""
 
-    looks: Count = setting(10, "ours", "times that its objective is looked at for each look at its features")
+    looks: Count = setting(
+        10, "ours", "its features are kept at this many first looks at its objective, and later once in this many"
+    )
 
 
 def algorithm_spec(s: StagedSettings, at: At) -> RunSpec:
@@ -55,7 +57,7 @@ def algorithm_spec(s: StagedSettings, at: At) -> RunSpec:
     times = tuple(range(s.check_every, sum(rule.steps), s.check_every))
     spec = spec_of(s, at, problem, network, rule, (1, *times), course=False)
     learner: Any = spec.learner
-    learner = replace(learner, snapshot_at=times[:: s.looks])
+    learner = replace(learner, snapshot_at=(*times[: s.looks], *times[s.looks :: s.looks]))
     return replace(spec, learner=learner, measurements=(*spec.measurements, bk.measure.HiddenNorms(s.points)))
 
 
