@@ -22,6 +22,7 @@ PROCESS = ProcessSettings(
 ALGORITHMS = {
     "network": FeatureLearning(PROCESS),
     "drawn": FeatureLearning(PROCESS, noise_kind="drawn"),
+    "weighted": FeatureLearning(replace(PROCESS, first=replace(PROCESS.first, class_weights=(2.5, 0.625)))),
     "two step": FeatureLearning(PROCESS, freeze_hidden_after=2),
     "random features": FeatureLearning(PROCESS, freeze_hidden_after=0),
     "descent": GradientDescent(steps=4, learning_rate=0.1, batch=6, momentum=0.9, weight_decay=0.01),

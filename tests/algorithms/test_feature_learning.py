@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from beyondkernels.algorithms import Batch, FeatureLearning
+from beyondkernels.algorithms import Batch, FeatureLearning, Hinge
 from beyondkernels.core import InputError, Stream, describe
 from beyondkernels.networks import Linearised, Symmetric, TwoLayer
 from beyondkernels.theory import ProcessSettings, StepSettings
@@ -14,11 +14,11 @@ from beyondkernels.theory import ProcessSettings, StepSettings
 N, D, M = 7, 4, 3
 
 
-def settings(noise=0.3, keep_later=(0.9, 0.8)) -> ProcessSettings:
+def settings(noise=0.3, keep_later=(0.9, 0.8), weights=(1.0, 1.0)) -> ProcessSettings:
     return ProcessSettings(
         initial=Symmetric(0.5, 0.3, 1.5),
-        first=StepSettings(0.2, 0.2, keep_hidden=0.0, keep_output=1.0, noise_std=noise),
-        second=StepSettings(1.0, 1.0, keep_hidden=0.0, keep_output=0.0, noise_std=noise),
+        first=StepSettings(0.2, 0.2, keep_hidden=0.0, keep_output=1.0, noise_std=noise, class_weights=weights),
+        second=StepSettings(1.0, 1.0, keep_hidden=0.0, keep_output=0.0, noise_std=noise, class_weights=weights),
         later=StepSettings(0.1, 0.4, *keep_later),
         steps=10,
         batch=5,
@@ -52,13 +52,14 @@ def literal_step(params, x, y, at: StepSettings, hidden: bool, xi=None):
             z += xi[point][i] if xi is not None else 0.0
             acts.append(smooth(z) if s > 0 and xi is None else sharp(z))
         margin = label * sum(a[i] * acts[i][0] for i in neurons)
-        loss += max(0.0, 1 - margin) / len(x)
+        share = (at.class_weights[1] if label == 1 else at.class_weights[0]) / len(x)
+        loss += share * max(0.0, 1 - margin)
         if margin < 1:
             for i in neurons:
-                grad_a[i] -= label * acts[i][0] / len(x)
-                grad_b[i] -= label * a[i] * acts[i][1] / len(x)
+                grad_a[i] -= share * label * acts[i][0]
+                grad_b[i] -= share * label * a[i] * acts[i][1]
                 for j in range(len(xs)):
-                    grad_w[i][j] -= label * a[i] * acts[i][1] * xs[j] / len(x)
+                    grad_w[i][j] -= share * label * a[i] * acts[i][1] * xs[j]
     lambda_w, lambda_a = at.penalties
     after = {
         "output.weight": [[ai - at.output_rate * (g + 2 * lambda_a * ai) for ai, g in zip(a, grad_a, strict=True)]]
@@ -92,8 +93,9 @@ def hyper_of(algorithm, stage, step):
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("frozen", [None, 0, 1, 2])
 @pytest.mark.parametrize("kind", ["smoothed", "drawn"])
-def test_step_is_equation_4(step, frozen, kind):
-    algorithm = FeatureLearning(settings(), freeze_hidden_after=frozen, noise_kind=kind)
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (2.3, 0.6)], ids=["unweighted", "weighted"])
+def test_step_is_equation_4(step, frozen, kind, weights):
+    algorithm = FeatureLearning(settings(weights=weights), freeze_hidden_after=frozen, noise_kind=kind)
     stage, network = algorithm.stages()[step - 1], TwoLayer(M)
     params, batch = asymmetric_params(), data()
     noise = {
@@ -107,6 +109,24 @@ def test_step_is_equation_4(step, frozen, kind):
     for name, value in result.params.items():
         torch.testing.assert_close(value, expected.get(name, params[name]), rtol=1e-10, atol=1e-12)
     assert result.buffers == {}
+
+
+def test_classes_have_weights_in_the_first_two_steps_only():
+    """The loss of a step is weighted; the loss that is reported is not."""
+    algorithm, params, batch = FeatureLearning(settings(weights=(3.0, 0.0625))), asymmetric_params(), data()
+    plain = FeatureLearning(settings())
+    ratios = []
+    for step, stage in enumerate(algorithm.stages(), start=1):
+        with_weights, without = (
+            each.step(stage, TwoLayer(M), params, {}, {}, batch, {}, hyper_of(each, stage, step))
+            for each in (algorithm, plain)
+        )
+        ratios.append((with_weights.loss / without.loss).item())
+        assert (algorithm.program(stage) == plain.program(stage)) == (step == 3)
+    assert ratios[0] != pytest.approx(1, rel=0.05)
+    assert ratios[1] != pytest.approx(1, rel=0.05)
+    assert ratios[2] == 1
+    assert algorithm.loss == plain.loss == Hinge()
 
 
 def test_noise_is_drawn_only_while_it_is_injected():
@@ -185,4 +205,7 @@ def test_bad_input():
     for wrong in (-1, 3):
         with pytest.raises(InputError, match=rf"freeze_hidden_after must lie in \[0, 2\], got {wrong}"):
             FeatureLearning(settings(), freeze_hidden_after=wrong)
+    for wrong, got in (((0.0, 1.0), "0.0"), ((1.0, -2.0), "-2.0")):
+        with pytest.raises(InputError, match=f"^class_weights must be positive, got {got}$"):
+            StepSettings(1.0, 1.0, class_weights=wrong)
     assert "hypotheses" not in str(describe(FeatureLearning(settings())))

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from beyondkernels.algorithms import CrossEntropy, Hinge, Squared
+from beyondkernels.algorithms import ClassWeighted, CrossEntropy, Hinge, Squared
 
 
 def test_hinge_point_by_point():
@@ -38,3 +38,14 @@ def test_cross_entropy_point_by_point():
     report = CrossEntropy(3.0).report(out, y)
     assert report["loss"] == pytest.approx(sum(expected) / 4)
     assert report["accuracy"] == 0.375
+
+
+def test_class_weights_point_by_point():
+    out, y = torch.tensor([[2.0], [0.5], [-0.5], [0.0]]).double(), torch.tensor([1.0, 1.0, -1.0, -1.0]).double()
+    weighted = ClassWeighted(Hinge(), (1 / 0.6, 1 / 3))
+    expected = [0.0, 0.5 / 3, 0.5 / 0.6, 1 / 0.6]
+    assert weighted.each(out, y).tolist() == pytest.approx(expected, rel=1e-14)
+    assert weighted.each(out, y[:, None]).tolist() == pytest.approx(expected, rel=1e-14)
+    report = weighted.report(out, y)
+    assert report["loss"] == pytest.approx(sum(expected) / 4)
+    assert report["accuracy"] == Hinge().report(out, y)["accuracy"]

@@ -7,7 +7,7 @@ from beyondkernels.algorithms.descent import Descent
 from beyondkernels.algorithms.feature_learning import FeatureLearning
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.layerwise import Layerwise
-from beyondkernels.algorithms.losses import CrossEntropy, Hinge, Loss, Squared
+from beyondkernels.algorithms.losses import ClassWeighted, CrossEntropy, Hinge, Loss, Squared
 from beyondkernels.algorithms.one_pass import OnePass
 from beyondkernels.algorithms.sgd import GradientDescent
 from beyondkernels.algorithms.view import MemberView, Transition
@@ -15,6 +15,7 @@ from beyondkernels.algorithms.view import MemberView, Transition
 __all__ = [
     "Algorithm",
     "Batch",
+    "ClassWeighted",
     "CompiledRule",
     "CrossEntropy",
     "DenseNetSGD",

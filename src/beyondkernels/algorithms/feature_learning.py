@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
-from beyondkernels.algorithms.losses import Hinge, Loss
+from beyondkernels.algorithms.losses import ClassWeighted, Hinge, Loss
 from beyondkernels.algorithms.optimisers import Rate, Shrink, chain, descend
 from beyondkernels.core import Shape, Stream, Tensors
 from beyondkernels.core.constraints import between
@@ -32,14 +32,19 @@ class FeatureLearning(Algorithm):
     first two steps, where this factor is exactly zero: computed as w − 2ηλw in floating point, the rounding error of
     the cancelled weights would be larger than the gradient step.
 
+    A step whose classes have weights, as the first two of Theorem 34, descends the weighted loss (295). The loss that
+    is reported has no weights.
+
     Arguments:
-        settings: the numbers, e.g. from :func:`beyondkernels.theory.features.theorem26`.
+        settings: the numbers, e.g. from :func:`beyondkernels.theory.features.theorem26` or
+            :func:`beyondkernels.theory.features.theorem34`.
         freeze_hidden_after: after this step only the readout is trained. None trains all to the end (Network);
             0 is the random feature method, 1 One Step, 2 Two Step.
         noise_kind: ξ averaged out in closed form, or drawn for each point and neuron.
         objective: the loss, the paper's being the hinge loss.
 
-    Reference: Shi, Wei & Liang (features), §3.1, eqs. (3) and (4); App. E.1 for the frozen versions.
+    Reference: Shi, Wei & Liang (features), §3.1, eqs. (3) and (4); App. E.1 for the frozen versions; App. F.1.1, eq.
+    (295), for the weights.
     """
 
     settings: ProcessSettings
@@ -87,7 +92,7 @@ class FeatureLearning(Algorithm):
         """What the step does besides its numbers."""
         std = self._step_settings(stage).noise_std
         noise = std if self.noise_kind == "smoothed" else ("drawn" if std > 0 else 0.0)  # drawn noise brings its level
-        return type(self), stage, self._hidden_is_trained(stage), noise, self.objective
+        return type(self), stage, self._hidden_is_trained(stage), noise, self._descended(stage)
 
     def step(
         self,
@@ -104,7 +109,7 @@ class FeatureLearning(Algorithm):
         std = self._step_settings(stage).noise_std
         seen = network.smoothed(std) if std > 0 and self.noise_kind == "smoothed" else network
         names = network.trained("all" if self._hidden_is_trained(stage) else "last", params)
-        loss, gradient, _ = loss_and_gradient(seen, params, buffers | noise, batch, self.loss, names)
+        loss, gradient, _ = loss_and_gradient(seen, params, buffers | noise, batch, self._descended(stage), names)
         after = dict(params)
         for name in names:
             layer = "output" if name == "output.weight" else "hidden"
@@ -118,6 +123,11 @@ class FeatureLearning(Algorithm):
         return {"emergence": self.settings.first, "improvement": self.settings.second}.get(
             stage.name, self.settings.later
         )
+
+    def _descended(self, stage: Stage) -> Loss:
+        """The loss whose gradient a step of this stage follows."""
+        weights = self._step_settings(stage).class_weights
+        return self.objective if weights == (1.0, 1.0) else ClassWeighted(self.objective, weights)
 
     def _hidden_is_trained(self, stage: Stage) -> bool:
         first_step = {"emergence": 1, "improvement": 2}.get(stage.name, 3)

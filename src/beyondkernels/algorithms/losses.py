@@ -82,6 +82,36 @@ class CrossEntropy(Loss):
         return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
+@dataclass(frozen=True)
+class ClassWeighted(Loss):
+    r"""A loss in which each class has a weight of its own.
+
+    .. math:: \ell^\alpha(y, \hat y) = \alpha_y\, \ell(y, \hat y), \qquad y \in \{-1, +1\}
+
+    Arguments:
+        loss: ℓ.
+        weights: α₋₁ and α₊₁.
+
+    >>> out, y = torch.tensor([[0.5], [0.5]]), torch.tensor([-1.0, 1.0])
+    >>> ClassWeighted(Hinge(), (2.0, 0.5)).each(out, y).tolist()
+    [3.0, 0.25]
+
+    Reference: Shi, Wei & Liang (features), App. F.1.1, eq. (295).
+    """
+
+    loss: Loss
+    weights: Annotated[tuple[float, float], positive]
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """α_y ℓ(y, ŷ) for each point."""
+        (below, above), losses = self.weights, self.loss.each(out, y)
+        return torch.where(y.reshape(out.shape).squeeze(-1) > 0, above * losses, below * losses)
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """What the loss itself reports, with the weighted mean as ``loss``."""
+        return self.loss.report(out, y) | {"loss": self.each(out.double(), y.double()).mean().item()}
+
+
 def cross_entropy(out: torch.Tensor, y: torch.Tensor, scale: torch.Tensor | float) -> torch.Tensor:
     """The same for a v that may be a tensor, (n,)."""
     return -F.logsigmoid(scale * y.reshape(out.shape).squeeze(-1) * out.squeeze(-1))

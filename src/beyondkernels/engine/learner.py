@@ -115,8 +115,8 @@ class TrainedNetwork(Learner):
         return self.backend == "eager" or super().runs_on(device)
 
     def ensemble_key(self) -> str:
-        """Equal for learners that may train as one ensemble: those with equal networks."""
-        return digest(self.network)
+        """Equal for learners that may train as one ensemble: those whose networks have one program."""
+        return digest(self.network.program())
 
     def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
         """As many as fit into cache and memory. Large networks gain nothing from an ensemble."""

@@ -7,7 +7,7 @@ alone.
 
 from beyondkernels.theory import bfc, features, resnet
 from beyondkernels.theory.complexity import Complexity, sample_complexity, width_complexity
-from beyondkernels.theory.features import ProcessSettings, StepSettings, theorem26
+from beyondkernels.theory.features import ProcessSettings, StepSettings, theorem26, theorem34
 from beyondkernels.theory.hypotheses import Hypothesis
 from beyondkernels.theory.resnet import (
     ConceptComplexity,
@@ -46,5 +46,6 @@ __all__ = [
     "sample_complexity",
     "taylor_series",
     "theorem26",
+    "theorem34",
     "width_complexity",
 ]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from beyondkernels.core import Outcome
-from beyondkernels.experiments.bfc.descent import Descent, target_of
+from beyondkernels.experiments.bfc.common import target_of
+from beyondkernels.experiments.bfc.descent import Descent
 from beyondkernels.frame import At, Reading, plan
 from beyondkernels.runs import perform
 from experiments.judging import check_figures, failing, finish, undecided
@@ -36,7 +37,7 @@ def reading(seeds: tuple[int, ...] = SEEDS, weights: tuple[float, ...] = (0.001,
         series |= {f"coefficients/{name}": np.array([1, 1, 1e-3]) for name in ("top3", "symmetric3")}
         series |= {"coefficients/cross3.0": np.array([1, 1, said["end"]])}
         series |= {f"{group}/step": steps for group in ("descent", "coefficients")}
-        test = 1e-6 * target_of(SMOKE, at).target_std.value ** 2
+        test = 1e-6 * target_of(SMOKE.dim, (1.0, SMOKE.alpha), at.seed).target_std.value ** 2
         return Outcome("finished", {"steps": 200.0, "test_loss": test, "layer3/joined": 60.0}, series)
 
     return finish(EXPERIMENT, SMOKE, SEEDS, outcome)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import beyondkernels as bk
 from beyondkernels.core import Reference
 from beyondkernels.experiments.bfc import common
-from beyondkernels.experiments.bfc.layers import medians
 from beyondkernels.frame import (
     At,
     Count,
@@ -136,11 +135,11 @@ class Agnostic(Experiment):
         return Table(
             {"optimum": "OPT / Var(G*)", "labels": "Labels moved by", "method": "Method"},
             [
-                medians("test_error", "Test error", common.RELATIVE),
+                common.medians("test_error", "Test error", common.RELATIVE),
                 Shown("ratio", "Over OPT", ".3f"),
                 Shown("ratio", "Largest", ".3f", show="largest"),
                 Shown("kept", "Bound kept", ".2f", about="The share of seeds that keep the theorem's bound."),
-                medians("S2", "S₂", "S₂ is the relative error of its features."),
+                common.medians("S2", "S₂", "S₂ is the relative error of its features."),
             ],
             order=("optimum",),
         )
@@ -189,21 +188,21 @@ class Agnostic(Experiment):
 
 def problem_of(s: AgnosticSettings, at: At) -> AgnosticProblem:
     """The perturbed target of a seed."""
-    target = common.target_of(s.dim, s.alphas, at.seed)
+    target = s.target(at.seed)
     return bk.problems.Agnostic(target, at.optimum * common.variances_of(target)[0], at.labels)
 
 
 def spec(s: AgnosticSettings, at: At) -> RunSpec:
     """One run."""
     rule = common.rule_of(s, s.steps, s.samples, frozen=at.method == LAYERWISE)
-    learner = bk.engine.TrainedNetwork(common.network_of(s, s.alphas), rule)
+    learner = bk.engine.TrainedNetwork(common.network_of(s, s.target(at.seed)), rule)
     features = bk.measure.FeatureErrors(s.points)
     return RunSpec(problem_of(s, at), learner, s.samples, s.test_samples, at.seed, (features,))
 
 
 def row(s: AgnosticSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     """The test error in units of Var(G*), beside OPT and whether the bound is kept."""
-    variance, _ = common.variances_of(common.target_of(s.dim, s.alphas, at.seed))
+    variance, _ = common.variances_of(s.target(at.seed))
     error = outcome.scalars.get("test_loss", math.nan) / variance
     return {
         "test_error": error,

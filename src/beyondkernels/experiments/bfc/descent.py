@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference
-from beyondkernels.experiments.bfc.layers import medians
+from beyondkernels.experiments.bfc.common import MEDIAN, medians, target_of
 from beyondkernels.experiments.bfc.pictures import entries, runs_of
 from beyondkernels.frame import (
     At,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from beyondkernels.core import Outcome
-    from beyondkernels.problems.bfc import QuadraticTarget
 
 STEPS = {"top3": "Step 1", "symmetric3": "Step 2", "cross3.0": "Step 3"}
 """What the steps of §6.2 compare in layer 3, by the names of ``CoefficientErrors``."""
@@ -125,7 +124,7 @@ class Descent(Experiment):
                 of("steps", "weight").median(),
                 AtMost(CLOSE),
                 paper="ε̂/α₃ for an error ε̂²",
-                interval="median over seeds",
+                interval=MEDIAN,
             ),
             claim(
                 "corrected",
@@ -133,7 +132,7 @@ class Descent(Experiment):
                 (of("alone2", "weight") / of("top2", "weight")).median(),
                 AtLeast(TIMES),
                 paper="ε̂/α₂ for an error ε̂²",
-                interval="median over seeds",
+                interval=MEDIAN,
             ),
         ]
 
@@ -175,17 +174,9 @@ class Descent(Experiment):
         ]
 
 
-def target_of(s: DescentSettings, at: At) -> QuadraticTarget:
-    """The target of a seed: three layers, uniform inputs with variance 1."""
-    from beyondkernels.problems.bfc import UniformInputs
-
-    given: dict[str, Any] = {"relative": True, "instance": at.seed, "inputs": UniformInputs()}
-    return bk.problems.QuadraticTarget(s.dim, (2, 2), bk.problems.skip_graph(3), (1.0, s.alpha), **given)
-
-
 def spec(s: DescentSettings, at: At) -> RunSpec:
     """Algorithm 1, looked at along its way."""
-    problem = target_of(s, at)
+    problem = target_of(s.dim, (1.0, s.alpha), at.seed)
     stds = tuple(a * std.value for a, std in zip(problem.scales, problem.layer_stds.values(), strict=True))
     error = PRECISION * problem.target_std.value
     more: dict[str, Any] = {"steps": s.steps, "batch": s.batch, "weight": at.weight}
@@ -216,7 +207,7 @@ def worst_and_last(s: DescentSettings, at: At, outcome: Outcome) -> dict[str, An
         "alone2": said["top2"][alone][-1] if alone.any() else math.nan,
         **ends,
         "steps": max(ends[name] for name in STEPS),
-        "test": outcome.scalars["test_loss"] / target_of(s, at).target_std.value ** 2,
+        "test": outcome.scalars["test_loss"] / target_of(s.dim, (1.0, s.alpha), at.seed).target_std.value ** 2,
     }
 
 

@@ -127,6 +127,40 @@ def stage_curves(picture: Drawn, run: Outcome, settings: DenseNetSettings) -> li
     ]
 
 
+def size_curves(picture: Drawn, run: Outcome, depth: int, bound: float) -> list[Curves]:
+    """E‖S‖² of every layer over the stages of Algorithm 1, relative to the target's, and the ranks that were found.
+
+    Arguments:
+        picture: words.
+        run: a run that measured its hidden norms.
+        depth: L.
+        bound: a level.
+    """
+    lines, ranks = [], {}
+    for i in range(2, depth + 1):
+        if f"norms/relative{i}" not in run.series:
+            continue
+        steps, sizes = run.over(f"norms/relative{i}")
+        there = sizes > 0  # a layer has no features before it is distilled
+        lines += [Line(f"S{LOW[i]}", steps[there], sizes[there])] if there.any() else []
+        rank = run.scalars.get(f"layer{i}/rank")
+        ranks |= {} if rank is None else {f"K{LOW[i]}": f", rank {rank:.0f}"}
+    if not lines:
+        return []
+    joined = entries(run.scalars, depth)
+    return [
+        Curves(
+            **picture.words,
+            lines=lines,
+            x_label="training step",
+            y_label="E‖S‖² / E‖S*‖²",
+            x_scale="log",
+            levels=[Level(f"{bound:g}", bound)],
+            events=[Event(label + ranks.get(label, ""), max(step, 1.0)) for label, step in joined],
+        )
+    ]
+
+
 def thresholds(settings: DenseNetSettings) -> list[tuple[str, float]]:
     """Every threshold that lets a stage begin, with its symbol, in the order of the stages.
 

@@ -8,15 +8,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from beyondkernels.core import Reference, require
-from beyondkernels.experiments.bfc.layers import (
-    LAYERWISE,
-    TOGETHER,
-    UNIFORM,
-    LayersSettings,
-    medians,
-    plain_spec,
-    stage_rows,
-)
+from beyondkernels.experiments.bfc.common import MEDIAN, UNIFORM, medians
+from beyondkernels.experiments.bfc.layers import LAYERWISE, TOGETHER, LayersSettings, plain_spec, stage_rows
 from beyondkernels.experiments.bfc.pictures import staircase
 from beyondkernels.frame import (
     Drawn,
@@ -42,8 +35,6 @@ STEEP = AtLeast(2.0)
 
 TIMES = 20.0
 """How many times smaller the error of S₂ must become when layer 3 joins."""
-
-MEDIAN = "median over seeds"
 
 
 @dataclass(frozen=True)

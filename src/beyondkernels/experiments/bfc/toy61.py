@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from beyondkernels.core import Reference, require
 from beyondkernels.experiments.bfc import toys
-from beyondkernels.experiments.bfc.layers import medians
+from beyondkernels.experiments.bfc.common import medians
 from beyondkernels.experiments.bfc.toys import ALONE, LAYERWISE, TOGETHER, in_median
 from beyondkernels.frame import (
     At,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between
+from beyondkernels.experiments.bfc.common import MEDIAN
 from beyondkernels.frame import At, Count, Seeds, Size, Statement, Value, claim, setting
 from beyondkernels.reports import Line
 from beyondkernels.runs import RunSpec
@@ -119,7 +120,7 @@ def stage_rows(s: ToySettings, at: At, look: Callable[[int], dict[str, Any]]) ->
 
 def in_median(name: str, text: str, value: Value, test: Test, paper: str) -> Statement:
     """A claim about the median over seeds, which its text names."""
-    return claim(name, text, value.median(), test, paper=paper, interval="median over seeds")
+    return claim(name, text, value.median(), test, paper=paper, interval=MEDIAN)
 
 
 @functools.cache

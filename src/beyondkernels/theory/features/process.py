@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
-from beyondkernels.core import Component
+from beyondkernels.core import Component, later
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.networks import Symmetric
 from beyondkernels.theory.hypotheses import Hypothesis
@@ -21,6 +21,7 @@ class StepSettings(Component):
         keep_hidden: 1 − 2ηλ_w; zero forgets the old weights.
         keep_output: 1 − 2ηλ_a.
         noise_std: σ_ξ.
+        class_weights: α₋₁ and α₊₁, which multiply the loss of a point of that class.
     """
 
     identity: ClassVar[str] = "beyondkernels.theory.process:StepSettings"
@@ -30,6 +31,7 @@ class StepSettings(Component):
     keep_hidden: Annotated[float, between(0, 1)] = 1.0
     keep_output: Annotated[float, between(0, 1)] = 1.0
     noise_std: Annotated[float, not_negative] = 0.0
+    class_weights: Annotated[tuple[float, float], positive] = later((1.0, 1.0))
 
     @property
     def penalties(self) -> tuple[float, float]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from beyondkernels.core import require, require_between, require_positive
-from beyondkernels.networks import Symmetric, TwoLayer
-from beyondkernels.problems import DictionaryProblem
-from beyondkernels.theory.features.process import ProcessSettings, StepSettings
+from beyondkernels.networks import TwoLayer
+from beyondkernels.problems import DictionaryProblem, RepresentationLabels
+from beyondkernels.theory.features.application import Application, require_correlation
+from beyondkernels.theory.features.process import ProcessSettings
 from beyondkernels.theory.hypotheses import Hypothesis
-
-_ROUNDING = 1e-12  # exact moments are sums of a few hundred float64 terms
 
 
 def theorem26(
@@ -47,38 +46,59 @@ def theorem26(
 
     Reference: Shi, Wei & Liang (features), Theorem 26, eqs. (276)–(280), and §3.1 for the initial scales.
     """
-    require(isinstance(network, TwoLayer), f"network must be a TwoLayer, got {type(network).__name__}")
-    require_between("failure", failure, 0, 1, "()")
-    require_between("error", error, 0, 1, "()")
-    require_positive("constant", constant)
-    k, m = problem.relevant, network.pairs
-    T = steps if steps is not None else math.ceil(m ** (4 / 3))
-    require_positive("steps", T)
-    gamma, scale = problem.moments.gamma, problem.moments.scale
-    # Without structure γ is zero, if only up to rounding, and the theorem sets no scale; the run then uses that of a
-    # problem with structure.
-    require_positive("the correlation γ of relevant patterns and label", gamma if abs(gamma) > _ROUNDING else 0)
-    first = gamma**2 * scale**2 / (k * m**3)
-    eta = k**2 / (T * m ** (1 / 3))
-    return ProcessSettings(
-        initial=Symmetric(weight_std=1 / k, bias_std=1 / k**2, output_std=scale**2 / (gamma * k**2)),
-        first=StepSettings(first, first, keep_hidden=0.0, keep_output=1.0, noise_std=1 / k**2),
-        second=StepSettings(1.0, 1.0, keep_hidden=0.0, keep_output=0.0, noise_std=1 / k**2),
-        later=StepSettings(eta, eta if readout_rate is None else readout_rate),
-        steps=T,
+    applied = Application(problem, network, steps, failure, error, constant)
+    gamma = require_correlation(problem.moments.gamma)
+    return _process(applied, gamma, batch, readout_rate, _hypotheses(applied, gamma))
+
+
+def as_theorem26(
+    problem: RepresentationLabels,
+    network: TwoLayer,
+    *,
+    steps: int | None = None,
+    batch: int = 1000,
+    readout_rate: float | None = None,
+) -> ProcessSettings:
+    """The formulas of Theorem 26 for a problem to which the theorem does not apply, so without hypotheses.
+
+    (A1) fails there: the relevant patterns correlate with the label by different amounts, some of them negatively. The
+    root mean square of these correlations stands for γ.
+
+    Arguments:
+        problem: gives k, γ and σ̃.
+        network: gives m.
+        steps: T, by default the theorem's m^{4/3}.
+        batch: points in a batch for t > 2.
+        readout_rate: as in :func:`theorem26`.
+
+    Reference: Shi, Wei & Liang (features), App. E.3.1 for the problem; its settings are not stated.
+    """
+    applied = Application(problem, network, steps, failure=0.1, error=0.1, constant=1.0)
+    return _process(applied, require_correlation(problem.moments.typical_gamma), batch, readout_rate, ())
+
+
+def _process(
+    applied: Application[Any],
+    gamma: float,
+    batch: int,
+    readout_rate: float | None,
+    hypotheses: tuple[Hypothesis, ...],
+) -> ProcessSettings:
+    k = applied.k
+    return applied.phases(
+        gamma,
+        initial_weight_std=1 / k,
+        first_rate=gamma**2 * applied.problem.moments.scale**2 / (k * applied.m**3),
+        noise_std=1 / k**2,
+        class_weights=(1.0, 1.0),
         batch=batch,
-        fading=readout_rate is not None,
-        hypotheses=_hypotheses(problem, network, T, failure, error, constant),
+        readout_rate=readout_rate,
+        hypotheses=hypotheses,
     )
 
 
-def _hypotheses(
-    problem: DictionaryProblem, network: TwoLayer, T: int, failure: float, error: float, constant: float
-) -> tuple[Hypothesis, ...]:
-    k, D, m = problem.relevant, problem.patterns, network.pairs
-    gamma, background = problem.moments.gamma, problem.moments.background or 0.0
-    logarithm = math.log(D / (failure * gamma)) ** 2
-    risk = k**8 / m ** (2 / 3) + k**3 * T / m**2 + k**2 * m ** (2 / 3) / T
+def _hypotheses(applied: Application[DictionaryProblem], gamma: float) -> tuple[Hypothesis, ...]:
+    problem, k, D, m, c = applied.problem, applied.k, applied.problem.patterns, applied.m, applied.constant
     assumed = {assumption.name: assumption for assumption in problem.assumptions()}
     return (
         Hypothesis("(A0): Pr[y = +1] is 1/2, distance from it", abs(problem.moments.positive - 0.5), 0, at_least=False),
@@ -90,12 +110,9 @@ def _hypotheses(
         ),
         Hypothesis("M is orthonormal: its coherence µ is 0", assumed["D"].measured, 0, at_least=False),
         Hypothesis("inputs carry no noise: σ_ζ is 0", problem.noise_std, 0, at_least=False),
-        Hypothesis("k ≥ Ω(log²(D/(δγ)))", k, constant * logarithm),
-        Hypothesis("p_o ≥ Ω(k²/D)", background, constant * k**2 / D),
-        Hypothesis("m ≥ Ω(k⁴)", m, constant * k**4),
+        Hypothesis("k ≥ Ω(log²(D/(δγ)))", k, c * math.log(D / (applied.failure * gamma)) ** 2),
+        Hypothesis("p_o ≥ Ω(k²/D)", problem.moments.background or 0.0, c * k**2 / D),
+        Hypothesis("m ≥ Ω(k⁴)", m, c * k**4),
         Hypothesis("m ≥ D", m, D),
-        Hypothesis("m ≥ Ω(k¹²/ε^(3/2))", m, constant * k**12 / error**1.5),
-        Hypothesis(
-            "the bound of (279), O(k⁸/m^(2/3) + k³T/m² + k²m^(2/3)/T) ≤ ε", constant * risk, error, at_least=False
-        ),
+        *applied.width_and_bound("(279)"),
     )
