@@ -12,6 +12,7 @@ from beyondkernels.frame.loading import from_file
 CATALOGUE = {
     "bfc/agnostic": "beyondkernels.experiments.bfc.agnostic:Agnostic",
     "bfc/classification": "beyondkernels.experiments.bfc.classification:Classification",
+    "bfc/descent": "beyondkernels.experiments.bfc.descent:Descent",
     "bfc/gap": "beyondkernels.experiments.bfc.gap:Gap",
     "bfc/layerwise": "beyondkernels.experiments.bfc.layerwise:Layerwise",
     "bfc/pretraining": "beyondkernels.experiments.bfc.pretraining:Pretraining",
