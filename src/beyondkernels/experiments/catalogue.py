@@ -26,6 +26,7 @@ CATALOGUE = {
     "features/table3": "beyondkernels.experiments.features.table3:Table3",
     "features/table4": "beyondkernels.experiments.features.table4:Table4",
     "features/table5": "beyondkernels.experiments.features.table5:Table5",
+    "features/tables": "beyondkernels.experiments.features.overview:Overview",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
     "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",
