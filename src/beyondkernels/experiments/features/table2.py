@@ -53,11 +53,10 @@ class Table2Settings(CasesSettings):
 
     def case(self, name: str, numbers: Numbers, at: Mapping[str, Any]) -> Case:
         """Interval labels."""
-        for name in ("low", "high"):
-            value = getattr(self, name)
+        for which, value in (("low", self.low), ("high", self.high)):
             require(
                 0 <= value <= self.relevant,
-                f"{name} must lie in [0, {self.relevant}], the possible numbers of relevant patterns, got {value}",
+                f"{which} must lie in [0, {self.relevant}], the possible numbers of relevant patterns, got {value}",
             )
         require(self.low <= self.high, f"low must not exceed high, got low {self.low} and high {self.high}")
         labels = Interval(self.low, self.high, self.relevant_probability)
