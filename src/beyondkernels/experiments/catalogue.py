@@ -30,6 +30,7 @@ CATALOGUE = {
     "features/table4": "beyondkernels.experiments.features.table4:Table4",
     "features/table5": "beyondkernels.experiments.features.table5:Table5",
     "features/theorem34": "beyondkernels.experiments.features.theorem34:Theorem34",
+    "features/tables": "beyondkernels.experiments.features.overview:Overview",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
     "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",
