@@ -24,6 +24,7 @@ CATALOGUE = {
     "features/lemma6": "beyondkernels.experiments.features.lemma6:Lemma6",
     "features/table1": "beyondkernels.experiments.features.table1:Table1",
     "features/table1-strong": "beyondkernels.experiments.features.table1_strong:Table1Strong",
+    "features/theorem1": "beyondkernels.experiments.features.theorem1:Theorem1",
     "features/theorem34": "beyondkernels.experiments.features.theorem34:Theorem34",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
