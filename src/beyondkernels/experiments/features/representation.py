@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from beyondkernels.theory import ProcessSettings
 
 NETWORK = "Network"
-METHODS = (NETWORK, "Linear", "Constant")
+METHODS = (NETWORK, "Constant")
 MOMENTS = {0: "at initialisation", 1: "after step one", 2: "after step two"}
 
 
@@ -94,8 +94,6 @@ def learner_of(s: Fig15Settings, at: At) -> Learner:
     """What learns."""
     if at.method == "Constant":
         return bk.kernels.ConstantClassifier()
-    if at.method == "Linear":
-        return bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
     return bk.engine.TrainedNetwork(
         bk.networks.TwoLayer(pairs=s.pairs),
         bk.algorithms.FeatureLearning(process_of(s, at.seed)),
