@@ -37,7 +37,7 @@ from beyondkernels.runs import RunSpec
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
 
-GRAPHS = {"{3, 0}": (3, 0), "{3, 1}": (3, 1), "{3, 1, 0}": (3, 1, 0)}
+GRAPHS = {"{3,0}": (3, 0), "{3,1}": (3, 1), "{3,1,0}": (3, 1, 0)}
 """Every 𝒥₄ that §2 allows with four layers, by its name; 𝒥₂ = {1} and 𝒥₃ = {2, 0} are the only ones allowed."""
 
 KNOWN, FOUND, FACTOR = "α and graph known", "α and graph searched", "graph known, α times a factor"

@@ -1,7 +1,7 @@
 """The learning problems of the paper on feature learning: dictionaries, hidden patterns, labels."""
 
 from beyondkernels.problems.features.assumptions import Assumption
-from beyondkernels.problems.features.dictionaries import Dictionary, Incoherent, Orthonormal, coherence
+from beyondkernels.problems.features.dictionaries import Dictionary, Equiangular, Incoherent, Orthonormal, coherence
 from beyondkernels.problems.features.dictionary import DictionaryProblem
 from beyondkernels.problems.features.gaussians import GaussianMixture
 from beyondkernels.problems.features.hidden import (
@@ -23,6 +23,7 @@ __all__ = [
     "Dictionary",
     "DictionaryParity",
     "DictionaryProblem",
+    "Equiangular",
     "GaussianMixture",
     "HiddenPatterns",
     "Incoherent",
