@@ -55,6 +55,11 @@ class Fig15Settings(Checked):
             f"samples must be at least the number of vectors, {2 * self.per_label}, got {self.samples}",
         )
 
+    @property
+    def later_rate(self) -> float:
+        """Theorem 26's rate of the hidden layer for t > 2."""
+        return self.relevant**2 / (self.steps * self.pairs ** (1 / 3))
+
 
 @functools.cache
 def problem_of(s: Fig15Settings, seed: int) -> RepresentationLabels:
