@@ -24,7 +24,7 @@ D, POINTS = 5, 300
 TARGET = QuadraticTarget(D, (2, 1), ((1,), (2, 0)), (1.0, 0.2), relative=True, inputs=UniformInputs())
 STDS = tuple(scale * std.value for scale, std in zip(TARGET.scales, TARGET.layer_stds.values(), strict=True))
 NETWORK: Any = DistilledDenseNet(TARGET.graph, 6, TARGET.scales, second_moments=TARGET.second_moments)
-SETTINGS = practical(STDS, TARGET.scales, error=1e-2)
+SETTINGS = practical(STDS, TARGET.scales, error=1e-2, weight=0.1)
 RULE = DenseNetSGD(SETTINGS, adam(0.02), (60, 60, 60, 60), batch=50, check_every=20, draws=20)
 
 
@@ -190,7 +190,7 @@ def test_an_objective_that_is_not_finite_is_a_divergence():
 
 
 def test_a_run_goes_through_all_stages_and_learns():
-    rule = DenseNetSGD.practical(STDS, TARGET.scales, error=0.01 * STDS[0], steps=300, last=2, batch=100)
+    rule = DenseNetSGD.practical(STDS, TARGET.scales, error=0.01 * STDS[0], steps=300, last=2, rate=0.02, batch=100)
     learner = TrainedNetwork(NETWORK, rule, snapshot_at=(1500,), snapshot_names=("W3.2", "K3.0"))
     learner.check(TARGET, POINTS, POINTS)
     outcome = learner.fit(Case(TARGET, sample(), sample(1), Stream(0).child("learner")), lambda _: None)
@@ -331,7 +331,7 @@ def test_a_run_learns_to_classify():
     problem = Classified(TARGET)
     stds = tuple(a * std.value for a, std in zip(problem.scales, TARGET.layer_stds.values(), strict=True))
     rule = DenseNetSGD.practical(
-        stds, problem.scales, error=1e-2, steps=200, last=1, batch=100, target="classification"
+        stds, problem.scales, error=1e-2, steps=200, last=1, rate=0.02, batch=100, target="classification"
     )
     network = replace(NETWORK, alphas=problem.scales, leading=True)
     points = [problem.sample(2000, Stream(0).child(name)) for name in ("train", "test")]

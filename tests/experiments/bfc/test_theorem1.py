@@ -100,7 +100,13 @@ def test_specs() -> None:
     ]
     assert rule.settings.join_at[1] == pytest.approx(0.05 * variances[0])
     assert rule.settings.distill_at == pytest.approx([0.05 * variances[0], 5e-4 * variances[1]])
-    assert algorithm.learner.record_at[:3] == (1, 50, 100) and algorithm.learner.snapshot_at[:2] == (50, 550)
+    assert algorithm.learner.record_at[:3] == (1, 50, 100) and algorithm.learner.snapshot_at[8:13] == (
+        450,
+        500,
+        550,
+        1050,
+        1550,
+    )
     assert [type(each).__name__ for each in algorithm.measurements] == ["FeatureErrors", "HiddenNorms"]
 
 
@@ -150,10 +156,10 @@ def test_table_and_figures() -> None:
     assert stages.lines[1].arrays()[1][0].tolist() == [4, 1, 0.25]
     assert len(stages.levels) == 5 and [event.label for event in stages.events] == ["W₂", "K₂", "W₃"]
     sizes: Any = read.figures[2]
-    assert [line.label for line in sizes.lines] == ["S₂", "S₃"]
+    assert [line.label for line in sizes.lines] == ["S₂, rank 2", "S₃, rank 1"]
     assert [line.arrays()[0].tolist() for line in sizes.lines] == [[1, 10, 20], [20]]  # no zeros before K joins
     assert sizes.lines[0].arrays()[1][0].tolist() == [3, 0.3, 0.15]
-    assert [event.label for event in sizes.events] == ["W₂", "K₂, rank 2", "W₃"] and sizes.levels[0].value == 2
+    assert [event.label for event in sizes.events] == ["W₂", "K₂", "W₃"] and sizes.levels[0].value == 2
     largest = {line["method"]: line["norm"] for line in lines}
     assert largest[ALGORITHM] == 3
     of_seeds: Any = read.figures[4]

@@ -116,7 +116,7 @@ class DenseNetSGD(Algorithm):
         error: float,
         steps: int = 2000,
         last: int = 4,
-        rate: float = 0.02,
+        rate: float = 0.01,
         batch: int | None = 250,
         target: Literal["regression", "classification"] = "regression",
         **settings: float,

@@ -136,18 +136,17 @@ def size_curves(picture: Drawn, run: Outcome, depth: int, bound: float) -> list[
         depth: L.
         bound: a level.
     """
-    lines, ranks = [], {}
+    lines = []
     for i in range(2, depth + 1):
         if f"norms/relative{i}" not in run.series:
             continue
         steps, sizes = run.over(f"norms/relative{i}")
         there = sizes > 0  # a layer has no features before it is distilled
-        lines += [Line(f"S{LOW[i]}", steps[there], sizes[there])] if there.any() else []
-        rank = run.scalars.get(f"layer{i}/rank")
-        ranks |= {} if rank is None else {f"K{LOW[i]}": f", rank {rank:.0f}"}
+        if there.any():
+            label = f"S{LOW[i]}, rank {run.scalars[f'layer{i}/rank']:.0f}"
+            lines.append(Line(label, steps[there], sizes[there]))
     if not lines:
         return []
-    joined = entries(run.scalars, depth)
     return [
         Curves(
             **picture.words,
@@ -156,7 +155,7 @@ def size_curves(picture: Drawn, run: Outcome, depth: int, bound: float) -> list[
             y_label="E‖S‖² / E‖S*‖²",
             x_scale="log",
             levels=[Level(f"{bound:g}", bound)],
-            events=[Event(label + ranks.get(label, ""), max(step, 1.0)) for label, step in joined],
+            events=[Event(label, max(step, 1.0)) for label, step in entries(run.scalars, depth)],
         )
     ]
 
