@@ -75,7 +75,8 @@ def test_the_part_outside_is_there_and_shrinks() -> None:
 
 def test_any_dictionary_without_noise() -> None:
     problem = replace(PROBLEM, dictionary=Incoherent(mu=2.0))
-    same(*(each.fit(case(problem), lambda _: None) for each in (decaying(), bk.engine.InSpan(decaying()))))
+    whole, inside = (each.fit(case(problem), lambda _: None) for each in (decaying(), bk.engine.InSpan(decaying())))
+    same(whole, inside)
 
 
 @pytest.mark.parametrize("kind", ["neurons", "tangent", "inputs"])

@@ -91,6 +91,19 @@ def test_linear_accuracy_against_all_threshold_functions(problem):
     assert problem.linear_accuracy == pytest.approx(best, abs=1e-12)
 
 
+@small
+def test_direction_accuracy_threshold_by_threshold(problem):
+    phi, p, y = enumerated(problem)
+    shown = phi @ problem.matrix.numpy().T @ problem.direction.numpy()
+    found = []
+    for threshold in [*(shown - 1e-9), shown.max() + 1]:
+        right = float(p @ ((shown > threshold) == (y > 0)))
+        found += [right, 1 - right]
+    assert problem.direction_accuracy == pytest.approx(max(found), abs=1e-12)
+    assert problem.linear_accuracy is not None
+    assert problem.constant_accuracy <= problem.direction_accuracy <= problem.linear_accuracy + 1e-12
+
+
 def test_linear_accuracies_differ():
     assert len({problem.linear_accuracy for problem in SMALL}) > 1
 

@@ -148,8 +148,6 @@ class Case:
         numbers: its numbers.
         data: its data.
         hidden_rate: the hidden layer's rate from step 3 on, where it is not Theorem 26's.
-        frozen_rate: the readout's rate at step 3 over a frozen hidden layer (One Step, Two Step), where it is not the
-            Network's.
         in_span: whether networks train in the coordinates of the inputs' span. That is the same network up to
             rounding, and faster; Table 1 trains without.
     """
@@ -158,7 +156,6 @@ class Case:
     numbers: Numbers
     data: Data
     hidden_rate: float | None = None
-    frozen_rate: float | None = None
     in_span: bool = True
 
 
@@ -170,9 +167,7 @@ def problem_of(case: Case, seed: int, structured: bool = True) -> DictionaryProb
 
 
 @functools.cache
-def process_of(
-    case: Case, seed: int, own_schedule: bool = True, structured: bool = True, frozen: bool = False
-) -> ProcessSettings:
+def process_of(case: Case, seed: int, own_schedule: bool = True, structured: bool = True) -> ProcessSettings:
     """Theorem 26's numbers for the data, and App. F.1.1's class weights in the first two steps of unequal classes.
 
     Parity labels without structure have γ = 0, of which the theorem says nothing: they get the numbers of the
@@ -183,18 +178,16 @@ def process_of(
         seed: which dictionary and relevant set.
         own_schedule: whether the readout has its own rate for t > 2, or Theorem 26's single rate.
         structured: whether the data have their input structure.
-        frozen: whether the hidden layer is frozen by then.
     """
     s, problem = case.numbers, problem_of(case, seed, structured)
     if problem.moments.gamma < _ROUNDING:
         problem = problem_of(case, seed)
-    rate = case.frozen_rate if frozen and case.frozen_rate is not None else s.readout_rate
     process = bk.theory.theorem26(
         problem,
         bk.networks.TwoLayer(pairs=s.pairs),
         steps=s.steps,
         batch=s.batch,
-        readout_rate=rate if own_schedule else None,
+        readout_rate=s.readout_rate if own_schedule else None,
     )
     if own_schedule and case.hidden_rate is not None:
         process = replace(process, later=replace(process.later, hidden_rate=case.hidden_rate))

@@ -89,7 +89,7 @@ class PaperTable(Experiment):
         ]
         if set(self.methods) & set(converged.CONVERGED):
             columns.append(Shown("duality_gap", "Largest relative gap", ".1e", show="largest"))
-        return Table({"method": "Method"}, columns)
+        return Table({"method": "Method"}, columns, where={"method": list(self.methods)})
 
     def figures(self, s: Any) -> list[Picture]:
         """Accuracy over steps and neuron directions of every case, and the table as a picture."""

@@ -98,8 +98,7 @@ def _learner(case: Case, at: At, method: Method) -> Learner:
         return bk.kernels.ConstantClassifier()
     if method.kind == "linear":
         return bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
-    frozen = method.freeze_hidden_after is not None
-    process = process_of(case, at.seed, method.own_schedule, method.structured, frozen)
+    process = process_of(case, at.seed, method.own_schedule, method.structured)
     recorded = record_steps(s.steps)
     if method.kind == "tangent":
         network = bk.networks.TwoLayer(pairs=s.pairs, initialisation=process.initial)

@@ -176,6 +176,20 @@ class RepresentationLabels(Problem):
         return 0.5
 
     @property
+    def direction_accuracy(self) -> float:
+        r"""The accuracy of the best classifier that compares :math:`\langle E[yx], x \rangle` with a threshold.
+
+        The direction lies in the span of the relevant patterns, so this number takes one value for each listed vector.
+        All thresholds are tried, in either direction. It is a lower bound on ``linear_accuracy``.
+        """
+        values = self.vectors.to(torch.float64) @ self.moments.correlations[list(self.relevant_set)]
+        places = values.round(decimals=12).unique(return_inverse=True)[1]
+        gains = torch.zeros(int(places.max()) + 1, dtype=torch.float64)
+        gains.index_add_(0, places, self.vector_labels / (2 * self.per_label))
+        above = 0.5 + torch.cat([gains.flip(0).cumsum(0), torch.zeros(1, dtype=torch.float64)])
+        return max(float(above.max()), 1 - float(above.min()))
+
+    @property
     def linear_accuracy(self) -> float | None:
         """The accuracy of the best linear classifier of x with any weights and offset; None where it is not known.
 
