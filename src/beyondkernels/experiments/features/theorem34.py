@@ -97,15 +97,7 @@ class Theorem34(Experiment):
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(dim=100, patterns=50, samples=10_000, batch=500, test_samples=4000, seeds=3),
         "smoke": scale(
-            "laptop",
-            dim=24,
-            patterns=12,
-            shares=(1 / 16, 2.0),
-            pairs=10,
-            samples=300,
-            steps=20,
-            batch=50,
-            seeds=2,
+            "laptop", dim=24, patterns=12, shares=(1 / 16, 2.0), pairs=10, samples=300, steps=20, batch=50, seeds=2
         ),
     }
 
