@@ -168,7 +168,7 @@ class Search(Experiment):
                 "Validation error of the search",
                 "For every graph and α′₃ the least error over α′₄, in the units of the target's variance. Dashed: a "
                 f"tenth of what layer {s.depth} adds.",
-                "Every graph stays far below the dashed line; those with the target's connections are best",
+                "The least validation error over α′₃, a line for each graph, and the dashed line",
                 lambda picture, rows: search_curves(s, picture, rows),
             ),
             Over(
@@ -176,7 +176,7 @@ class Search(Experiment):
                 "Test error when α is known up to a factor",
                 "The graph is known. α₃ and α₄ of the learner are those of the target times the factor. "
                 f"{common.RELATIVE}",
-                "At every factor the test error stays far below a tenth of what layer 4 adds",
+                "The test error over the factor between the learner's α and the target's",
                 x="factor",
                 y="test_error",
                 line={"test error": {"method": FACTOR}},
