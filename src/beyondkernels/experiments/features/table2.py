@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from beyondkernels.core import Reference, require
 from beyondkernels.core.constraints import between
 from beyondkernels.experiments.features import bars
-from beyondkernels.experiments.features.cases import Case, CasesSettings, Interval, Numbers, Several
+from beyondkernels.experiments.features.cases import Case, CasesSettings, Interval, Numbers, Rates, Several
 from beyondkernels.experiments.features.paper_table import SMOKE, PaperTable
 from beyondkernels.experiments.features.tables import UNSTRUCTURED
 from beyondkernels.frame import Count, Scale, Size, Statement, claim, of, scale, setting
@@ -36,8 +36,8 @@ class Table2Settings(CasesSettings):
         "NTK: the rate of plain gradient descent on batches; of 3e-4, 0.01, 0.1, 0.3, 0.5, 1 and 2 the one with the "
         "highest training accuracy on other data (instance and seed 100)",
     )
-    readout_rate: Size = setting(
-        1e5,
+    readout_rate: Rates = setting(
+        (1e5,),
         "ours",
         "Network, One Step, Two Step: the readout's rate at step 3, falling linearly to zero. Table 1's 200 does not "
         "serve here. Chosen together with hidden_rate on other data (instances and seeds 100 to 104, by training "

@@ -36,6 +36,6 @@ class Table5(PaperTable):
     numbers: ClassVar[type] = Table5Settings
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(seeds=3),
-        "smoke": scale(**{**SMOKE, "dim": (30,), "samples": (1000, 600), "pairs": (16, 8)}),
+        "smoke": scale(**{**SMOKE, "dim": (30,), "samples": (400, 200), "pairs": (6, 4)}),
     }
     printed: ClassVar[str] = "table5"
