@@ -49,11 +49,11 @@ def test_entry_by_entry(m2, group):
 
 @pytest.mark.parametrize(
     ("network", "draws"),
-    [(TwoLayerLearner(5, 0.5), 4000), (ThreeLayerLearner(400, 0.5, second_width=100), 300)],
+    [(TwoLayerLearner(500, 0.5), 40), (ThreeLayerLearner(500, 0.5, second_width=200), 40)],
     ids=["two layers", "three layers"],
 )
 def test_the_mean_over_networks_is_the_kernel(network, draws):
-    """Within six standard errors; with three layers up to what a first layer of 400 neurons leaves."""
+    """Within six standard errors; with three layers up to what a first layer of 500 neurons leaves."""
     mean = MeanOverDraws(network, draws)
     found, exact = mean(X), infinite_tangent(network)(X)
     room = 0.0 if isinstance(network, TwoLayerLearner) else 0.01 * float(exact.abs().max())
