@@ -23,7 +23,14 @@ from beyondkernels.problems.features import (
     coherence,
     two_gaussians,
 )
-from beyondkernels.problems.overparam import ConvolutionalTruth, ThreeLayerTruth, TwoLayerTruth, UnitInputs, padded
+from beyondkernels.problems.overparam import (
+    ConvolutionalTruth,
+    SignalInputs,
+    ThreeLayerTruth,
+    TwoLayerTruth,
+    UnitInputs,
+    padded,
+)
 from beyondkernels.problems.resnet import (
     AllPoints,
     CompositeParity,
@@ -62,6 +69,7 @@ __all__ = [
     "Product",
     "QuadraticTarget",
     "SecondToy",
+    "SignalInputs",
     "SmoothComposite",
     "StructuredMixture",
     "ThreeLayerTruth",
