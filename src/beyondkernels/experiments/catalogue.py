@@ -32,6 +32,7 @@ CATALOGUE = {
     "features/table5": "beyondkernels.experiments.features.table5:Table5",
     "features/table6": "beyondkernels.experiments.features.table6:Table6",
     "features/tables": "beyondkernels.experiments.features.overview:Overview",
+    "features/theorem1": "beyondkernels.experiments.features.theorem1:Theorem1",
     "features/theorem34": "beyondkernels.experiments.features.theorem34:Theorem34",
     "overparam/dimension-free": "beyondkernels.experiments.overparam.dimension_free:DimensionFree",
     "overparam/theorem41": "beyondkernels.experiments.overparam.theorem41:Theorem41",

@@ -100,7 +100,8 @@ def test_plan() -> None:
     assert (problem.instance, problem.per_label, problem.relevant) == (1, 4, 8)  # type: ignore[attr-defined]
     assert learner.snapshot_at == (0, 1, 2)  # type: ignore[attr-defined]
     assert learner.algorithm.settings == process_of(SMOKE, 1)  # type: ignore[attr-defined]
-    assert process_of(SMOKE, 1).later.output_rate == SMOKE.readout_rate
+    later = process_of(SMOKE, 1).later
+    assert (later.output_rate, later.hidden_rate) == pytest.approx((SMOKE.readout_rate, SMOKE.later_rate), rel=1e-12)
 
 
 def test_expected_cosine_by_drawing() -> None:

@@ -163,13 +163,8 @@ class Theorem1(Experiment):
                     f"Algorithm 1 with {NAMES[n].lower()}: the objective and its thresholds",
                     "Seed 0. When the objective falls below a threshold, the next stage begins: W of a layer joins, or "
                     "the layer is distilled and its K joins. ε₀ halves whenever the objective is below ε₀²/4.",
-<<<<<<< HEAD
                     "The objective of Algorithm 1 and ε₀² over training, with its thresholds and the steps at which W "
                     "and K of the layers join",
-=======
-                    "The objective of Algorithm 1 and ε₀² over training steps, with the thresholds and the steps at "
-                    "which W and K of the layers join",
->>>>>>> part-c
                     lambda picture, rows, n=n: first_run(s, picture, rows, n),
                 )
                 for n in (4, 3)

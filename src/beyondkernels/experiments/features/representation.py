@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from beyondkernels.theory import ProcessSettings
 
 NETWORK = "Network"
-METHODS = (NETWORK, "Linear", "Constant")
+METHODS = (NETWORK, "Constant")
 MOMENTS = {0: "at initialisation", 1: "after step one", 2: "after step two"}
 
 
@@ -54,6 +54,11 @@ class Fig15Settings(Checked):
             2 * self.per_label <= self.samples,
             f"samples must be at least the number of vectors, {2 * self.per_label}, got {self.samples}",
         )
+
+    @property
+    def later_rate(self) -> float:
+        """Theorem 26's rate of the hidden layer for t > 2."""
+        return self.relevant**2 / (self.steps * self.pairs ** (1 / 3))
 
 
 @functools.cache
@@ -94,8 +99,6 @@ def learner_of(s: Fig15Settings, at: At) -> Learner:
     """What learns."""
     if at.method == "Constant":
         return bk.kernels.ConstantClassifier()
-    if at.method == "Linear":
-        return bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
     return bk.engine.TrainedNetwork(
         bk.networks.TwoLayer(pairs=s.pairs),
         bk.algorithms.FeatureLearning(process_of(s, at.seed)),
