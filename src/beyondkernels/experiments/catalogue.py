@@ -34,6 +34,7 @@ CATALOGUE = {
     "features/tables": "beyondkernels.experiments.features.overview:Overview",
     "features/theorem1": "beyondkernels.experiments.features.theorem1:Theorem1",
     "features/theorem34": "beyondkernels.experiments.features.theorem34:Theorem34",
+    "overparam/conv": "beyondkernels.experiments.overparam.conv:Conv",
     "overparam/dimension-free": "beyondkernels.experiments.overparam.dimension_free:DimensionFree",
     "overparam/theorem41": "beyondkernels.experiments.overparam.theorem41:Theorem41",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",

@@ -62,7 +62,7 @@ class DimensionSettings(TwoLayerSettings):
     relevant: Count = setting(4, "ours", "coordinates that the target depends on")
     share: Annotated[float, between(0, 0.75, "()")] = setting(0.5, "ours", "their part of ‖x‖² = 1")
     width: Count = setting(256, "ours", "m")
-    sample_sizes: Counts = setting((32, 64, 125, 250, 500, 1000), "ours", "N; chosen on seeds and truths 100, 101")
+    sample_sizes: Counts = setting((64, 125, 250, 500, 1000, 2000, 4000), "ours", "N, wide enough for every target")
 
     def __post_init__(self) -> None:
         for name in ("dims", "sample_sizes"):
