@@ -23,6 +23,7 @@ from beyondkernels.problems.features import (
     coherence,
     two_gaussians,
 )
+from beyondkernels.problems.overparam import ThreeLayerTruth, TwoLayerTruth, UnitInputs, padded
 from beyondkernels.problems.resnet import (
     AllPoints,
     CompositeParity,
@@ -62,9 +63,13 @@ __all__ = [
     "SecondToy",
     "SmoothComposite",
     "StructuredMixture",
+    "ThreeLayerTruth",
     "Threshold",
+    "TwoLayerTruth",
     "UniformPatterns",
+    "UnitInputs",
     "coherence",
+    "padded",
     "skip_graph",
     "two_gaussians",
 ]

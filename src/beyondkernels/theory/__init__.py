@@ -6,7 +6,13 @@ alone.
 """
 
 from beyondkernels.theory import bfc, features, resnet
-from beyondkernels.theory.complexity import Complexity, sample_complexity, width_complexity
+from beyondkernels.theory.complexity import (
+    Complexity,
+    largest_complexity,
+    sample_complexity,
+    smooth_complexity,
+    width_complexity,
+)
 from beyondkernels.theory.features import ProcessSettings, StepSettings, theorem26, theorem34
 from beyondkernels.theory.hypotheses import Hypothesis
 from beyondkernels.theory.resnet import (
@@ -36,6 +42,7 @@ __all__ = [
     "bfc",
     "concept_complexity",
     "features",
+    "largest_complexity",
     "least_norm",
     "least_witness",
     "lipschitz_bound",
@@ -44,6 +51,7 @@ __all__ = [
     "parity_norm",
     "resnet",
     "sample_complexity",
+    "smooth_complexity",
     "taylor_series",
     "theorem26",
     "theorem34",

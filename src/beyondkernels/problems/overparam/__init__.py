@@ -1,0 +1,23 @@
+"""The learning problems of the paper on overparameterised networks: smooth ground truths of two and three layers."""
+
+from beyondkernels.problems.overparam.functions import PowerSeries, Sinh, smooth_function
+from beyondkernels.problems.overparam.inputs import Padded, SignalInputs, UnitInputs, padded, require_unit_inputs
+from beyondkernels.problems.overparam.three_layer import ThreeLayerTruth
+from beyondkernels.problems.overparam.truth import GroundTruth
+from beyondkernels.problems.overparam.two_layer import TwoLayerTruth
+from beyondkernels.problems.overparam.weights import GivenWeights
+
+__all__ = [
+    "GivenWeights",
+    "GroundTruth",
+    "Padded",
+    "PowerSeries",
+    "SignalInputs",
+    "Sinh",
+    "ThreeLayerTruth",
+    "TwoLayerTruth",
+    "UnitInputs",
+    "padded",
+    "require_unit_inputs",
+    "smooth_function",
+]
