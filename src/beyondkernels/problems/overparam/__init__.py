@@ -2,6 +2,7 @@
 
 from beyondkernels.problems.overparam.functions import PowerSeries, Sinh, smooth_function
 from beyondkernels.problems.overparam.inputs import Padded, SignalInputs, UnitInputs, padded, require_unit_inputs
+from beyondkernels.problems.overparam.interval import IntervalFunction
 from beyondkernels.problems.overparam.three_layer import ThreeLayerTruth
 from beyondkernels.problems.overparam.truth import GroundTruth
 from beyondkernels.problems.overparam.two_layer import TwoLayerTruth
@@ -10,6 +11,7 @@ from beyondkernels.problems.overparam.weights import GivenWeights
 __all__ = [
     "GivenWeights",
     "GroundTruth",
+    "IntervalFunction",
     "Padded",
     "PowerSeries",
     "SignalInputs",
