@@ -10,7 +10,7 @@ from beyondkernels.networks.initialisation import Initialisation, Symmetric, ini
 from beyondkernels.networks.linear import Use, linear, recorded
 from beyondkernels.networks.linearised import Linearised
 from beyondkernels.networks.module import FromModule, NetworkModule
-from beyondkernels.networks.overparam import ThreeLayerLearner, TwoLayerLearner
+from beyondkernels.networks.overparam import ConvolutionalLearner, ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
 from beyondkernels.networks.polynomial_two_layer import PolynomialTwoLayer
 from beyondkernels.networks.resnet_initialisation import initial_stds, popular_initialisation, theorem_network
@@ -19,6 +19,7 @@ from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 from beyondkernels.networks.two_layer import TwoLayer
 
 __all__ = [
+    "ConvolutionalLearner",
     "DenseForm",
     "DistilledDenseNet",
     "FromModule",

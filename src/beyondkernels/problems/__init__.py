@@ -23,7 +23,7 @@ from beyondkernels.problems.features import (
     coherence,
     two_gaussians,
 )
-from beyondkernels.problems.overparam import ThreeLayerTruth, TwoLayerTruth, UnitInputs, padded
+from beyondkernels.problems.overparam import ConvolutionalTruth, ThreeLayerTruth, TwoLayerTruth, UnitInputs, padded
 from beyondkernels.problems.resnet import (
     AllPoints,
     CompositeParity,
@@ -41,6 +41,7 @@ __all__ = [
     "Classified",
     "CompositeParity",
     "CompositeProblem",
+    "ConvolutionalTruth",
     "Counts",
     "Dictionary",
     "DictionaryParity",

@@ -8,9 +8,11 @@ from typing import Annotated, ClassVar
 
 import torch
 
+from beyondkernels.activations import ReLU
 from beyondkernels.core import Shape, Stream, Tensors, size_of, vectors
 from beyondkernels.core.constraints import between, positive
 from beyondkernels.networks.base import Network
+from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.linear import linear, product
 from beyondkernels.networks.overparam.weights import initial_biases, initial_readout, initial_weights
 
@@ -73,6 +75,12 @@ class ThreeLayerLearner(Network):
     def footprint(self) -> int:
         """The neurons of both layers."""
         return sum(self.widths)
+
+    def dense_form(self) -> DenseForm | None:
+        """Three layers, of which the biases and the readout stand still; none if the widths differ."""
+        names = (("W", "b1"), ("V", "b2"), ("a", "a.bias"))
+        m1, m2 = self.widths
+        return DenseForm("fully connected", ("W", "V", "a"), m1, ReLU(), names=names) if m1 == m2 else None
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """``hidden``: both matrices; ``W`` and ``V``; ``last`` is empty, because the readout is not trained."""

@@ -8,9 +8,11 @@ from typing import Annotated, ClassVar
 
 import torch
 
+from beyondkernels.activations import ReLU
 from beyondkernels.core import Shape, Stream, Tensors, size_of, vectors
 from beyondkernels.core.constraints import between, positive
 from beyondkernels.networks.base import Network
+from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.linear import linear, product
 from beyondkernels.networks.overparam.weights import initial_biases, initial_readout, initial_weights
 
@@ -60,6 +62,10 @@ class TwoLayerLearner(Network):
     def footprint(self) -> int:
         """The neurons."""
         return self.width
+
+    def dense_form(self) -> DenseForm:
+        """Two layers, of which the biases and the readout stand still."""
+        return DenseForm("fully connected", ("W", "a"), self.width, ReLU(), names=(("W", "b1"), ("a", "a.bias")))
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """``hidden`` and ``W``: the hidden weights; ``last`` is empty, because the readout is not trained."""

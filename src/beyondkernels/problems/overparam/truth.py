@@ -44,9 +44,10 @@ class GroundTruth(Problem):
     instance: int
 
     def __post_init__(self) -> None:
+        columns = self.shapes()["w1"][1]
         require(
-            self.relevant is None or 1 <= self.relevant < self.source.dim,
-            f"relevant must lie in [1, {self.source.dim - 1}] or be None, got {self.relevant}",
+            self.relevant is None or self.relevant < columns,
+            f"relevant must lie in [1, {columns - 1}] or be None, got {self.relevant}",
         )
         require(
             self.relevant is None or self.weights is None,
@@ -92,19 +93,27 @@ class GroundTruth(Problem):
         """The number of outputs k."""
         return self.outputs
 
+    def draw(self, n: int, stream: Stream) -> torch.Tensor:
+        """Draw n inputs, float64."""
+        return self.source.draw(n, stream)
+
+    def require_inputs(self, x: torch.Tensor) -> None:
+        """Ask that points are inputs of the paper."""
+        require_unit_inputs("x", x)
+
     def target(self, x: torch.Tensor) -> torch.Tensor:
         """F*(x), (n, k) float64.
 
         Arguments:
             x: points of norm 1 with last coordinate 1/2, (n, d).
         """
-        require_unit_inputs("x", x)
+        self.require_inputs(x)
         return self.signal(x.double())
 
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points: x (n, d), y (n, k), ``hidden["target"]`` F*(x) (n, k); all float32."""
         require(isinstance(n, int) and n >= 0, f"n must be a whole number of at least 0, got {shown(n)}")
-        x = self.source.draw(n, stream.child("inputs"))
+        x = self.draw(n, stream.child("inputs"))
         clean = self.signal(x)
         if self.labels == "signs":
             flipped = stream.child("flips").bernoulli(self.flips, n, 1).double()
