@@ -22,6 +22,7 @@ CATALOGUE = {
     "bfc/toy61": "beyondkernels.experiments.bfc.toy61:Toy61",
     "features/table1": "beyondkernels.experiments.features.table1:Table1",
     "features/table1-strong": "beyondkernels.experiments.features.table1_strong:Table1Strong",
+    "overparam/coupling": "beyondkernels.experiments.overparam.coupling:Coupling",
     "overparam/existence": "beyondkernels.experiments.overparam.existence:Existence",
     "overparam/indicator": "beyondkernels.experiments.overparam.indicator:Indicator",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
