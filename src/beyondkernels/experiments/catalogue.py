@@ -25,6 +25,7 @@ CATALOGUE = {
     "overparam/coupling": "beyondkernels.experiments.overparam.coupling:Coupling",
     "overparam/existence": "beyondkernels.experiments.overparam.existence:Existence",
     "overparam/indicator": "beyondkernels.experiments.overparam.indicator:Indicator",
+    "overparam/rademacher": "beyondkernels.experiments.overparam.rademacher:Rademacher",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
     "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",

@@ -1,5 +1,6 @@
-"""Measurements of the learners of the paper on overparameterised networks: coupling with the random start."""
+"""Measurements of the learners of the paper on overparameterised networks: coupling with the start, complexity."""
 
+from beyondkernels.measure.overparam.rademacher import RademacherComplexity
 from beyondkernels.measure.overparam.three_layer import ThreeLayerCoupling, three_layer_bounds
 from beyondkernels.measure.overparam.two_layer import (
     TwoLayerCoupling,
@@ -9,6 +10,7 @@ from beyondkernels.measure.overparam.two_layer import (
 )
 
 __all__ = [
+    "RademacherComplexity",
     "ThreeLayerCoupling",
     "TwoLayerCoupling",
     "TwoLayerTerms",

@@ -18,6 +18,14 @@ from beyondkernels.theory.overparam.pseudo import (
     stronger_coupling,
     three_layer_gates,
 )
+from beyondkernels.theory.overparam.rademacher import (
+    real_at_maximum,
+    sign_vectors,
+    three_layer_bound,
+    three_layer_suprema,
+    two_layer_bound,
+    two_layer_suprema,
+)
 
 __all__ = [
     "ExistingNetwork",
@@ -31,10 +39,16 @@ __all__ = [
     "least_constant",
     "pseudo_three_layer",
     "pseudo_two_layer",
+    "real_at_maximum",
     "sampled_mean",
     "second_moment",
+    "sign_vectors",
     "smoothed_pseudo",
     "stronger_coupling",
+    "three_layer_bound",
     "three_layer_gates",
+    "three_layer_suprema",
+    "two_layer_bound",
+    "two_layer_suprema",
     "unbiased_indicator_function",
 ]
