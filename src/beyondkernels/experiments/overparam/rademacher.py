@@ -57,7 +57,7 @@ class RademacherSettings(Checked):
     noise: Annotated[float, between(0, 1)] = setting(0.1, "ours", "label noise, so that there is something to overfit")
     rate: Size = setting(1.0, "ours", "η = rate/(m ε_a²), as in overparam/coupling")
     steps: Count = setting(5000, "ours", "T of Algorithm 1")
-    draws: Annotated[int, at_least(2)] = setting(50, "ours", "of signs ξ")
+    draws: Annotated[int, at_least(2)] = setting(200, "ours", "of signs ξ")
     test_samples: Count = setting(5000, "ours")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a ground truth, a start and a sample of its own")
 
@@ -86,7 +86,7 @@ class Rademacher(Experiment):
             width=256,
             deep_width=32,
             steps=2000,
-            draws=20,
+            draws=60,
             test_samples=2000,
             seeds=5,
         ),
