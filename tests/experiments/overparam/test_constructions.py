@@ -60,7 +60,7 @@ def test_what_the_indicator_claims_show_and_draw():
     assert "tanh" in within.reason
     check_figures(reading, ["functions", "error"])
     functions, errors = (figure for figure in reading.figures if hasattr(figure, "lines"))
-    assert len(functions.lines) == 9  # type: ignore[attr-defined] - three functions, each with two ε
+    assert len(functions.lines) == 6  # type: ignore[attr-defined] - two functions, each with two ε
     assert [line.label for line in errors.lines] == ["c = 1", "c = 100"]  # type: ignore[attr-defined]
     assert max(errors.lines[1].y) == pytest.approx(50.0)  # type: ignore[attr-defined]
 

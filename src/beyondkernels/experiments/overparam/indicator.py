@@ -88,7 +88,7 @@ class Indicator(Experiment):
     numbers: ClassVar[type] = IndicatorSettings
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(epsilons=(0.3, 0.1, 0.01, 0.001), draws=100_000, points=21, seeds=2),
-        "smoke": scale("laptop", epsilons=(0.3, 0.01), reaches=(1.0,), draws=1000, points=5),
+        "smoke": scale("laptop", epsilons=(0.3, 0.01), reaches=(1.0,), draws=1000, points=3),
     }
 
     def runs(self, s: IndicatorSettings) -> list[Runs]:
@@ -152,8 +152,8 @@ class Indicator(Experiment):
                 "functions",
                 "Functions and what gates make of them",
                 f"By quadrature, with c = {s.reaches[0]:g} in place of the paper's {s.reach:g}, which would hide the "
-                "difference: dots are the mean of gate times h, lines the functions.",
-                "Three functions on [−1, 1], and the construction for two values of ε each",
+                "difference. A line with an ε is the mean of gate times h.",
+                "Two functions on [−1, 1], and the construction for two values of ε each",
                 lambda picture, rows: curves(s, picture, rows),
             ),
             Drawn(
@@ -204,7 +204,7 @@ def row(s: IndicatorSettings, at: At, outcome: Outcome) -> dict[str, float]:
 def curves(s: IndicatorSettings, picture: Drawn, rows: Frame) -> list[Curves]:
     """Each function, and its construction with the smallest constant for the largest and the next ε."""
     lines = []
-    for name in FUNCTIONS[:3]:
+    for name in FUNCTIONS[:2]:
         for epsilon in s.epsilons[:2]:
             mine = select(rows, {"function": name, "reach": s.reaches[0], "epsilon": epsilon})
             if mine.empty:
