@@ -60,6 +60,6 @@ def test_algorithm_1_records_its_objective() -> None:
     found = outcome_of(TrainedNetwork(network, rule, (1, 3), snapshot_at=(3,), snapshot_names=("all",)), problem)
     target = found.at("rule/target_error", 3)
     W = found.arrays["snapshot/3/W2.1"]
-    assert set(found.arrays) == {"snapshot/3/W2.1"}
+    assert set(found.arrays) == {"snapshot/3/W2.1", "snapshot/3/buffers/alpha"}
     decay = 0.5 * target**2 * (W**2).sum()  # only W₂ has joined, so λ₆ is all that Reg has
     assert found.at("rule/objective", 3) == pytest.approx(found.at("train_loss", 3) + decay, rel=1e-12)

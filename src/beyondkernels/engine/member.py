@@ -50,7 +50,7 @@ class Member:
         """Draw the initial parameters."""
         self.in_dim, self.out_dim = in_dim, out_dim
         params, buffers = self.algorithm.initialise(self.network, in_dim, out_dim, self._initial)
-        self.params, self.buffers = on_device(params, self.device), on_device(buffers, self.device)
+        self.params, self.buffers = on_device(params, self.device), self._own_buffers(buffers)
         require_points(self.algorithm, len(self.sample))
         self.optimiser = self.algorithm.optimiser_state(self.stage, self.params)
 
@@ -87,15 +87,19 @@ class Member:
         parts = (self.params, self.buffers, self.optimiser)
         return tuple(tuple((name, tuple(value.shape), value.dtype) for name, value in part.items()) for part in parts)
 
+    def _own_buffers(self, buffers: Tensors) -> Tensors:
+        """Buffers with the network's own numbers, in which the members of an ensemble may differ."""
+        return on_device(_own("buffers", self.network.numbers() | buffers), self.device)
+
     @property
     def _initial(self) -> Stream:
         return self.stream.child("initial")
 
     @functools.cached_property
     def _architecture(self) -> Hashable:
-        """Equal for equal networks."""
+        """Equal for networks of one program."""
         try:
-            return digest(self.network)
+            return digest(self.network.program())
         except UncacheableError:
             return id(self.network)
 
@@ -164,10 +168,8 @@ class Member:
         after = self.algorithm.transition(self.view())
         stays = after.stage == self.stage_index
         self._require_sound(after)
-        self.params, self.buffers = (
-            on_device(_own(part, tensors), self.device)
-            for part, tensors in (("params", after.params), ("buffers", after.buffers))
-        )
+        self.params = on_device(_own("params", after.params), self.device)
+        self.buffers = self._own_buffers(after.buffers)
         if not stays:
             self.stage_index, self.steps_in_stage, self.stage_entered = after.stage, 0, self.step
         self.check_at = None if after.check_after is None else self.steps_in_stage + after.check_after

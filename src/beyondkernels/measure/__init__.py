@@ -13,7 +13,10 @@ from beyondkernels.measure.bfc import (
 )
 from beyondkernels.measure.features import (
     Alignment,
+    CentreCoverage,
+    CentreDirections,
     Directions,
+    chance_cosine,
     classical_scaling,
     cosine_distances,
     cosines,
@@ -40,6 +43,8 @@ from beyondkernels.measure.resnet import (
 
 __all__ = [
     "Alignment",
+    "CentreCoverage",
+    "CentreDirections",
     "CoefficientErrors",
     "Coupling",
     "CouplingTerms",
@@ -57,6 +62,7 @@ __all__ = [
     "SecondLayer",
     "Witness",
     "along",
+    "chance_cosine",
     "classical_scaling",
     "cosine_distances",
     "cosines",

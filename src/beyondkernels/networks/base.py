@@ -126,6 +126,18 @@ class Network(Component, ABC):
             found[layer] = (*found.get(layer, ()), use.output)
         return found
 
+    def program(self) -> Network:
+        """What networks must have in common to train as one ensemble: all, unless some :meth:`numbers` may differ."""
+        return self
+
+    def numbers(self) -> Tensors:
+        """Numbers in which networks of one program may differ; none by default.
+
+        Training adds them to the buffers, so that every member of an ensemble has its own. ``apply`` must take them
+        from there where they are.
+        """
+        return {}
+
     def expansion_point(self, params: Tensors, buffers: Tensors) -> tuple[Network, Tensors, Tensors]:
         """The network, parameters and buffers at which the gradient is taken: its own, unless it is linearised."""
         return self, params, buffers

@@ -76,12 +76,13 @@ def test_claims_can_fail(changes: dict[str, Any], wanted: list[str]) -> None:
 def test_specs() -> None:
     specs: dict[Any, Any] = dict(plan(EXPERIMENT, LAPTOP, (0, 3), {}))
     together, joining, layerwise = (specs[method, "samples=100", 3].learner for method in NETWORKS)
-    assert together.network == joining.network == layerwise.network  # one number of neurons, one α for all
+    assert together.network == joining.network == layerwise.network  # one number of neurons, the α of the target
     assert (together.algorithm.steps, joining.algorithm.steps) == ((8000,), (1000, 2000, 5000))
     assert (joining.algorithm.frozen, layerwise.algorithm.frozen) == (False, True)
     assert (layerwise.algorithm.batch, specs[TOGETHER, "samples=2000", 0].learner.algorithm.batch) == (100, 200)
-    assert together.network == specs[TOGETHER, "samples=2000", 0].learner.network
-    assert specs[TOGETHER, "samples=100", 3].problem != specs[TOGETHER, "samples=100", 0].problem
+    first = specs[TOGETHER, "samples=100", 0]
+    assert together.network.alphas == specs[TOGETHER, "samples=100", 3].problem.scales != first.problem.scales
+    assert together.ensemble_key() == first.learner.ensemble_key()
     kernel = specs["search", POLYNOMIAL, "samples=200", "kernel_scale=0.01", 1000].learner.kernel
     assert (kernel.degree, kernel.scale) == (16, 0.01 / 8)
     shallow = specs["search", TWO_LAYER, "samples=200", "learning_rate=0.02", 1000].learner

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from beyondkernels.core import Outcome
-from beyondkernels.experiments.bfc.layers import LAYERWISE, TOGETHER, UNIFORM, problem_at
+from beyondkernels.experiments.bfc.common import UNIFORM
+from beyondkernels.experiments.bfc.layers import LAYERWISE, TOGETHER, problem_at
 from beyondkernels.experiments.bfc.pretraining import START, Pretraining, known
 from beyondkernels.frame import At, Reading, plan
 from beyondkernels.runs import perform

@@ -9,7 +9,8 @@ import pytest
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.bfc.layers import LAYERWISE, TOGETHER, UNIFORM, neurons_of, problem_at
+from beyondkernels.experiments.bfc.common import UNIFORM, network_of, target_of
+from beyondkernels.experiments.bfc.layers import LAYERWISE, TOGETHER, problem_at
 from beyondkernels.experiments.bfc.theorem2 import Theorem2
 from beyondkernels.frame import At, Reading, changed, plan
 from beyondkernels.runs import perform
@@ -154,7 +155,8 @@ def test_table_and_figures() -> None:
 
 
 def test_widths_are_those_of_the_paper() -> None:
-    assert neurons_of(3) == (3, 3) and neurons_of(4) == (3, 3, 3)
+    targets = target_of(4, (1.0, 0.1), 0), target_of(4, (1.0, 0.2, 0.05), 0)
+    assert [network_of(SETTINGS, target).widths for target in targets] == [(3, 3), (3, 3, 3)]
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,9 @@ def test_sentences(run):
         replace(CoefficientErrors(500), most=100).measure(run)
     with pytest.raises(InputError, match=r"^the run kept no snapshot; ask for them with snapshot_at and"):
         CoefficientErrors(500).measure(Ended(run.learner, run.case, replace(run.outcome, arrays={})))
+    wrong = TrainedNetwork(replace(NETWORK, alphas=(1.0, 0.7)), LEARNER.algorithm)
+    with pytest.raises(InputError, match=r"^network must have the target's α, .*, got \(1\.0, 0\.7\)$"):
+        CoefficientErrors(500).measure(Ended(wrong, run.case, run.outcome))
     other = TrainedNetwork(FullyConnected(3), LEARNER.algorithm)
     with pytest.raises(InputError, match=r"^network must be a quadratic DenseNet, got FullyConnected$"):
         CoefficientErrors(500).measure(Ended(other, run.case, run.outcome))

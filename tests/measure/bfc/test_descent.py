@@ -121,7 +121,33 @@ def test_the_decrease_is_that_of_the_step_written_out():
     moved = after + decay * ((1 - eta) * sizes[0] + eta * sizes[1])
     assert found["decrease"] == pytest.approx((objective - moved) / (eta * objective), rel=1e-6)
     missing = PROBLEM.contributions(x)[3].square().mean().item()
-    assert found["promised"] == pytest.approx(0.7 - missing / objective, rel=1e-9)
+    assert found["promised"] == pytest.approx(0.7 - 1.5**2 * missing / objective, rel=1e-9)  # (1 + 1/γ)² for γ = 2
+    assert found["loss_promised"] == pytest.approx(0.99 - (0.04 * objective + 1.5**2 * missing) / before, rel=1e-9)
+    less = row(run, replace(MEASUREMENT, gamma=4.0))["promised"]
+    assert less == pytest.approx(0.7 - 1.25**2 * missing / objective, rel=1e-9)
+
+
+def test_the_steps_of_the_theorems():
+    """η₁ ≤ η₂ / poly(κ̃), and K moves by η₂."""
+    assert MEASUREMENT.wide_step < MEASUREMENT.small_step
+    with pytest.raises(InputError, match=r"^small_step must be at least wide_step=0\.001, got 0\.0001$"):
+        replace(MEASUREMENT, wide_step=1e-3)
+    with pytest.raises(InputError, match=r"^gamma must lie in \(1, inf\), got 1\.0$"):
+        replace(MEASUREMENT, gamma=1.0)
+    params, buffers = near(0.03)
+    moved = params | {"K3.0": 1.1 * params["K3.0"]}
+    equal, larger = (
+        row(ended(moved, buffers), replace(MEASUREMENT, wide_step=1e-5, small_step=step)) for step in (1e-5, 1e-4)
+    )
+    assert larger["decrease"] > equal["decrease"]  # the regulariser ties K to W, and η₂ is the step that follows it
+
+
+def test_a_learner_with_other_factors_is_refused():
+    params, buffers = near(0.03)
+    with pytest.raises(
+        InputError, match=r"^network must have the target's α, \(1\.0, 0\.1\), to be compared weight by"
+    ):
+        row(ended(params, buffers, network=replace(NETWORK, alphas=(1.0, 0.2))))
 
 
 def test_random_signs_need_width():
@@ -170,7 +196,7 @@ def test_labels_that_no_target_explains():
     params, buffers = near(0.3)
     problem = Agnostic(PROBLEM, optimal_risk=0.04)
     found = row(ended(params, buffers, problem=problem))
-    assert found["promised"] == pytest.approx(0.7 - 0.04 / found["objective"], rel=1e-9)
+    assert found["promised"] == pytest.approx(0.7 - 2.25 * 0.04 / found["objective"], rel=1e-9)
     assert found["decrease"] > found["promised"]
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from beyondkernels.core import InputError, build, describe
+from beyondkernels.problems.bfc.graph import Graph
 from beyondkernels.theory.bfc import ProofConstants, definition_b3, practical, theorem1
 
 ALPHAS, WIDTHS, BOUNDS = (1.0, 0.2, 0.01), (3, 2, 1), (2.0, 5.0, 7.0)
@@ -37,9 +38,27 @@ def test_the_hypotheses_of_the_special_case():
     gap = [(h.measured, h.bound) for h in s.hypotheses[:2]]
     assert gap == [(0.2, pytest.approx(100**-0.25)), (pytest.approx(0.05), pytest.approx(100**-0.125))]
     assert [h.bound for h in s.hypotheses[2:5]] == pytest.approx([100 ** (1 / (2**i + 2)) for i in (2, 3, 4)])
-    assert [h.bound for h in s.hypotheses[6:]] == [2.0 ** (2**i) * k for i, k in zip((2, 3, 4), WIDTHS, strict=True)]
+    assert [h.bound for h in s.hypotheses[6:9]] == [2.0 ** (2**i) * k for i, k in zip((2, 3, 4), WIDTHS, strict=True)]
     assert [h.text for h in s.missed] == ["k₂ ≤ d^(1/(C₁² + C₁))", "k₃ ≤ d^(1/(C₁³ + C₁))"]
     assert build(describe(s)) == s
+
+
+def test_skip_connections_of_the_special_case_do_not_go_deep():
+    """{2, …, ℓ − C₁} ∩ 𝒥_ℓ = ∅, for every ℓ where the first set holds something."""
+
+    def deep(graph: Graph, gap_base: int) -> dict[str, bool]:
+        alphas, widths = tuple(0.1**i for i in range(len(graph))), (1,) * len(graph)
+        s = theorem1(10, alphas, widths, error=0.1, graph=graph, gap_base=gap_base, base=9)
+        return {h.text[1:3]: h.holds for h in s.hypotheses if "𝒥" in h.text}
+
+    short, long = ((1,), (2, 0), (3, 1), (4, 0)), ((1,), (2, 0), (3, 1), (4, 2), (5, 3, 2))
+    assert deep(short, 2) == {"𝒥₄": True, "𝒥₅": True}
+    assert deep(long, 2) == {"𝒥₄": True, "𝒥₅": False, "𝒥₆": False}
+    assert deep(long, 3) == {"𝒥₅": False, "𝒥₆": False}  # layer 3 in 𝒥₆ and layer 2 in 𝒥₅ lie three below
+    assert deep(long, 4) == {"𝒥₆": False}
+    assert deep(long, 5) == {}
+    s = theorem1(10, (1.0, 0.1, 0.01, 0.001, 0.0001), (1,) * 5, error=0.1, graph=long)
+    assert str(s.hypotheses[-1]) == "fails: |𝒥₆ ∩ {2, …, 6 − C₁}| = 0 (2)"
 
 
 def test_practical():

@@ -166,7 +166,7 @@ def test_a_network_with_some_of_its_layers():
     assert weights.layers == (2, 3, 4)
     parts = network.contributions(params, buffers, X)
     for layer, polynomial in weights.polynomials()[1].items():
-        torch.testing.assert_close(network.alpha(layer) * polynomial(X)[:, 0], parts[layer])
+        torch.testing.assert_close(network.alphas[layer - 2] * polynomial(X)[:, 0], parts[layer])
     part = {name: value for name, value in params.items() if name.startswith(("M2", "M3"))}
     joined = QuadraticWeights.of_network(network, part, buffers, 4)
     assert joined.layers == (2, 3)

@@ -1,8 +1,9 @@
-"""A quadratic target, and the plain learner trained by Adam: what experiments over samples and labels share."""
+"""Quadratic targets, and the plain learner trained by Adam: what all experiments on them share."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between, not_empty, positive
-from beyondkernels.experiments.bfc.layers import WIDTHS, neurons_of
-from beyondkernels.frame import Count, Seeds, Size, setting
+from beyondkernels.frame import Count, Frame, Seeds, Shown, Size, setting
 
 if TYPE_CHECKING:
     from beyondkernels.algorithms import Descent, Joining
@@ -20,30 +20,43 @@ if TYPE_CHECKING:
     from beyondkernels.networks import QuadraticDenseNet
     from beyondkernels.problems import QuadraticTarget
 
+WIDTHS = {3: (2, 2), 4: (2, 2, 1)}
+"""k₂, k₃, … of the targets, by their number of layers L."""
+
+GAUSSIAN, UNIFORM = "Gaussian", "uniform"
+"""Inputs: both have independent coordinates with variance 1."""
+
+LEARNT = 0.1
+"""A layer is learnt when the test error is at most this part of the variance of what it adds to the target."""
+
+MEDIAN = "median over seeds"
+RELATIVE = "Mean squared errors over the variance of the target: 1 is what the best constant leaves."
+
 Alphas = Annotated[tuple[float, ...], positive]
 ALPHAS = "α₂, α₃, …: standard deviations of what layers add to the target, relative to layer 2"
 Steps = Annotated[tuple[int, ...], positive, not_empty]
 STEPS = "of the stages; in the first, layer 2 trains alone, and then a layer joins"
 
-LEARNT = 0.1
-"""The last layer is learnt when the test error is below this part of the variance of what it adds to the target."""
-
-RELATIVE = "Mean squared errors over the variance of the target: 1 is what the best constant leaves."
-
 
 @dataclass(frozen=True)
-class PlainSettings(Checked):
-    """Target, learner and training; the paper has no experiment of this kind, so all numbers are ours."""
+class TrainingSettings(Checked):
+    """How the plain learner is trained; the paper has no experiment of this kind, so all numbers are ours."""
 
-    dim: Count = setting(10, "ours", "d")
-    alphas: Alphas = setting((1.0, 0.2, 0.05), "ours", ALPHAS)
-    steps: Steps = setting((2000, 4000, 10_000), "ours", STEPS)
     batch: Count = setting(200, "ours", "or the whole sample if it is smaller")
     rate: Size = setting(0.01, "ours", "of Adam; it falls to zero along a cosine in every stage")
     square: Annotated[float, between(0, 1, "()")] = setting(0.99, "ours", "β₂ of Adam")
     start: Size = setting(0.3, "ours", "weights start as N(0, start²/q) where q numbers enter")
     test_samples: Count = setting(20_000, "ours")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a target of its own")
+
+
+@dataclass(frozen=True)
+class PlainSettings(TrainingSettings):
+    """One target for each seed, and stages with lengths of their own."""
+
+    dim: Count = setting(10, "ours", "d")
+    alphas: Alphas = setting((1.0, 0.2, 0.05), "ours", ALPHAS)
+    steps: Steps = setting((2000, 4000, 10_000), "ours", STEPS)
 
     def __post_init__(self) -> None:
         require(len(self.alphas) in (2, 3), f"alphas must hold 2 or 3 numbers, got {self.alphas}")
@@ -62,44 +75,62 @@ class PlainSettings(Checked):
         """That of the target."""
         return 2**self.depth
 
+    def target(self, seed: int) -> QuadraticTarget:
+        """The target of a seed."""
+        return target_of(self.dim, self.alphas, seed)
 
-@functools.lru_cache(maxsize=256)
-def target_of(dim: int, alphas: tuple[float, ...], seed: int) -> QuadraticTarget:
+
+@functools.lru_cache(maxsize=512)
+def target_of(dim: int, alphas: tuple[float, ...], seed: int, inputs: str = UNIFORM) -> QuadraticTarget:
     """The target of a seed, with orthonormal weights and relative α.
 
-    Inputs are uniform: with Gaussian ones, polynomials of degree 16 have very heavy tails.
+    Polynomials of degree 16 in Gaussian inputs have tails too heavy for a sample, so inputs are uniform with four
+    layers. With α that do not fall, the target is outside the paper's class.
     """
-    from beyondkernels.problems.bfc import UniformInputs
+    from beyondkernels.problems.bfc import GaussianInputs, UniformInputs
 
     layers = len(alphas) + 1
-    graph, inputs = bk.problems.skip_graph(layers), UniformInputs()
-    return bk.problems.QuadraticTarget(dim, WIDTHS[layers], graph, alphas, relative=True, instance=seed, inputs=inputs)
-
-
-def network_of(s: PlainSettings, alphas: tuple[float, ...], leading: bool = False) -> QuadraticDenseNet:
-    """The plain learner. Its α are those of the target of seed 0, whatever the seed.
-
-    So the learner knows α up to a factor of order 1 only, which suffices (bfc, footnote 15), and the seeds train as one
-    ensemble.
-    """
-    problem = target_of(s.dim, alphas, 0)
-    return bk.networks.QuadraticDenseNet(
-        problem.graph, neurons_of(problem.depth), problem.scales, scale=s.start, leading=leading
+    return bk.problems.QuadraticTarget(
+        dim,
+        WIDTHS[layers],
+        bk.problems.skip_graph(layers),
+        alphas,
+        relative=True,
+        instance=seed,
+        inputs=GaussianInputs() if inputs == GAUSSIAN else UniformInputs(),
+        in_class=all(low > high for low, high in itertools.pairwise(alphas)),
     )
 
 
+def network_of(s: TrainingSettings, problem: QuadraticTarget, leading: bool = False) -> QuadraticDenseNet:
+    """The plain learner with the target's graph and α; k(k + 1)/2 neurons for the widest layer, in every layer."""
+    k = max(WIDTHS[problem.depth])
+    neurons = (k * (k + 1) // 2,) * (problem.depth - 1)
+    return bk.networks.QuadraticDenseNet(problem.graph, neurons, problem.scales, scale=s.start, leading=leading)
+
+
 def rule_of(
-    s: PlainSettings, steps: tuple[int, ...], samples: int, frozen: bool = False, loss: Loss | None = None
+    s: TrainingSettings, steps: tuple[int, ...], samples: int, frozen: bool = False, loss: Loss | None = None
 ) -> Joining:
-    """Adam whose rate falls to zero in every stage."""
+    """Adam whose rate falls to zero in every stage; a layer joins after each stage but the last.
+
+    Arguments:
+        s: the settings.
+        steps: of the stages.
+        samples: N, which bounds the batch.
+        frozen: whether the layers below the newest are fixed.
+        loss: the squared error if not given.
+    """
     from beyondkernels.algorithms.optimisers import Cosine, adam
 
     rules = tuple(adam(Cosine(s.rate, each), square=s.square) for each in steps)
     more: Any = {} if loss is None else {"objective": loss}
-    return bk.algorithms.Joining(rules, steps, frozen, min(s.batch, samples), **more)
+    return bk.algorithms.Joining(
+        rules[0] if len(set(steps)) == 1 else rules, steps, frozen, min(s.batch, samples), **more
+    )
 
 
-def descent_of(s: PlainSettings, steps: int, samples: int, rate: float) -> Descent:
+def descent_of(s: TrainingSettings, steps: int, samples: int, rate: float) -> Descent:
     """The same rule for a network without stages, with a rate of its own."""
     from beyondkernels.algorithms.optimisers import Cosine, adam
 
@@ -124,5 +155,14 @@ def errors(problem: QuadraticTarget, outcome: Outcome) -> dict[str, float]:
 
 def bar(s: PlainSettings) -> dict[str, float]:
     """A level of a figure: the error below which the last layer of the target of seed 0 is learnt."""
-    variance, last = variances_of(target_of(s.dim, s.alphas, 0))
+    variance, last = variances_of(s.target(0))
     return {f"a tenth of layer {s.depth}": LEARNT * last / variance}
+
+
+def medians(column: str, heading: str, about: str = "") -> Shown:
+    """A column of medians over seeds."""
+
+    def show(rows: Frame) -> float | None:
+        return rows[column].median() if column in rows and rows[column].notna().any() else None
+
+    return Shown(column, heading, ".1e", show=show, about=about)

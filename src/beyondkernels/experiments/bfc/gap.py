@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import beyondkernels as bk
 from beyondkernels.core import Reference, require
 from beyondkernels.core.constraints import not_empty, positive, rising
-from beyondkernels.experiments.bfc.layers import TOGETHER, WIDTHS, LayersSettings, medians, neurons_of, spec_of
+from beyondkernels.experiments.bfc.common import LEARNT, MEDIAN, medians, target_of
+from beyondkernels.experiments.bfc.layers import TOGETHER, LayersSettings, joining_spec, state_at
 from beyondkernels.frame import (
     At,
     Experiment,
@@ -33,13 +31,8 @@ if TYPE_CHECKING:
     from beyondkernels.problems.bfc import QuadraticTarget
 
 ALONE = "layer 2 alone"
-LEARNT = 0.1
-"""A layer counts as learnt if at most this part of what it adds to the target is left as test error."""
-
 LOCAL = 0.19
 """A correction is local if the feature error of layer 2 alone is at most this: 1 − 0.9², a correlation of 0.9."""
-
-MEDIAN = "median over seeds"
 
 Ratios = Annotated[tuple[float, ...], positive, rising, not_empty]
 
@@ -137,7 +130,7 @@ class Gap(Experiment):
                 "Feature error of S₂ over the ratio of neighbouring layers",
                 "Layer 2 alone: before any other layer has joined. Together: at the end, all layers trained. α is the "
                 "standard deviation of what a layer adds, so left of 1 there is a gap, and right of 1 it is reversed.",
-                "Layer 2 alone gets worse as the ratio grows; trained together it gets worse too, and stays below",
+                "The feature error of S₂ over the ratio, for three and four layers, with layer 2 alone and together",
                 y="S2",
                 line={
                     f"L = {layers}, {moment}": {"layers": layers, "moment": moment}
@@ -151,7 +144,7 @@ class Gap(Experiment):
                 "left",
                 "What is left of the last layer over the ratio of neighbouring layers",
                 "Test error after training together, relative to the variance of what layer L adds to the target.",
-                "The part of the last layer that is not learnt, for three and four layers",
+                "The part of the last layer that is not learnt over the ratio, for three and four layers",
                 y="left",
                 line={f"L = {layers}": {"layers": layers} for layers in (3, 4)},
                 where={"moment": TOGETHER},
@@ -229,47 +222,18 @@ def with_gap(ratio: float) -> bool:
     return ratio < 1
 
 
-@functools.cache
-def problem_of(dim: int, layers: int, ratio: float, seed: int) -> QuadraticTarget:
-    """The target of a seed. From ratio 1 on it is outside the paper's class."""
-    from beyondkernels.problems.bfc import UniformInputs
-
-    return bk.problems.QuadraticTarget(
-        dim,
-        WIDTHS[layers],
-        bk.problems.skip_graph(layers),
-        tuple(ratio**i for i in range(layers - 1)),
-        relative=True,
-        instance=seed,
-        inputs=UniformInputs(),
-        in_class=ratio < 1,
-    )
-
-
 def problem_at(s: GapSettings, at: At) -> QuadraticTarget:
-    """The target of a place."""
-    return problem_of(s.four_dim if at.layers == 4 else s.three_dim, at.layers, at.ratio, at.seed)
+    """The target of a place. From ratio 1 on it is outside the paper's class."""
+    return target_of(s.dim(at.layers), tuple(at.ratio**i for i in range(at.layers - 1)), at.seed)
 
 
 def spec(s: GapSettings, at: At) -> RunSpec:
     """Layers join one after the other, and all that have joined train."""
-    from beyondkernels.algorithms.optimisers import Cosine, adam
-
-    problem = problem_at(s, at)
-    network = bk.networks.QuadraticDenseNet(problem.graph, neurons_of(at.layers), problem.scales, scale=s.start)
-    rule = adam(Cosine(s.rate, s.steps), square=s.square)
-    joining = bk.algorithms.Joining(rule, (s.steps,) * (at.layers - 1), batch=s.batch)
-    return spec_of(s, at, problem, network, joining, tuple(s.ends(at.layers).values()))
+    return joining_spec(s, at, problem_at(s, at), s.ends(at.layers).values())
 
 
 def moments(s: GapSettings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
     """Rows: layer 2 alone, and the end of training together."""
     problem, ends = problem_at(s, at), s.ends(at.layers)
-    variance = problem.target_std.value**2
-    last = (problem.scales[-1] * problem.layer_stds[at.layers].value) ** 2
-    found = []
-    for moment, top in ((ALONE, 2), (TOGETHER, at.layers)):
-        loss = outcome.at("test_loss", ends[top], math.nan)
-        errors = {f"S{i}": outcome.at(f"features/distilled{i}", ends[top], math.nan) for i in range(2, top + 1)}
-        found.append({"moment": moment, "test": loss / variance, "left": loss / last, **errors})
-    return found
+    stages = {ALONE: 2, TOGETHER: at.layers}
+    return [{"moment": moment, **state_at(problem, outcome, ends[top], top)} for moment, top in stages.items()]

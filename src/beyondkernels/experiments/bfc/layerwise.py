@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import beyondkernels as bk
 from beyondkernels.core import Reference
 from beyondkernels.experiments.bfc import common
-from beyondkernels.experiments.bfc.layers import medians
 from beyondkernels.frame import (
     At,
     Axis,
@@ -182,9 +181,9 @@ class Layerwise(Experiment):
         return Table(
             {"samples": "N", "method": "Method"},
             [
-                medians("test_error", "Test error", common.RELATIVE),
+                common.medians("test_error", "Test error", common.RELATIVE),
                 Shown("test_error", "Largest", ".2g", show="largest"),
-                medians("train_error", "Train error"),
+                common.medians("train_error", "Train error"),
                 Shown("kernel_scale", "Scale", "g", show="first"),
                 Shown("learning_rate", "Rate", "g", show="first"),
             ],
@@ -200,8 +199,7 @@ class Layerwise(Experiment):
                 "Test error over the number of points",
                 "Error over the variance of the target, so that 1 is what the best constant leaves. Below a "
                 f"tenth of what layer {s.depth} adds, that layer has been learnt too.",
-                "Training together and joining fall by many orders of magnitude; layerwise "
-                "training stays where it is; kernels and the two-layer network stay far above",
+                "Test errors over the number of points, a line for each learner",
                 x="samples",
                 y="test_error",
                 line={method: {"method": method} for method in methods},
@@ -217,7 +215,7 @@ class Layerwise(Experiment):
 
 def spec(s: LayerwiseSettings, at: At) -> RunSpec:
     """One learner at one N."""
-    problem = common.target_of(s.dim, s.alphas, at.seed)
+    problem = s.target(at.seed)
     return RunSpec(problem, learner_of(s, at), at.samples, s.test_samples, at.seed, (), s.validation_samples)
 
 
@@ -226,7 +224,7 @@ def learner_of(s: LayerwiseSettings, at: At) -> Learner:
     if at.method in NETWORKS:
         steps = (sum(s.steps),) if at.method == TOGETHER else s.steps
         rule: Any = common.rule_of(s, steps, at.samples, frozen=at.method == LAYERWISE)
-        return bk.engine.TrainedNetwork(common.network_of(s, s.alphas), rule)
+        return bk.engine.TrainedNetwork(common.network_of(s, s.target(at.seed)), rule)
     if at.method == TWO_LAYER:
         shallow = bk.networks.PolynomialTwoLayer(s.shallow_width, s.degree // 2, scale=s.start)
         return bk.engine.TrainedNetwork(shallow, common.descent_of(s, sum(s.steps), at.samples, at.learning_rate))
@@ -242,4 +240,4 @@ def learner_of(s: LayerwiseSettings, at: At) -> Learner:
 
 def row(s: LayerwiseSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     """Errors over the variance of the target, and over that of its last layer."""
-    return common.errors(common.target_of(s.dim, s.alphas, at.seed), outcome)
+    return common.errors(s.target(at.seed), outcome)

@@ -8,17 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import beyondkernels as bk
 from beyondkernels.core import Reference
+from beyondkernels.experiments.bfc.common import LEARNT, MEDIAN, UNIFORM, medians
 from beyondkernels.experiments.bfc.layers import (
     LAYERWISE,
     TOGETHER,
-    UNIFORM,
     LayersSettings,
-    medians,
-    neurons_of,
+    joining_spec,
     problem_at,
-    spec_of,
+    state_at,
 )
 from beyondkernels.experiments.bfc.pictures import LOW, course_lines
 from beyondkernels.frame import (
@@ -50,13 +48,8 @@ START = "from the start"
 NAMES = {TOGETHER: "joining", START: START, LAYERWISE: LAYERWISE}
 """What each way of training is called on the page."""
 
-LEARNT = 0.1
-"""A layer counts as learnt if at most this part of what it adds to the target is left as test error."""
-
 KNOWN = 0.1
 """A layer's features count as known if their relative error is below this."""
-
-MEDIAN = "median over seeds"
 
 
 @dataclass(frozen=True)
@@ -137,7 +130,7 @@ class Pretraining(Experiment):
                 f"Feature errors over training, L = {layers}: joining against from the start",
                 "Relative to E‖S*‖²; median over seeds, shaded from the lowest to the highest. Joining: vertical lines "
                 "show when a layer joins. From the start: all layers train from step 0.",
-                "Both ways end with about the same feature errors; from the start, S₂ is learnt before S₃",
+                "Feature errors of each layer over training steps, joining and from the start",
                 functools.partial(course, s, layers),
             )
             for layers in (4, 3)
@@ -189,26 +182,15 @@ def _claims(layers: int) -> list[Statement]:
 
 def spec(s: PretrainingSettings, at: At) -> RunSpec:
     """One way of training, looked at often."""
-    from beyondkernels.algorithms.optimisers import Cosine, adam
-
-    problem, stages = problem_at(s, at), at.layers - 1
-    network = bk.networks.QuadraticDenseNet(problem.graph, neurons_of(at.layers), problem.scales, scale=s.start)
-    steps = (stages * s.steps,) if at.method == START else (s.steps,) * stages
-    rule = adam(Cosine(s.rate, steps[0]), square=s.square)
-    joining = bk.algorithms.Joining(rule, steps, at.method == LAYERWISE, s.batch)
-    return spec_of(s, at, problem, network, joining, s.times(at.layers))
+    frozen, at_once = at.method == LAYERWISE, at.method == START
+    return joining_spec(s, at, problem_at(s, at), s.times(at.layers), frozen, at_once)
 
 
 def end(s: PretrainingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     """The end of a run, and when the features of layers 2 and 3 were known."""
-    problem, last = problem_at(s, at), s.ends(at.layers)[at.layers]
-    loss = outcome.at("test_loss", last, math.nan)
-    added = problem.scales[-1] * problem.layer_stds[at.layers].value
     return {
         "way": NAMES[at.method],
-        "test": loss / problem.target_std.value**2,
-        "left": loss / added**2,
-        **{f"S{i}": outcome.at(f"features/distilled{i}", last, math.nan) for i in range(2, at.layers + 1)},
+        **state_at(problem_at(s, at), outcome, s.ends(at.layers)[at.layers], at.layers),
         **{f"known{i}": known(outcome, f"features/distilled{i}") for i in (2, 3)},
     }
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
 
-from beyondkernels.core import Ended, InputError, Problem, Tensors
+from beyondkernels.core import Ended, InputError, Problem, Tensors, require, shown
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.engine.learner import BUFFERS
+from beyondkernels.networks.bfc import QuadraticNetwork
+from beyondkernels.problems.bfc import LayeredProblem
 
 LayerValues = dict[int, torch.Tensor]
 """A tensor for each layer, by the number the paper gives it: 2, …, L."""
@@ -142,6 +145,15 @@ def layered(problem: Problem) -> LayeredTarget:
     if not isinstance(problem, LayeredTarget):
         raise InputError(f"problem must know the layers of its target, got {type(problem).__name__}")
     return problem
+
+
+def require_same_alphas(network: QuadraticNetwork, target: LayeredProblem) -> None:
+    """Ask that a learner has the α of the target; otherwise weights that compute the same function differ."""
+    wanted, given = target.scales, network.alphas
+    same = all(math.isclose(*pair, rel_tol=1e-9) for pair in zip(wanted, given, strict=False))
+    require(
+        same, f"network must have the target's α, {shown(wanted)}, to be compared weight by weight, got {shown(given)}"
+    )
 
 
 def _layered(predictor: Predictor) -> LayeredNetwork:

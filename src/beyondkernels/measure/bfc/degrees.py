@@ -11,7 +11,7 @@ import numpy as np
 from beyondkernels.core import Ended, InputError, Measured, Stream, require
 from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.base import Measurement, over_steps
-from beyondkernels.measure.bfc.course import Moment, course
+from beyondkernels.measure.bfc.course import Moment, course, require_same_alphas
 from beyondkernels.networks.bfc import QuadraticNetwork
 from beyondkernels.problems.bfc import LayeredProblem
 from beyondkernels.theory.bfc import LayerAgreement, QuadraticWeights, layer_agreement, turns
@@ -27,6 +27,11 @@ class CoefficientErrors(Measurement):
     :class:`~beyondkernels.theory.bfc.LayerAgreement`. They are 1 for a layer that has not joined. Arrays of the last
     snapshot: ``coefficients/difference3``, for each degree the norm of the difference of the coefficients of
     Sum(F₃) from those of Sum(G*₃), and ``coefficients/target3``, the norm of the latter.
+
+    The factors α are left out, as in §6.2, which compares :math:`F_\ell` with :math:`G^\star_\ell`: where the learner's
+    error is ε̂², it says, they differ by ε̂/α_ℓ. So the learner must have the α of the target. With another α′ it would
+    learn the same function with weights :math:`\sqrt{\alpha/\alpha'}` times as large (footnote 15), and all differences
+    would stay; the run is refused.
 
     Coefficients are exact up to rounding; they are of F, never truncated. Their number grows quickly with d and L.
 
@@ -63,6 +68,7 @@ class CoefficientErrors(Measurement):
         at = moment.predictor
         if not isinstance(at.network, QuadraticNetwork):
             raise InputError(f"network must be a quadratic DenseNet, got {type(at.network).__name__}")
+        require_same_alphas(at.network, target)
         learner = QuadraticWeights.of_network(at.network, at.params, at.buffers, target.in_dim)
         x = target.sample(self.points, Stream(self.seed).child("coefficients")).x
         turned = turns(target.features(x), moment.hidden(x))

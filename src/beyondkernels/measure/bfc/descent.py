@@ -12,10 +12,10 @@ import torch
 
 from beyondkernels.algorithms.bfc import DenseNetSGD
 from beyondkernels.core import Ended, InputError, Measured, Problem, Sample, Stream, Tensors, require
-from beyondkernels.core.constraints import any_number, at_most, positive
+from beyondkernels.core.constraints import any_number, at_most, between, positive
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.measure.base import Measurement, over_steps
-from beyondkernels.measure.bfc.course import Moment, course, layered
+from beyondkernels.measure.bfc.course import Moment, course, layered, require_same_alphas
 from beyondkernels.networks.bfc import DistilledDenseNet
 from beyondkernels.problems.bfc import LayeredProblem
 from beyondkernels.theory.bfc import (
@@ -30,6 +30,7 @@ from beyondkernels.theory.bfc import (
 from beyondkernels.theory.bfc.weights import Blocks
 
 _CHUNK = 32  # columns of the Hessian at once
+_OF_THE_STEP = ("decrease", "loss_decrease", "promised", "loss_promised")
 
 Objective = Callable[[Tensors], torch.Tensor]
 
@@ -56,16 +57,21 @@ class DescentDirections(Measurement):
       \varepsilon^2)`, the mean over D and −D. It is NaN where the step cannot be built:
       for plain learners, and where a layer has fewer features than the target's. Where it has more, the target gets
       further features that are zero (ours).
-    - ``descent/loss_decrease``: the same for the loss without the regulariser, for which Lemma G.8 has 0.99 in place of
-      0.7. The theorems bound what the regulariser adds only for weights λ far below :math:`\alpha_\ell^2`.
-    - ``descent/promised``: what the theorems say the decrease exceeds, :math:`0.7 - \mathrm{OPT}_{\le\ell}/
-      \varepsilon^2`, where :math:`\mathrm{OPT}_{\le\ell}` is the risk of the target's layers that have joined; the
-      theorems have its bound :math:`2\alpha_{\ell+1}^2`.
+    - ``descent/loss_decrease``: the same for the loss without the regulariser, in units of the loss. The theorems bound
+      what the regulariser adds only for weights λ far below :math:`\alpha_\ell^2`.
+    - ``descent/promised``: what the decrease exceeds by the proof of the theorems, :math:`0.7 - (1 + 1/\gamma)^2\,
+      \mathrm{OPT}_{\le\ell} / \varepsilon^2`, where :math:`\mathrm{OPT}_{\le\ell}` is the risk of the target's layers
+      that have joined (Lemma G.8). The theorems have :math:`2\alpha_{\ell+1}^2` in the place of the last product.
+    - ``descent/loss_promised``: the same for the loss by Lemma G.8, :math:`0.99 - (0.04\,\varepsilon^2 +
+      (1 + 1/\gamma)^2\,\mathrm{OPT}_{\le\ell}) / \widetilde{\mathrm{Loss}}`.
 
     Arguments:
         points: how many points of the training sample.
         wide_step: η₁.
-        small_step: η₂. The theorems want it larger than η₁ by a factor that they leave open; the default is not (ours).
+        small_step: η₂, at least η₁. The theorems ask for :math:`\eta_1 \le \eta_2 / \mathrm{poly}(\tilde\kappa)` and
+            leave the factor open; ten is ours. (Their proofs print :math:`\eta_2 = \eta_1 /
+            \mathrm{poly}(\tilde\kappa)`, which turns it round.)
+        gamma: γ of Lemma G.8, more than 1. The lemma holds for every such constant; 2 is ours.
         frames: ``free`` takes D in directions that W does not use, ``random`` random signs as the proof does. Random
             signs add an error of order 1/m to the decrease times ε², which only a very wide network makes small.
         draws: how many draws of random signs, each with its opposite.
@@ -76,12 +82,19 @@ class DescentDirections(Measurement):
     """
 
     points: Annotated[int, positive] = 500
-    wide_step: Annotated[float, positive, at_most(1)] = 1e-4
+    wide_step: Annotated[float, positive, at_most(1)] = 1e-5
     small_step: Annotated[float, positive, at_most(1)] = 1e-4
     frames: Literal["free", "random"] = "free"
     draws: Annotated[int, positive] = 8
     most: Annotated[int, positive] = field(default=2000, metadata={"identity": False})
     seed: Annotated[int, any_number] = 0
+    gamma: Annotated[float, between(1, math.inf, "()")] = 2.0
+
+    def __post_init__(self) -> None:
+        require(
+            self.small_step >= self.wide_step,
+            f"small_step must be at least wide_step={self.wide_step}, got {self.small_step}",
+        )
 
     def measure(self, run: Ended) -> Measured:
         """All numbers at all snapshots."""
@@ -107,12 +120,13 @@ class DescentDirections(Measurement):
     ) -> dict[str, float]:
         at = moment.predictor
         target = getattr(problem, "teacher", problem)
-        nothing: dict[str, float] = dict.fromkeys(("decrease", "loss_decrease", "promised"), math.nan)
+        nothing: dict[str, float] = dict.fromkeys(_OF_THE_STEP, math.nan)
         network = at.network
         if not isinstance(network, DistilledDenseNet) or not isinstance(target, LayeredProblem):
             return nothing
         if network.leading or value <= 0:
             return nothing
+        require_same_alphas(network, target)
         learner = QuadraticWeights.of_network(network, at.params, at.buffers, target.in_dim)
         given, found = layered(problem).features(points.x), moment.hidden(points.x)
         ranks = {layer: S.shape[1] for layer, S in found.items()}
@@ -128,11 +142,13 @@ class DescentDirections(Measurement):
         loss = functools.partial(_loss, at, points)
         parts = layered(problem).contributions(points.x)
         joined = torch.stack([parts[layer] for layer in learner.layers]).sum(0)
-        optimal = float((points.y[:, 0] - joined).square().mean())
+        missing = (1 + 1 / self.gamma) ** 2 * float((points.y[:, 0] - joined).square().mean())
+        before = float(loss(at.params))
         return {
             "decrease": self._decrease(value, [float(objective(step)) for step in steps]),
-            "loss_decrease": self._decrease(float(loss(at.params)), [float(loss(step)) for step in steps]),
-            "promised": 0.7 - optimal / value,
+            "loss_decrease": self._decrease(before, [float(loss(step)) for step in steps]),
+            "promised": 0.7 - missing / value,
+            "loss_promised": 0.99 - (0.04 * value + missing) / before if before > 0 else math.nan,
         }
 
     def _decrease(self, before: float, after: list[float]) -> float:

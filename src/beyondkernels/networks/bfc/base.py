@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, cast
 
 import torch
 
@@ -49,9 +50,18 @@ class QuadraticNetwork(Network):
         """𝒥_ℓ."""
         return self.graph[layer - 2]
 
-    def alpha(self, layer: int) -> float:
-        """α_ℓ."""
-        return self.alphas[layer - 2]
+    def alpha(self, layer: int, buffers: Tensors) -> torch.Tensor | float:
+        """α_ℓ, from the buffers where they hold it: networks that differ in α alone train as one ensemble."""
+        return buffers.get("alpha", self.alphas)[layer - 2]
+
+    def program(self) -> QuadraticNetwork:
+        """The network without α, and without the scale of its start, which no step needs."""
+        plain = (1.0,) * len(self.graph)
+        return cast(QuadraticNetwork, replace(cast(Any, self), alphas=plain, scale=1.0))
+
+    def numbers(self) -> Tensors:
+        """All α."""
+        return {"alpha": torch.tensor(self.alphas, dtype=torch.float64)}
 
     @abstractmethod
     def hidden(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[int, torch.Tensor]:
@@ -70,7 +80,7 @@ class QuadraticNetwork(Network):
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """Sum(F_ℓ(x)) of each layer, (n, L − 1): predictions are linear in them."""
         parts = self.contributions(params, buffers, x)
-        return torch.stack([part / self.alpha(layer) for layer, part in parts.items()], 1)
+        return torch.stack([part / self.alpha(layer, buffers) for layer, part in parts.items()], 1)
 
     def summed(self, contributions: dict[int, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """The prediction (n, 1) from what the layers add."""

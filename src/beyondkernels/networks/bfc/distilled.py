@@ -123,7 +123,7 @@ class DistilledDenseNet(QuadraticNetwork):
     ) -> dict[int, torch.Tensor]:
         """α_ℓ Sum(F_ℓ(x)) of each layer that has W; of F̃_ℓ where truncated."""
         wide = self._layers(params, buffers, x, truncate)[1]
-        return {layer: self.alpha(layer) * (z * z).sum(-1) for layer, z in wide.items()}
+        return {layer: self.alpha(layer, buffers) * (z * z).sum(-1) for layer, z in wide.items()}
 
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False

@@ -78,7 +78,7 @@ class QuadraticDenseNet(QuadraticNetwork):
     def contributions(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[int, torch.Tensor]:
         """α_ℓ Sum(G_ℓ(x))."""
         found = self.hidden(params, buffers, x)
-        return {layer: self.alpha(layer) * (S * S).sum(-1) for layer, S in found.items()}
+        return {layer: self.alpha(layer, buffers) * (S * S).sum(-1) for layer, S in found.items()}
 
     @property
     def footprint(self) -> int:

@@ -20,7 +20,7 @@ class LayerAgreement:
     Arguments:
         layer: ℓ.
         degrees: for each degree of Sum(F_ℓ), the norm of the difference of its coefficients from those of Sum(G*_ℓ),
-            and the norm of the latter, :math:`\mathcal C_x^{1/2}`.
+            and the norm of the latter, :math:`\mathcal C_x^{1/2}`. Both are without the factor α_ℓ, as in §6.2.
         top: Step 1: the relative difference at the top degree :math:`2^\ell`.
         symmetric: Step 2: that of :math:`\mathrm{Sym}(\bar W^\top \bar W)` with :math:`\bar W = W_{\ell,\ell-1}(R V *
             R V)`, eq. (6.1). In layer 2 it is that of :math:`W_{2,1}^\top W_{2,1}`, which the polynomial determines.

@@ -1,0 +1,1 @@
+"""Allen-Zhu, Li & Liang, Learning and generalization in overparameterized neural networks: what the proofs build."""

@@ -1,0 +1,123 @@
+"""The expectation that Lemma 5.1 speaks of, by quadrature and by Monte Carlo."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from scipy.special import ndtr
+
+from beyondkernels.core import Stream, require
+from beyondkernels.theory.overparam.indicator import BIAS_STD, IndicatorFunction
+from beyondkernels.theory.taylor import Array
+
+_NODES = np.polynomial.legendre.leggauss(16)
+_BIAS_NODES = np.polynomial.legendre.leggauss(5)
+_STEP = np.array([-6.0, -3.0, -1.5, 0.0, 1.5, 3.0, 6.0])  # where the normal distribution function bends
+_BLOCK = 2**18  # draws at once
+
+
+def gated_mean(h: IndicatorFunction, x: Array) -> Array:
+    r"""What the gate and h give on average, by quadrature.
+
+    .. math:: E\bigl[1[\alpha x + \beta\sqrt{1 - x^2} + b \ge 0]\,h(\alpha, b)\bigr]
+              = E_{\alpha, b}\Bigl[\Phi\Bigl(\frac{\alpha x + b}{\sqrt{1 - x^2}}\Bigr)\,h(\alpha, b)\Bigr]
+
+    Arguments:
+        h: the function.
+        x: points in [−1, 1], (n,).
+
+    >>> h = IndicatorFunction((0.0, 0.0, 1.0), reaches=(30.0, 40.0))
+    >>> gated_mean(h, np.array([-0.5, 1.0])).round(9).tolist()  # x²
+    [0.25, 1.0]
+
+    Reference: Allen-Zhu, Li & Liang (overparam), (20).
+    """
+    x = _points(x)
+    constant = h.weights[0]
+    found = np.full(len(x), constant / 2)  # by symmetry the gate is open half of the time
+    for i, at in enumerate(x):
+        for bias, mass in zip(*bias_rule(h), strict=True):
+            alpha, weight = _alpha_rule(h, at, bias)
+            found[i] += mass * (weight * _open(alpha, at, bias) * (h(alpha, bias) - constant)).sum()
+    return found
+
+
+def second_moment(h: IndicatorFunction) -> float:
+    r""":math:`E\,h(\alpha, b)^2`, by quadrature."""
+    total = h.weights[0] ** 2
+    for bias, mass in zip(*bias_rule(h), strict=True):
+        alpha, weight = _alpha_rule(h, 0.0, bias)
+        total += mass * (weight * (h(alpha, bias) ** 2 - h.weights[0] ** 2)).sum()
+    return float(total)
+
+
+def sampled_mean(h: IndicatorFunction, x: Array, draws: int, stream: Stream) -> tuple[Array, Array]:
+    """The same expectation by Monte Carlo, and its standard error; all points share the draws.
+
+    Arguments:
+        h: the function.
+        x: points in [−1, 1], (n,).
+        draws: how many weights and biases.
+        stream: where they come from.
+    """
+    x = _points(x)
+    require(draws >= 2, f"draws must be at least 2, got {draws}")
+    total, squares, random = np.zeros(len(x)), np.zeros(len(x)), stream.generator()
+    for start in range(0, draws, _BLOCK):
+        n = min(_BLOCK, draws - start)
+        alpha, beta, bias = random.standard_normal((3, n))
+        bias = np.where(random.random(n) < 0.5, 0.0, BIAS_STD * bias) if h.biased else np.zeros(n)
+        values = h(alpha, bias)
+        for i, at in enumerate(x):
+            kept = values[alpha * at + beta * math.sqrt(1 - at**2) + bias >= 0]
+            total[i] += kept.sum()
+            squares[i] += (kept**2).sum()
+    mean = total / draws
+    return mean, np.sqrt((squares / draws - mean**2) / (draws - 1))
+
+
+def bias_rule(h: IndicatorFunction) -> tuple[Array, Array]:
+    """Biases at which h is more than its constant, and the masses that a quadrature gives them."""
+    if not h.biased:
+        return np.zeros(1), np.ones(1)
+    even = [i for i in range(2, h.degree + 1, 2) if h.weights[i] != 0]
+    ends = [0.0, *(1 / (2 * i) for i in reversed(even))]
+    places, masses = [np.zeros(1)], [np.array([0.5])]
+    nodes, weights = _BIAS_NODES
+    for low, high in itertools.pairwise(ends):
+        t = low + (high - low) * (nodes + 1) / 2
+        density = np.exp(-((t / BIAS_STD) ** 2) / 2) / (math.sqrt(2 * math.pi) * BIAS_STD)
+        places.append(-t)
+        masses.append(0.5 * (high - low) / 2 * weights * density)
+    return np.concatenate(places), np.concatenate(masses)
+
+
+def _alpha_rule(h: IndicatorFunction, x: float, bias: float) -> tuple[Array, Array]:
+    """Gauss and Legendre's rule for a normal variable, with pieces that end where the integrand bends."""
+    end = 2 * math.sqrt(h.degree) + 10
+    edges = [np.linspace(-end, end, 2 * int(end) + 1)]
+    held = np.array([reach for reach in h.reaches if reach < end])
+    edges += [held, -held]
+    if x != 0:
+        edges.append((-bias + _STEP * math.sqrt(1 - x**2)) / x)
+    cuts = np.unique(np.clip(np.concatenate(edges), -end, end))
+    nodes, weights = _NODES
+    half = np.diff(cuts)[:, None] / 2
+    alpha = (cuts[:-1, None] + half * (nodes + 1)).ravel()
+    return alpha, (half * weights).ravel() * np.exp(-(alpha**2) / 2) / math.sqrt(2 * math.pi)
+
+
+def _open(alpha: Array, x: float, bias: float) -> Array:
+    """The probability that the gate is open, given α and b."""
+    reach = alpha * x + bias
+    rest = math.sqrt(1 - x**2)
+    return ndtr(reach / rest) if rest > 0 else (reach >= 0).astype(float)
+
+
+def _points(x: Array) -> Array:
+    x = np.atleast_1d(np.asarray(x, dtype=float))
+    wrong = x[~(np.abs(x) <= 1)]
+    require(len(wrong) == 0, f"x must lie in [−1, 1], got {(*wrong, 0.0)[0]}")
+    return x
