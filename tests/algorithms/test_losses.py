@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from beyondkernels.algorithms import ClassWeighted, CrossEntropy, Hinge, Squared
+from beyondkernels.algorithms import ClassWeighted, CrossEntropy, Hinge, PseudoHuber, Scaled, Squared
 
 
 def test_hinge_point_by_point():
@@ -49,3 +49,18 @@ def test_class_weights_point_by_point():
     report = weighted.report(out, y)
     assert report["loss"] == pytest.approx(sum(expected) / 4)
     assert report["accuracy"] == Hinge().report(out, y)["accuracy"]
+
+
+def test_pseudo_huber_point_by_point():
+    out, y = torch.tensor([[1.0, 2.0], [0.0, 0.0]]), torch.tensor([[0.0, 0.0], [3.0, 4.0]])
+    expected = [math.sqrt(6) - 1, math.sqrt(26) - 1]
+    assert PseudoHuber().each(out, y).tolist() == pytest.approx(expected)
+    assert PseudoHuber().report(out, y)["loss"] == pytest.approx(sum(expected) / 2)
+    small = torch.tensor([[1e-4]])
+    assert PseudoHuber().each(small, torch.zeros(1)).item() == pytest.approx(5e-9, rel=1e-5)
+
+
+def test_scaled():
+    out, y = torch.tensor([[2.0], [0.5]]), torch.tensor([1.0, 1.0])
+    assert Scaled(Hinge(), 3.0).each(out, y).tolist() == [0.0, 1.5]
+    assert Scaled(Hinge(), 3.0).report(out, y) == {"loss": 0.75, "accuracy": 1.0}

@@ -180,3 +180,13 @@ def test_many_permutations_are_those_of_each_step(steps):
     assert together.shape == (len(steps), 17)
     for row, step in zip(together, steps, strict=True):
         assert row.tolist() == stream.at(step).permutation(17).tolist()
+
+
+@pytest.mark.parametrize("steps", [range(3), range(5, 9), range(2**64 - 1, 2**64 + 2)])
+@pytest.mark.parametrize("count", [1, 4])
+def test_many_integers_are_those_of_each_step(steps, count):
+    stream = Stream(3).child("batches", "0")
+    together = stream.integers_of(17, count, steps)
+    assert together.shape == (len(steps), count)
+    for row, step in zip(together, steps, strict=True):
+        assert row.tolist() == stream.at(step).integers(17, count).tolist()

@@ -32,6 +32,7 @@ from beyondkernels.kernels.finite.gram import (
     tangent_gram,
 )
 from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate, InfiniteTangent
+from beyondkernels.kernels.infinite.learners import InfiniteLearnerTangent
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
 from beyondkernels.kernels.solvers.spectrum import spectrum
 from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerResNet
@@ -92,6 +93,8 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "infinite tangent, sine": lambda: InfiniteTangent(2, "sine", BIASED),
     "infinite tangent, gelu": lambda: InfiniteTangent(2, "gelu", BIASED),
     "infinite tangent, truncated relu": lambda: InfiniteTangent(2, "truncated_relu", BIASED),
+    "infinite learner, two layers": lambda: InfiniteLearnerTangent(20, 0.5),
+    "infinite learner, three layers": lambda: InfiniteLearnerTangent(20, 0.5, 30),
     "infinite resnet conjugate": lambda: InfiniteResNetConjugate("relu", Parameterisation()),
     "infinite resnet tangent": lambda: InfiniteResNetTangent("relu", Parameterisation()),
     "finite tangent": lambda: FiniteTangent(DEEP, out_dim=3),

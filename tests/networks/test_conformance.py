@@ -19,8 +19,10 @@ from beyondkernels.networks import (
     NetworkModule,
     Parameterisation,
     Symmetric,
+    ThreeLayerLearner,
     ThreeLayerResNet,
     TwoLayer,
+    TwoLayerLearner,
 )
 
 
@@ -60,6 +62,9 @@ NETWORKS: dict[str, Network] = {
     "residual": ThreeLayerResNet(width=5, parameterisation=Parameterisation(bias_variance=0.2)),
     "residual, bottleneck": ThreeLayerResNet(4, "bottleneck", parameterisation=Parameterisation("standard", 1.5, 0.2)),
     "residual, linearised": Linearised(ThreeLayerResNet(5, "bottleneck")),
+    "two-layer learner": TwoLayerLearner(5, 0.5),
+    "three-layer learner": ThreeLayerLearner(5),
+    "three-layer learner, linearised": Linearised(ThreeLayerLearner(5)),
     "module": FromModule(make_perceptron, "perceptron", PARTS),
     "linearised module": Linearised(FromModule(make_perceptron, "perceptron", PARTS)),
 }
@@ -108,6 +113,7 @@ def test_footprint(network):
     """The numbers that come out of activations, twice where a derivative goes along."""
     inner = inside(network)
     layers = {FullyConnected: getattr(inner, "depth", 0) - 1, ThreeLayerResNet: 2, TwoLayer: 2, FromModule: 0}
+    layers |= {TwoLayerLearner: 1, ThreeLayerLearner: 2}
     size = getattr(inner, "width", getattr(inner, "pairs", 0))
     assert network.footprint == (2 if isinstance(network, Linearised) else 1) * layers[type(inner)] * size
 

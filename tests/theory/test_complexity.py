@@ -16,7 +16,12 @@ from beyondkernels.problems.resnet import (
 )
 from beyondkernels.problems.resnet.functions import EvenShifted, ZeroAndOdd
 from beyondkernels.theory import complexity
-from beyondkernels.theory.complexity import sample_complexity, width_complexity
+from beyondkernels.theory.complexity import (
+    largest_complexity,
+    sample_complexity,
+    smooth_complexity,
+    width_complexity,
+)
 from beyondkernels.theory.taylor import Envelope, TaylorSeries, taylor_series
 
 
@@ -213,3 +218,46 @@ def test_radius_is_a_rescaling():
 def test_bad_input(make, sentence):
     with pytest.raises(InputError, match=sentence):
         make()
+
+
+def literal_smooth(c, R, star):
+    return sum((star * R) ** i * abs(a) for i, a in enumerate(c))
+
+
+@pytest.mark.parametrize("function", SMOOTH.values(), ids=SMOOTH)
+@pytest.mark.parametrize(("R", "star"), [(0.5, 1.0), (1.3, 2.0)])
+def test_smooth_complexity(function, R, star):
+    if star * R >= taylor_series(function).radius:
+        return
+    expected = literal_smooth(function.taylor(120).tolist(), R, star)
+    found = smooth_complexity(function, R, star=star)
+    assert found.value == pytest.approx(expected, rel=1e-10)
+    assert found.error < 1e-9
+
+
+def test_smooth_complexity_of_exp_is_exp():
+    """𝔆(exp, R) = e^{CR}, also far beyond what a float holds."""
+    exp = Exponential(constant=True)
+    assert smooth_complexity(exp, 2.0, star=3.0).value == pytest.approx(math.exp(6.0))
+    assert smooth_complexity(exp, 1.0).log == pytest.approx(1e4)
+
+
+def test_the_largest_complexity_of_a_layer():
+    layer = [Sine(), Exponential(constant=True), Cosine()]
+    assert largest_complexity(layer, 1.0, star=2.0).value == pytest.approx(math.exp(2.0))
+    with pytest.raises(InputError, match="functions must hold at least one"):
+        largest_complexity([], 1.0)
+
+
+def test_a_series_that_does_not_converge_says_where_it_does():
+    with pytest.raises(InputError, match=r"C·R below 3\.14159, where the series of Sigmoid\(\) converges, got 1 and"):
+        smooth_complexity(Sigmoid(), 1.0)
+    cut = taylor_series(Sigmoid()).truncated(3)
+    assert smooth_complexity(cut, 1.0, star=10.0).value == pytest.approx(0.5 + 2.5 + 1000 / 48)
+
+
+def test_a_polynomial_of_high_degree():
+    """Sums go in blocks of orders; a polynomial may end in any of them."""
+    for degree in (63, 64, 65, 200):
+        one = TaylorSeries.polynomial([1.0] * (degree + 1))
+        assert smooth_complexity(one, 0.5, star=1.0).value == pytest.approx(2 - 0.5**degree)

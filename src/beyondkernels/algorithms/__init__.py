@@ -1,14 +1,15 @@
 """Training rules: stages of pure steps."""
 
-from beyondkernels.algorithms import bfc, optimisers
+from beyondkernels.algorithms import bfc, optimisers, overparam
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult, declared_rule
 from beyondkernels.algorithms.bfc import DenseNetSGD, Joining
 from beyondkernels.algorithms.descent import Descent
 from beyondkernels.algorithms.feature_learning import FeatureLearning
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.layerwise import Layerwise
-from beyondkernels.algorithms.losses import ClassWeighted, CrossEntropy, Hinge, Loss, Squared
+from beyondkernels.algorithms.losses import ClassWeighted, CrossEntropy, Hinge, Loss, PseudoHuber, Scaled, Squared
 from beyondkernels.algorithms.one_pass import OnePass
+from beyondkernels.algorithms.overparam import TwoLayerSGD
 from beyondkernels.algorithms.sgd import GradientDescent
 from beyondkernels.algorithms.view import MemberView, Transition
 
@@ -28,12 +29,16 @@ __all__ = [
     "Loss",
     "MemberView",
     "OnePass",
+    "PseudoHuber",
+    "Scaled",
     "Squared",
     "Stage",
     "StepResult",
     "Transition",
+    "TwoLayerSGD",
     "bfc",
     "declared_rule",
     "loss_and_gradient",
     "optimisers",
+    "overparam",
 ]

@@ -25,14 +25,14 @@ class Stage:
         batch: points in a batch; None takes the whole sample.
         check_every: after how many steps ``transition`` is asked; None asks only when all steps are taken.
         order: ``shuffled`` takes the batches of an epoch in an order drawn for it; ``once`` takes the points as the
-            sample has them, each at most once.
+            sample has them, each at most once; ``independent`` draws every point of every batch from the whole sample.
     """
 
     name: str
     steps: int
     batch: int | None
     check_every: int | None = None
-    order: Literal["shuffled", "once"] = "shuffled"
+    order: Literal["shuffled", "once", "independent"] = "shuffled"
 
 
 class Batch(NamedTuple):

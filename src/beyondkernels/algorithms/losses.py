@@ -57,6 +57,58 @@ class Squared(Loss):
 
 
 @dataclass(frozen=True)
+class PseudoHuber(Loss):
+    r"""The distance of prediction and label, rounded off where it is small.
+
+    .. math:: \ell(y, \hat y) = \sqrt{1 + \|\hat y - y\|^2} - 1
+
+    It is convex, 1-Lipschitz and 1-smooth everywhere, and at most 1 where :math:`\|\hat y - y\| \le \sqrt 3`. For small
+    errors it is half the squared error.
+
+    >>> PseudoHuber().each(torch.tensor([[0.0], [3.0]]), torch.tensor([[0.0], [3.0 - 3**0.5]])).tolist()
+    [0.0, 1.0]
+
+    Reference: Charbonnier et al. (1997), Deterministic edge-preserving regularization in computed imaging.
+    """
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """√(1 + ‖ŷ − y‖²) − 1 for each point, without loss of digits where the error is small."""
+        squared = ((out - y.reshape(out.shape)) ** 2).sum(-1)
+        return squared / ((1 + squared).sqrt() + 1)
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """``loss``."""
+        return {"loss": self.each(out.double(), y.double()).mean().item()}
+
+
+@dataclass(frozen=True)
+class Scaled(Loss):
+    r"""A multiple of a loss, such as half the squared error.
+
+    .. math:: \ell'(y, \hat y) = c\,\ell(y, \hat y)
+
+    Arguments:
+        loss: ℓ.
+        factor: c.
+
+    >>> Scaled(Squared(), 0.5).each(torch.tensor([[3.0]]), torch.tensor([1.0])).item()
+    2.0
+    """
+
+    loss: Loss
+    factor: Annotated[float, positive]
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """C ℓ(y, ŷ) for each point."""
+        return self.factor * self.loss.each(out, y)
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """What the loss itself reports, with its multiple as ``loss``."""
+        found = self.loss.report(out, y)
+        return found | {"loss": self.factor * found["loss"]}
+
+
+@dataclass(frozen=True)
 class CrossEntropy(Loss):
     r"""The cross-entropy, or logistic loss, of a binary classifier.
 

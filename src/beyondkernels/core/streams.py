@@ -83,17 +83,32 @@ class Stream:
             n: the length of each permutation.
             steps: consecutive steps.
         """
-        philox = np.random.Philox(key=self._key())
-        generator, fresh = np.random.Generator(philox), philox.state
         orders = np.empty((len(steps), n), dtype=np.int64)
-        for row, step in zip(orders, steps, strict=True):
-            fresh["state"]["counter"][2:] = (
-                step & _WORD,
-                step >> 64,
-            )  # setting the counter is cheaper than making a generator
-            philox.state = fresh
+        for row, generator in zip(orders, self._generators(steps), strict=True):
             row[:] = generator.permutation(n)
         return torch.from_numpy(orders)
+
+    def integers_of(self, high: int, count: int, steps: range) -> torch.Tensor:
+        """The integers of many steps, one row for each step: faster than ``at(step).integers(high, count)`` for each.
+
+        Arguments:
+            high: one more than the largest integer.
+            count: how many for each step.
+            steps: consecutive steps.
+        """
+        drawn = np.empty((len(steps), count), dtype=np.int64)
+        for row, generator in zip(drawn, self._generators(steps), strict=True):
+            row[:] = generator.integers(high, size=count, dtype=np.int64)
+        return torch.from_numpy(drawn)
+
+    def _generators(self, steps: range) -> Iterator[np.random.Generator]:
+        """The generator at each step: one object, because setting its counter is cheaper than making another one."""
+        philox = np.random.Philox(key=self._key())
+        generator, fresh = np.random.Generator(philox), philox.state
+        for step in steps:
+            fresh["state"]["counter"][2:] = (step & _WORD, step >> 64)
+            philox.state = fresh
+            yield generator
 
 
 @contextlib.contextmanager

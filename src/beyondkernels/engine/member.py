@@ -115,10 +115,13 @@ class Member:
             return None
         if self.stage.order == "once":
             return torch.arange(first * size, (first + steps) * size, device=self.device).view(steps, size)
+        # a stage that is entered again goes on to orders of its own
+        stream = self.stream.child("batches", str(self.stage_entered))
+        if self.stage.order == "independent":
+            return stream.integers_of(n, size, range(first, first + steps)).to(self.device)
         in_epoch = n // size
         epochs = range(first // in_epoch, (first + steps - 1) // in_epoch + 1)
-        # a stage that is entered again goes on to orders of its own
-        orders = self.stream.child("batches", str(self.stage_entered)).permutations(n, epochs).to(self.device)
+        orders = stream.permutations(n, epochs).to(self.device)
         rows = orders[:, : in_epoch * size].reshape(-1, size)
         return rows[first - epochs.start * in_epoch :][:steps]
 

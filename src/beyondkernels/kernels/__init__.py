@@ -61,6 +61,7 @@ from beyondkernels.kernels.finite import (
 )
 from beyondkernels.kernels.infinite import (
     InfiniteConjugate,
+    InfiniteLearnerTangent,
     InfiniteResNetConjugate,
     InfiniteResNetTangent,
     InfiniteTangent,
@@ -165,6 +166,7 @@ __all__ = [
     "GaussianFeatures",
     "HingeSolution",
     "InfiniteConjugate",
+    "InfiniteLearnerTangent",
     "InfiniteResNetConjugate",
     "InfiniteResNetTangent",
     "InfiniteTangent",

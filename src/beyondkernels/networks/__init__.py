@@ -1,6 +1,6 @@
 """Architectures as data: one definition serves training, ensembles, linearisation and kernels."""
 
-from beyondkernels.networks import bfc
+from beyondkernels.networks import bfc, overparam
 from beyondkernels.networks.base import Network, declared_form
 from beyondkernels.networks.bfc import DistilledDenseNet, QuadraticDenseNet
 from beyondkernels.networks.dense import DenseForm
@@ -10,6 +10,7 @@ from beyondkernels.networks.initialisation import Initialisation, Symmetric, ini
 from beyondkernels.networks.linear import Use, linear, recorded
 from beyondkernels.networks.linearised import Linearised
 from beyondkernels.networks.module import FromModule, NetworkModule
+from beyondkernels.networks.overparam import ConvolutionalLearner, ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
 from beyondkernels.networks.polynomial_two_layer import PolynomialTwoLayer
 from beyondkernels.networks.resnet_initialisation import initial_stds, popular_initialisation, theorem_network
@@ -18,6 +19,7 @@ from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 from beyondkernels.networks.two_layer import TwoLayer
 
 __all__ = [
+    "ConvolutionalLearner",
     "DenseForm",
     "DistilledDenseNet",
     "FromModule",
@@ -32,8 +34,10 @@ __all__ = [
     "QuadraticDenseNet",
     "ResNetWeights",
     "Symmetric",
+    "ThreeLayerLearner",
     "ThreeLayerResNet",
     "TwoLayer",
+    "TwoLayerLearner",
     "Use",
     "bfc",
     "declared_form",
@@ -41,6 +45,7 @@ __all__ = [
     "initial_stds",
     "initialisation",
     "linear",
+    "overparam",
     "popular_initialisation",
     "predictions",
     "recorded",

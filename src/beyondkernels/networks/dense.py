@@ -28,6 +28,8 @@ class DenseForm:
         scaled: whether weights are multiplied by a number before they are used (the ``ntk`` parameterisation).
         linearised: whether parameters are a displacement from ``at.W.weight`` and so on in the buffers, and the
             prediction is the first-order expansion there.
+        names: the names of each layer's weights and biases, where they are others. A tensor among the buffers is not
+            trained.
     """  # noqa: D415 - the sentence ends in a formula
 
     kind: DenseKind
@@ -36,3 +38,9 @@ class DenseForm:
     activation: Activation
     scaled: bool = False
     linearised: bool = False
+    names: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def tensors(self) -> tuple[tuple[str, str], ...]:
+        """The names of the weights and of the biases, layer by layer."""
+        return self.names or tuple((f"{layer}.weight", f"{layer}.bias") for layer in self.layers)

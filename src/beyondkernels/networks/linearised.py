@@ -62,9 +62,9 @@ class Linearised(Network):
         return 2 * self.network.footprint
 
     def dense_form(self) -> DenseForm | None:
-        """That of the network, expanded."""
+        """That of the network, expanded; none if some of its layers are buffers."""
         inner = declared_form(self.network)
-        return None if inner is None else replace(inner, linearised=True)
+        return None if inner is None or inner.names else replace(inner, linearised=True)
 
     def resized(self, size: int) -> Linearised:
         """The expansion of a network of another size."""

@@ -28,6 +28,14 @@ from beyondkernels.problems.features import (
     coherence,
     two_gaussians,
 )
+from beyondkernels.problems.overparam import (
+    ConvolutionalTruth,
+    SignalInputs,
+    ThreeLayerTruth,
+    TwoLayerTruth,
+    UnitInputs,
+    padded,
+)
 from beyondkernels.problems.resnet import (
     AllPoints,
     CompositeParity,
@@ -45,6 +53,7 @@ __all__ = [
     "Classified",
     "CompositeParity",
     "CompositeProblem",
+    "ConvolutionalTruth",
     "Counts",
     "Dictionary",
     "DictionaryParity",
@@ -70,11 +79,16 @@ __all__ = [
     "RepresentationLabels",
     "RepresentationMoments",
     "SecondToy",
+    "SignalInputs",
     "SmoothComposite",
     "StructuredMixture",
+    "ThreeLayerTruth",
     "Threshold",
+    "TwoLayerTruth",
     "UniformPatterns",
+    "UnitInputs",
     "coherence",
+    "padded",
     "skip_graph",
     "two_gaussians",
 ]

@@ -1,12 +1,18 @@
 """Theorems as functions that know their domain: numbers, and which hypotheses hold by how much.
 
-What belongs to one paper is in ``theory.resnet``, ``theory.features`` or ``theory.bfc``. Names that are clear without
-the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in its paper's package
-alone.
+What belongs to one paper is in ``theory.resnet``, ``theory.features``, ``theory.bfc`` or ``theory.overparam``. Names
+that are clear without the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in
+its paper's package alone.
 """
 
-from beyondkernels.theory import bfc, features, resnet
-from beyondkernels.theory.complexity import Complexity, sample_complexity, width_complexity
+from beyondkernels.theory import bfc, features, overparam, resnet
+from beyondkernels.theory.complexity import (
+    Complexity,
+    largest_complexity,
+    sample_complexity,
+    smooth_complexity,
+    width_complexity,
+)
 from beyondkernels.theory.features import ProcessSettings, StepSettings, theorem26, theorem34
 from beyondkernels.theory.hypotheses import Hypothesis
 from beyondkernels.theory.resnet import (
@@ -36,14 +42,17 @@ __all__ = [
     "bfc",
     "concept_complexity",
     "features",
+    "largest_complexity",
     "least_norm",
     "least_witness",
     "lipschitz_bound",
     "map_complexity",
     "minimal_network",
+    "overparam",
     "parity_norm",
     "resnet",
     "sample_complexity",
+    "smooth_complexity",
     "taylor_series",
     "theorem26",
     "theorem34",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,6 +115,56 @@ def width_complexity(
     )
 
 
+def smooth_complexity(function: Activation | TaylorSeries, radius: float, *, star: float = STAR) -> Complexity:
+    r"""The complexity of a smooth activation of a ground truth.
+
+    .. math:: \mathfrak C(\phi, R) = \sum_{i=0}^\infty (CR)^i |c_i|
+
+    Arguments:
+        function: φ, or its Taylor series.
+        radius: R.
+        star: C, the paper's "sufficiently large constant (e.g., 10⁴)".
+
+    A series that does not converge at CR is refused. Its truncation is a polynomial.
+
+    >>> from beyondkernels.activations import Polynomial, Tanh
+    >>> print(smooth_complexity(Polynomial((3.0, 1.0, -2.0)), 2.0, star=5.0))  # 3 + 10 + 200
+    213
+    >>> smooth_complexity(Tanh(), 1.0, star=2.0)
+    Traceback (most recent call last):
+        ...
+    beyondkernels.core.errors.InputError: radius must keep C·R below 1.5708, where the series of Tanh() converges, ...
+    >>> print(smooth_complexity(taylor_series(Tanh()).truncated(3), 1.0, star=2.0))  # 2 + 8/3
+    4.66667
+
+    Reference: Allen-Zhu, Li & Liang (overparam), §3, eq. (17).
+    """
+    _check(radius, star)
+    series, scale = taylor_series(function), star * radius
+    require(
+        scale < series.radius,
+        f"radius must keep C·R below {series.radius:.6g}, where the series of {_described(function)} converges, got "
+        f"{radius:g} and C = {star:g}; taylor_series(function).truncated(degree) is a polynomial",
+    )
+    return _total(_at(series, radius), [_Weight(lambda n: n * _log(scale), scale)])
+
+
+def largest_complexity(
+    functions: Sequence[Activation | TaylorSeries], radius: float, *, star: float = STAR
+) -> Complexity:
+    """The largest complexity among the activations of a layer.
+
+    Arguments:
+        functions: the activations.
+        radius: R.
+        star: C.
+
+    Reference: Allen-Zhu, Li & Liang (overparam), §3, eq. (18).
+    """
+    require(len(functions) > 0, "functions must hold at least one function, got none")
+    return max((smooth_complexity(f, radius, star=star) for f in functions), key=lambda found: found.log)
+
+
 @dataclass(frozen=True)
 class _Weight:
     """What multiplies |c_i|: its logarithm, concave from i = 1 on, and the limit of its ratio from i to i + 1."""
@@ -153,7 +203,8 @@ def _total(series: TaylorSeries, weights: list[_Weight]) -> Complexity:
 
 def _rest(series: TaylorSeries, weights: list[_Weight], start: int) -> float:
     """The logarithm of a bound on all terms from an order on; ratios of successive bounds never grow."""
-    assert series.envelope is not None
+    if series.envelope is None:
+        return math.inf  # a polynomial: all its terms are summed
     n = np.array([start, start + 1], dtype=np.float64)
     bounds = []
     for weight in weights:
@@ -183,6 +234,10 @@ def _limit(series: TaylorSeries, weights: list[_Weight]) -> Complexity | None:
 def _at(function: Activation | TaylorSeries, radius: float) -> TaylorSeries:
     series = taylor_series(function)
     return series.truncated(0) if radius == 0 else series
+
+
+def _described(function: Activation | TaylorSeries) -> str:
+    return "the function" if isinstance(function, TaylorSeries) else repr(function)
 
 
 def _check(radius: float, star: float) -> None:

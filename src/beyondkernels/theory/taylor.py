@@ -14,6 +14,7 @@ from scipy.special import gammaln, zeta
 
 from beyondkernels.activations import Activation, Cosine, Erf, Polynomial, Sine, Tanh
 from beyondkernels.core import InputError, require, require_positive
+from beyondkernels.problems.overparam.functions import PowerSeries, Sinh
 from beyondkernels.problems.resnet.functions import EvenShifted, Exponential, Rescaled, Sigmoid, ZeroAndOdd
 
 Array = np.ndarray
@@ -95,6 +96,13 @@ class TaylorSeries:
 
         return cls(logs, envelope)
 
+    @property
+    def radius(self) -> float:
+        """The radius within which the series is known to converge: ∞ for polynomials and entire functions."""
+        if self.degree is not None or self.envelope is None or self.envelope.order > 0:
+            return math.inf
+        return 1 / self.envelope.rate
+
     def truncated(self, degree: int) -> TaylorSeries:
         """Its terms up to an order."""
         require(degree >= 0, f"degree must not be negative, got {degree}")
@@ -115,7 +123,7 @@ class TaylorSeries:
 
 @functools.singledispatch
 def taylor_series(function: Activation | TaylorSeries) -> TaylorSeries:
-    """The Taylor series of a function: polynomials, sin, cos, exp, tanh, sigmoid, erf, and what is made of them.
+    """The Taylor series of a function: polynomials, sin, cos, exp, sinh, tanh, sigmoid, erf, and what is made of them.
 
     >>> series = taylor_series(Sine(frequency=2.0))
     >>> np.exp(series.logs(0, 4)).round(4).tolist()  # 2z − (4/3)z³ + …
@@ -145,7 +153,19 @@ def _(function: Sine | Cosine) -> TaylorSeries:
 @taylor_series.register
 def _(function: Exponential) -> TaylorSeries:
     envelope = Envelope(1.0, abs(function.rate), order=1.0)
-    return TaylorSeries(lambda n: np.where(n > 0, envelope.log(n), -math.inf), envelope)
+    return TaylorSeries(lambda n: np.where((n > 0) | function.constant, envelope.log(n), -math.inf), envelope)
+
+
+@taylor_series.register
+def _(function: Sinh) -> TaylorSeries:
+    envelope = Envelope(1.0, abs(function.rate), order=1.0)
+    return TaylorSeries(lambda n: np.where(n % 2 == 1, envelope.log(n), -math.inf), envelope)
+
+
+@taylor_series.register
+def _(function: PowerSeries) -> TaylorSeries:
+    envelope = Envelope(function.bound, function.rate, function.order, function.sharp)
+    return TaylorSeries.of(function.coefficient, envelope)
 
 
 @taylor_series.register

@@ -85,5 +85,5 @@ def test_alone_and_in_company():
 
 def test_another_loss_is_refused():
     hinge = replace(FIRST, objective=Hinge())
-    with pytest.raises(InputError, match="it knows the squared loss only, not Hinge"):
+    with pytest.raises(InputError, match="it knows the losses Squared and PseudoHuber only, not Hinge"):
         TrainedNetwork(network_of("full"), Layerwise(hinge, hinge), backend="compiled")

@@ -212,7 +212,11 @@ SETTINGS = ProcessSettings(initial=Symmetric(), first=STEP, second=STEP, later=S
         (Linearised(TwoLayer(4)), RULE, "not TwoLayer"),
         (FullyConnected(4, activation="tanh", parameterisation=PLAIN), RULE, r"it knows the ReLU only, not Tanh\(\)"),
         (FullyConnected(4), RULE, "it knows the standard parameterisation only, not ntk"),
-        (NETWORKS["resnet"], replace(RULE, objective=Hinge()), "it knows the squared loss only, not Hinge"),
+        (
+            NETWORKS["resnet"],
+            replace(RULE, objective=Hinge()),
+            "it knows the losses Squared and PseudoHuber only, not Hinge",
+        ),
         (
             NETWORKS["resnet"],
             FeatureLearning(SETTINGS),

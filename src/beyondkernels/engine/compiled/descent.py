@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from beyondkernels.algorithms import declared_rule
+from beyondkernels.algorithms import Loss, PseudoHuber, Squared, declared_rule
 from beyondkernels.core import Tensors, require, vectors
 from beyondkernels.engine.compiled.layout import Layout
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
 from beyondkernels.networks import declared_form
+
+LOSSES: dict[type[Loss], int] = {Squared: 0, PseudoHuber: 1}
+"""The losses of the compiled steps, by the numbers that the steps know."""
 
 _KEPT_NUMBERS = 2**25
 """The outputs of frozen layers at the training points are kept if they are at most so many numbers."""
@@ -79,7 +82,8 @@ class Work:
         assert form is not None
         assert rule is not None
         self._member, self._steps = member, steps
-        self.layout = layout = Layout(form, member.params, lanes)
+        tensors = member.params | {name: value for name, value in member.buffers.items() if name in sum(form.names, ())}
+        self.layout = layout = Layout(form, tensors, lanes)
         self._x, y = (_plain(part) for part in (vectors(member.sample.x), member.sample.y))
         self._y = y.reshape(len(self._x), -1)
         outputs = self._y.shape[1]
@@ -88,10 +92,11 @@ class Work:
         self._order = np.arange(len(self._x))[None] if rows is None else np.ascontiguousarray(rows.numpy())
         trained = member.network.trained(rule.group, member.params)
         self._rates = np.array([float(name in trained) for pair in layout.names for name in pair], np.float32)
-        self._value = layout.pack(member.params)
+        self._value = layout.pack(tensors)
         self._hyper = member.algorithm.hyper_of(member.stage, member.steps_ahead(0, steps))
         batch = self._order.shape[1]
-        sizes = [layout.kind, layout.hidden, layout.width, self._x.shape[1], layout.out_dim, batch]
+        loss = LOSSES[type(member.algorithm.loss)]
+        sizes = [layout.kind, layout.hidden, layout.width, self._x.shape[1], layout.out_dim, batch, loss]
         self._shape = np.array(sizes, np.int32)
         kept = is_kept(member.stage.steps * batch, len(self._x), layout.per_point)
         self._counts = (len(self._order), steps, len(self._x) if kept else 0)

@@ -16,14 +16,14 @@ class Layout:
 
     Arguments:
         form: of the network they belong to.
-        params: tensors of the right shapes.
+        params: tensors of the right shapes, those that are not trained among them.
         lanes: how many numbers a vector of the processor holds.
     """
 
     def __init__(self, form: DenseForm, params: Tensors, lanes: int) -> None:
         self.kind = _KINDS[form.kind]
         self.hidden = len(form.layers) - 1
-        self.names = [(f"{layer}.weight", f"{layer}.bias") for layer in form.layers]
+        self.names = form.tensors
         self.out_dim = params[self.names[-1][0]].shape[0]
         self.width, self._out = (-(-size // lanes) * lanes for size in (form.width, self.out_dim))
         in_dim = params[self.names[0][0]].shape[1]
@@ -38,7 +38,7 @@ class Layout:
         return self.hidden * self.width + 2 * self._out
 
     def pack(self, state: Tensors, prefix: str = "") -> np.ndarray:
-        """The array of a state. A missing bias becomes zero.
+        """The array of a state. What is missing becomes zero.
 
         Arguments:
             state: tensors by name.
@@ -47,9 +47,10 @@ class Layout:
         parts = []
         for i, ((weight, bias), shape) in enumerate(zip(self.names, self._shapes, strict=True)):
             matrix = np.zeros(shape, dtype=np.float32)
-            given = state[prefix + weight].numpy()
-            given = given if i == self.hidden else given.T
-            matrix[: given.shape[0], : given.shape[1]] = given
+            if prefix + weight in state:
+                given = state[prefix + weight].numpy()
+                given = given if i == self.hidden else given.T
+                matrix[: given.shape[0], : given.shape[1]] = given
             row = np.zeros(self._out if i == self.hidden else self.width, dtype=np.float32)
             if prefix + bias in state:
                 row[: state[prefix + bias].shape[0]] = state[prefix + bias].numpy()
@@ -64,8 +65,9 @@ class Layout:
             at += matrix.size
             rows = self._out if i == self.hidden else self.width
             matrix = matrix if i == self.hidden else matrix.T
-            n, p = like[weight].shape
-            state[weight] = torch.from_numpy(matrix[:n, :p].copy())
+            if weight in like:
+                n, p = like[weight].shape
+                state[weight] = torch.from_numpy(matrix[:n, :p].copy())
             if bias in like:
                 state[bias] = torch.from_numpy(packed[at : at + like[bias].shape[0]].copy())
             at += rows

@@ -18,6 +18,8 @@ typedef std::vector<float> Floats;
 
 enum Kind { FULLY_CONNECTED = 0, RESNET_FULL = 1, RESNET_BOTTLENECK = 2 };
 
+enum Loss { SQUARED = 0, PSEUDO_HUBER = 1 };
+
 #ifndef BEYONDKERNELS_ADAM
 struct Pace {
   float learning_rate, momentum, decay;
@@ -75,8 +77,8 @@ class Network {
  public:
   // `at` and `value` may be one and the same.
   Network(const int32_t *shape, const float *at, float *value, float *velocity, const float *rates)
-      : kind(shape[0]), hidden(shape[1]), m(shape[2]), d(shape[3]), k(shape[4]), b(shape[5]), kp(padded(k)),
-        wide((int64_t)b * m), narrow((int64_t)b * kp), h(hidden, Floats(wide)), x((int64_t)b * d), out(narrow),
+      : kind(shape[0]), hidden(shape[1]), m(shape[2]), d(shape[3]), k(shape[4]), b(shape[5]),
+        loss_kind(shape[6]), kp(padded(k)), wide((int64_t)b * m), narrow((int64_t)b * kp), h(hidden, Floats(wide)), x((int64_t)b * d), out(narrow),
         out1(narrow), error(narrow), sum(kind == RESNET_FULL ? wide : 0), zeros(m), readout_t((int64_t)m * kp),
         change(wide), below(wide), error1(narrow),
         inner_t(kind == RESNET_BOTTLENECK ? (int64_t)m * kp : 0), readout_gradient((int64_t)k * m + kp) {
@@ -120,7 +122,7 @@ class Network {
   }
 
  protected:
-  int kind, hidden, m, d, k, b, kp;
+  int kind, hidden, m, d, k, b, loss_kind, kp;
   int64_t wide, narrow;
   std::vector<Weights> layers;
   std::vector<Floats> h;
@@ -128,17 +130,11 @@ class Network {
   bool recalls = false;
   Floats x, out, out1, error, sum, zeros, readout_t;
 
-  // One step of gradient descent; returns the loss before it, a mean over the batch of |out - y|^2.
+  // One step of gradient descent; returns the loss before it, a mean over the batch.
   float step(const float *points, const float *labels, const int64_t *rows, const Pace &given) {
     for (int i = 0; i < b; i++) std::memcpy(x.data() + (int64_t)i * d, points + rows[i] * d, sizeof(float) * d);
     evaluate(rows);
-    float loss = 0;
-    for (int i = 0; i < b; i++)
-      for (int c = 0; c < k; c++) {
-        const float e = out[(int64_t)i * kp + c] - labels[rows[i] * k + c];
-        loss += e * e;
-        error[(int64_t)i * kp + c] = 2.0f / b * e;
-      }
+    const float loss = loss_kind == SQUARED ? squared(labels, rows) : pseudo_huber(labels, rows);
     if (!is_finite(loss)) return loss / b;
     pace = given;
     backward();
@@ -146,6 +142,35 @@ class Network {
     A.descend(0, A.count, readout_gradient.data(), pace);
     A.descend(A.count, A.count + A.biases, readout_gradient.data() + A.count, pace);
     return loss / b;
+  }
+
+  // The sum over the batch of |out - y|^2, and the derivative of its mean as the error.
+  float squared(const float *labels, const int64_t *rows) {
+    float loss = 0;
+    for (int i = 0; i < b; i++)
+      for (int c = 0; c < k; c++) {
+        const float e = out[(int64_t)i * kp + c] - labels[rows[i] * k + c];
+        loss += e * e;
+        error[(int64_t)i * kp + c] = 2.0f / b * e;
+      }
+    return loss;
+  }
+
+  // The same for sqrt(1 + |out - y|^2) - 1.
+  float pseudo_huber(const float *labels, const int64_t *rows) {
+    float loss = 0;
+    for (int i = 0; i < b; i++) {
+      float own = 0;
+      for (int c = 0; c < k; c++) {
+        const float e = out[(int64_t)i * kp + c] - labels[rows[i] * k + c];
+        own += e * e;
+        error[(int64_t)i * kp + c] = e;
+      }
+      const float root = std::sqrt(1 + own);
+      loss += own / (root + 1);
+      for (int c = 0; c < k; c++) error[(int64_t)i * kp + c] /= root * b;
+    }
+    return loss;
   }
 
   int inputs(int l) const { return l == 0 ? d : kind == RESNET_BOTTLENECK ? k : m; }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from beyondkernels.activations import ReLU
-from beyondkernels.algorithms import Algorithm, Squared, declared_rule
+from beyondkernels.algorithms import Algorithm, declared_rule
 from beyondkernels.engine.compiled import descent, one_pass
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
@@ -33,8 +33,9 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
         return None if fits else "it trains by OnePass the bottleneck form of ThreeLayerResNet only"
     if any(rule is not None and rule.kind == "adam" for rule in rules) and form.linearised:
         return "it does not train by Adam what is Linearised"
-    if not isinstance(algorithm.loss, Squared):
-        return f"it knows the squared loss only, not {type(algorithm.loss).__name__}"
+    if type(algorithm.loss) not in descent.LOSSES:
+        known = " and ".join(loss.__name__ for loss in descent.LOSSES)
+        return f"it knows the losses {known} only, not {type(algorithm.loss).__name__}"
     return None
 
 

@@ -6,10 +6,12 @@ from beyondkernels.kernels.infinite.fully_connected import (
     infinite_conjugate,
     infinite_tangent,
 )
+from beyondkernels.kernels.infinite.learners import InfiniteLearnerTangent
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
 
 __all__ = [
     "InfiniteConjugate",
+    "InfiniteLearnerTangent",
     "InfiniteResNetConjugate",
     "InfiniteResNetTangent",
     "InfiniteTangent",

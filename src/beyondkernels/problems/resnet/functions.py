@@ -8,7 +8,7 @@ from typing import Annotated
 import torch
 
 from beyondkernels.activations import Activation, Erf, Polynomial, Sine, Tanh
-from beyondkernels.core import require
+from beyondkernels.core import later, require
 from beyondkernels.core.constraints import not_zero
 
 _NEAR = 1e-3  # for smaller z, nearly equal numbers would be subtracted; the Taylor series avoids that
@@ -16,33 +16,38 @@ _NEAR = 1e-3  # for smaller z, nearly equal numbers would be subtracted; the Tay
 
 @dataclass(frozen=True)
 class Exponential(Activation):
-    r"""The exponential without its constant term.
+    r"""The exponential, without its constant term unless that is asked for.
 
-    .. math:: \phi(z) = e^{cz} - 1
+    .. math:: \phi(z) = e^{cz} - 1 \quad\text{or}\quad \phi(z) = e^{cz}
 
     Arguments:
         rate: c, of either sign.
+        constant: whether the constant term 1 is kept.
 
     >>> Exponential(2.0).taylor(3).tolist()
     [0.0, 2.0, 2.0, 1.333...]
+    >>> Exponential(constant=True).value(torch.zeros(1)).item()
+    1.0
 
     Reference: Allen-Zhu & Li (resnet), Example 4.1.
     """
 
     rate: Annotated[float, not_zero] = 1.0
+    constant: bool = later(False)
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """φ(z)."""
-        return torch.expm1(self.rate * z)
+        return torch.exp(self.rate * z) if self.constant else torch.expm1(self.rate * z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
         """φ′(z)."""
         return self.rate * torch.exp(self.rate * z)
 
     def taylor(self, degree: int) -> torch.Tensor:
-        """c^k / k! for k ≥ 1."""
+        """c^k / k! for k ≥ 1, and 1 for k = 0 where the constant term is kept."""
         require(degree >= 0, f"degree must not be negative, got {degree}")
         a = torch.zeros(degree + 1, dtype=torch.float64)
+        a[0] = float(self.constant)
         term = 1.0
         for k in range(1, degree + 1):
             term *= self.rate / k

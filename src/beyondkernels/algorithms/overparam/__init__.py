@@ -1,0 +1,6 @@
+"""The training rules of the paper on overparameterised networks, and its conditions on the loss."""
+
+from beyondkernels.algorithms.overparam.conditions import label_noise, loss_conditions, require_loss
+from beyondkernels.algorithms.overparam.two_layer_sgd import TwoLayerSGD
+
+__all__ = ["TwoLayerSGD", "label_noise", "loss_conditions", "require_loss"]

@@ -1,0 +1,144 @@
+"""The conditions of the theorems on the loss, checked on a stated range of predictions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from beyondkernels.algorithms.losses import Loss
+from beyondkernels.core import Stream, require, require_positive, require_whole
+from beyondkernels.theory import Hypothesis
+
+_POINTS = 2001
+_NEAR = 1e-4  # the distance of neighbours, as a part of the range: at a kink the slope jumps between them
+_ROUNDING = 1e-6
+
+
+def loss_conditions(
+    loss: Loss, radius: float, labels: Sequence[float] | torch.Tensor, outputs: int = 1
+) -> tuple[Hypothesis, ...]:
+    r"""Whether a loss is convex, 1-Lipschitz, 1-smooth and in [0, 1] for predictions of a range, and where it is not.
+
+    No convex function but a constant is bounded for all predictions. So the paper's conditions are read on the range
+    :math:`\hat y \in [-R, R]^k`. Slopes are compared at neighbouring predictions: on a fine grid for one output, at
+    drawn places for several.
+
+    .. math:: \langle \nabla L(u) - \nabla L(v), u - v \rangle \ge 0, \qquad \|\nabla L(u)\| \le 1, \qquad
+              \|\nabla L(u) - \nabla L(v)\| \le \|u - v\|, \qquad 0 \le L(u) \le 1
+
+    Arguments:
+        loss: L.
+        radius: R.
+        labels: the labels, a list of numbers, or (n, k) for several outputs.
+        outputs: k.
+
+    >>> from beyondkernels.algorithms import Squared
+    >>> for condition in loss_conditions(Squared(), 2.0, [0.0]):
+    ...     print(condition)
+    holds: L(·, y) is convex: least growth of its slope, at ŷ = ..., y = 0 (2)
+    misses by a factor 4: L(·, y) is 1-Lipschitz: largest slope, at ŷ = ..., y = 0 (4 against 1)
+    misses by a factor 2: L(·, y) is 1-smooth: largest growth of its slope, at ŷ = ..., y = 0 (2 against 1)
+    misses by a factor 4: L ≤ 1: largest value, at ŷ = ..., y = 0 (4 against 1)
+    holds: L ≥ 0: least value, at ŷ = ..., y = 0 (0)
+
+    Reference: Allen-Zhu, Li & Liang (overparam), §2.
+    """
+    require_positive("radius", radius)
+    require_whole("outputs", outputs)
+    y = torch.as_tensor(labels, dtype=torch.float64).reshape(-1, outputs)
+    require(len(y) > 0, "labels must hold at least one label, got none")
+    low, high = _neighbours(radius, outputs)
+    n = len(low)
+    u, v, y = low.repeat(len(y), 1), high.repeat(len(y), 1), y.repeat_interleave(n, 0)
+    (value, slope), (_, other) = _slopes(loss, u, y), _slopes(loss, v, y)
+    apart = (v - u).norm(dim=1)
+    growth = ((other - slope) * (v - u)).sum(1) / apart**2
+    change = (other - slope).norm(dim=1) / apart
+
+    def found(text: str, values: torch.Tensor, bound: float, at_least: bool = False) -> Hypothesis:
+        worst = int(values.argmin() if at_least else values.argmax())
+        where = f"{text}, at ŷ = {_written(u[worst])}, y = {_written(y[worst])}"
+        measured = float(values[worst])
+        near = abs(measured - bound) <= _ROUNDING * max(1.0, abs(bound))  # rounding of nearly equal slopes
+        return Hypothesis(where, bound if near else measured, bound, at_least)
+
+    return (
+        found("L(·, y) is convex: least growth of its slope", growth, 0.0, at_least=True),
+        found("L(·, y) is 1-Lipschitz: largest slope", slope.norm(dim=1), 1.0),
+        found("L(·, y) is 1-smooth: largest growth of its slope", change, 1.0),
+        found("L ≤ 1: largest value", value, 1.0),
+        found("L ≥ 0: least value", value, 0.0, at_least=True),
+    )
+
+
+def require_loss(loss: Loss, radius: float, labels: Sequence[float] | torch.Tensor, outputs: int = 1) -> None:
+    """Ask that a loss is convex, 1-Lipschitz, 1-smooth and in [0, 1] for predictions of a range.
+
+    Arguments:
+        loss: L.
+        radius: R.
+        labels: the labels, as for :func:`loss_conditions`.
+        outputs: k.
+    """
+    failing = [str(condition) for condition in loss_conditions(loss, radius, labels, outputs) if not condition.holds]
+    require(
+        not failing,
+        f"loss must meet the conditions of §2 for predictions up to {radius:g}, got {loss}, which {'; '.join(failing)}",
+    )
+
+
+def label_noise(loss: Loss, epsilon0: float, outputs: int = 1) -> float:
+    r"""The size c of the noise :math:`y = F^*(x) + c\,s`, s of signs, at which :math:`L(F^*(x), y) = \varepsilon_0`.
+
+    Arguments:
+        loss: L, a function of ŷ − y that grows with its length, such as PseudoHuber.
+        epsilon0: ε₀.
+        outputs: k.
+
+    >>> from beyondkernels.algorithms import Squared
+    >>> round(label_noise(Squared(), 0.5, outputs=2), 6)
+    0.5
+    """
+    require(0 <= epsilon0 < math.inf, f"epsilon0 must be a finite number of at least 0, got {epsilon0}")
+
+    def at(c: float) -> float:
+        y = torch.full((1, outputs), c, dtype=torch.float64)
+        return float(loss.each(torch.zeros_like(y), y))
+
+    require(at(0.0) == 0, f"loss must be 0 where prediction and label agree, got {at(0.0):g} from {loss}")
+    high = 1.0
+    while at(high) < epsilon0:
+        high *= 2
+        require(high < 1e12, f"epsilon0 must be a value of the loss, got {epsilon0:g}, which {loss} does not reach")
+    low = 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if at(middle) < epsilon0 else (low, middle)
+    return high
+
+
+def _neighbours(radius: float, outputs: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pairs of near predictions, (n, k) each."""
+    if outputs == 1:
+        u = torch.linspace(-radius, radius, _POINTS, dtype=torch.float64)[:, None]
+        return torch.cat([u, u[:-1]]), torch.cat([u - _NEAR * radius * u.sign(), u[1:]])
+    stream = Stream(0).child("conditions")
+    inside = radius * (2 * stream.child("at").uniform(_POINTS, outputs, dtype=torch.float64) - 1)
+    corners = radius * (2 * stream.child("corners").bernoulli(0.5, _POINTS // 4, outputs).double() - 1)
+    u = torch.cat([inside, corners, inside.new_zeros(1, outputs)])
+    along = stream.child("along").normal(len(u), outputs, dtype=torch.float64)
+    along = torch.where(u.abs() > 0.99 * radius, -u.sign() * along.abs(), along)  # neighbours stay inside the range
+    return u, u + _NEAR * radius * along / along.norm(dim=1, keepdim=True)
+
+
+def _slopes(loss: Loss, out: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    value = loss.each(out, y)
+    (slope,) = torch.autograd.grad(loss.each(at := out.clone().requires_grad_(True), y).sum(), at)
+    return value, slope
+
+
+def _written(numbers: torch.Tensor) -> str:
+    shown = ", ".join(f"{number:.4g}" for number in numbers.tolist())
+    return shown if len(numbers) == 1 else f"({shown})"
