@@ -26,6 +26,7 @@ CATALOGUE = {
     "overparam/existence": "beyondkernels.experiments.overparam.existence:Existence",
     "overparam/indicator": "beyondkernels.experiments.overparam.indicator:Indicator",
     "overparam/rademacher": "beyondkernels.experiments.overparam.rademacher:Rademacher",
+    "overparam/randomness": "beyondkernels.experiments.overparam.randomness:Randomness",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
     "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",
