@@ -41,6 +41,7 @@ CATALOGUE = {
     "overparam/indicator": "beyondkernels.experiments.overparam.indicator:Indicator",
     "overparam/rademacher": "beyondkernels.experiments.overparam.rademacher:Rademacher",
     "overparam/theorem41": "beyondkernels.experiments.overparam.theorem41:Theorem41",
+    "overparam/randomness": "beyondkernels.experiments.overparam.randomness:Randomness",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
     "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",

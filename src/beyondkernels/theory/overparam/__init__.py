@@ -9,6 +9,7 @@ from beyondkernels.theory.overparam.indicator import (
     least_constant,
     unbiased_indicator_function,
 )
+from beyondkernels.theory.overparam.intervals import IntervalPartition
 from beyondkernels.theory.overparam.pseudo import (
     ThreeLayerGates,
     gates,
@@ -26,12 +27,17 @@ from beyondkernels.theory.overparam.rademacher import (
     two_layer_bound,
     two_layer_suprema,
 )
+from beyondkernels.theory.overparam.randomness import Decomposition, RandomFirstLayers, decompose, scale_of
 
 __all__ = [
+    "Decomposition",
     "ExistingNetwork",
     "IndicatorEstimate",
     "IndicatorFunction",
+    "IntervalPartition",
+    "RandomFirstLayers",
     "ThreeLayerGates",
+    "decompose",
     "existing_weights",
     "gated_mean",
     "gates",
@@ -41,6 +47,7 @@ __all__ = [
     "pseudo_two_layer",
     "real_at_maximum",
     "sampled_mean",
+    "scale_of",
     "second_moment",
     "sign_vectors",
     "smoothed_pseudo",
