@@ -254,3 +254,10 @@ def test_a_series_that_does_not_converge_says_where_it_does():
         smooth_complexity(Sigmoid(), 1.0)
     cut = taylor_series(Sigmoid()).truncated(3)
     assert smooth_complexity(cut, 1.0, star=10.0).value == pytest.approx(0.5 + 2.5 + 1000 / 48)
+
+
+def test_a_polynomial_of_high_degree():
+    """Sums go in blocks of orders; a polynomial may end in any of them."""
+    for degree in (63, 64, 65, 200):
+        one = TaylorSeries.polynomial([1.0] * (degree + 1))
+        assert smooth_complexity(one, 0.5, star=1.0).value == pytest.approx(2 - 0.5**degree)

@@ -1,5 +1,6 @@
 """Measurements of runs: feature alignment, neuron directions, coupling with the start, layers of a DenseNet."""
 
+from beyondkernels.measure import overparam
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc import (
     CoefficientErrors,
@@ -73,6 +74,7 @@ __all__ = [
     "existence_errors",
     "gate_bounds",
     "over_steps",
+    "overparam",
     "regret_along",
     "regret_ratio",
     "regret_terms",

@@ -1,11 +1,11 @@
 """Theorems as functions that know their domain: numbers, and which hypotheses hold by how much.
 
-What belongs to one paper is in ``theory.resnet``, ``theory.features`` or ``theory.bfc``. Names that are clear without
-the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in its paper's package
-alone.
+What belongs to one paper is in ``theory.resnet``, ``theory.features``, ``theory.bfc`` or ``theory.overparam``. Names
+that are clear without the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in
+its paper's package alone.
 """
 
-from beyondkernels.theory import bfc, features, resnet
+from beyondkernels.theory import bfc, features, overparam, resnet
 from beyondkernels.theory.complexity import (
     Complexity,
     largest_complexity,
@@ -48,6 +48,7 @@ __all__ = [
     "lipschitz_bound",
     "map_complexity",
     "minimal_network",
+    "overparam",
     "parity_norm",
     "resnet",
     "sample_complexity",

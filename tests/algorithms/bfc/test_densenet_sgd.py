@@ -334,9 +334,9 @@ def test_a_run_learns_to_classify():
         stds, problem.scales, error=1e-2, steps=200, last=1, rate=0.02, batch=100, target="classification"
     )
     network = replace(NETWORK, alphas=problem.scales, leading=True)
-    points = [problem.sample(2000, Stream(0).child(name)) for name in ("train", "test")]
-    outcome = TrainedNetwork(network, rule).fit(Case(problem, *points, Stream(0).child("learner")), lambda _: None)
-    by_first = float((points[1].x[:, 0].sign() != points[1].y[:, 0]).double().mean())
+    train, test = (problem.sample(2000, Stream(0).child(name)) for name in ("train", "test"))
+    outcome = TrainedNetwork(network, rule).fit(Case(problem, train, test, Stream(0).child("learner")), lambda _: None)
+    by_first = float((test.x[:, 0].sign() != test.y[:, 0]).double().mean())
     assert 1 - outcome.scalars["test_accuracy"] < by_first / 5
     assert outcome.scalars["target_error"] <= 0.5 / 4
 

@@ -119,7 +119,8 @@ def test_table_and_figures() -> None:
         (100 * exact.symmetric_linear_accuracy, 68.75, 100 * exact.bayes_accuracy)
     )
     check_figures(read, ["coverage", "neurons-1", "neurons-2", "neurons-3", "accuracy"])
-    coverage, first, *_ = (figure for figure in read.figures)
+    coverage, first, *_, accuracy = (figure for figure in read.figures)
+    assert [(level.label, level.value) for level in accuracy.levels] == [("linear, k = 4, 5 (68.8)", 68.75)]  # type: ignore[attr-defined]
     assert len(coverage.lines) == 6  # type: ignore[attr-defined]
     epochs, values = coverage.lines[0].arrays()  # type: ignore[attr-defined]
     assert epochs.tolist() == [0, 50, 80] and values[0].tolist() == pytest.approx([0.25, 0.615, 0.98])

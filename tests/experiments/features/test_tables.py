@@ -87,6 +87,9 @@ def test_class_weights_where_classes_are_unequal() -> None:
     interval = next(case for name, case in CASES if name == "table2")
     assert process_of(interval, 0).later.hidden_rate == 1e-5
     assert process_of(interval, 0, own_schedule=False).later.hidden_rate == pytest.approx(0.9695, rel=1e-3)
+    random = process_of(interval, 0, own_schedule=False, random=True).later
+    assert (random.output_rate, random.hidden_rate) == (1000.0, pytest.approx(0.9695, rel=1e-3))
+    assert process_of(CASES[0][1], 0, own_schedule=False, random=True) == process_of(CASES[0][1], 0, own_schedule=False)
     # without structure an interval still correlates with its patterns, a parity does not
     assert process_of(interval, 0, structured=False).first != process_of(interval, 0).first
     parity = Case("", Numbers(), Parity())
@@ -208,9 +211,7 @@ def test_figures_and_table_of_two_cases() -> None:
     assert "d = 100: Test (%)" in titles and "d = 2000: Cosine" in titles
     assert [quantity.label for quantity in table.quantities] == [  # type: ignore[attr-defined]
         "test accuracy (%), d = 100",
-        "largest cosine, d = 100",
         "test accuracy (%), d = 2000",
-        "largest cosine, d = 2000",
     ]
 
 
@@ -233,11 +234,12 @@ def test_the_overview_needs_no_run_of_its_own() -> None:
     theirs = {
         spec.key for table in TABLES.values() for spec in plan(table, table.settings("smoke"), (0, 1), {}).values()
     }
-    assert mine < theirs and len(places(settings)) == len(CASES) == 8
+    assert mine < theirs and len(places(settings)) == 3
+    assert len(places(overview.settings("paper"))) == len(CASES) == 8
     read = finish(overview, settings, (0, 1), outcome)
     check_figures(read, ["accuracies"])
     matrix: Any = read.figures[0]
-    assert list(matrix.rows)[:3] == ["Table 1", "Table 2", "Table 3, d = 20"]
+    assert list(matrix.rows) == ["Table 2", "Table 3, d = 20", "Table 3, d = 30"]
     assert matrix.groups[0].values[0] == [pytest.approx(90.0)] * 5
 
 
@@ -280,6 +282,11 @@ def test_the_overviews_claims() -> None:
 def test_bad_settings(table: str, changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         changed(TABLES[table].settings("paper"), changes)
+
+
+def test_an_unknown_table() -> None:
+    with pytest.raises(InputError, match="unknown table 'Table 6'"):
+        changed(Overview().settings("paper"), {"tables": "Table 1,Table 6"})
 
 
 def test_other_cases_than_the_papers_have_no_printed_values() -> None:

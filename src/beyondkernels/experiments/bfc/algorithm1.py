@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
+from beyondkernels.core.constraints import at_most
 from beyondkernels.experiments.bfc.common import TrainingSettings
 from beyondkernels.experiments.bfc.layers import LayersSettings, problem_at, spec_of
 from beyondkernels.frame import At, Count, Size, setting
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from beyondkernels.problems.bfc import QuadraticTarget
 
 
+Steps = Annotated[Count, at_most(1_000_000)]  # a list of all looks at the objective must fit into memory
 CHOSEN = "chosen by test errors on seeds 100 to 103 of bfc/theorem1"
 
 
@@ -27,8 +29,8 @@ class AlgorithmSettings(TrainingSettings):
     """The numbers of Algorithm 1; those of (4.1) cannot be used at these sizes."""
 
     width: Count = setting(40, "ours", "m of Algorithm 1, the rows of each W")
-    stage_steps: Count = setting(4000, "ours", "the most steps of a stage of Algorithm 1")
-    last_steps: Count = setting(16_000, "ours", "the most steps of its last stage")
+    stage_steps: Steps = setting(4000, "ours", "the most steps of a stage of Algorithm 1")
+    last_steps: Steps = setting(16_000, "ours", "the most steps of its last stage")
     algorithm_rate: Size = setting(0.01, "ours", f"its Adam's rate, which falls to zero in every stage; {CHOSEN}")
     threshold: Size = setting(
         0.05, "ours", f"its thresholds but the last, in variances of what the layers add; {CHOSEN}"

@@ -36,7 +36,7 @@ from beyondkernels.reports import AtMost
 FEWER = 0.5
 """The part of the wrong labels that may remain when a layer is added."""
 
-LEAST = "The cross-entropy of G* itself over ε₀/2 at the last ε₀, which can halve only where this is below 1"
+LEAST = "the cross-entropy of G* itself over ε₀/2 at the last ε₀, which can halve only where this is below 1"
 
 UPPER = (3, 4)
 """The layers whose α varies."""
@@ -157,7 +157,7 @@ class Classification(Experiment):
                 ),
                 Shown("ranks", "Ranks found", show="first", about="k₂, k₃, … as Algorithm 1 finds them, seed 0."),
                 Shown("target_error", "ε₀", ".1e", about="Algorithm 1's target error at its end."),
-                Shown("least", "Least objective", ".2f", about=f"{LEAST}."),
+                Shown("least", "Least objective", ".2f", about=f"This is {LEAST}."),
             ],
             order=("size",),
         )

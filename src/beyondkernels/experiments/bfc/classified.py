@@ -179,5 +179,5 @@ def halvings(picture: Drawn, rows: Frame) -> list[Curves]:
                 target = run[OUTCOME].series["rule/target_error"]
                 lines += [Line(f"objective, {c}", steps[later], objective[later])]
                 lines += [Line(f"ε{LOW[0]}, {c}", steps[later], target[later])]
-    words: dict[str, Any] = {"x_label": "training step", "y_label": "objective", "x_scale": "log", "y_scale": "log"}
+    words: dict[str, Any] = {"x_label": "training step", "y_label": "objective", "y_scale": "log"}
     return [Curves(**picture.words, lines=lines, **words)] if lines else []

@@ -158,7 +158,7 @@ class Descent(Experiment):
             Drawn(
                 "decrease",
                 "How much the step of App. G lowers the objective",
-                "In units of η₁ε², along Algorithm 1 with the least λ, seed 0. Only what is positive is drawn.",
+                "Along Algorithm 1 with the least λ, seed 0; of the loss over η₁ times the loss. Drawn where positive.",
                 "Decrease of objective and loss over training steps, and what the theorems promise",
                 lambda picture, rows: curves(picture, rows, "decrease over η₁ε²", "descent", decreases),
             ),

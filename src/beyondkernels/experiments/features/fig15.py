@@ -53,7 +53,7 @@ class Fig15(Experiment):
     )
     reference: ClassVar[Reference] = Reference("features", "App. E.3.1, Figure 15")
     notes_file: ClassVar[str] = "fig15.md"
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 12.0, "paper": 12.0}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     numbers: ClassVar[type] = Fig15Settings
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(seeds=3),

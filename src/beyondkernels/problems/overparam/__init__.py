@@ -3,6 +3,7 @@
 from beyondkernels.problems.overparam.convolutional import ConvolutionalTruth
 from beyondkernels.problems.overparam.functions import PowerSeries, Sinh, smooth_function
 from beyondkernels.problems.overparam.inputs import Padded, SignalInputs, UnitInputs, padded, require_unit_inputs
+from beyondkernels.problems.overparam.interval import IntervalFunction
 from beyondkernels.problems.overparam.patches import Patches, gathered, windows
 from beyondkernels.problems.overparam.three_layer import ThreeLayerTruth
 from beyondkernels.problems.overparam.truth import GroundTruth
@@ -13,6 +14,7 @@ __all__ = [
     "ConvolutionalTruth",
     "GivenWeights",
     "GroundTruth",
+    "IntervalFunction",
     "Padded",
     "Patches",
     "PowerSeries",

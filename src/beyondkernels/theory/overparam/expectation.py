@@ -36,21 +36,21 @@ def gated_mean(h: IndicatorFunction, x: Array) -> Array:
     """
     x = _points(x)
     constant = h.weights[0]
+    bias, mass = bias_rule(h)
     found = np.full(len(x), constant / 2)  # by symmetry the gate is open half of the time
     for i, at in enumerate(x):
-        for bias, mass in zip(*bias_rule(h), strict=True):
-            alpha, weight = _alpha_rule(h, at, bias)
-            found[i] += mass * (weight * _open(alpha, at, bias) * (h(alpha, bias) - constant)).sum()
+        alpha, weight = _alpha_rule(h, at, bias)
+        more = h(alpha, bias[:, None]) - constant
+        found[i] += mass @ (weight * _open(alpha, at, bias[:, None]) * more).sum(1)
     return found
 
 
 def second_moment(h: IndicatorFunction) -> float:
     r""":math:`E\,h(\alpha, b)^2`, by quadrature."""
-    total = h.weights[0] ** 2
-    for bias, mass in zip(*bias_rule(h), strict=True):
-        alpha, weight = _alpha_rule(h, 0.0, bias)
-        total += mass * (weight * (h(alpha, bias) ** 2 - h.weights[0] ** 2)).sum()
-    return float(total)
+    constant = h.weights[0] ** 2
+    bias, mass = bias_rule(h)
+    alpha, weight = _alpha_rule(h, 0.0, bias)
+    return float(constant + mass @ (weight * (h(alpha, bias[:, None]) ** 2 - constant)).sum(1))
 
 
 def sampled_mean(h: IndicatorFunction, x: Array, draws: int, stream: Stream) -> tuple[Array, Array]:
@@ -94,22 +94,23 @@ def bias_rule(h: IndicatorFunction) -> tuple[Array, Array]:
     return np.concatenate(places), np.concatenate(masses)
 
 
-def _alpha_rule(h: IndicatorFunction, x: float, bias: float) -> tuple[Array, Array]:
-    """Gauss and Legendre's rule for a normal variable, with pieces that end where the integrand bends."""
+def _alpha_rule(h: IndicatorFunction, x: float, bias: Array) -> tuple[Array, Array]:
+    """For each bias Gauss and Legendre's rule for a normal variable, with pieces that end where the integrand bends."""
     end = 2 * math.sqrt(h.degree) + 10
-    edges = [np.linspace(-end, end, 2 * int(end) + 1)]
     held = np.array([reach for reach in h.reaches if reach < end])
-    edges += [held, -held]
+    fixed = np.concatenate([np.linspace(-end, end, 2 * int(end) + 1), held, -held])
+    cuts = np.broadcast_to(fixed, (len(bias), len(fixed)))
     if x != 0:
-        edges.append((-bias + _STEP * math.sqrt(1 - x**2)) / x)
-    cuts = np.unique(np.clip(np.concatenate(edges), -end, end))
+        steps = (-bias[:, None] + _STEP * math.sqrt(1 - x**2)) / x
+        cuts = np.concatenate([cuts, np.clip(steps, -end, end)], 1)
+    cuts = np.sort(cuts, axis=1)  # pieces of length zero do no harm
     nodes, weights = _NODES
-    half = np.diff(cuts)[:, None] / 2
-    alpha = (cuts[:-1, None] + half * (nodes + 1)).ravel()
-    return alpha, (half * weights).ravel() * np.exp(-(alpha**2) / 2) / math.sqrt(2 * math.pi)
+    half = np.diff(cuts, axis=1)[:, :, None] / 2
+    alpha = (cuts[:, :-1, None] + half * (nodes + 1)).reshape(len(bias), -1)
+    return alpha, (half * weights).reshape(len(bias), -1) * np.exp(-(alpha**2) / 2) / math.sqrt(2 * math.pi)
 
 
-def _open(alpha: Array, x: float, bias: float) -> Array:
+def _open(alpha: Array, x: float, bias: Array) -> Array:
     """The probability that the gate is open, given α and b."""
     reach = alpha * x + bias
     rest = math.sqrt(1 - x**2)

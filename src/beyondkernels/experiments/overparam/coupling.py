@@ -1,0 +1,296 @@
+"""Lemmas G.3, 5.5 and 5.8 along real runs: few gates change, and the pseudo network stays close, over width."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import beyondkernels as bk
+from beyondkernels.core import Checked, Reference, require
+from beyondkernels.core.constraints import at_least, between, not_empty, not_negative, rising
+from beyondkernels.frame import (
+    At,
+    Count,
+    Counts,
+    Drawn,
+    Experiment,
+    Frame,
+    Over,
+    Picture,
+    Runs,
+    Scale,
+    Seeds,
+    Shown,
+    Size,
+    Statement,
+    Table,
+    claim,
+    of,
+    scale,
+    select,
+    setting,
+)
+from beyondkernels.reports import AtMost, Curves, Line
+from beyondkernels.runs import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+
+TERMS = {
+    2: {
+        "flips": ("Lemma G.3 (1): the share of changed gates", -1 / 2),
+        "gap": ("Lemma G.3 (2): |f − g|", -1 / 2),
+        "gradient_gap": ("Lemma G.3 (3): the gap between the gradients of f and g", 1 / 2),
+    },
+    3: {
+        "first_flips": ("Lemma 5.5: the share of the first layer's gates that changed", -2 / 5),
+        "second_flips": ("Lemma 5.5: the share of the second layer's gates that changed", -1 / 3),
+        "left_over": ("Lemma 5.8: what random signs leave over", -1 / 10),
+    },
+}
+"""By layers and term: what it is, and the power of m that its right side has if neurons move by an order of 1/m."""
+
+SLACK = 0.1
+"""By how much a fitted slope may exceed the power, because the lemmas leave logarithms open (ours)."""
+
+
+@dataclass(frozen=True)
+class CouplingSettings(Checked):
+    """The numbers of the experiment; all are ours, because the paper measures nothing."""
+
+    dim: Annotated[int, at_least(2)] = setting(10, "ours", "d")
+    terms: Count = setting(4, "ours", "p of the ground truth, with φ = sin")
+    output_std: Annotated[float, between(0, 1, "(]")] = setting(0.3, "ours", "ε_a")
+    widths: Counts = setting((256, 1024, 4096, 16_384, 65_536), "ours", "m of two layers")
+    deep_widths: Counts = setting((64, 128, 256, 512, 1024, 2048), "ours", "m₁ = m₂ of three layers")
+    rate: Size = setting(1.0, "ours", "η = rate/(m ε_a²); tried with seeds 100 and 101")
+    steps: Count = setting(5000, "ours", "T")
+    samples: Count = setting(1000, "ours", "N")
+    snapshots: Annotated[tuple[int, ...], not_negative, rising, not_empty] = setting(
+        (0, 10, 30, 100, 300, 1000), "ours", "where everything is measured, beside the end"
+    )
+    points: Count = setting(200, "ours", "fresh points at which terms are measured")
+    test_samples: Count = setting(2000, "ours")
+    seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
+
+    def __post_init__(self) -> None:
+        require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
+
+    @property
+    def times(self) -> tuple[int, ...]:
+        """The snapshots that the run reaches, and its end."""
+        return (*(step for step in self.snapshots if step < self.steps), self.steps)
+
+    def widths_of(self, layers: int) -> tuple[int, ...]:
+        """The widths of networks with so many layers."""
+        return self.widths if layers == 2 else self.deep_widths
+
+
+class Coupling(Experiment):
+    """Changed gates and |f − g| over width and over the distance from the start."""
+
+    id: ClassVar[str] = "overparam/coupling"
+    title: ClassVar[str] = "Wide networks keep their gates while they learn"
+    summary: ClassVar[str] = (
+        "The proofs replace the real network by a pseudo network, which has the gates of the random start and the "
+        "weights of now, and is linear in them. Here networks of two and three layers learn a ground truth, and the "
+        "share of gates that change and the distance between the two networks are measured along the run, beside the "
+        "bounds of the lemmas."
+    )
+    reference: ClassVar[Reference] = Reference("overparam", "Lemmas G.3, 5.5 and 5.8")
+    notes_file: ClassVar[str] = "coupling.md"
+    symbols: ClassVar[Mapping[str, str]] = {"width": "m"}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 1.5, "paper": 20.0}
+    numbers: ClassVar[type] = CouplingSettings
+    scales: ClassVar[Mapping[str, Scale]] = {
+        "laptop": scale(
+            widths=(256, 1024, 4096, 16_384),
+            deep_widths=(64, 128, 256, 512),
+            steps=2000,
+            points=100,
+            test_samples=1000,
+            seeds=5,
+        ),
+        "smoke": scale(
+            "laptop", widths=(32, 128), deep_widths=(16, 32), steps=40, samples=100, points=20, test_samples=50, seeds=2
+        ),
+    }
+
+    def runs(self, s: CouplingSettings) -> list[Runs]:
+        """Networks of two and of three layers at every width."""
+        return [Runs(spec, {"layers": [layers], "width": s.widths_of(layers)}, row) for layers in TERMS]
+
+    def claims(self, s: CouplingSettings) -> list[Statement]:
+        """The powers of m, and constants of 1 where the lemmas have Õ(1)."""
+        made = []
+        for layers, terms in TERMS.items():
+            for term, (words, power) in terms.items():
+                left = of(term, "width", layers=layers)
+                name = term.replace("_", "-")
+                made += [
+                    claim(
+                        f"{name}-power",
+                        f"{words} is at most of the order m^({power:.2g}), by its slope at the end of the run, which "
+                        f"may exceed that by {SLACK:g}",
+                        left.slope(),
+                        AtMost(power + SLACK),
+                        paper=power,
+                    ),
+                    claim(
+                        f"{name}-bound",
+                        f"{words} keeps below its right side with constant 1 at every point, snapshot and width, by "
+                        "the largest ratio",
+                        of(f"{term}_ratio", "width", layers=layers).largest(),
+                        AtMost(1.0),
+                        paper="Õ(1)",
+                    ),
+                ]
+        return [
+            *made,
+            claim(
+                "radius",
+                "Proof of Lemma G.3: no neuron of the two-layer network moves further than √k B ηt at any snapshot and "
+                "width, by the largest ratio",
+                of("radius_ratio", "width", layers=2).largest(),
+                AtMost(1.0),
+                paper="at most 1",
+            ),
+        ]
+
+    def table(self, s: CouplingSettings) -> Table:
+        """A line for each depth and width, at the end of the run."""
+        of_term = [
+            Shown(term, term.replace("_", " ").capitalize(), ".1e", about=words)
+            for terms in TERMS.values()
+            for term, (words, _) in terms.items()
+        ]
+        return Table(
+            {"layers": "Layers", "width": "m"},
+            [
+                Shown("test_loss", "Test loss", ".1e"),
+                Shown("radius", "‖W′‖₂,∞", ".1e", about="Two layers: how far the neuron moved that moved most."),
+                Shown("first_radius", "‖W′‖₂,₄", ".1e", about="Three layers."),
+                Shown("second_radius", "‖V′‖_F", ".1e", about="Three layers."),
+                *of_term,
+            ],
+        )
+
+    def figures(self, s: CouplingSettings) -> list[Picture]:
+        """Gates and gaps over width, and the gap over distance."""
+        ending = "Means over points at the end of the run. Right sides have constant 1 and the radii that were reached."
+
+        def over_width(name: str, title: str, y: str, lines: dict[str, tuple[int, str]]) -> Over:
+            return Over(
+                name,
+                title,
+                ending,
+                f"{title}: {', '.join(lines)}",
+                x="width",
+                y="flips",
+                line={label: {"layers": layers, "y": column} for label, (layers, column) in lines.items()},
+                x_label="width m",
+                y_label=y,
+                x_scale="log",
+                y_scale="log",
+            )
+
+        return [
+            over_width(
+                "flips",
+                "Gates that training changes, over width",
+                "share of a layer's gates",
+                {
+                    "two layers": (2, "flips"),
+                    "right side of G.3": (2, "flips_bound"),
+                    "three layers, first": (3, "first_flips"),
+                    "right side of 5.5, first": (3, "first_flips_bound"),
+                    "three layers, second": (3, "second_flips"),
+                    "right side of 5.5, second": (3, "second_flips_bound"),
+                },
+            ),
+            over_width(
+                "gap",
+                "Between the real and the pseudo network, over width",
+                "difference of outputs",
+                {
+                    "two layers, |f − g|": (2, "gap"),
+                    "right side of G.3": (2, "gap_bound"),
+                    "three layers, left over": (3, "left_over"),
+                    "right side of 5.8": (3, "left_over_bound"),
+                },
+            ),
+            Drawn(
+                "distance",
+                "|f − g| over the distance from the start",
+                "Two layers; a line for each width, along the run: at each snapshot the mean over seeds of the "
+                "distance of the neuron that moved most, and of |f − g|. The right side of Lemma G.3 is proportional "
+                "to the square of the distance.",
+                "The gap between the networks against the largest distance of a neuron, one line for each width",
+                lambda picture, rows: along_distance(s, picture, rows),
+            ),
+        ]
+
+
+def spec(s: CouplingSettings, at: At) -> RunSpec:
+    """Algorithm 1 at a width; with three layers, both matrices move by the same rule."""
+    from beyondkernels.algorithms.losses import PseudoHuber
+
+    truth = bk.problems.TwoLayerTruth(bk.problems.UnitInputs(s.dim), "sin", s.terms, instance=at.seed)
+    kind = bk.networks.TwoLayerLearner if at.layers == 2 else bk.networks.ThreeLayerLearner
+    names = ("W", "buffers/b1", "buffers/a") + (("V", "buffers/b2") if at.layers == 3 else ())
+    learner = bk.engine.TrainedNetwork(
+        kind(at.width, s.output_std),
+        bk.algorithms.overparam.TwoLayerSGD(s.steps, rate_of(s, at), objective=PseudoHuber()),
+        snapshot_at=s.times,
+        snapshot_names=names,
+    )
+    measured = bk.measure.overparam
+    measurement = (
+        measured.TwoLayerCoupling(s.points, loss=PseudoHuber())
+        if at.layers == 2
+        else measured.ThreeLayerCoupling(s.points)
+    )
+    return RunSpec(truth, learner, s.samples, s.test_samples, at.seed, (measurement,))
+
+
+def rate_of(s: CouplingSettings, at: At) -> float:
+    """The step size η, at which the outputs move at the same speed for every m and ε_a."""
+    return s.rate / (at.width * s.output_std**2)
+
+
+def row(s: CouplingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
+    """One run at its end, and the largest ratios along its way."""
+    if outcome.status != "finished":
+        return {}
+    series = {name.removeprefix("coupling/"): values for name, values in outcome.series.items()}
+    line: dict[str, Any] = {"test_loss": outcome.scalars["test_loss"]}
+    line |= {name: float(series[name][-1]) for name in ("radius", "first_radius", "second_radius") if name in series}
+    for term in TERMS[at.layers]:
+        line |= {term: float(series[term][-1]), f"{term}_bound": float(series[f"{term}_bound"][-1])}
+        line[f"{term}_ratio"] = max(
+            left / right for left, right in zip(series[f"{term}_max"][1:], series[f"{term}_bound"][1:], strict=True)
+        )
+    if at.layers == 2:
+        # gap_bound/(radius² m^(3/2)) is B
+        B = line["gap_bound"] / (line["radius"] ** 2 * at.width**1.5)
+        moved = zip(series["radius"][1:], series["step"][1:], strict=True)
+        line["radius_ratio"] = max(radius / (B * rate_of(s, at) * step) for radius, step in moved)
+    return line
+
+
+def along_distance(s: CouplingSettings, picture: Drawn, rows: Frame) -> list[Curves]:
+    """For each width the mean gap over the mean distance, from the first snapshot after the start on."""
+    lines = []
+    for width in s.widths:
+        mine = select(rows, {"layers": 2, "width": width, "status": "finished"})
+        runs = [outcome.series for outcome in mine["outcome"]] if len(mine) else []
+        if runs:
+            radii, gaps = ([run[f"coupling/{name}"][1:] for run in runs] for name in ("radius", "gap"))
+            means = [statistics.fmean(each) for each in zip(*radii, strict=True)]
+            lines.append(Line(f"m = {width}", means, gaps))
+    if not lines:
+        return []
+    x_label, y_label = "distance ‖W_t‖₂,∞", "mean |f − g|"
+    return [Curves(**picture.words, lines=lines, x_label=x_label, y_label=y_label, x_scale="log", y_scale="log")]
