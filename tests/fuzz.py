@@ -93,7 +93,7 @@ WORDS = [
 
 
 def components() -> list[type[Component]]:
-    """Every component of the package that can be made."""
+    """Every component of the package that people can make."""
     for info in pkgutil.walk_packages(beyondkernels.__path__, "beyondkernels."):
         if not info.name.endswith("__main__"):
             importlib.import_module(info.name)
@@ -101,7 +101,7 @@ def components() -> list[type[Component]]:
     while left:
         cls = left.pop()
         left.extend(cls.__subclasses__())
-        ours = cls.__module__.startswith("beyondkernels.") and cls is not Component
+        ours = cls.__module__.startswith("beyondkernels.") and cls is not Component and cls.__name__[0] != "_"
         if ours and dataclasses.is_dataclass(cls) and not inspect.isabstract(cls):
             found.append(cls)
     return sorted(found, key=lambda cls: f"{cls.__module__}:{cls.__qualname__}")

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from beyondkernels.activations import Sine
+from beyondkernels.algorithms import GradientDescent, Hinge
 from beyondkernels.algorithms.optimisers import Rate
 from beyondkernels.core import digest
+from beyondkernels.engine import TrainedNetwork
 from beyondkernels.experiments import CATALOGUE
+from beyondkernels.networks import TwoLayer
 from beyondkernels.problems.resnet.inputs import Sphere
 from beyondkernels.problems.resnet.maps import DrawnMap
 from beyondkernels.running import ask
@@ -21,6 +24,9 @@ from fuzz import BAD, WORDS, complaint, examples
 _MAP = DrawnMap(4, 4, 2, Sine())
 _SETTINGS = practical((1.0, 0.1), (1.0, 0.1), error=0.1)
 GIVEN: dict[str, dict[str, Any]] = {
+    "ClassWeighted": {"loss": Hinge(), "weights": (1.0, 2.0)},
+    "InSpan": {"learner": TrainedNetwork(TwoLayer(4), GradientDescent(4, 0.1))},
+    "ListedPatterns": {"vectors": ((0, 1), (1, 1))},
     "NormedNetwork": {"snapshot_at": (0,), "snapshot_names": ("A.weight",)},
     "DrawnGeneralMap": {"function": Sine()},
     "Monomial": {"dim": 8, "degree": 3},
@@ -69,7 +75,7 @@ def test_settings(name):
             said = complaint(lambda changes=changes: ask(name, "smoke", changes=changes).first_round)
             if said is not None:
                 wrong.append(f"{field.name}={word[:20]}: {said}")
-    assert calls > 50
+    assert calls > 4 * number
     assert not wrong, f"{len(wrong)} of {calls}:\n" + "\n".join(wrong)
 
 

@@ -111,6 +111,33 @@ def test_step_is_equation_4(step, frozen, kind, weights):
     assert result.buffers == {}
 
 
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_rounded_forgetting_is_the_same_step_in_double_precision(step):
+    algorithm = FeatureLearning(settings(), forgetting="rounded")
+    stage, params, batch = algorithm.stages()[step - 1], asymmetric_params(), data()
+    result = algorithm.step(stage, TwoLayer(M), params, {}, {}, batch, {}, hyper_of(algorithm, stage, step))
+    expected, _ = literal_step(params, batch.x, batch.y, algorithm.settings.at(step), True)
+    for name, value in result.params.items():
+        torch.testing.assert_close(value, expected[name], rtol=1e-10, atol=1e-12)
+
+
+def test_rounded_forgetting_leaves_a_rounding_error_in_single_precision():
+    """With a tiny rate the cancelled weights leave more than the step is long; exact forgetting leaves nothing."""
+    tiny = settings()
+    tiny = replace(tiny, first=replace(tiny.first, hidden_rate=1e-9, output_rate=1e-9))
+    params = {name: value.float() for name, value in asymmetric_params().items()}
+    x, y = (part.float() for part in (data().x, data().y))
+    moved = {}
+    for forgetting in ("exact", "rounded"):
+        algorithm = FeatureLearning(tiny, forgetting=forgetting)
+        stage = algorithm.stages()[0]
+        numbers = {name: torch.tensor(value) for name, value in algorithm.hyper(stage, 1).items()}
+        after = algorithm.step(stage, TwoLayer(M), params, {}, {}, Batch(x, y), {}, numbers)
+        moved[forgetting] = after.params["hidden.weight"].norm().item()
+    assert 0 < moved["exact"] < 1e-7 < moved["rounded"] < 1e-5 * params["hidden.weight"].norm().item()
+    assert describe(FeatureLearning(tiny))["fields"].keys() < describe(algorithm)["fields"].keys()
+
+
 def test_classes_have_weights_in_the_first_two_steps_only():
     """The loss of a step is weighted; the loss that is reported is not."""
     algorithm, params, batch = FeatureLearning(settings(weights=(3.0, 0.0625))), asymmetric_params(), data()

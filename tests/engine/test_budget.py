@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,11 +21,12 @@ from beyondkernels.networks import (
     FromModule,
     FullyConnected,
     Linearised,
+    QuadraticDenseNet,
     ThreeLayerResNet,
     TwoLayer,
     popular_initialisation,
 )
-from beyondkernels.problems import CompositeParity, DictionaryParity
+from beyondkernels.problems import CompositeParity, DictionaryParity, QuadraticTarget
 from beyondkernels.runs import fit
 from beyondkernels.theory import theorem26
 
@@ -32,6 +35,10 @@ PARITY = DictionaryParity(dim=100, patterns=20, relevant=5)
 RULE = GradientDescent(22, 1e-4, 50, momentum=0.9, objective=Squared())
 PROCESS = theorem26(PARITY, TwoLayer(pairs=200), steps=24, batch=100)
 POPULAR = popular_initialisation(300)
+GRAPH = ((1,), (2, 0))
+QUADRATIC = QuadraticTarget(2, (1, 1), GRAPH, (1.0, 0.1))
+TINY = QuadraticDenseNet(GRAPH, (2, 1), (1.0, 0.1))
+SMALL_STEPS = GradientDescent(22, 1e-6, 50, momentum=0.9, objective=Squared())
 
 
 def make_module(in_dim: int, out_dim: int) -> torch.nn.Module:
@@ -69,6 +76,8 @@ LEARNERS = {
     "one pass": (COMPOSITE, TrainedNetwork(ThreeLayerResNet(5000, "bottleneck"), OnePass(40, 1e-4, 1e-4)), 60),
     "layerwise": (COMPOSITE, TrainedNetwork(replace(RESNET, form="bottleneck"), Layerwise(RULE, RULE)), 500),
     "module": (COMPOSITE, TrainedNetwork(FromModule(make_module, "mine"), RULE), 500),
+    "double": (QUADRATIC, TrainedNetwork(QuadraticDenseNet(GRAPH, (300, 300), (1.0, 0.1)), SMALL_STEPS), 500),
+    "many in double": (QUADRATIC, TrainedNetwork(TINY, replace(SMALL_STEPS, steps=3, batch=1)), 200_000),
 }
 
 
@@ -232,13 +241,34 @@ def test_company_is_bounded_by_memory_too():
     assert at_once == 200_000 // (20_000 * 2 + 30)
     needed = bytes_needed(learner, Sizes(100, 100, 30, 15))
     assert needed is not None
-    samples = 2 * 100 * 45 * 4
+    samples = 2 * 100 * 45 * 8  # they may be in double precision
     tight = replace(learner, memory=2 * (needed + samples) + 1)
     assert tight.members_at_once(100, 30, 15) == 2
     assert replace(learner, memory=1).members_at_once(100, 30, 15) == 1
     small = TrainedNetwork(FullyConnected(20, 3), RULE)
     many = replace(small, memory=3 * bytes_needed(small, Sizes(10**6, 10**6, 30, 15)))  # pyright: ignore
     assert members_within(many, Sizes(10**6, 10**6, 30, 15), 60) < 3  # each may have a sample of its own
+    given, double = Sizes(10**6, 10**6, 2, 1), TrainedNetwork(TINY, SMALL_STEPS)
+    three = 3 * (bytes_needed(double, given) + 2 * 10**6 * 3 * 8)  # pyright: ignore
+    assert members_within(replace(double, memory=three), given, 60) == 3
+
+
+def test_names_of_a_small_network_are_checked_without_the_compiler():
+    """Tensors without numbers load it, which takes longer than everything else that is checked."""
+    program = """if True:
+        import sys
+        from beyondkernels.algorithms import Joining
+        from beyondkernels.algorithms.optimisers import adam
+        from beyondkernels.engine import TrainedNetwork
+        from beyondkernels.networks import QuadraticDenseNet
+        from beyondkernels.problems import QuadraticTarget
+        problem = QuadraticTarget(4, (2, 2), ((1,), (2, 0)), (1.0, 0.1))
+        network = QuadraticDenseNet(problem.graph, (3, 3), problem.scales)
+        learner = TrainedNetwork(network, Joining(adam(0.01), (5, 5)), snapshot_at=(3,), snapshot_names=("all", "M3.0"))
+        learner.check(problem, 500, 500)
+        sys.exit("torch._dynamo" in sys.modules)
+    """
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_readable():

@@ -28,6 +28,11 @@ def _probability(hidden: bp.HiddenPatterns, phi: tuple[int, ...], A: tuple[int, 
         all_one = all(phi[i] == 1 for i in A)
         second *= 0.5 if all_zero or all_one else 0.0
         return p_o * 0.5 ** len(phi) + (1 - p_o) * second
+    if isinstance(hidden, bp.ListedPatterns):
+        product = hidden.vectors.count(tuple(phi[i] for i in A)) / len(hidden.vectors)
+        for j in others:
+            product *= _coin(phi[j], hidden.background)
+        return product
     assert isinstance(hidden, bp.IndependentPatterns)
     product = 1.0
     for kind, indices in (("relevant", list(A)), ("background", others)):

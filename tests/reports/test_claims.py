@@ -132,3 +132,8 @@ def test_json_has_the_keys_of_the_contract_and_no_infinities():
     assert written["paper"] is None
     assert written["measured"] is None
     assert written["holds"] is True
+
+
+def test_numbers_of_very_different_sizes_are_written_each_in_its_own_way() -> None:
+    assert AtMost(0.1).judge([1.3e-5]).reason.startswith("1.3 × 10⁻⁵ is at most 0.100")
+    assert AtLeast(20.0).judge([518_774.9]).reason == "518,775 is at least 20, by 518,755"

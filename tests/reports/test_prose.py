@@ -69,6 +69,7 @@ def test_a_line_is_no_markdown():
         ("below τ_w and W_t", "below τ<sub>w</sub> and W<sub>t</sub>"),
         ("at most ‖W‖_F/√d", "at most ‖W‖<sub>F</sub>/√d"),
         ("says that α_ℓ falls", "says that α<sub>ℓ</sub> falls"),
+        ("σ_ζ ≤ σ_φ² · ε_e", "σ<sub>ζ</sub> ≤ σ<sub>φ</sub>² · ε<sub>e</sub>"),
         ("the key test_error, a_long name, x_", "the key test_error, a_long name, x_"),
         ("m^(<b>)", "m^(&lt;b&gt;)"),
         ("below 56 %", "below 56\N{NO-BREAK SPACE}%"),

@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import ClassWeighted, Hinge, Loss
-from beyondkernels.algorithms.optimisers import Rate, Shrink, chain, descend
-from beyondkernels.core import Shape, Stream, Tensors
+from beyondkernels.algorithms.optimisers import Decay, Rate, Shrink, chain, descend
+from beyondkernels.core import Shape, Stream, Tensors, later
 from beyondkernels.core.constraints import between
 from beyondkernels.networks import Network
 from beyondkernels.theory import ProcessSettings, StepSettings
 
-_PLAIN, _REGULARISED = Rate(1.0), chain(Rate(1.0), Shrink(1.0))
+_PLAIN, _REGULARISED, _AS_WRITTEN = Rate(1.0), chain(Rate(1.0), Shrink(1.0)), chain(Decay(1.0), Rate(1.0))
 """What a step does with a gradient; the numbers are those of the settings."""
 
 NoiseKind = Literal["smoothed", "drawn"]
@@ -42,6 +42,7 @@ class FeatureLearning(Algorithm):
             0 is the random feature method, 1 One Step, 2 Two Step.
         noise_kind: ξ averaged out in closed form, or drawn for each point and neuron.
         objective: the loss, the paper's being the hinge loss.
+        forgetting: ``exact``, or ``rounded`` to compute w − η(∇ + 2λw) as it is written, with its rounding error.
 
     Reference: Shi, Wei & Liang (features), §3.1, eqs. (3) and (4); App. E.1 for the frozen versions; App. F.1.1, eq.
     (295), for the weights.
@@ -51,6 +52,7 @@ class FeatureLearning(Algorithm):
     freeze_hidden_after: Annotated[int, between(0, 2)] | None = None
     noise_kind: NoiseKind = "smoothed"
     objective: Loss = field(default_factory=Hinge)
+    forgetting: Literal["exact", "rounded"] = later("exact")
 
     @property
     def loss(self) -> Loss:
@@ -72,14 +74,13 @@ class FeatureLearning(Algorithm):
         return network.started_by(self.settings.initial).init(in_dim, out_dim, stream)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """η, and the factors 1 − 2ηλ of hidden weights and readout."""
+        """η, and of hidden weights and readout the factors 1 − 2ηλ, or 2λ where forgetting is rounded."""
         at = self.settings.at(step)
-        return {
-            "hidden_rate": at.hidden_rate,
-            "output_rate": at.output_rate,
-            "keep_hidden": at.keep_hidden,
-            "keep_output": at.keep_output,
-        }
+        rates = {"hidden_rate": at.hidden_rate, "output_rate": at.output_rate}
+        if self.forgetting == "rounded":
+            hidden, output = at.penalties
+            return rates | {"decay_hidden": 2 * hidden, "decay_output": 2 * output}
+        return rates | {"keep_hidden": at.keep_hidden, "keep_output": at.keep_output}
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         """ξ for each point and neuron where it is drawn; nothing where it is averaged out."""
@@ -92,7 +93,7 @@ class FeatureLearning(Algorithm):
         """What the step does besides its numbers."""
         std = self._step_settings(stage).noise_std
         noise = std if self.noise_kind == "smoothed" else ("drawn" if std > 0 else 0.0)  # drawn noise brings its level
-        return type(self), stage, self._hidden_is_trained(stage), noise, self._descended(stage)
+        return type(self), stage, self._hidden_is_trained(stage), noise, self._descended(stage), self.forgetting
 
     def step(
         self,
@@ -113,9 +114,10 @@ class FeatureLearning(Algorithm):
         after = dict(params)
         for name in names:
             layer = "output" if name == "output.weight" else "hidden"
-            numbers = {"rate": hyper[f"{layer}_rate"], "keep": hyper[f"keep_{layer}"]}
+            number, regularised = ("keep", _REGULARISED) if self.forgetting == "exact" else ("decay", _AS_WRITTEN)
+            numbers = {"rate": hyper[f"{layer}_rate"], number: hyper[f"{number}_{layer}"]}
             # Biases are not regularised: eq. (3) penalises a and w alone.
-            rule = _REGULARISED if name.endswith(".weight") else _PLAIN
+            rule = regularised if name.endswith(".weight") else _PLAIN
             after, _ = descend(rule, {name: gradient[name]}, {}, after, numbers, {})
         return StepResult(after, buffers, optimiser, loss)
 

@@ -2,9 +2,10 @@
 
 from beyondkernels.engine.best_of import BestOf
 from beyondkernels.engine.features import NetworkFeatures
+from beyondkernels.engine.in_span import InSpan
 from beyondkernels.engine.learner import TrainedNetwork
 from beyondkernels.engine.member import Member
 from beyondkernels.engine.predictor import Predictor
 from beyondkernels.engine.train import train
 
-__all__ = ["BestOf", "Member", "NetworkFeatures", "Predictor", "TrainedNetwork", "train"]
+__all__ = ["BestOf", "InSpan", "Member", "NetworkFeatures", "Predictor", "TrainedNetwork", "train"]

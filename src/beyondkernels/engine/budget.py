@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 _SLACK = 1.1
 """The factor by which an allocator takes more than it is asked for."""
 
+_NUMBER = 8
+"""The most bytes of a number: some networks and samples are in double precision."""
+
+_FEW = 1_000_000
+"""So many weights are drawn at once rather than made without numbers, which loads PyTorch's compiler (two seconds)."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
@@ -41,6 +47,14 @@ def initial_shapes(network: Network, algorithm: Algorithm, in_dim: Shape, out_di
     """The parameters and buffers that training starts from, without their numbers: tensors that take no memory."""
     with torch.device("meta"):
         return algorithm.initialise(network, in_dim, out_dim, _Shapes(0))
+
+
+def initial_names(network: Network, algorithm: Algorithm, in_dim: Shape, out_dim: int) -> tuple[Tensors, Tensors]:
+    """The parameters and buffers that training starts from, for their names: drawn if they are few."""
+    units = network.footprint + size_of(in_dim) + out_dim
+    if network.footprint and units**2 <= _FEW:  # weights are at most as many as pairs of units
+        return algorithm.initialise(network, in_dim, out_dim, Stream(0))
+    return initial_shapes(network, algorithm, in_dim, out_dim)
 
 
 def bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
@@ -91,7 +105,7 @@ def members_within(learner: TrainedNetwork, sizes: Sizes, wanted: int) -> int:
         sizes: of samples and dimensions.
         wanted: the largest number that is useful.
     """
-    own = 4 * (sizes.samples + sizes.tests) * (size_of(sizes.in_dim) + sizes.out_dim)
+    own = _NUMBER * (sizes.samples + sizes.tests) * (size_of(sizes.in_dim) + sizes.out_dim)
     rough = _rough(learner, sizes)
     if rough is not None and wanted * (rough + own) <= learner.memory:
         return wanted
@@ -118,7 +132,7 @@ def _rough(learner: TrainedNetwork, sizes: Sizes) -> int | None:
     one = learner.network.footprint + size_of(sizes.in_dim) + sizes.out_dim + 1
     points = max((stage.batch or sizes.samples) for stage in _stages(learner))
     numbers = max(points, evaluation_block(learner.network)) * one + (sizes.samples + sizes.tests) * sizes.out_dim
-    return 4 * 40 * (one**2 + numbers) + RECORDED  # weights are at most as many as pairs of units
+    return _NUMBER * 40 * (one**2 + numbers) + RECORDED  # weights are at most as many as pairs of units
 
 
 def _bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
@@ -151,7 +165,7 @@ def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tens
     points = stage.batch or sizes.samples
     noise = algorithm.noise(stage, network, params, points, _Shapes(0))
     state = _bytes(params) + _bytes(buffers) + _bytes(optimiser)
-    batch = _batch(sizes, points)
+    batch = _batch(sizes, points, _dtype(params))
     given = _bytes(noise) + sum(part.nbytes for part in batch)
     alone = network.batching == "sequential"
     # blocks of points follow each other, so two of them show the peak of any number
@@ -205,9 +219,9 @@ def _keeps(learner: TrainedNetwork, stage: Stage, params: Tensors, sizes: Sizes)
 
 def _evaluation(network: Network, params: Tensors, buffers: Tensors, sizes: Sizes) -> int:
     n = max(sizes.samples, sizes.tests)
-    x = torch.empty(batch_shape(min(n, evaluation_block(network)), sizes.in_dim))
+    x = torch.empty(batch_shape(min(n, evaluation_block(network)), sizes.in_dim), dtype=_dtype(params))
     peak = peak_bytes(lambda: network.apply(params, buffers, x, train=False))
-    outputs = 4 * n * sizes.out_dim
+    outputs = x.itemsize * n * sizes.out_dim
     return 2 * _bytes(params) + _bytes(buffers) + peak + 4 * outputs  # the optimiser's state has the size of params
 
 
@@ -236,9 +250,14 @@ def _identity(network: Network) -> tuple[Hashable, ...]:
     return (digest(network),)
 
 
-def _batch(sizes: Sizes, points: int) -> Batch:
+def _batch(sizes: Sizes, points: int, dtype: torch.dtype) -> Batch:
     labels = (points,) if sizes.out_dim == 1 else (points, sizes.out_dim)
-    return Batch(torch.empty(batch_shape(points, sizes.in_dim)), torch.empty(labels))
+    return Batch(torch.empty(batch_shape(points, sizes.in_dim), dtype=dtype), torch.empty(labels, dtype=dtype))
+
+
+def _dtype(params: Tensors) -> torch.dtype:
+    """That of the widest parameters; points and predictions have it too, as far as is known before they are drawn."""
+    return max((value.dtype for value in params.values()), key=lambda dtype: dtype.itemsize, default=torch.float32)
 
 
 def _bytes(tensors: Tensors) -> int:

@@ -14,7 +14,7 @@ from beyondkernels.core.constraints import not_negative
 from beyondkernels.engine.member import Member
 from beyondkernels.engine.train import train
 from beyondkernels.kernels import FeatureMap, FeatureSource, random_feature_map, tangent_feature_map
-from beyondkernels.networks import TwoLayer
+from beyondkernels.networks import Network, TwoLayer
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,16 @@ class NetworkFeatures(FeatureSource):
 
     def feature_map(self, case: Case) -> FeatureMap:
         """Train for ``after`` steps, then return the features."""
-        member = Member(self.network, self.algorithm, case.train, case.stream)
+        return self.taken_from(self.network, case)
+
+    def taken_from(self, network: Network, case: Case) -> FeatureMap:
+        """The features of the network in the coordinates of a case.
+
+        Arguments:
+            network: this one, or the same one in other coordinates (:class:`~beyondkernels.engine.InSpan`).
+            case: in the same coordinates.
+        """
+        member = Member(network, self.algorithm, case.train, case.stream)
         member.start(shape_of(case.problem.in_shape), case.problem.out_dim)
         with torch.no_grad():
             train([member], [frozenset()], lambda _: None, until=self.after)

@@ -25,7 +25,7 @@ from beyondkernels.core import (
 )
 from beyondkernels.core.constraints import positive
 from beyondkernels.engine import compiled
-from beyondkernels.engine.budget import Sizes, initial_shapes, members_within, require_memory
+from beyondkernels.engine.budget import Sizes, initial_names, members_within, require_memory
 from beyondkernels.engine.member import Backend, Member, require_points
 from beyondkernels.engine.predictor import Predictor
 from beyondkernels.engine.state import restore, saved_state
@@ -82,7 +82,7 @@ class TrainedNetwork(Learner):
         require_points(self.algorithm, samples)
         shape = shape_of(problem.in_shape)
         if self.snapshot_names:
-            self.require_names(*initial_shapes(self.network, self.algorithm, shape, problem.out_dim))
+            self.require_names(*initial_names(self.network, self.algorithm, shape, problem.out_dim))
         require_memory(self, Sizes(samples, test_samples, shape, problem.out_dim))
 
     def prepare(self) -> None:

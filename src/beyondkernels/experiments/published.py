@@ -19,9 +19,18 @@ def published(paper: str, name: str) -> dict[str, Any]:
     return tomllib.loads(text)[paper][name]
 
 
-def by_method(paper: str, name: str, quantity: str) -> dict[str, float | None]:
-    """A printed column by method; None where nothing is printed."""
+def by_method(paper: str, name: str, quantity: str, case: str = "") -> dict[str, float | None]:
+    """A printed column by method; None where nothing is printed.
+
+    Arguments:
+        paper: its short name.
+        name: of the table.
+        quantity: which column.
+        case: which part of a table that has several, such as ``d = 100``; no part of that name has no column.
+    """
     table = published(paper, name)
+    if case:
+        table = table.get(case, {"methods": (), quantity: ()})
     return {
         method: None if value != value else value
         for method, value in zip(table["methods"], table[quantity], strict=True)

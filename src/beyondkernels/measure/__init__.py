@@ -14,7 +14,10 @@ from beyondkernels.measure.bfc import (
 )
 from beyondkernels.measure.features import (
     Alignment,
+    CentreCoverage,
+    CentreDirections,
     Directions,
+    chance_cosine,
     classical_scaling,
     cosine_distances,
     cosines,
@@ -41,6 +44,8 @@ from beyondkernels.measure.resnet import (
 
 __all__ = [
     "Alignment",
+    "CentreCoverage",
+    "CentreDirections",
     "CoefficientErrors",
     "Coupling",
     "CouplingTerms",
@@ -58,6 +63,7 @@ __all__ = [
     "SecondLayer",
     "Witness",
     "along",
+    "chance_cosine",
     "classical_scaling",
     "cosine_distances",
     "cosines",

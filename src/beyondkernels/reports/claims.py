@@ -254,9 +254,13 @@ def _one_sided(test: Test, judged: Judged, mean: float, margin: float, unit: str
 
 
 def _digits(margin: float, mean: float, *bounds: float, unit: str) -> int | None:
-    """Enough decimals to tell the numbers apart and to keep a bound whole: 79.96 against 80.00, 15.90 against 1.35."""
-    largest = max(map(abs, (mean, *bounds)))
-    if unit != "%" and (0 < largest < 1e-3 or largest >= 1e7):
+    """Enough decimals to tell the numbers apart and to keep a bound whole: 79.96 against 80.00, 15.90 against 1.35.
+
+    None, each number by its own size, where they are all tiny or huge, or of very different sizes.
+    """
+    sizes = [abs(number) for number in (mean, *bounds) if number != 0]
+    largest = max(sizes, default=0.0)
+    if unit != "%" and (0 < largest < 1e-3 or largest >= 1e7 or largest > 1000 * min(sizes, default=0.0)):
         return None
     usual = max(default_decimals(number, unit) for number in (largest, *bounds))
     return usual if margin == 0 else min(max(usual, -math.floor(math.log10(abs(margin)))), 9)

@@ -20,12 +20,14 @@ _ATTRIBUTES = {
     *("display", "displaystyle", "scriptlevel", "mathvariant", "fence", "stretchy", "accent", "minsize", "maxsize"),
     *("linethickness", "lspace", "rspace", "width", "columnalign", "movablelimits", "form", "separator", "symmetric"),
 }
-_RAISED = dict(zip("0123456789+−-=()niTjkmxtabcde", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱᵀʲᵏᵐˣᵗᵃᵇᶜᵈᵉ", strict=True)) | {
+RAISED = dict(zip("0123456789+−-=()niTjkmxtabcde", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱᵀʲᵏᵐˣᵗᵃᵇᶜᵈᵉ", strict=True)) | {
     "⊤": "ᵀ",
     "*": "*",
     "∗": "*",
 }
-_RAISED |= {"′": "′", "″": "″"}
+RAISED |= {"′": "′", "″": "″"}
+"""Letters and signs that have a raised form."""
+
 _LOWERED = dict(zip("0123456789+−-=()ijmnkxtavhlp", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ᵢⱼₘₙₖₓₜₐᵥₕₗₚ", strict=True))
 _ACCENTS = {"~": "\u0303", "^": "\u0302", "¯": "\u0304", "→": "\u20d7", "˙": "\u0307", "‾": "\u0305", "―": "\u0305"}
 _SPACED = set("=<>≤≥≈∼≠∈∉⊂⊆→↦≪≫∝≡⇒⇔+−×±·∪∩")
@@ -110,14 +112,14 @@ def _words(element: Element) -> str:
         parts[0] = parts[0].strip()
     match element.tag:
         case "msup":
-            return parts[0].rstrip() + _script(parts[1], _RAISED, "^")
+            return parts[0].rstrip() + _script(parts[1], RAISED, "^")
         case "msub" | "munder":
             return parts[0].rstrip() + _script(parts[1], _LOWERED, "_")
         case "msubsup" | "munderover":
-            return parts[0].rstrip() + _script(parts[1], _LOWERED, "_") + _script(parts[2], _RAISED, "^")
+            return parts[0].rstrip() + _script(parts[1], _LOWERED, "_") + _script(parts[2], RAISED, "^")
         case "mover":
             accent = _ACCENTS.get(parts[1].strip())
-            return parts[0] + (accent if accent and len(parts[0]) == 1 else _script(parts[1], _RAISED, "^"))
+            return parts[0] + (accent if accent and len(parts[0]) == 1 else _script(parts[1], RAISED, "^"))
         case "mfrac":
             return f"{_group(parts[0])}/{_group(parts[1])}"
         case "msqrt":

@@ -63,12 +63,12 @@ def show_number(value: float | None, unit: str = "", decimals: int | None = None
 def power_of_ten(text: str) -> str:
     """Python's exponent notation as people write it.
 
-    >>> power_of_ten("2.5e-05"), power_of_ten("1e-08"), power_of_ten("0.5")
-    ('2.5 × 10⁻⁵', '10⁻⁸', '0.5')
+    >>> power_of_ten("2.5e-05"), power_of_ten("1e-08"), power_of_ten("0.5"), power_of_ten("1.2e+00")
+    ('2.5 × 10⁻⁵', '10⁻⁸', '0.5', '1.2')
     """
     mantissa, e, exponent = text.partition("e")
-    if not e:
-        return text
+    if not e or int(exponent) == 0:
+        return mantissa
     power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
     return {"1": power, "-1": f"-{power}"}.get(mantissa, f"{mantissa} × {power}")
 

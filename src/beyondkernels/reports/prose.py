@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _EXPONENT = re.compile(r"(?<=[\w)])\^\(([\w−+/.·-]{1,20})\)")  # m^(−1/8)
-_INDEX = re.compile(r"(?<=[α-ωΑ-Ω‖])_([A-Za-z0-9ℓ])(?!\w)|(?<=(?<!\w)[A-Za-z])_([A-Za-z0-9])(?!\w)")  # τ_w, W_t
+_INDEX = re.compile(r"(?<=[α-ωΑ-Ω‖])_([A-Za-zα-ω0-9ℓ])(?![^\W²])|(?<=(?<!\w)[A-Za-z])_([A-Za-z0-9])(?!\w)")  # τ_w, W_t
 _ADDRESS = re.compile(r"https://[^\s]+|#[\w-]+")
 
 

@@ -15,7 +15,7 @@ from beyondkernels.core import Case, DivergedError, InputError, Sample, Stream, 
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.networks import DistilledDenseNet, QuadraticDenseNet
-from beyondkernels.problems.bfc import QuadraticTarget, UniformInputs
+from beyondkernels.problems.bfc import Classified, QuadraticTarget, UniformInputs
 from beyondkernels.theory.bfc import practical
 from views import view
 
@@ -24,7 +24,7 @@ D, POINTS = 5, 300
 TARGET = QuadraticTarget(D, (2, 1), ((1,), (2, 0)), (1.0, 0.2), relative=True, inputs=UniformInputs())
 STDS = tuple(scale * std.value for scale, std in zip(TARGET.scales, TARGET.layer_stds.values(), strict=True))
 NETWORK: Any = DistilledDenseNet(TARGET.graph, 6, TARGET.scales, second_moments=TARGET.second_moments)
-SETTINGS = practical(STDS, TARGET.scales, error=1e-2)
+SETTINGS = practical(STDS, TARGET.scales, error=1e-2, weight=0.1)
 RULE = DenseNetSGD(SETTINGS, adam(0.02), (60, 60, 60, 60), batch=50, check_every=20, draws=20)
 
 
@@ -190,7 +190,7 @@ def test_an_objective_that_is_not_finite_is_a_divergence():
 
 
 def test_a_run_goes_through_all_stages_and_learns():
-    rule = DenseNetSGD.practical(STDS, TARGET.scales, error=0.01 * STDS[0], steps=300, last=2, batch=100)
+    rule = DenseNetSGD.practical(STDS, TARGET.scales, error=0.01 * STDS[0], steps=300, last=2, rate=0.02, batch=100)
     learner = TrainedNetwork(NETWORK, rule, snapshot_at=(1500,), snapshot_names=("W3.2", "K3.0"))
     learner.check(TARGET, POINTS, POINTS)
     outcome = learner.fit(Case(TARGET, sample(), sample(1), Stream(0).child("learner")), lambda _: None)
@@ -297,6 +297,48 @@ def test_classification():
     halved: Any = rule.transition(seen(rule, (4, 20, 200), params, buffers, 0.5, network=network, sample=Sample(x, y)))
     e = float(halved.optimiser["target_error"])
     assert float(halved.optimiser["loss_scale"]) == pytest.approx(math.log(1 / e) / (2 * e))
+
+
+@pytest.mark.parametrize("constant", [0.3, 100.0])
+def test_v_follows_the_target_error(constant):
+    """Literally: while the objective is below ε₀/2, ε₀ halves, and v = log(1/ε₀)/(cε₀) with it (footnote 47)."""
+    light = practical(STDS, TARGET.scales, error=1e-2, weight=1e-4)  # so that Reg of a random network is small
+    rule = replace(RULE, target="classification", constant=constant, settings=light)
+    network: Any = replace(NETWORK, leading=True)
+    params, buffers = grown()
+    x = Stream(4).normal(200, D + 1, dtype=torch.float64)
+    x[:, 0] *= 30
+    y = network.apply(params, buffers, x)[0].sign()  # the network makes no mistake
+    out = network.apply(params, buffers, x, train=True)[0]
+    plain = replace(rule, target="regression")
+
+    def objective(e):
+        v = math.log(1 / e) / (constant * e)
+        penalty = plain.objective(network, params, buffers, Sample(x, out), rule.stages()[4], e)  # its loss is zero
+        return float(torch.log1p(torch.exp(-v * y * out)).mean() + v * penalty)
+
+    halved = []
+    while objective(0.5 / 2 ** len(halved)) < 0.5 / 2 ** len(halved) / 2:
+        halved.append(objective(0.5 / 2 ** len(halved)))
+    assert (len(halved) > 0) == (constant < 1)
+    expected = 0.5 / 2 ** len(halved)
+    after: Any = rule.transition(seen(rule, (4, 20, 200), params, buffers, 0.5, network=network, sample=Sample(x, y)))
+    assert float(after.optimiser["target_error"]) == expected
+    assert float(after.optimiser["loss_scale"]) == pytest.approx(math.log(1 / expected) / (constant * expected))
+
+
+def test_a_run_learns_to_classify():
+    problem = Classified(TARGET)
+    stds = tuple(a * std.value for a, std in zip(problem.scales, TARGET.layer_stds.values(), strict=True))
+    rule = DenseNetSGD.practical(
+        stds, problem.scales, error=1e-2, steps=200, last=1, rate=0.02, batch=100, target="classification"
+    )
+    network = replace(NETWORK, alphas=problem.scales, leading=True)
+    train, test = (problem.sample(2000, Stream(0).child(name)) for name in ("train", "test"))
+    outcome = TrainedNetwork(network, rule).fit(Case(problem, train, test, Stream(0).child("learner")), lambda _: None)
+    by_first = float((test.x[:, 0].sign() != test.y[:, 0]).double().mean())
+    assert 1 - outcome.scalars["test_accuracy"] < by_first / 5
+    assert outcome.scalars["target_error"] <= 0.5 / 4
 
 
 def test_identity():

@@ -18,7 +18,7 @@ from beyondkernels.theory.bfc import practical
 torch.set_num_threads(1)
 TARGET = QuadraticTarget(5, (2, 1), ((1,), (2, 0)), (1.0, 0.2), relative=True, inputs=UniformInputs())
 STDS = tuple(scale * std.value for scale, std in zip(TARGET.scales, TARGET.layer_stds.values(), strict=True))
-SETTINGS = practical(STDS, TARGET.scales, error=1e-2)
+SETTINGS = practical(STDS, TARGET.scales, error=1e-2, weight=0.1)
 
 LEARNERS = {
     "together": TrainedNetwork(

@@ -20,7 +20,7 @@ WIDE = changed(SMOKE, {"third": (0.001, 0.01, 0.1, 1.0)})
 
 
 def reading(
-    best: str = "{3, 1}", third: float = 0.1, known: float = 0.01, found: float = 0.01, factor: float = 0.01
+    best: str = "{3,1}", third: float = 0.1, known: float = 0.01, found: float = 0.01, factor: float = 0.01
 ) -> Reading:
     """Runs whose errors, over the last layer's variance, are least at one graph and α′₃."""
 
@@ -61,7 +61,7 @@ def test_claims_can_fail(more: dict[str, Any], wanted: list[str]) -> None:
 def test_the_best_of_the_grid_is_trained_again() -> None:
     rows = reading(third=0.1).rows
     chosen = rows[rows["role"] == "chosen"]
-    assert set(chosen["third"]) == {0.1} and set(chosen["graph"]) == {"{3, 1}"}
+    assert set(chosen["third"]) == {0.1} and set(chosen["graph"]) == {"{3,1}"}
     assert set(chosen["seed"]) == {0, 1, 2} and set(rows[rows["role"] == "search"]["seed"]) == {1000}
 
 
@@ -81,7 +81,7 @@ def test_graphs_are_those_that_the_paper_allows() -> None:
 
 def test_specs() -> None:
     specs: dict[Any, Any] = dict(plan(EXPERIMENT, LAPTOP, (0,), {}))
-    found = specs["search", FOUND, "{3, 0}", "third=0.01", "fourth=0.001", 1000].learner.network
+    found = specs["search", FOUND, "{3,0}", "third=0.01", "fourth=0.001", 1000].learner.network
     assert (found.graph[-1], found.alphas) == ((3, 0), (1.0, 0.01, 0.001))
     known, factor = (specs[label].learner.network for label in ((KNOWN, 0), (FACTOR, "factor=10", 0)))
     assert known.alphas == common.target_of(8, LAPTOP.alphas, 0).scales
@@ -91,7 +91,7 @@ def test_specs() -> None:
 
 def test_a_run_gives_what_the_rows_need() -> None:
     runs = EXPERIMENT.runs(SMOKE)[0]
-    at = At(method=FOUND, graph="{3, 1, 0}", third=0.01, fourth=0.001, seed=0)
+    at = At(method=FOUND, graph="{3,1,0}", third=0.01, fourth=0.001, seed=0)
     (outcome,) = perform([runs.spec(SMOKE, at)])
     row: Any = runs.read(SMOKE, at, outcome)
     variance = common.target_of(4, SMOKE.alphas, 0).target_std.value ** 2

@@ -43,6 +43,7 @@ def reading(missed: dict[tuple[int, str], int], diverged: bool = False) -> Readi
         steps = np.array([1.0, 10.0, 20.0])
         series = {"step": steps, "test_loss": test * variance * steps[::-1], "rule/step": steps}
         series |= {"rule/objective": 1 / steps, "rule/target_error": np.array([2.0, 1.0, 0.5])}
+        series |= {"norms/step": steps, "norms/relative2": 3 / steps, "norms/relative3": np.array([0.0, 0.0, 0.7])}
         scalars = {"steps": 20.0, "test_loss": test * variance, "layer2/rank": 2.0, "layer3/rank": 1.0}
         joined = {"layer2/joined": 1.0, "layer2/distilled": 10.0, "layer3/joined": 15.0}
         return Outcome("finished", scalars | joined, series)
@@ -82,7 +83,9 @@ def test_bars() -> None:
 
 
 def test_specs() -> None:
-    settings = replace(SMOKE, batch=200, samples=5000, width=20, stage_steps=2000, last_steps=8000, check_every=50)
+    settings = replace(
+        SMOKE, batch=200, samples=5000, width=20, stage_steps=2000, last_steps=8000, check_every=50, looks=10
+    )
     specs: dict[Any, Any] = dict(plan(EXPERIMENT, settings, (3,), {}))
     assert len(specs) == 4
     plain, algorithm = (specs["layers=3", "alpha=0.1", GAUSSIAN, method, 3] for method in (TOGETHER, ALGORITHM))
@@ -97,7 +100,14 @@ def test_specs() -> None:
     ]
     assert rule.settings.join_at[1] == pytest.approx(0.05 * variances[0])
     assert rule.settings.distill_at == pytest.approx([0.05 * variances[0], 5e-4 * variances[1]])
-    assert algorithm.learner.record_at[:3] == (1, 50, 100) and algorithm.learner.snapshot_at == ()
+    assert algorithm.learner.record_at[:3] == (1, 50, 100) and algorithm.learner.snapshot_at[8:13] == (
+        450,
+        500,
+        550,
+        1050,
+        1550,
+    )
+    assert [type(each).__name__ for each in algorithm.measurements] == ["FeatureErrors", "HiddenNorms"]
 
 
 @pytest.mark.parametrize("method", [TOGETHER, ALGORITHM])
@@ -113,6 +123,8 @@ def test_a_run_gives_what_the_rows_need(method: str) -> None:
     if method == ALGORITHM:
         assert row["ranks"] == ", ".join(f"{outcome.scalars[f'layer{i}/rank']:.0f}" for i in (2, 3))
         assert (outcome.series["rule/objective"] > 0).all()
+        norms = [outcome.series[f"norms/relative{i}"].max() for i in (2, 3)]
+        assert row["norm"] == pytest.approx(max(norms)) and row["norm"] > 0
 
 
 def test_thresholds_and_entries() -> None:
@@ -138,12 +150,19 @@ def test_table_and_figures() -> None:
     ranks = {line["method"]: next(c for c in columns if c.title == "Ranks found").cell(line) for line in lines}
     assert ranks[ALGORITHM] == "2, 1"
     seeds = [f"seeds-{n}-{name}" for n in (4, 3) for name in ("plain", "algorithm")]
-    check_figures(read, ["stages-4", "stages-3", *seeds])
+    check_figures(read, ["stages-4", "stages-3", "norms-4", "norms-3", *seeds])
     stages: Any = read.figures[0]
     assert [line.label for line in stages.lines] == ["objective", "ε₀²"]
     assert stages.lines[1].arrays()[1][0].tolist() == [4, 1, 0.25]
     assert len(stages.levels) == 5 and [event.label for event in stages.events] == ["W₂", "K₂", "W₃"]
-    of_seeds: Any = read.figures[2]
+    sizes: Any = read.figures[2]
+    assert [line.label for line in sizes.lines] == ["S₂, rank 2", "S₃, rank 1"]
+    assert [line.arrays()[0].tolist() for line in sizes.lines] == [[1, 10, 20], [20]]  # no zeros before K joins
+    assert sizes.lines[0].arrays()[1][0].tolist() == [3, 0.3, 0.15]
+    assert [event.label for event in sizes.events] == ["W₂", "K₂", "W₃"] and sizes.levels[0].value == 2
+    largest = {line["method"]: line["norm"] for line in lines}
+    assert largest[ALGORITHM] == 3
+    of_seeds: Any = read.figures[4]
     assert [line.label for line in of_seeds.lines] == [f"seed {seed}" for seed in SEEDS]
     bars = [bar_of(problem_at(SMOKE, place(4, TOGETHER, seed))) for seed in SEEDS]
     assert of_seeds.levels[0].value == min(bars)

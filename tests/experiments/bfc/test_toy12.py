@@ -7,8 +7,19 @@ import numpy as np
 import pytest
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.bfc.toy12 import FORM, POLYNOMIAL, TERMS, Toy12, exact, problem_of
-from beyondkernels.experiments.bfc.toys import ALONE, GAUSSIAN, LAYERWISE, SMALL, TOGETHER, UNIT
+from beyondkernels.experiments.bfc.toy12 import TERMS, Toy12
+from beyondkernels.experiments.bfc.toys import (
+    ALONE,
+    FORM,
+    GAUSSIAN,
+    LAYERWISE,
+    POLYNOMIAL,
+    SMALL,
+    TOGETHER,
+    UNIT,
+    best_coefficients,
+    first_toy,
+)
 from beyondkernels.frame import At, Reading, plan
 from beyondkernels.runs import perform
 from experiments.judging import check_figures, failing, finish, undecided
@@ -19,13 +30,17 @@ SEEDS = (0, 1, 2)
 TRUTH = {"1-1": 1.0, "2-2": 2.0, "1-2": 0.0, "1-3": 0.0, "2-3": 0.0, "3-3": 0.0}
 
 
+def exact(alpha: float, inputs: str) -> dict[str, dict[str, float]]:
+    return best_coefficients(alpha, inputs, (*TERMS,))
+
+
 def reading(together: Any = None, alone: Any = None, ratio: float = 1e4) -> Reading:
     """Layer 2 alone has the best form, shifted by ``alone``; together it has the target's, shifted by ``together``."""
 
     def outcome(at: At, _: Any) -> Outcome:
         first, last = SMOKE.ends.values()
         steps = np.array([0.0, first, last])
-        best, variance = exact(SMOKE.alpha, at.inputs)[FORM], problem_of(SMOKE.alpha, at.inputs).target_std.value ** 2
+        best, variance = exact(SMOKE.alpha, at.inputs)[FORM], first_toy(SMOKE.alpha, at.inputs).target_std.value ** 2
         jitter = 1e-3 * at.seed
         before = {name: best[name] + (alone or {}).get(name, 0.0) + jitter for name in TERMS}
         shift = (together or {}).get(at.inputs, 0.0)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.bfc.toy61 import WITH_OTHERS, Toy61, problem_of
-from beyondkernels.experiments.bfc.toys import ALONE, LAYERWISE, TOGETHER, rotated_part
+from beyondkernels.experiments.bfc.toy61 import WITH_OTHERS, Toy61
+from beyondkernels.experiments.bfc.toys import ALONE, LAYERWISE, TOGETHER, rotated_part, second_toy
 from beyondkernels.frame import At, Reading, plan
 from beyondkernels.runs import perform
 from experiments.judging import check_figures, failing, finish, undecided
@@ -35,7 +35,7 @@ def reading(**made: Any) -> Reading:
         if left is None:
             return Outcome("diverged", {"steps": 1.0})
         end = alone if at.method == LAYERWISE else alone * m["corrected"]
-        added = (at.alpha * problem_of(at.alpha).layer_stds[3].value) ** 2
+        added = (at.alpha * second_toy(at.alpha).layer_stds[3].value) ** 2
         series = {f"second/{name}": np.array([alone / 2, end / 2]) for name in WITH_OTHERS}
         series |= {"second/2-3": -np.array([alone, end]), "second/unreadable": np.array([unreadable, 1e-9])}
         series |= {"test_loss": np.array([1.0, left * noise]) * added}
@@ -109,7 +109,7 @@ def test_the_papers_two_neurons_by_moments() -> None:
     wanted = np.array([[1, 0, 0], [0, 0, 1]])
     fit = np.linalg.solve(basis @ gram @ basis.T, basis @ gram @ wanted.T).T @ basis
     left = sum(row @ gram @ row for row in wanted - fit) / (2 * fourth)
-    assert rotated_part(problem_of(0.1)) == pytest.approx(left, rel=0.02)
+    assert rotated_part(second_toy(0.1)) == pytest.approx(left, rel=0.02)
 
 
 def test_table_and_figures() -> None:

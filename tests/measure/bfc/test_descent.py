@@ -122,6 +122,7 @@ def test_the_decrease_is_that_of_the_step_written_out():
     assert found["decrease"] == pytest.approx((objective - moved) / (eta * objective), rel=1e-6)
     missing = PROBLEM.contributions(x)[3].square().mean().item()
     assert found["promised"] == pytest.approx(0.7 - 1.5**2 * missing / objective, rel=1e-9)  # (1 + 1/γ)² for γ = 2
+    assert found["loss_promised"] == pytest.approx(0.99 - (0.04 * objective + 1.5**2 * missing) / before, rel=1e-9)
     less = row(run, replace(MEASUREMENT, gamma=4.0))["promised"]
     assert less == pytest.approx(0.7 - 1.25**2 * missing / objective, rel=1e-9)
 

@@ -65,7 +65,29 @@ def test_incoherent_turns_with_its_start():
     torch.testing.assert_close(R @ one, other, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("dictionary", [bp.Orthonormal(), bp.Incoherent(1.0)])
+@pytest.mark.parametrize(("dim", "patterns", "mu"), [(12, 7, 0.9), (12, 12, 3.0), (9, 5, 0.0), (4, 1, 1.0)])
+def test_equiangular_has_one_inner_product(dim, patterns, mu):
+    M = bp.Equiangular(mu).draw(dim, patterns, Stream(1))
+    gram = M.T @ M
+    expected = [[1.0 if i == j else mu / math.sqrt(dim) for j in range(patterns)] for i in range(patterns)]
+    torch.testing.assert_close(gram, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-13)
+    assert patterns == 1 or bp.coherence(M) == pytest.approx(mu, abs=1e-12)
+    if mu == 0:
+        assert torch.equal(M, bp.Orthonormal().draw(dim, patterns, Stream(1)))
+
+
+def test_equiangular_out_of_reach():
+    with pytest.raises(InputError, match=r"^mu must be below 3 \(√d\) for patterns in dimension 9, got 3.0$"):
+        bp.Equiangular(3.0).check(9, 5)
+    with pytest.raises(
+        InputError, match=r"^patterns must not exceed dim for an equiangular dictionary, got 10 patterns"
+    ):
+        bp.Equiangular(0.5).check(9, 10)
+    with pytest.raises(InputError, match=r"^mu must not be negative, got -0.1$"):
+        bp.Equiangular(-0.1)
+
+
+@pytest.mark.parametrize("dictionary", [bp.Orthonormal(), bp.Incoherent(1.0), bp.Equiangular(1.0)])
 def test_drawing_twice_gives_the_same(dictionary):
     assert torch.equal(dictionary.draw(9, 6, Stream(2)), dictionary.draw(9, 6, Stream(2)))
     assert not torch.equal(dictionary.draw(9, 6, Stream(2)), dictionary.draw(9, 6, Stream(3)))

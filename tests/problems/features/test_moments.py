@@ -23,6 +23,9 @@ SMALL = {
     "own probabilities": bp.DictionaryProblem(
         8, 6, 3, bp.Counts((0, 2)), bp.IndependentPatterns((0.1, 0.5, 0.8), (0.2, 0.9, 1.0)), instance=3
     ),
+    "listed": bp.DictionaryProblem(
+        8, 6, 3, bp.Counts((1,)), bp.ListedPatterns(((0, 0, 1), (1, 1, 0), (0, 1, 0), (1, 1, 1)), 0.3), instance=1
+    ),
     "noise": bp.DictionaryParity(8, 6, 3, noise_std=0.3),
     "class ratio": bp.DictionaryParity(8, 7, 3, background=0.3, negative_ratio=0.8),
     "class ratio, own probabilities": bp.DictionaryProblem(

@@ -5,6 +5,7 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure as Canvas
 
+from beyondkernels.core import InputError
 from beyondkernels.reports import Directions, Panel
 from beyondkernels.reports.figures.directions import _frame
 
@@ -64,3 +65,32 @@ def test_every_panel_has_room_for_all_that_is_in_it():
         assert (np.abs(everything - middle) < half).all()
         widest = (everything.max(0) - everything.min(0)).max()
         assert half == pytest.approx(0.62 * widest)
+
+
+def test_several_stars_of_a_kind():
+    stars = np.vstack([STARS, STARS + 0.5])
+    figure = Directions(
+        name="d",
+        title="d",
+        panels=[Panel("after", GATHERED, stars)],
+        star_labels=["+", "-"],
+        star_kinds=[0, 1, 0, 1],
+        near=NEAR,
+    )
+    canvas = Canvas(figsize=figure.size())
+    figure.draw(canvas)
+    marks = [mark for mark in canvas.axes[0].collections if isinstance(mark, PathCollection)]
+    colours = [tuple(np.asarray(mark.get_edgecolor())[0]) for mark in marks if np.asarray(mark.get_sizes())[0] > 100]
+    assert len(colours) == 8  # a white rim and a star for each
+    assert colours[1] == colours[5] != colours[3] == colours[7]
+    assert counts(canvas.axes[0]) == []  # neurons of a kind are not expected at one place
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sentence"), [([0, 2], r"star_kinds must lie in \[0, 1\]"), ([0, 1, 1], r"\(n, 2\) and 3 stars")]
+)
+def test_bad_kinds(kinds, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Directions(
+            name="d", title="d", panels=[Panel("after", GATHERED, STARS)], star_labels=["+", "-"], star_kinds=kinds
+        )

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from beyondkernels.core import InputError
-from beyondkernels.reports.figures.text import fit, fold, shorten, spread, width_of
+from beyondkernels.reports.figures.style import FONT
+from beyondkernels.reports.figures.text import _RAISED, fit, fold, raised, shorten, spread, width_of
 
 
 @settings(max_examples=40, deadline=None)
@@ -64,3 +65,18 @@ def test_what_fits_is_not_cut():
     assert fold("a few words", 300) == ["a few words"]
     assert fold("two more words", width_of("two more") + 1) == ["two more", "words"]
     assert shorten("x" * 34) == "x" * 34
+
+
+def test_powers_are_set_as_powers():
+    assert raised("m^(−1/8) and m^(1/4), d^2") == "m⁻¹ᐟ⁸ and m¹ᐟ⁴, d²"
+    assert raised("x^(0.5), a ^ b, 2^ℓ, ^, x^()") == "x^(0.5), a ^ b, 2^ℓ, ^, x^()"  # letters without a raised form
+    assert shorten("(a) promises m^(−1/8)") == fit("(a) promises m^(−1/8)", 200) == "(a) promises m⁻¹ᐟ⁸"
+    assert width_of(fit("m^(−1/8)", 200)) < 0.7 * width_of("m^(−1/8)")
+
+
+def test_the_font_has_all_raised_letters():
+    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.ft2font import FT2Font
+
+    letters = FT2Font(findfont(FontProperties(family=FONT))).get_charmap()
+    assert [letter for letter in _RAISED.values() if ord(letter) not in letters] == []

@@ -9,8 +9,16 @@ import pytest
 
 from beyondkernels.core import InputError, build, canonical_json, digest
 from beyondkernels.networks import TwoLayer
-from beyondkernels.problems import DictionaryParity, DictionaryProblem, Incoherent, IntervalLabelling, two_gaussians
+from beyondkernels.problems import (
+    DictionaryParity,
+    DictionaryProblem,
+    Incoherent,
+    IntervalLabelling,
+    RepresentationLabels,
+    two_gaussians,
+)
 from beyondkernels.theory import theorem26
+from beyondkernels.theory.features import as_theorem26
 
 
 def parity(k: int, D: int, p_o: float) -> tuple[float, float]:
@@ -220,3 +228,19 @@ def test_negative_correlation_is_refused():
 def test_sentences(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         theorem26(CASES["small"][0], TwoLayer(30), **arguments)
+
+
+def test_formulas_outside_the_theorem() -> None:
+    """The same numbers as the theorem's, with the root mean square of the correlations for γ."""
+    problem = RepresentationLabels(20, 10, 4, 3, instance=1)
+    found = as_theorem26(problem, TwoLayer(pairs=7), steps=50, batch=9, readout_rate=2.0)
+    y, v = problem.vector_labels.numpy(), problem.vectors.double().numpy()
+    gamma = math.sqrt(sum((y @ v[:, j] / 6) ** 2 for j in range(4)) / 4)
+    variance = problem.moments.variance
+    assert (found.initial.weight_std, found.initial.bias_std) == (1 / 4, 1 / 16)
+    assert found.initial.output_std == pytest.approx(variance / (gamma * 16), rel=1e-12)
+    assert found.first.hidden_rate == pytest.approx(gamma**2 * variance / (4 * 7**3), rel=1e-12)
+    assert (found.second.hidden_rate, found.second.keep_hidden, found.second.noise_std) == (1.0, 0.0, 1 / 16)
+    assert found.later.hidden_rate == pytest.approx(16 / (50 * 7 ** (1 / 3)), rel=1e-12)
+    assert (found.later.output_rate, found.steps, found.batch, found.fading) == (2.0, 50, 9, True)
+    assert found.hypotheses == ()

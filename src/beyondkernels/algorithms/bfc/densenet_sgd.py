@@ -68,7 +68,10 @@ class DenseNetSGD(Algorithm):
         draws: how many R are drawn for a layer; the best conditioned is taken. The paper draws one, which at small k is
             often close to singular.
         target: ``regression`` with the squared error or ``classification`` with the cross-entropy.
-        constant: c, ours. The paper has 100; with 1 or more, v is so small at the start that ε₀ never falls.
+        constant: c, ours. The paper has 100, with which ε₀ cannot halve: the cross-entropy of the target itself is
+            about :math:`\pi^2 p / (6 v)`, where p is the density of :math:`x_0 + G^*(x)` at zero, and that is below
+            :math:`\varepsilon_0/2` only for :math:`\log(1/\varepsilon_0) > \pi^2 p\, c / 3`. Since p is at most
+            :math:`1/\sqrt{2\pi}`, it is so from the first ε₀ = 1/2 on where c is below 0.5.
 
     Reference: Allen-Zhu & Li (bfc), §4, Algorithm 1; App. B.2; App. H, footnote 47.
     """
@@ -113,7 +116,7 @@ class DenseNetSGD(Algorithm):
         error: float,
         steps: int = 2000,
         last: int = 4,
-        rate: float = 0.02,
+        rate: float = 0.01,
         batch: int | None = 250,
         target: Literal["regression", "classification"] = "regression",
         **settings: float,

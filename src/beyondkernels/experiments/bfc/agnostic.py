@@ -165,8 +165,7 @@ class Agnostic(Experiment):
                 "Test error over OPT",
                 "OPT is the error of the target itself, so nobody can expect less than 1. The theorem's bound is "
                 f"(1 + γ)OPT + ε² with γ = {s.gamma:g} and ε² = {s.accuracy:g}·Var(G*).",
-                "The network whose layers join has test errors of OPT and hardly more, below the theorem's bound; "
-                "layerwise training has many times OPT where OPT is small",
+                "Test errors in units of OPT over OPT, a line for each way of training, with the theorem's bound",
                 y="ratio",
                 y_label="test error / OPT",
                 levels={"the target itself": 1.0},
@@ -177,8 +176,7 @@ class Agnostic(Experiment):
                 "features",
                 "Error of the features of layer 2 over OPT",
                 "min over rotations of E‖S*₂ − U S₂‖², relative to E‖S*₂‖², of the leading directions of S₂.",
-                "The features of layer 2 get worse in proportion to OPT; after layerwise training they are bad at any "
-                "OPT",
+                "The feature error of layer 2 over OPT, a line for each way of training",
                 y="S2",
                 y_label="feature error of S₂, relative",
                 **axes,

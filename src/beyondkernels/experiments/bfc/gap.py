@@ -130,7 +130,7 @@ class Gap(Experiment):
                 "Feature error of S₂ over the ratio of neighbouring layers",
                 "Layer 2 alone: before any other layer has joined. Together: at the end, all layers trained. α is the "
                 "standard deviation of what a layer adds, so left of 1 there is a gap, and right of 1 it is reversed.",
-                "Layer 2 alone gets worse as the ratio grows; trained together it gets worse too, and stays below",
+                "The feature error of S₂ over the ratio, for three and four layers, with layer 2 alone and together",
                 y="S2",
                 line={
                     f"L = {layers}, {moment}": {"layers": layers, "moment": moment}
@@ -144,7 +144,7 @@ class Gap(Experiment):
                 "left",
                 "What is left of the last layer over the ratio of neighbouring layers",
                 "Test error after training together, relative to the variance of what layer L adds to the target.",
-                "The part of the last layer that is not learnt, for three and four layers",
+                "The part of the last layer that is not learnt over the ratio, for three and four layers",
                 y="left",
                 line={f"L = {layers}": {"layers": layers} for layers in (3, 4)},
                 where={"moment": TOGETHER},

@@ -199,8 +199,7 @@ class Layerwise(Experiment):
                 "Test error over the number of points",
                 "Error over the variance of the target, so that 1 is what the best constant leaves. Below a "
                 f"tenth of what layer {s.depth} adds, that layer has been learnt too.",
-                "Training together and joining fall by many orders of magnitude; layerwise "
-                "training stays where it is; kernels and the two-layer network stay far above",
+                "Test errors over the number of points, a line for each learner",
                 x="samples",
                 y="test_error",
                 line={method: {"method": method} for method in methods},

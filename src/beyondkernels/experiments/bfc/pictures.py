@@ -127,6 +127,39 @@ def stage_curves(picture: Drawn, run: Outcome, settings: DenseNetSettings) -> li
     ]
 
 
+def size_curves(picture: Drawn, run: Outcome, depth: int, bound: float) -> list[Curves]:
+    """E‖S‖² of every layer over the stages of Algorithm 1, relative to the target's, and the ranks that were found.
+
+    Arguments:
+        picture: words.
+        run: a run that measured its hidden norms.
+        depth: L.
+        bound: a level.
+    """
+    lines = []
+    for i in range(2, depth + 1):
+        if f"norms/relative{i}" not in run.series:
+            continue
+        steps, sizes = run.over(f"norms/relative{i}")
+        there = sizes > 0  # a layer has no features before it is distilled
+        if there.any():
+            label = f"S{LOW[i]}, rank {run.scalars[f'layer{i}/rank']:.0f}"
+            lines.append(Line(label, steps[there], sizes[there]))
+    if not lines:
+        return []
+    return [
+        Curves(
+            **picture.words,
+            lines=lines,
+            x_label="training step",
+            y_label="E‖S‖² / E‖S*‖²",
+            x_scale="log",
+            levels=[Level(f"{bound:g}", bound)],
+            events=[Event(label, max(step, 1.0)) for label, step in entries(run.scalars, depth)],
+        )
+    ]
+
+
 def thresholds(settings: DenseNetSettings) -> list[tuple[str, float]]:
     """Every threshold that lets a stage begin, with its symbol, in the order of the stages.
 

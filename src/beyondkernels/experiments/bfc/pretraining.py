@@ -130,7 +130,7 @@ class Pretraining(Experiment):
                 f"Feature errors over training, L = {layers}: joining against from the start",
                 "Relative to E‖S*‖²; median over seeds, shaded from the lowest to the highest. Joining: vertical lines "
                 "show when a layer joins. From the start: all layers train from step 0.",
-                "Both ways end with about the same feature errors; from the start, S₂ is learnt before S₃",
+                "Feature errors of each layer over training steps, joining and from the start",
                 functools.partial(course, s, layers),
             )
             for layers in (4, 3)

@@ -37,7 +37,7 @@ from beyondkernels.runs import RunSpec
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
 
-GRAPHS = {"{3, 0}": (3, 0), "{3, 1}": (3, 1), "{3, 1, 0}": (3, 1, 0)}
+GRAPHS = {"{3,0}": (3, 0), "{3,1}": (3, 1), "{3,1,0}": (3, 1, 0)}
 """Every 𝒥₄ that §2 allows with four layers, by its name; 𝒥₂ = {1} and 𝒥₃ = {2, 0} are the only ones allowed."""
 
 KNOWN, FOUND, FACTOR = "α and graph known", "α and graph searched", "graph known, α times a factor"
@@ -168,7 +168,7 @@ class Search(Experiment):
                 "Validation error of the search",
                 "For every graph and α′₃ the least error over α′₄, in the units of the target's variance. Dashed: a "
                 f"tenth of what layer {s.depth} adds.",
-                "Every graph stays far below the dashed line; those with the target's connections are best",
+                "The least validation error over α′₃, a line for each graph, and the dashed line",
                 lambda picture, rows: search_curves(s, picture, rows),
             ),
             Over(
@@ -176,7 +176,7 @@ class Search(Experiment):
                 "Test error when α is known up to a factor",
                 "The graph is known. α₃ and α₄ of the learner are those of the target times the factor. "
                 f"{common.RELATIVE}",
-                "At every factor the test error stays far below a tenth of what layer 4 adds",
+                "The test error over the factor between the learner's α and the target's",
                 x="factor",
                 y="test_error",
                 line={"test error": {"method": FACTOR}},

@@ -30,8 +30,11 @@ from beyondkernels.frame import (
 )
 from beyondkernels.reports import AtLeast, AtMost, Between, Line
 
-STEEP = AtLeast(2.0)
+SLOPE = 2.0
 """The least slope that the theorem promises: α₃², from above."""
+
+LEADING = "(k leading directions)"
+"""Which part of the features S of a layer is judged: as many directions as the target's S* has."""
 
 TIMES = 20.0
 """How many times smaller the error of S₂ must become when layer 3 joins."""
@@ -112,7 +115,7 @@ class Theorem2(Experiment):
             when = f"layer {top} joins" + (", again" if top > layer + 1 else "")
             return claim(
                 f"step-{layer}-{top}",
-                f"Four layers: the error of S{'₂₃'[layer - 2]} clearly falls when {when}: after over before",
+                f"Four layers: the error of S{'₂₃'[layer - 2]} {LEADING} clearly falls when {when}: after over before",
                 replace(ratio, within=(0.0, math.inf)),
                 AtMost(1.0, "clearly"),
                 paper="falls",
@@ -122,22 +125,24 @@ class Theorem2(Experiment):
         return [
             claim(
                 "slope",
-                "Layer 2 alone: log error of S₂ rises with log α₃ by at least 2",
+                f"Layer 2 alone: log error of S₂ {LEADING} rises with log α₃ by at least {SLOPE:g}",
                 three(TOGETHER, 2).slope(),
-                STEEP,
+                AtLeast(SLOPE),
                 paper="order α₃², from above",
                 beside=("counting all directions of S₂ it is", three(TOGETHER, 2, "all2").slope()),
             ),
             claim(
                 "layerwise",
-                "Layerwise training leaves the error of S₂ as it was, at every α₃: its ratio to the error before",
+                f"Layerwise training leaves the error of S₂ {LEADING} as it was, at every α₃: its ratio to the error "
+                "before",
                 three(LAYERWISE, 3) / three(LAYERWISE, 2),
                 Between(0.99, 1.01),
                 paper="stays",
             ),
             claim(
                 "together",
-                f"Training together makes the error of S₂ at least {TIMES:g} times smaller in the median, at every α₃",
+                f"Training together makes the error of S₂ {LEADING} at least {TIMES:g} times smaller in the median, at "
+                "every α₃",
                 corrected,
                 AtLeast(TIMES),
                 paper="falls",
@@ -179,15 +184,14 @@ class Theorem2(Experiment):
                 "How far the leading features S of each layer are from the target's S*, relative to E‖S*‖². Median "
                 "over seeds, shaded from the lowest to the highest. Together: all layers that have joined go on "
                 "training. Layerwise: only the newest layer trains.",
-                "Trained together, the error of layer 2's features falls when layer 3 joins and again when layer 4 "
-                "joins, and that of layer 3 falls when layer 4 joins; trained layerwise, both stay where they were",
+                "Feature errors of layers 2, 3 and 4 over training steps, together and layerwise, and when layers join",
                 lambda picture, rows: staircase(picture, rows, s.joins(4), (TOGETHER, LAYERWISE)),
             ),
             Over(
                 "alpha",
                 "Error of S₂ against α₃, three layers",
                 "α₃ is the standard deviation of what layer 3 adds to the target, relative to that of layer 2.",
-                "With layer 2 alone and layerwise the error of S₂ rises as α₃ squared; together it is far lower",
+                "The error of S₂ over α₃ with layer 2 alone, layerwise and together, beside a line of slope 2",
                 x="alpha",
                 y="S2",
                 line={

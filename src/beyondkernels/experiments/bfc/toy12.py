@@ -8,29 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import beyondkernels as bk
 from beyondkernels.core import Reference
 from beyondkernels.core.constraints import at_most
+from beyondkernels.experiments.bfc import toys
 from beyondkernels.experiments.bfc.pictures import course_lines
-from beyondkernels.experiments.bfc.toys import (
-    ALONE,
-    GAUSSIAN,
-    LAYERWISE,
-    SMALL,
-    TOGETHER,
-    UNIT,
-    ToySettings,
-    best_coefficients,
-    inputs_of,
-    toy_spec,
-)
+from beyondkernels.experiments.bfc.toys import ALONE, FORM, LAYERWISE, POLYNOMIAL, TOGETHER, UNIT, in_median
 from beyondkernels.frame import (
     At,
     Count,
     Drawn,
     Experiment,
     Frame,
-    Picture,
     Runs,
     Scale,
     Shown,
@@ -47,7 +35,6 @@ from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
-    from beyondkernels.problems.bfc import FirstToy
 
 TERMS = {"1-1": "x₁⁴", "2-2": "x₂⁴", "1-2": "x₁²x₂²", "1-3": "x₁²x₃²", "2-3": "x₂²x₃²", "3-3": "x₃⁴"}
 """The monomials of layer 2, by the names that ``SecondLayer`` gives their coefficients."""
@@ -57,18 +44,15 @@ WITH_THIRD = ("1-3", "2-3", "3-3")
 
 TARGET = {"1-1": 1.0, "2-2": 2.0}
 
-POLYNOMIAL, FORM = "best polynomial of degree 4", "best second layer"
-"""Exact, from the moments of the inputs: among all polynomials, and among what layer 2 can be."""
-
-CLAIMED = {"uniform": UNIT, "gaussian": SMALL}
+CLAIMED = {"uniform": UNIT, "gaussian": toys.SMALL}
 """Inputs for which a correction is claimed: layer 3 adds less to the target than layer 2, or not much more."""
 
 EXACT, TIMES = 0.05, 100.0
-MEDIAN = "median over seeds"
+"""Bars, both ours: how near coefficients are to others, and how many times the error layerwise training leaves."""
 
 
 @dataclass(frozen=True)
-class Toy12Settings(ToySettings):
+class Toy12Settings(toys.ToySettings):
     """The numbers of the experiment."""
 
     alpha: Size = setting(0.1, "paper", "α, the factor of layer 3")
@@ -98,15 +82,13 @@ class Toy12(Experiment):
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 20.0}
     numbers: ClassVar[type] = Toy12Settings
     scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(samples=5000, alone_steps=3000, steps=12_000, seeds=5),
-        "smoke": scale(
-            "laptop", samples=100, batch=20, alone_steps=4, steps=6, snapshots=2, points=100, test_samples=100, seeds=2
-        ),
+        "laptop": scale("paper", **toys.LAPTOP),
+        "smoke": scale("laptop", **toys.SMOKE, snapshots=2),
     }
 
     def runs(self, s: Toy12Settings) -> list[Runs]:
         """Both ways of training, for each distribution of inputs."""
-        return [Runs(spec, {"inputs": [UNIT, SMALL, GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]
+        return [Runs(spec, {"inputs": [UNIT, toys.SMALL, toys.GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]
 
     def claims(self, s: Toy12Settings) -> list[Statement]:
         """What layer 2 alone learns, what becomes of it, and what that does to the error."""
@@ -136,27 +118,20 @@ class Toy12(Experiment):
             {"inputs": "Inputs", "moment": "Layer 2"},
             [
                 *(Shown(name, term, ".3f") for name, term in TERMS.items()),
-                Shown(
-                    "S2",
-                    "Error of S₂",
-                    ".1e",
-                    about="Feature error of the two leading directions of S₂, relative to E‖S*₂‖².",
-                ),
+                Shown("S2", "Error of S₂", ".1e", about="Of the two leading directions, relative to E‖S*₂‖²."),
                 Shown("test", "Test error", ".1e", about="Relative to the variance of the target."),
             ],
         )
 
-    def figures(self, s: Toy12Settings) -> list[Picture]:
+    def figures(self, s: Toy12Settings) -> list[Drawn]:
         """The coefficients with x₃ over training."""
         return [
             Drawn(
                 "course",
                 "What layer 2 has of x₃, which it should not have",
                 f"The coefficients of two terms of layer 2 over training, inputs {UNIT}. Mean over seeds, shaded from "
-                "the lowest to the highest. In the target both are 0. The horizontal lines are the exact coefficients "
-                "of the best second layer.",
-                "With layer 2 alone both coefficients rise to the exact values of the best fit; when layer 3 joins and "
-                "both train they fall to zero, and with layer 2 frozen they stay",
+                "the lowest to the highest. In the target both are 0. Horizontal lines: the best second layer (exact).",
+                "Two coefficients of layer 2 over training steps, together and layerwise, beside those of the best fit",
                 functools.partial(course, s),
             )
         ]
@@ -164,58 +139,49 @@ class Toy12(Experiment):
 
 def _claims(s: Toy12Settings, name: str, inputs: str) -> list[Statement]:
     """What layer 2 alone learns under some inputs, what becomes of it, and what freezing it does to the error."""
-    where = {"inputs": inputs}
+    alone, together, frozen = ({"moment": moment, "inputs": inputs} for moment in (ALONE, TOGETHER, LAYERWISE))
     return [
         claim(
             f"overfits-{name}",
             f"Inputs {inputs}: layer 2 alone has a term with x₃ whose coefficient is clearly at least α",
-            of("overfit", moment=ALONE, **where),
+            of("overfit", **alone),
             AtLeast(s.alpha, "clearly"),
             paper=f"for instance {s.example['1-3']:.3g}",
         ),
-        claim(
+        in_median(
             f"corrected-{name}",
             f"Inputs {inputs}: trained together, layer 2 becomes x₁⁴ + 2x₂⁴: its coefficients are within {EXACT:g} of "
-            "1, 2, 0, 0, 0, 0, in the median",
-            of("from_target", moment=TOGETHER, **where).median(),
+            f"{', '.join(f'{TARGET.get(term, 0):g}' for term in TERMS)}, in the median",
+            of("from_target", **together),
             AtMost(EXACT),
-            paper="back to x₁⁴ + 2x₂⁴",
-            interval=MEDIAN,
+            "back to x₁⁴ + 2x₂⁴",
         ),
-        claim(
+        in_median(
             f"layerwise-{name}",
             f"Inputs {inputs}: layerwise training ends with at least {TIMES:g} times the test error of training "
             "together, in the median",
-            (of("test", moment=LAYERWISE, **where) / of("test", moment=TOGETHER, **where)).median(),
+            of("test", **frozen) / of("test", **together),
             AtLeast(TIMES),
-            paper="worse",
-            interval=MEDIAN,
+            "worse",
         ),
     ]
-
-
-@functools.cache
-def problem_of(alpha: float, inputs: str) -> FirstToy:
-    """The target."""
-    return bk.problems.FirstToy(alpha=alpha, inputs=inputs_of(inputs))
 
 
 def spec(s: Toy12Settings, at: At) -> RunSpec:
     """A run whose second layer is looked at often."""
     first = {s.alone_steps * i // s.snapshots for i in range(s.snapshots)}
     second = {s.alone_steps + s.steps * i // s.snapshots for i in range(1, s.snapshots)}
-    return toy_spec(s, at, problem_of(s.alpha, at.inputs), (s.neurons, 1), tuple(first | second))
+    return toys.toy_spec(s, at, toys.first_toy(s.alpha, at.inputs), (s.neurons, 1), tuple(first | second))
 
 
 def moments(s: Toy12Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
-    """Rows: the end of layerwise training, or both stages of training together after what is known exactly."""
-    problem, best = problem_of(s.alpha, at.inputs), exact(s.alpha, at.inputs)
-    variance = problem.target_std.value**2
+    """Rows: what training together or layerwise gives, together after what is known exactly."""
+    best = toys.best_coefficients(s.alpha, at.inputs, (*TERMS,))
+    variance = toys.first_toy(s.alpha, at.inputs).target_std.value ** 2
 
-    def row(moment: str, step: int) -> dict[str, Any]:
+    def look(step: int) -> dict[str, Any]:
         found = {name: outcome.at(f"second/{name}", step, math.nan) for name in TERMS}
         return {
-            "moment": moment,
             **found,
             "overfit": max(abs(found[name]) for name in WITH_THIRD),
             "from_target": max(abs(found[name] - TARGET.get(name, 0.0)) for name in TERMS),
@@ -224,19 +190,8 @@ def moments(s: Toy12Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
             "test": outcome.at("test_loss", step, math.nan) / variance,
         }
 
-    if at.method == LAYERWISE:
-        return [row(LAYERWISE, s.ends[TOGETHER])]
-    known = {"target": dict.fromkeys(TERMS, 0.0) | TARGET, **best}
-    return [
-        *({"moment": moment, **coefficients} for moment, coefficients in known.items()),
-        *(row(moment, step) for moment, step in s.ends.items()),
-    ]
-
-
-@functools.cache
-def exact(alpha: float, inputs: str) -> dict[str, dict[str, float]]:
-    """The coefficients of the best polynomial of degree 4 and of the best second layer."""
-    return dict(zip((POLYNOMIAL, FORM), best_coefficients(problem_of(alpha, inputs), TERMS), strict=True))
+    known = {} if at.method == LAYERWISE else {"target": dict.fromkeys(TERMS, 0.0) | TARGET, **best}
+    return [{"moment": moment, **each} for moment, each in known.items()] + toys.stage_rows(s, at, look)
 
 
 def course(s: Toy12Settings, picture: Drawn, rows: Frame) -> list[Curves]:

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import beyondkernels as bk
 from beyondkernels.core import Reference, require
-from beyondkernels.core.constraints import at_least, not_empty, positive, rising
+from beyondkernels.experiments.bfc import toys
 from beyondkernels.experiments.bfc.common import medians
-from beyondkernels.experiments.bfc.toys import (
-    ALONE,
-    LAYERWISE,
-    TOGETHER,
-    UNIFORM,
-    ToySettings,
-    inputs_of,
-    rotated_part,
-    toy_spec,
-)
+from beyondkernels.experiments.bfc.toys import ALONE, LAYERWISE, TOGETHER, in_median
 from beyondkernels.frame import (
     At,
     Count,
+    Counts,
     Experiment,
     Over,
     Runs,
     Scale,
     Shown,
+    Sizes,
     Statement,
     Table,
     Value,
@@ -43,33 +34,29 @@ from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
-    from beyondkernels.problems.bfc import SecondToy
 
 WITH_OTHERS = ("1-3", "1-4", "2-3", "2-4", "3-3", "3-4", "4-4")
 """Terms of layer 2 with x₃ or x₄, which layer 2 of the target does not have."""
 
-TIMES, CORRECTED, LEARNT = 10.0, 5.0, 1e-3
-MEDIAN = "median over seeds"
+TIMES, LEARNT, FLAT, NEAR, LEFT, A_TENTH = 10.0, 1e-3, 0.3, 0.2, 0.1, "a tenth"
+"""Bars, all ours: how many times more, what may be left, a slope of what stays, how near 1 a slope is, what is left."""
+
+CORRECTED = 5.0
+"""How many times smaller terms with x₃, x₄ become; ours, half of 1/α at α = 0.1. The paper says α² in place of α."""
 
 
 @dataclass(frozen=True)
-class Toy61Settings(ToySettings):
+class Toy61Settings(toys.ToySettings):
     """The numbers of the experiment."""
 
-    alphas: Annotated[tuple[float, ...], positive, rising, not_empty] = setting(
-        (0.001, 0.003, 0.01, 0.03, 0.1), "ours", "α; in the paper it is small"
-    )
-    neurons: Annotated[tuple[int, ...], at_least(2), rising, not_empty] = setting(
-        (2, 3, 4, 6), "ours", "m₂; the paper asks for more than two, and three suffice"
-    )
+    alphas: Sizes = setting((0.001, 0.003, 0.01, 0.03, 0.1), "ours", "α; in the paper it is small")
+    neurons: Counts = setting((2, 3, 4, 6), "ours", "m₂; the paper asks for more than two, and three suffice")
     top_neurons: Count = setting(3, "ours", "of layer 3, which is k(k + 1)/2 for k = 2")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            self.neurons[0] == 2 and len(self.neurons) > 1,
-            f"neurons must be 2 and at least one larger number, got {self.neurons}",
-        )
+        good = self.neurons[0] == 2 and len(self.neurons) > 1
+        require(good, f"neurons must be 2 and at least one larger number, got {self.neurons}")
         require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
 
 
@@ -90,105 +77,81 @@ class Toy61(Experiment):
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 2.5, "paper": 12.0}
     numbers: ClassVar[type] = Toy61Settings
     scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(
-            samples=5000, alone_steps=3000, steps=12_000, alphas=(0.001, 0.01, 0.1), neurons=(2, 3, 6), seeds=5
-        ),
-        "smoke": scale(
-            "laptop",
-            samples=100,
-            batch=20,
-            alone_steps=4,
-            steps=6,
-            alphas=(0.01, 0.1),
-            neurons=(2, 3),
-            points=100,
-            test_samples=100,
-            seeds=2,
-        ),
+        "laptop": scale("paper", **toys.LAPTOP, alphas=(0.001, 0.01, 0.1), neurons=(2, 3, 6)),
+        "smoke": scale("laptop", **toys.SMOKE, alphas=(0.01, 0.1), neurons=(2, 3)),
     }
 
     def runs(self, s: Toy61Settings) -> list[Runs]:
         """Every α and number of neurons together; layerwise at the largest α."""
-        grid = {"alpha": s.alphas, "neurons": s.neurons}
-        return [
-            Runs(spec, {**grid, "method": [TOGETHER]}, moments),
-            Runs(spec, {**grid, "alpha": s.alphas[-1:], "method": [LAYERWISE]}, moments),
-        ]
+        together = {"alpha": s.alphas, "neurons": s.neurons, "method": [TOGETHER]}
+        frozen = {**together, "alpha": s.alphas[-1:], "method": [LAYERWISE]}
+        return [Runs(spec, over, moments) for over in (together, frozen)]
 
     def claims(self, s: Toy61Settings) -> list[Statement]:
         """The richer representation, over-fitting and its correction, and whether training needs three neurons."""
-        least, most, richer = s.alphas[0], s.alphas[-1], s.neurons[1:]
+        least, most = s.alphas[0], s.alphas[-1]
 
-        def mean_of(neurons: int) -> Value:
-            return of("unreadable", moment=ALONE, alpha=least, neurons=neurons)
-
-        def error(moment: str, **where: Any) -> Value:
-            return of("test", "neurons", moment=moment, alpha=most, **where)
+        def two_over_three(column: str, moment: str, alpha: float) -> Value:
+            two, three = (of(column, moment=moment, alpha=alpha, neurons=count) for count in (2, 3))
+            return two / three
 
         overfit = {moment: of("overfit", "alpha", moment=moment, neurons=3) for moment in (ALONE, TOGETHER)}
         return [
-            claim(
+            in_median(
                 "two-neurons",
                 f"α = {least:g}: with two neurons in layer 2 more of x₁⁴, x₂⁴ stays unreadable than with three: "
                 f"at least {TIMES:g} times as much, in the median of the same seeds",
-                (mean_of(2) / mean_of(3)).median(),
+                two_over_three("unreadable", ALONE, least),
                 AtLeast(TIMES),
-                paper="two cannot, three can",
-                interval=MEDIAN,
+                "two cannot, three can",
             ),
             claim(
                 "two-stay",
                 "With two neurons the unreadable part does not vanish with α: the slope of its logarithm on log α is "
-                "at most 0.3",
+                f"at most {FLAT:g}",
                 of("unreadable", "alpha", moment=ALONE, neurons=2).slope(),
-                AtMost(0.3),
+                AtMost(FLAT),
             ),
             claim(
                 "overfits",
-                "Layer 2 alone has terms with x₃, x₄ of size α: the slope of log coefficient on log α is 1, up to 0.2 "
-                "(three neurons)",
+                "Layer 2 alone has terms with x₃, x₄ of size α: the slope of log coefficient on log α is 1, up to "
+                f"{NEAR:g} (three neurons)",
                 overfit[ALONE].slope(),
-                Between(0.8, 1.2),
+                Between(1 - NEAR, 1 + NEAR),
                 paper="magnitude α",
             ),
-            claim(
+            in_median(
                 "corrected",
                 f"Trained together these terms become at least {CORRECTED:g} times smaller, at every α, in the median "
                 "(three neurons)",
-                (overfit[ALONE] / overfit[TOGETHER]).median(),
+                overfit[ALONE] / overfit[TOGETHER],
                 AtLeast(CORRECTED),
-                paper="from α to α², and on",
-                interval=MEDIAN,
+                "from α to α², and on",
             ),
-            claim(
+            in_median(
                 "learnt",
                 f"α = {most:g}: with three or more neurons, training together leaves at most {LEARNT:g} of what layer "
                 "3 adds, in the median",
-                error(TOGETHER, neurons=richer).median(),
+                of("test", "neurons", moment=TOGETHER, alpha=most, neurons=s.neurons[1:]),
                 AtMost(LEARNT),
-                paper="arbitrarily small",
-                interval=MEDIAN,
+                "arbitrarily small",
             ),
             claim(
                 "layerwise",
-                f"α = {most:g}: more neurons do not save layerwise training: whatever m₂, at least a tenth of what "
+                f"α = {most:g}: more neurons do not save layerwise training: whatever m₂, at least {A_TENTH} of what "
                 "layer 3 adds is left",
-                error(LAYERWISE),
-                AtLeast(0.1),
+                of("test", "neurons", moment=LAYERWISE, alpha=most),
+                AtLeast(LEFT),
                 paper="cannot be corrected by over-parameterization",
             ),
             *(
-                claim(
+                in_median(
                     name,
                     f"α = {alpha:g}: trained together for the same time, two neurons leave at least {TIMES:g} times "
                     "the error of three, in the median",
-                    (
-                        of("test", moment=TOGETHER, alpha=alpha, neurons=2)
-                        / of("test", moment=TOGETHER, alpha=alpha, neurons=3)
-                    ).median(),
+                    two_over_three("test", TOGETHER, alpha),
                     AtLeast(TIMES),
-                    paper="suggested for small α",
-                    interval=MEDIAN,
+                    "suggested for small α",
                 )
                 for name, alpha in (("needed-small", least), ("needed-large", most))
             ),
@@ -200,9 +163,7 @@ class Toy61(Experiment):
             {"alpha": "α", "neurons": "m₂", "moment": "Layer 2"},
             [
                 medians(
-                    "unreadable",
-                    "Unreadable",
-                    "The part of x₁⁴, x₂⁴ that is no linear combination of the neurons of layer 2. Medians over seeds.",
+                    "unreadable", "Unreadable", "The part of x₁⁴, x₂⁴ outside the span of layer 2's neurons; medians."
                 ),
                 Shown("unreadable", "Unreadable, largest", ".1e", show="largest"),
                 medians("overfit", "Largest term with x₃, x₄", "The largest coefficient that the target has not."),
@@ -219,53 +180,39 @@ class Toy61(Experiment):
                 "unreadable",
                 "What layer 3 cannot read off layer 2",
                 "The part of x₁⁴, x₂⁴ that is no linear combination of the neurons of layer 2, after layer 2 alone.",
-                "With two neurons the unreadable part is the same for every α; with more it is far smaller",
+                "The unreadable part over α, a line for each number of neurons, and that of the paper's two neurons",
                 y="unreadable",
-                line={f"{count} neurons": {"neurons": count} for count in s.neurons},
-                where={"moment": ALONE},
+                line={f"{count} neurons": {"neurons": count, "moment": ALONE} for count in s.neurons},
                 y_label="unreadable part of x₁⁴, x₂⁴",
-                more=lambda _: [
-                    Line("the paper's two neurons", list(s.alphas), [rotated_part(problem_of(1.0))] * len(s.alphas))
-                ],
+                more=lambda _: [toys.rotated_line(s.alphas)],
                 **over,
             ),
             Over(
                 "overfit",
                 "What layer 2 has of x₃ and x₄, which it should not have",
                 "The largest coefficient of a term of layer 2 with x₃ or x₄; three neurons in layer 2.",
-                "With layer 2 alone the coefficient is proportional to α; trained together it is far smaller",
+                "The largest such coefficient over α, with layer 2 alone and together, beside α²",
                 y="overfit",
                 line={moment: {"moment": moment, "neurons": 3} for moment in (ALONE, TOGETHER)},
                 y_label="largest coefficient",
+                more=lambda _: [Line("α²", s.alphas, [alpha**2 for alpha in s.alphas])],
                 **over,
             ),
         ]
 
 
-@functools.cache
-def problem_of(alpha: float) -> SecondToy:
-    """The target."""
-    return bk.problems.SecondToy(alpha=alpha, inputs=inputs_of(UNIFORM))
-
-
 def spec(s: Toy61Settings, at: At) -> RunSpec:
     """A run with a given number of neurons in layer 2."""
-    return toy_spec(s, at, problem_of(at.alpha), (at.neurons, s.top_neurons))
+    return toys.toy_spec(s, at, toys.second_toy(at.alpha), (at.neurons, s.top_neurons))
 
 
 def moments(s: Toy61Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
-    """Rows: the end of layerwise training, or both stages of training together."""
-    problem = problem_of(at.alpha)
-    added = (at.alpha * problem.layer_stds[3].value) ** 2
+    """Rows: what layer 2 holds, and the error over the variance of what layer 3 adds."""
+    added = (at.alpha * toys.second_toy(at.alpha).layer_stds[3].value) ** 2
 
-    def row(moment: str, step: int) -> dict[str, Any]:
-        return {
-            "moment": moment,
-            "unreadable": outcome.at("second/unreadable", step, math.nan),
-            "overfit": max(abs(outcome.at(f"second/{name}", step, math.nan)) for name in WITH_OTHERS),
-            "test": outcome.at("test_loss", step, math.nan) / added,
-        }
+    def look(step: int) -> dict[str, Any]:
+        terms = [outcome.at(f"second/{name}", step, math.nan) for name in WITH_OTHERS]
+        unreadable, test = (outcome.at(name, step, math.nan) for name in ("second/unreadable", "test_loss"))
+        return {"unreadable": unreadable, "overfit": max(map(abs, terms)), "test": test / added}
 
-    if at.method == LAYERWISE:
-        return [row(LAYERWISE, s.ends[TOGETHER])]
-    return [row(moment, step) for moment, step in s.ends.items()]
+    return toys.stage_rows(s, at, look)

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between
-from beyondkernels.frame import At, Count, Seeds, Size, setting
+from beyondkernels.experiments.bfc.common import MEDIAN
+from beyondkernels.frame import At, Count, Seeds, Size, Statement, Value, claim, setting
+from beyondkernels.reports import Line
 from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.problems.bfc import FirstToy, QuadraticInputs, SecondToy
+    from beyondkernels.reports.claims import Test
 
 ALONE, LAYERWISE, TOGETHER = "layer 2 alone", "layerwise", "together"
 """Layer 2 before layer 3 joins; then layer 2 frozen, or training on with layer 3."""
 
 UNIT, UNIFORM, SMALL, GAUSSIAN = "uniform on [−1, 1]", "uniform, variance 1", "Gaussian, σ = 1/2", "Gaussian, σ = 1"
 """Inputs: all have independent coordinates."""
+
+
+POLYNOMIAL, FORM = "best polynomial of degree 4", "best second layer"
+"""Exact, from the moments of the inputs: among all polynomials, and among what layer 2 can be."""
+
+LAPTOP: dict[str, Any] = {"samples": 5000, "alone_steps": 3000, "steps": 12_000, "seeds": 5}
+SMOKE: dict[str, Any] = {"samples": 100, "batch": 20, "alone_steps": 4, "steps": 6, "seeds": 2}
+SMOKE |= {"points": 100, "test_samples": 100}
+"""What both experiments change at their smaller scales."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,18 @@ def inputs_of(name: str) -> QuadraticInputs:
     return made[name] if name in made else GaussianInputs(0.5 if name == SMALL else 1.0)
 
 
+@functools.cache
+def first_toy(alpha: float, inputs: str) -> FirstToy:
+    """The target (1.2)."""
+    return bk.problems.FirstToy(alpha=alpha, inputs=inputs_of(inputs))
+
+
+@functools.cache
+def second_toy(alpha: float) -> SecondToy:
+    """The target of §6.1."""
+    return bk.problems.SecondToy(alpha=alpha, inputs=inputs_of(UNIFORM))
+
+
 def toy_spec(
     s: ToySettings, at: At, problem: FirstToy | SecondToy, widths: tuple[int, int], times: tuple[int, ...] = ()
 ) -> RunSpec:
@@ -82,21 +106,46 @@ def toy_spec(
     return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, measured)
 
 
-def best_coefficients(problem: FirstToy, terms: Iterable[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """The exact coefficients of the best polynomial of degree 4, and of the best second layer.
+def stage_rows(s: ToySettings, at: At, look: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows by moment: the end of layerwise training, or the ends of both stages of training together.
 
     Arguments:
-        problem: the target.
+        s: the settings.
+        at: the place.
+        look: what there is to say at a step.
+    """
+    ends = {LAYERWISE: s.ends[TOGETHER]} if at.method == LAYERWISE else s.ends
+    return [{"moment": moment, **look(step)} for moment, step in ends.items()]
+
+
+def in_median(name: str, text: str, value: Value, test: Test, paper: str) -> Statement:
+    """A claim about the median over seeds, which its text names."""
+    return claim(name, text, value.median(), test, paper=paper, interval=MEDIAN)
+
+
+@functools.cache
+def best_coefficients(alpha: float, inputs: str, terms: tuple[str, ...]) -> dict[str, dict[str, float]]:
+    """The exact coefficients of the best polynomial of degree 4, and of the best second layer, for the target (1.2).
+
+    Arguments:
+        alpha: α.
+        inputs: the name of the inputs.
         terms: the products of squares, named as in ``SecondLayer``: ``1-3`` is that of x₁²x₃².
     """
+    problem = first_toy(alpha, inputs)
     polynomial, form = bk.theory.bfc.best_polynomial(problem, 4), bk.theory.bfc.best_second_layer(problem)
     by_power = {tuple(i.tolist()): c.item() for i, c in zip(polynomial.exponents, polynomial.coefficients, strict=True)}
     places = {name: tuple(int(digit) - 1 for digit in name.split("-")) for name in terms}
     powers = {name: tuple(2 * place.count(k) for k in range(problem.dim)) for name, place in places.items()}
-    return (
-        {name: by_power.get(power, 0.0) for name, power in powers.items()},
-        {name: form[i, j].item() * (1 if i == j else 2) for name, (i, j) in places.items()},
-    )
+    return {
+        POLYNOMIAL: {name: by_power.get(power, 0.0) for name, power in powers.items()},
+        FORM: {name: form[i, j].item() * (1 if i == j else 2) for name, (i, j) in places.items()},
+    }
+
+
+def rotated_line(alphas: tuple[float, ...]) -> Line:
+    """What cannot be read off the paper's two neurons, which does not depend on α, as a line of a figure."""
+    return Line("the paper's two neurons", alphas, [rotated_part(second_toy(1.0))] * len(alphas))
 
 
 @functools.cache

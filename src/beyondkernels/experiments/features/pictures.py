@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from beyondkernels.frame import Drawn, Frame, select
@@ -11,25 +11,38 @@ from beyondkernels.reports import Directions, Distribution, Figure, Histogram, P
 _MOMENTS = {0: "at initialisation", 1: "after step one", 2: "after step two"}
 
 
-def neuron_directions(picture: Drawn, rows: Frame) -> list[Figure]:
-    """Figures 2 and 6: where the neurons point, for the first seed."""
-    run = _first_network(rows)
-    if run is None or run.at("directions/points", 2, None) is None:
-        return []
-    panels = []
-    for step, title in _MOMENTS.items():
-        points = run.at("directions/points", step)
-        largest = abs(run.at("alignment/cosines", step)).max()
-        panels.append(Panel(title, points[:-2], points[-2:], note=f"largest cosine {largest:.3f}"))
-    return [
-        Directions(
-            **picture.words,
-            panels=panels,
-            star_labels=("+Σ Mⱼ", "−Σ Mⱼ"),
-            near=_nearest(run.at("alignment/cosines", 2)),
-            near_label="nearest after step two",
-        )
-    ]
+def neuron_directions(
+    where: Mapping[str, str] | None = None, most: int | None = None
+) -> Callable[[Drawn, Frame], list[Figure]]:
+    """Figures 2 and 6 and their like: where the neurons point, for the first seed.
+
+    Arguments:
+        where: which rows.
+        most: how many neurons are drawn, evenly from all; None for all.
+    """
+
+    def draw(picture: Drawn, rows: Frame) -> list[Figure]:
+        run = _first_network(rows, where)
+        if run is None or run.at("directions/points", 2, None) is None:
+            return []
+        near = _nearest(run.at("alignment/cosines", 2))
+        shown = slice(None, None, 1 if most is None else -(-len(near) // most))
+        panels = []
+        for step, title in _MOMENTS.items():
+            points = run.at("directions/points", step)
+            largest = abs(run.at("alignment/cosines", step)).max()
+            panels.append(Panel(title, points[:-2][shown], points[-2:], note=f"largest cosine {largest:.3f}"))
+        return [
+            Directions(
+                **picture.words,
+                panels=panels,
+                star_labels=("+Σ Mⱼ", "−Σ Mⱼ"),
+                near=near[shown],
+                near_label="nearest after step two",
+            )
+        ]
+
+    return draw
 
 
 def cosine_distribution(picture: Drawn, rows: Frame) -> list[Figure]:
@@ -53,8 +66,8 @@ def _distribution(title: str, cosines: Any) -> Distribution:
     return Distribution(f"{title}: {cosines.min():.4f} – {cosines.max():.4f}", cosines)
 
 
-def _first_network(rows: Frame) -> Any:
-    found = select(rows, {"method": "Network", "status": "finished"})
+def _first_network(rows: Frame, where: Mapping[str, str] | None = None) -> Any:
+    found = select(rows, {"method": "Network", "status": "finished", **(where or {})})
     return found["outcome"].iloc[0] if len(found) else None
 
 

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
-import beyondkernels as bk
 from beyondkernels.core import Reference
 from beyondkernels.core.constraints import between
-from beyondkernels.experiments.features import tables
-from beyondkernels.experiments.features.table1 import ACCURACY, Table1
-from beyondkernels.experiments.features.tables import TableSettings, accuracies, process_of
-from beyondkernels.frame import (
-    At,
-    Dotted,
-    Experiment,
-    Picture,
-    Runs,
-    Scale,
-    Shown,
-    Size,
-    Statement,
-    Table,
-    claim,
-    of,
-    setting,
-)
-from beyondkernels.reports import AtLeast
+from beyondkernels.experiments.features import converged, tables
+from beyondkernels.experiments.features.cases import Case, TableSettings
+from beyondkernels.experiments.features.converged import CONVERGED
+from beyondkernels.experiments.features.paper_table import PaperTable
+from beyondkernels.experiments.features.table1 import Table1
+from beyondkernels.frame import At, Picture, Scale, Size, Statement, setting
 from beyondkernels.runs import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-
-CONVERGED: dict[str, tuple[int, Literal["neurons", "tangent"]]] = {
-    "Converged NTK": (0, "tangent"),
-    "Converged RF": (0, "neurons"),
-    "Converged One Step": (1, "neurons"),
-}
-"""After how many steps which features are taken."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +28,8 @@ class StrongSettings(TableSettings):
         0.2, "ours", "share of the training sample on which the ridge is chosen"
     )
 
-    @property
-    def of_table1(self) -> TableSettings:
-        """The numbers that Table 1 has too: its runs are shared."""
-        return TableSettings(**{field.name: getattr(self, field.name) for field in fields(TableSettings)})
 
-
-class Table1Strong(Experiment):
+class Table1Strong(PaperTable):
     """The Network of Table 1 against converged classifiers on fixed features."""
 
     id: ClassVar[str] = "features/table1-strong"
@@ -74,66 +45,23 @@ class Table1Strong(Experiment):
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 1.0, "laptop": 150.0, "paper": 150.0}
     numbers: ClassVar[type] = StrongSettings
     scales: ClassVar[Mapping[str, Scale]] = Table1.scales
+    methods: ClassVar[Sequence[str]] = ("Network", *CONVERGED, "Linear", "Constant")
 
-    def runs(self, s: StrongSettings) -> list[Runs]:
+    def spec(self, s: StrongSettings, at: At) -> RunSpec:
         """The Network and the constant as in Table 1, and a converged classifier on each feature map."""
-        return [
-            Runs(lambda s, at: tables.spec(s.of_table1, at), {"method": ["Network"]}, row),
-            Runs(converged_spec, {"method": [*CONVERGED, "Linear"]}, row),
-            Runs(lambda s, at: tables.spec(s.of_table1, at), {"method": ["Constant"]}, row),
-        ]
+        case = self.case(s, at)
+        if at.method in ("Network", "Constant"):
+            return tables.spec(case, at)
+        return converged.spec(case, at, s.tolerance, s.validation)
 
-    def claims(self, s: StrongSettings) -> list[Statement]:
-        """The Network is ahead of each by at least three points."""
-        network = of("test_accuracy", method="Network")
-        return [
-            claim(
-                name.lower().replace(" ", "-"),
-                f"The Network's test accuracy is ahead of the {name[0].lower() + name[1:]} by at least 3 points",
-                network - of("test_accuracy", method=name),
-                AtLeast(3),
-                unit="points",
-            )
-            for name in CONVERGED
-        ]
-
-    def table(self, s: StrongSettings) -> Table:
-        """A line for each method."""
-        return Table(
-            {"method": "Method"},
-            [
-                Shown("train_accuracy", "Train (%)", ".1f"),
-                Shown("test_accuracy", "Test (%)", ".1f"),
-                Shown("duality_gap", "Largest relative gap", ".1e", show="largest"),
-            ],
-        )
+    def claims_of(self, case: Case, where: Mapping[str, str]) -> list[Statement]:
+        """The Network is ahead of each."""
+        return converged.claims(**where)
 
     def figures(self, s: StrongSettings) -> list[Picture]:
         """The table as a picture."""
-        return [
-            Dotted(
-                "table",
-                "The network and converged classifiers on fixed features",
-                "Test accuracy over seeds; the vertical line is chance.",
-                "The network near 100 per cent, every fixed feature map well below",
-                self.table(s),
-                {"test_accuracy": ACCURACY},
-            )
-        ]
+        return [self._dotted(s)]
 
-
-def row(s: StrongSettings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """Accuracies in percent, and how far a classifier converged."""
-    return {**accuracies(outcome), **{n: outcome.scalars.get(n) for n in ("ridge", "duality_gap", "converged")}}
-
-
-def converged_spec(s: StrongSettings, at: At) -> RunSpec:
-    """The strongest classifier on a feature map."""
-    base = s.of_table1
-    features: Any = bk.kernels.InputFeatures()
-    if at.method in CONVERGED:
-        # the features are taken before our own rate would matter, so they do not depend on it
-        rule = bk.algorithms.FeatureLearning(process_of(base, at.seed, own_schedule=False))
-        features = bk.engine.NetworkFeatures(bk.networks.TwoLayer(s.pairs), rule, *CONVERGED[at.method])
-    learner = bk.kernels.FixedFeatureClassifier(features, tolerance=s.tolerance, validation=s.validation)
-    return replace(tables.spec(base, at.with_(method="Network")), learner=learner, measurements=())
+    def remarks(self, s: Any) -> list[str]:
+        """Those of Table 1 stand there."""
+        return []

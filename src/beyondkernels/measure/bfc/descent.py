@@ -30,6 +30,7 @@ from beyondkernels.theory.bfc import (
 from beyondkernels.theory.bfc.weights import Blocks
 
 _CHUNK = 32  # columns of the Hessian at once
+_OF_THE_STEP = ("decrease", "loss_decrease", "promised", "loss_promised")
 
 Objective = Callable[[Tensors], torch.Tensor]
 
@@ -56,11 +57,13 @@ class DescentDirections(Measurement):
       \varepsilon^2)`, the mean over D and −D. It is NaN where the step cannot be built:
       for plain learners, and where a layer has fewer features than the target's. Where it has more, the target gets
       further features that are zero (ours).
-    - ``descent/loss_decrease``: the same for the loss without the regulariser, for which Lemma G.8 has 0.99 in place of
-      0.7. The theorems bound what the regulariser adds only for weights λ far below :math:`\alpha_\ell^2`.
+    - ``descent/loss_decrease``: the same for the loss without the regulariser, in units of the loss. The theorems bound
+      what the regulariser adds only for weights λ far below :math:`\alpha_\ell^2`.
     - ``descent/promised``: what the decrease exceeds by the proof of the theorems, :math:`0.7 - (1 + 1/\gamma)^2\,
       \mathrm{OPT}_{\le\ell} / \varepsilon^2`, where :math:`\mathrm{OPT}_{\le\ell}` is the risk of the target's layers
       that have joined (Lemma G.8). The theorems have :math:`2\alpha_{\ell+1}^2` in the place of the last product.
+    - ``descent/loss_promised``: the same for the loss by Lemma G.8, :math:`0.99 - (0.04\,\varepsilon^2 +
+      (1 + 1/\gamma)^2\,\mathrm{OPT}_{\le\ell}) / \widetilde{\mathrm{Loss}}`.
 
     Arguments:
         points: how many points of the training sample.
@@ -117,7 +120,7 @@ class DescentDirections(Measurement):
     ) -> dict[str, float]:
         at = moment.predictor
         target = getattr(problem, "teacher", problem)
-        nothing: dict[str, float] = dict.fromkeys(("decrease", "loss_decrease", "promised"), math.nan)
+        nothing: dict[str, float] = dict.fromkeys(_OF_THE_STEP, math.nan)
         network = at.network
         if not isinstance(network, DistilledDenseNet) or not isinstance(target, LayeredProblem):
             return nothing
@@ -139,11 +142,13 @@ class DescentDirections(Measurement):
         loss = functools.partial(_loss, at, points)
         parts = layered(problem).contributions(points.x)
         joined = torch.stack([parts[layer] for layer in learner.layers]).sum(0)
-        optimal = float((points.y[:, 0] - joined).square().mean())
+        missing = (1 + 1 / self.gamma) ** 2 * float((points.y[:, 0] - joined).square().mean())
+        before = float(loss(at.params))
         return {
             "decrease": self._decrease(value, [float(objective(step)) for step in steps]),
-            "loss_decrease": self._decrease(float(loss(at.params)), [float(loss(step)) for step in steps]),
-            "promised": 0.7 - (1 + 1 / self.gamma) ** 2 * optimal / value,
+            "loss_decrease": self._decrease(before, [float(loss(step)) for step in steps]),
+            "promised": 0.7 - missing / value,
+            "loss_promised": 0.99 - (0.04 * value + missing) / before if before > 0 else math.nan,
         }
 
     def _decrease(self, before: float, after: list[float]) -> float:

@@ -1,11 +1,13 @@
 """The learning problems of the paper on feature learning: dictionaries, hidden patterns, labels."""
 
 from beyondkernels.problems.features.assumptions import Assumption
-from beyondkernels.problems.features.dictionaries import Dictionary, Incoherent, Orthonormal, coherence
+from beyondkernels.problems.features.dictionaries import Dictionary, Equiangular, Incoherent, Orthonormal, coherence
 from beyondkernels.problems.features.dictionary import DictionaryProblem
+from beyondkernels.problems.features.gaussians import GaussianMixture
 from beyondkernels.problems.features.hidden import (
     HiddenPatterns,
     IndependentPatterns,
+    ListedPatterns,
     Product,
     StructuredMixture,
     UniformPatterns,
@@ -13,6 +15,7 @@ from beyondkernels.problems.features.hidden import (
 from beyondkernels.problems.features.labels import Counts, Interval, LabelSet, Parity, Threshold
 from beyondkernels.problems.features.moments import Moments
 from beyondkernels.problems.features.named import DictionaryParity, IntervalLabelling, two_gaussians
+from beyondkernels.problems.features.representation import RepresentationLabels, RepresentationMoments
 
 __all__ = [
     "Assumption",
@@ -20,16 +23,21 @@ __all__ = [
     "Dictionary",
     "DictionaryParity",
     "DictionaryProblem",
+    "Equiangular",
+    "GaussianMixture",
     "HiddenPatterns",
     "Incoherent",
     "IndependentPatterns",
     "Interval",
     "IntervalLabelling",
     "LabelSet",
+    "ListedPatterns",
     "Moments",
     "Orthonormal",
     "Parity",
     "Product",
+    "RepresentationLabels",
+    "RepresentationMoments",
     "StructuredMixture",
     "Threshold",
     "UniformPatterns",

@@ -136,6 +136,8 @@ def _independent(parts: Sequence[Product], some: list[int], others: list[int]) -
     distinguish them. Parts that give them different probabilities count as distinguished. For the distributions of this
     package that is exact.
     """
+    if len(parts) == 1:  # all patterns are independent
+        return True
     joined: dict[tuple[float, ...], dict[tuple[float, ...], float]] = {}
     for part in parts:
         law = joined.setdefault(_key(part.probabilities[others]), {})

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import torch
 
 from beyondkernels.core import Component, InputError, Stream, require
-from beyondkernels.core.constraints import positive
+from beyondkernels.core.constraints import not_negative, positive
 
 
 class Dictionary(Component, ABC):
@@ -117,6 +117,50 @@ class Incoherent(Dictionary):
             f"mu must be larger for {patterns} patterns in dimension {dim}: "
             f"the construction reached {reached:.4g}, got {self.mu}"
         )
+
+    @property
+    def incoherence(self) -> float:
+        """µ."""
+        return self.mu
+
+
+@dataclass(frozen=True)
+class Equiangular(Dictionary):
+    r"""Unit columns whose inner products are all the same: of all dictionaries of this µ the one that adds up most.
+
+    .. math:: \|M_j\| = 1, \qquad \langle M_i, M_j \rangle = \mu / \sqrt d \quad (i \ne j)
+
+    It is :math:`Q G^{1/2}` with orthonormal Q, uniform as in :class:`Orthonormal`, and the Gram matrix :math:`G = (1 -
+    c) I + c 1 1^\top` for :math:`c = \mu/\sqrt d`.
+
+    Arguments:
+        mu: µ, below √d.
+
+    >>> M = Equiangular(mu=0.5).draw(25, 4, Stream(0))
+    >>> (M.T @ M)[0].round(decimals=6).tolist()
+    [1.0, 0.1, 0.1, 0.1]
+
+    Reference: our own, for Shi, Wei & Liang (features), App. F.1, (D).
+    """
+
+    mu: Annotated[float, not_negative]
+
+    def check(self, dim: int, patterns: int) -> None:
+        """D ≤ d, and inner products below one."""
+        require(
+            patterns <= dim,
+            f"patterns must not exceed dim for an equiangular dictionary, got {patterns} patterns in dimension {dim}",
+        )
+        most = math.sqrt(dim)
+        require(self.mu < most, f"mu must be below {most:.4g} (√d) for patterns in dimension {dim}, got {self.mu}")
+
+    def draw(self, dim: int, patterns: int, stream: Stream) -> torch.Tensor:
+        """An orthonormal matrix times the root of the Gram matrix."""
+        self.check(dim, patterns)
+        c = self.mu / math.sqrt(dim)
+        along, across = math.sqrt(1 - c + c * patterns), math.sqrt(1 - c)
+        Q = Orthonormal().draw(dim, patterns, stream)
+        return across * Q + (along - across) * Q.mean(1, keepdim=True)
 
     @property
     def incoherence(self) -> float:

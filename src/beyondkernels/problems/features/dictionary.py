@@ -118,6 +118,11 @@ class DictionaryProblem(Problem):
         return total / total.norm()
 
     @property
+    def span(self) -> torch.Tensor | None:
+        """An orthonormal basis (d, D) of the patterns' span, which holds all inputs; None if they fill the space."""
+        return None if self.noise_std > 0 or self.patterns >= self.dim else _span(self)
+
+    @property
     def moments(self) -> Moments:
         """The exact moments of patterns and labels."""
         return _moments(self)
@@ -195,6 +200,11 @@ class DictionaryProblem(Problem):
             if wanted[kind]:
                 present[rows] = torch.cat(found[kind])[: wanted[kind]]
         return present
+
+
+@functools.lru_cache(maxsize=8)
+def _span(problem: DictionaryProblem) -> torch.Tensor:
+    return problem.matrix if isinstance(problem.dictionary, Orthonormal) else torch.linalg.qr(problem.matrix).Q
 
 
 @functools.lru_cache(maxsize=256)

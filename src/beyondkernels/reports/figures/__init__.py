@@ -5,6 +5,7 @@ from beyondkernels.reports.figures.curves import Curves, Event, Level, Line
 from beyondkernels.reports.figures.directions import Directions, Panel
 from beyondkernels.reports.figures.dots import Dot, Dots, Quantity
 from beyondkernels.reports.figures.histogram import Distribution, Histogram
+from beyondkernels.reports.figures.matrix import Group, Matrix
 from beyondkernels.reports.figures.render import render_png, render_svg
 from beyondkernels.reports.figures.scatter import Marks, Scatter
 
@@ -16,10 +17,12 @@ __all__ = [
     "Dots",
     "Event",
     "Figure",
+    "Group",
     "Histogram",
     "Level",
     "Line",
     "Marks",
+    "Matrix",
     "Panel",
     "Quantity",
     "Scatter",

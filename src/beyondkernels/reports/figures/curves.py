@@ -12,7 +12,7 @@ from beyondkernels.reports.figures.axes import prepare_x, prepare_y, write_y_lab
 from beyondkernels.reports.figures.base import NARROW, WIDE, Figure
 from beyondkernels.reports.figures.legend import Entry, draw_legend, legend_height
 from beyondkernels.reports.figures.style import FAINT, MUTED, SIZE, SMALL, bare, in_points, look
-from beyondkernels.reports.figures.text import fit, shorten, spread, width_of
+from beyondkernels.reports.figures.text import fit, raised, shorten, spread, width_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,7 +204,7 @@ def _name_event(ax: Axes, event: Event) -> None:
     from matplotlib.patheffects import withStroke
 
     ax.annotate(
-        event.label,
+        raised(event.label),
         (event.x, 1),
         (4, -3),
         xycoords=ax.get_xaxis_transform(),

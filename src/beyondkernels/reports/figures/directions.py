@@ -55,9 +55,10 @@ class Directions(Figure):
 
     Arguments:
         panels: the moments, with the same neurons in the same order.
-        star_labels: a name for each star.
-        near: for each neuron the index of its star, −1 for none, (neurons,); the caller decides it where closeness
-            has a meaning, in the full space.
+        star_labels: a name for each kind of star.
+        star_kinds: for each star the index of its kind; empty where each star is a kind of its own.
+        near: for each neuron the index of its kind of star, −1 for none, (neurons,); the caller decides it where
+            closeness has a meaning, in the full space.
         near_label: what the coloured points are called.
 
     Reference: Shi, Wei & Liang (features), Figures 2 and 6.
@@ -65,6 +66,7 @@ class Directions(Figure):
 
     panels: Sequence[Panel]
     star_labels: Sequence[str]
+    star_kinds: Sequence[int] = ()
     near: Any = ()
     near_label: str = "nearest neurons"
 
@@ -72,11 +74,15 @@ class Directions(Figure):
         super().__post_init__()
         require(len(self.panels) > 0, "panels must hold at least one panel, got none")
         require(len(self.star_labels) <= 4, f"star_labels must hold at most 4 names, got {len(self.star_labels)}")
+        wrong = [kind for kind in self.star_kinds if not 0 <= kind < len(self.star_labels)]
+        require(
+            not wrong, f"star_kinds must lie in [0, {len(self.star_labels) - 1}], the kinds of stars, got {wrong[:1]}"
+        )
         for panel in self.panels:
             points, stars = panel.arrays()
-            good = points.ndim == 2 and points.shape[1] == 2 and len(stars) == len(self.star_labels)
+            good = points.ndim == 2 and points.shape[1] == 2 and len(stars) == len(self._kinds)
             sizes = f"got {points.shape} and {stars.shape}"
-            require(good, f"panel {panel.title!r} must hold points (n, 2) and {len(self.star_labels)} stars, {sizes}")
+            require(good, f"panel {panel.title!r} must hold points (n, 2) and {len(self._kinds)} stars, {sizes}")
             same = len(self.near) in (0, len(points))
             require(same, f"near must hold one index for each of the {len(points)} neurons, got {len(self.near)}")
 
@@ -84,6 +90,14 @@ class Directions(Figure):
         """Width and height in inches."""
         width, side, rows, _ = self._layout(narrow)
         return width, rows * (side + _ABOVE + self._beneath) + legend_height(self._entries(), width) + 0.08
+
+    @property
+    def _kinds(self) -> Sequence[int]:
+        return self.star_kinds or range(len(self.star_labels))
+
+    @property
+    def _sizes(self) -> Sequence[int]:
+        return (9,) * len(_SIZES) if self.star_kinds else _SIZES
 
     @property
     def _beneath(self) -> float:
@@ -123,23 +137,24 @@ class Directions(Figure):
 
         points, stars = panel.arrays()
         near = np.asarray(self.near, dtype=int) if len(self.near) else np.full(len(points), -1)
-        for (x, y), colour in zip(stars, _STAR_COLOURS, strict=False):
-            hollow: dict[str, Any] = {"s": 600, "marker": "*", "facecolors": "none"}
+        for (x, y), kind in zip(stars, self._kinds, strict=True):
+            hollow: dict[str, Any] = {"s": 160 if self.star_kinds else 600, "marker": "*", "facecolors": "none"}
             ax.scatter([x], [y], **hollow, edgecolors="white", linewidths=2.8, zorder=4)
-            ax.scatter([x], [y], **hollow, edgecolors=colour, linewidths=1.6, zorder=5)
+            ax.scatter([x], [y], **hollow, edgecolors=_STAR_COLOURS[kind], linewidths=1.6, zorder=5)
         rest = points[near < 0]
         ax.scatter(rest[:, 0], rest[:, 1], s=9, color=_OTHERS, alpha=0.45, linewidths=0, zorder=3)
         edge: dict[str, Any] = {"alpha": 0.85, "linewidths": 0}
-        for star, (_, y) in enumerate(stars):
-            own = points[near == star]
-            look: dict[str, Any] = {"color": _STAR_COLOURS[star], "marker": _DOTS[star], "s": _SIZES[star]}
-            ax.scatter(own[:, 0], own[:, 1], **look, **edge, zorder=3 + star / 10)
-            if not len(own):
+        for kind in range(len(self.star_labels)):
+            own = points[near == kind]
+            look: dict[str, Any] = {"color": _STAR_COLOURS[kind], "marker": _DOTS[kind], "s": self._sizes[kind]}
+            ax.scatter(own[:, 0], own[:, 1], **look, **edge, zorder=3 + kind / 10)
+            if not len(own) or self.star_kinds:  # neurons of a kind of several stars are not expected at one place
                 continue
             middle = np.median(own, axis=0)
             there = int((np.hypot(*(own - middle).T) < _TOGETHER * half).sum())
             if there >= _CROWD * len(own):
-                self._count(ax, there, (float(middle[0]), min(float(middle[1]), float(y))), _STAR_COLOURS[star])
+                place = (float(middle[0]), min(float(middle[1]), float(stars[kind, 1])))
+                self._count(ax, there, place, _STAR_COLOURS[kind])
 
     def _count(self, ax: Axes, there: int, place: tuple[float, float], colour: str) -> None:
         """Write beneath a place how many neurons lie there, towards the middle of the panel."""
@@ -158,8 +173,9 @@ class Directions(Figure):
             mark: dict[str, Any] = {"color": _STAR_COLOURS[i], "linestyle": "none"}
             star = {**mark, "marker": "*", "markersize": 13, "markerfacecolor": "none", "markeredgewidth": 1.5}
             if near:
-                dot = {**mark, "marker": _DOTS[i], "markersize": _SIZES[i] ** 0.5}
-                entries.append(Entry(f"{label} and its {near.count(i)} {self.near_label}", (star, dot)))
+                dot = {**mark, "marker": _DOTS[i], "markersize": self._sizes[i] ** 0.5}
+                its = "their" if self.star_kinds else "its"
+                entries.append(Entry(f"{label} and {its} {near.count(i)} {self.near_label}", (star, dot)))
             else:
                 entries.append(Entry(label, (star,)))
         other = {"color": _OTHERS, "marker": "o", "markersize": 4, "linestyle": "none"}

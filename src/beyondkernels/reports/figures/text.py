@@ -10,8 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from beyondkernels.core import require
 from beyondkernels.reports.figures.style import FONT, SIZE
+from beyondkernels.reports.formulas import RAISED
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+_POWER = re.compile(r"\^(?:[(]([^()]+)[)]|(\w))")
+_RAISED = RAISED | {"/": "ᐟ"}
 
 
 def clean(text: str) -> str:
@@ -23,13 +27,28 @@ def clean(text: str) -> str:
     return _CONTROL.sub(" ", text)
 
 
+def raised(text: str) -> str:
+    """Powers with raised exponents, where all their letters have a raised form in the font.
+
+    >>> raised("promises m^(−1/8)"), raised("d^4, 2^ℓ, m^(0.5)")
+    ('promises m⁻¹ᐟ⁸', 'd⁴, 2^ℓ, m^(0.5)')
+    """
+    return _POWER.sub(_exponent, text)
+
+
+def _exponent(power: re.Match[str]) -> str:
+    letters = power[1] or power[2]
+    known = all(letter in _RAISED for letter in letters)
+    return "".join(_RAISED[letter] for letter in letters) if known else power[0]
+
+
 def shorten(text: str, most: int = 34) -> str:
     """One line of text, cut where it would push the picture off the page.
 
     >>> shorten("a label that goes on and on and on", 12)
     'a label tha…'
     """
-    line = " ".join(clean(text).split())
+    line = raised(" ".join(clean(text).split()))
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 

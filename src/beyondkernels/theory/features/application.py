@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from beyondkernels.core import require, require_between, require_positive
 from beyondkernels.networks import Symmetric, TwoLayer
-from beyondkernels.problems import DictionaryProblem
+from beyondkernels.problems import DictionaryProblem, RepresentationLabels
 from beyondkernels.theory.features.process import ProcessSettings, StepSettings
 from beyondkernels.theory.hypotheses import Hypothesis
+
+Applied = TypeVar("Applied", bound=DictionaryProblem | RepresentationLabels)
 
 _ROUNDING = 1e-12  # exact moments are sums of a few hundred float64 terms
 
 
 @dataclass(frozen=True)
-class Application:
+class Application(Generic[Applied]):
     """A problem and a network, to which one of the theorems is applied.
 
     Arguments:
@@ -28,7 +31,7 @@ class Application:
             constant asks for more.
     """
 
-    problem: DictionaryProblem
+    problem: Applied
     network: TwoLayer
     steps: int | None
     failure: float

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from beyondkernels.networks import TwoLayer
-from beyondkernels.problems import DictionaryProblem
+from beyondkernels.problems import DictionaryProblem, RepresentationLabels
 from beyondkernels.theory.features.application import Application, require_correlation
 from beyondkernels.theory.features.process import ProcessSettings
 from beyondkernels.theory.hypotheses import Hypothesis
@@ -46,20 +47,57 @@ def theorem26(
     Reference: Shi, Wei & Liang (features), Theorem 26, eqs. (276)–(280), and §3.1 for the initial scales.
     """
     applied = Application(problem, network, steps, failure, error, constant)
-    gamma, k = require_correlation(problem.moments.gamma), applied.k
+    gamma = require_correlation(problem.moments.gamma)
+    return _process(applied, gamma, batch, readout_rate, _hypotheses(applied, gamma))
+
+
+def as_theorem26(
+    problem: RepresentationLabels,
+    network: TwoLayer,
+    *,
+    steps: int | None = None,
+    batch: int = 1000,
+    readout_rate: float | None = None,
+) -> ProcessSettings:
+    """The formulas of Theorem 26 for a problem to which the theorem does not apply, so without hypotheses.
+
+    (A1) fails there: the relevant patterns correlate with the label by different amounts, some of them negatively. The
+    root mean square of these correlations stands for γ.
+
+    Arguments:
+        problem: gives k, γ and σ̃.
+        network: gives m.
+        steps: T, by default the theorem's m^{4/3}.
+        batch: points in a batch for t > 2.
+        readout_rate: as in :func:`theorem26`.
+
+    Reference: Shi, Wei & Liang (features), App. E.3.1 for the problem; its settings are not stated.
+    """
+    applied = Application(problem, network, steps, failure=0.1, error=0.1, constant=1.0)
+    return _process(applied, require_correlation(problem.moments.typical_gamma), batch, readout_rate, ())
+
+
+def _process(
+    applied: Application[Any],
+    gamma: float,
+    batch: int,
+    readout_rate: float | None,
+    hypotheses: tuple[Hypothesis, ...],
+) -> ProcessSettings:
+    k = applied.k
     return applied.phases(
         gamma,
         initial_weight_std=1 / k,
-        first_rate=gamma**2 * problem.moments.scale**2 / (k * applied.m**3),
+        first_rate=gamma**2 * applied.problem.moments.scale**2 / (k * applied.m**3),
         noise_std=1 / k**2,
         class_weights=(1.0, 1.0),
         batch=batch,
         readout_rate=readout_rate,
-        hypotheses=_hypotheses(applied, gamma),
+        hypotheses=hypotheses,
     )
 
 
-def _hypotheses(applied: Application, gamma: float) -> tuple[Hypothesis, ...]:
+def _hypotheses(applied: Application[DictionaryProblem], gamma: float) -> tuple[Hypothesis, ...]:
     problem, k, D, m, c = applied.problem, applied.k, applied.problem.patterns, applied.m, applied.constant
     assumed = {assumption.name: assumption for assumption in problem.assumptions()}
     return (

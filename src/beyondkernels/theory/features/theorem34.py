@@ -69,7 +69,7 @@ def theorem34(
     )
 
 
-def _hypotheses(applied: Application, gamma: float) -> tuple[Hypothesis, ...]:
+def _hypotheses(applied: Application[DictionaryProblem], gamma: float) -> tuple[Hypothesis, ...]:
     problem, k, m, c = applied.problem, applied.k, applied.m, applied.constant
     d, D, exact = problem.dim, problem.patterns, problem.moments
     assumed = {assumption.name: assumption for assumption in problem.assumptions()}

@@ -2,7 +2,15 @@
 
 from beyondkernels.problems.features.hidden.base import HiddenPatterns, Product
 from beyondkernels.problems.features.hidden.independent import IndependentPatterns
+from beyondkernels.problems.features.hidden.listed import ListedPatterns
 from beyondkernels.problems.features.hidden.structured import StructuredMixture
 from beyondkernels.problems.features.hidden.uniform import UniformPatterns
 
-__all__ = ["HiddenPatterns", "IndependentPatterns", "Product", "StructuredMixture", "UniformPatterns"]
+__all__ = [
+    "HiddenPatterns",
+    "IndependentPatterns",
+    "ListedPatterns",
+    "Product",
+    "StructuredMixture",
+    "UniformPatterns",
+]

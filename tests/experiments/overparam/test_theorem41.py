@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.experiments.overparam.theorem41 import NOISY, TARGETS, Theorem41, problem_of, spec
+from beyondkernels.experiments.overparam.two_layers import FUNCTIONS, constant_loss, function_of
+from beyondkernels.frame import At, Reading
+from experiments.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Theorem41()
+SETTINGS = replace(EXPERIMENT.settings("smoke"), widths=(8, 32, 512), seeds=3)
+SEEDS = (0, 1, 2)
+
+
+def reading(by_width: float = 0.9, by_samples: float = 0.5, size: float = 0.02, noise: float = 0.01) -> Reading:
+    """Excess losses, multiplied by a factor at the last width and by another at every N but the first."""
+
+    def outcome(at: At, _: Any) -> Outcome:
+        wide = by_width if at.width == SETTINGS.widths[-1] else 1.0
+        many = 1.0 if at.samples == SETTINGS.sample_sizes[0] else by_samples
+        whole = constant_loss(problem_of(SETTINGS, at.target, at.seed))
+        least = SETTINGS.noise_loss if at.target == NOISY else 0.0
+        jitter = 1 + noise * (at.seed - 1) * (1 if at.width == 8 else -1)
+        excess = size * (whole - least) * wide * many * jitter
+        return Outcome("finished", {"test_loss": least + excess, "train_loss": 0.1})
+
+    return finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
+
+
+def test_what_the_theorem_promises():
+    found = reading()
+    claims = {each.id: each for each in found.claims}
+    assert failing(claims) == undecided(claims) == []
+    check_figures(found, ["width", "samples"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({"by_width": 1.2}, ["flat"]),
+        ({"by_width": 1.2, "noise": 0.5}, []),
+        ({"by_samples": 1.1}, ["samples"]),
+        ({"size": 0.5}, ["learnt"]),
+    ],
+    ids=["rises", "rises within its interval", "more samples do not help", "not learnt"],
+)
+def test_claims_can_fail(numbers, expected):
+    assert failing({each.id: each for each in reading(**numbers).claims}) == expected
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+def test_the_width_grows_at_least_64_fold(scale):
+    assert EXPERIMENT.settings(scale).growth >= 64
+
+
+def test_functions_are_what_their_names_say():
+    z = torch.tensor([0.3], dtype=torch.float64)
+    values = [torch.sin(3 * z), torch.exp(z), 1 / (1 + torch.exp(-4 * z)), z**2 + z**3]
+    for name, value in zip(FUNCTIONS, values, strict=True):
+        torch.testing.assert_close(function_of(name).value(z), value)
+
+
+def test_noisy_labels_have_the_stated_loss():
+    sample = problem_of(SETTINGS, NOISY, 3).sample(50, Stream(0))
+    found = bk.algorithms.PseudoHuber().each(sample.hidden["target"].double(), sample.y.double())
+    torch.testing.assert_close(found, torch.full_like(found, SETTINGS.noise_loss), rtol=1e-4, atol=1e-6)
+
+
+def test_loss_meets_the_conditions_of_the_paper():
+    conditions = bk.algorithms.overparam.loss_conditions(bk.algorithms.PseudoHuber(), 0.7, [-1.0, 1.0])
+    assert all(each.holds for each in conditions)
+
+
+def test_rates_go_with_the_inverse_width():
+    rates = []
+    for width in (8, 32):
+        learner = spec(SETTINGS, At(target=TARGETS[0], width=width, samples=40, seed=0)).learner
+        assert isinstance(learner, bk.engine.TrainedNetwork)
+        rates.append(learner.algorithm.hyper(learner.algorithm.stages()[0], 1)["rate"])
+    assert rates[0] == pytest.approx(4 * rates[1])
+
+
+def test_settings_that_do_not_fit():
+    with pytest.raises(InputError, match=r"width must be one of widths = \(8, 32, 512\), got 9"):
+        replace(SETTINGS, width=9)
+    with pytest.raises(InputError, match="sample_sizes must hold samples = 41"):
+        replace(SETTINGS, samples=41)
