@@ -87,7 +87,7 @@ class DimensionFree(Experiment):
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 0.7, "paper": 1.0}
     numbers: ClassVar[type] = DimensionSettings
     scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(dims=(16, 64, 256, 1024), test_samples=5000),
+        "laptop": scale(dims=(16, 64, 256, 1024), test_samples=5000, seeds=6),
         "smoke": scale(
             dims=(8, 16),
             relevant=2,
