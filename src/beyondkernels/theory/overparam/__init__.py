@@ -9,6 +9,7 @@ from beyondkernels.theory.overparam.indicator import (
     least_constant,
     unbiased_indicator_function,
 )
+from beyondkernels.theory.overparam.lemma53 import ThreeLayerSettings, composed_complexity, lemma53, waiting_time
 from beyondkernels.theory.overparam.pseudo import (
     ThreeLayerGates,
     gates,
@@ -32,11 +33,14 @@ __all__ = [
     "IndicatorEstimate",
     "IndicatorFunction",
     "ThreeLayerGates",
+    "ThreeLayerSettings",
+    "composed_complexity",
     "existing_weights",
     "gated_mean",
     "gates",
     "indicator_function",
     "least_constant",
+    "lemma53",
     "pseudo_three_layer",
     "pseudo_two_layer",
     "real_at_maximum",
@@ -51,4 +55,5 @@ __all__ = [
     "two_layer_bound",
     "two_layer_suprema",
     "unbiased_indicator_function",
+    "waiting_time",
 ]
