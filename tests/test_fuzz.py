@@ -65,8 +65,8 @@ def test_constructors():
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_settings(name):
-    wrong, calls = [], 0
-    for number, field in enumerate(dataclasses.fields(ask(name, "smoke").settings)):
+    wrong, calls, fields = [], 0, dataclasses.fields(ask(name, "smoke").settings)
+    for number, field in enumerate(fields):
         given = [(word, word) for word in chosen(WORDS, 8, number)]
         given += [(word, BAD[word]) for word in chosen(list(BAD), 16, number)]
         for word, value in given:
@@ -75,7 +75,7 @@ def test_settings(name):
             said = complaint(lambda changes=changes: ask(name, "smoke", changes=changes).first_round)
             if said is not None:
                 wrong.append(f"{field.name}={word[:20]}: {said}")
-    assert calls > 4 * number
+    assert calls >= 4 * len(fields) > 0
     assert not wrong, f"{len(wrong)} of {calls}:\n" + "\n".join(wrong)
 
 

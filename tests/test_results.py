@@ -41,4 +41,6 @@ def test_every_picture_belongs_to_a_result_and_all_are_small() -> None:
     for picture in pictures:
         document = json.loads(picture.parent.with_name(f"{picture.parent.name}.json").read_text(encoding="utf-8"))
         assert picture.stem in document["figures"]
-    assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) < 3_000_000
+    sizes = [path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()]
+    assert max(sizes) < 300_000
+    assert sum(sizes) < 200_000 * len([*RESULTS.rglob("*.laptop.json")])

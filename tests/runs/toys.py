@@ -17,7 +17,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from beyondkernels.core import Case, Component, Ended, Learner, Measured, Outcome, Problem, Progress, Sample, Saved
+from beyondkernels.core import (
+    Case,
+    Component,
+    Ended,
+    Learner,
+    Measured,
+    Outcome,
+    Problem,
+    Progress,
+    Sample,
+    Saved,
+    Shape,
+)
 
 
 class _Pretend(types.ModuleType):
@@ -80,7 +92,7 @@ class Mean(Learner):
     def ensemble_key(self) -> str:
         return "mean"
 
-    def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
+    def members_at_once(self, samples: int, in_dim: Shape, out_dim: int = 1) -> int:
         return self.at_once
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Sample, Saved
+from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Sample, Saved, Shape
 from beyondkernels.runs import Store
 
 
@@ -86,5 +86,5 @@ class Walk(Learner):
     def ensemble_key(self) -> str:
         return "walk"
 
-    def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
+    def members_at_once(self, samples: int, in_dim: Shape, out_dim: int = 1) -> int:
         return self.at_once

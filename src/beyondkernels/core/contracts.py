@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from beyondkernels.core.components import Component, digest
 from beyondkernels.core.errors import InputError, require, unknown
-from beyondkernels.core.points import vectors
+from beyondkernels.core.points import Shape, vectors
 
 if TYPE_CHECKING:  # the command line reads outcomes without importing torch
     import numpy as np
@@ -253,7 +253,7 @@ class Learner(Component, ABC):
         """Learners of one class that have equal keys and samples of equal size may share one ``fit_together``."""
         return digest(self)
 
-    def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
+    def members_at_once(self, samples: int, in_dim: Shape, out_dim: int = 1) -> int:
         """How many cases of this size to pass to one ``fit_together``: more than one only where that is faster."""
         return 1
 

@@ -17,10 +17,12 @@ from beyondkernels.core import (
     Problem,
     Progress,
     Sample,
+    Shape,
     Tensors,
     digest,
     require,
     shape_of,
+    size_of,
     unknown,
 )
 from beyondkernels.core.constraints import positive
@@ -118,12 +120,12 @@ class TrainedNetwork(Learner):
         """Equal for learners that may train as one ensemble: those whose networks have one program."""
         return digest(self.network.program())
 
-    def members_at_once(self, samples: int, in_dim: int, out_dim: int = 1) -> int:
+    def members_at_once(self, samples: int, in_dim: Shape, out_dim: int = 1) -> int:
         """As many as fit into cache and memory. Large networks gain nothing from an ensemble."""
         if self.network.batching == "sequential":
             return 1
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())
-        at_once = min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.footprint + in_dim)))
+        at_once = min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.footprint + size_of(in_dim))))
         wanted = _COMPILED_MEMBERS if self.backend == "compiled" else max(1, at_once)
         return members_within(self, Sizes(samples, samples, in_dim, out_dim), wanted)
 

@@ -40,6 +40,7 @@ CATALOGUE = {
     "overparam/existence": "beyondkernels.experiments.overparam.existence:Existence",
     "overparam/indicator": "beyondkernels.experiments.overparam.indicator:Indicator",
     "overparam/rademacher": "beyondkernels.experiments.overparam.rademacher:Rademacher",
+    "overparam/randomness": "beyondkernels.experiments.overparam.randomness:Randomness",
     "overparam/theorem41": "beyondkernels.experiments.overparam.theorem41:Theorem41",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",

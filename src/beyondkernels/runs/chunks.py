@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from beyondkernels.core.components import class_path
 from beyondkernels.core.errors import UncacheableError
+from beyondkernels.core.points import shape_of
 from beyondkernels.runs.spec import RunSpec
 
 
@@ -34,7 +35,7 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
     result = []
     for group in groups.values():
         first = group[0]
-        at_once = first.learner.members_at_once(first.samples, first.problem.in_dim, first.problem.out_dim)
+        at_once = first.learner.members_at_once(first.samples, shape_of(first.problem.in_shape), first.problem.out_dim)
         size = max(1, min(at_once, -(-len(group) // workers)))
         result += [group[start : start + size] for start in range(0, len(group), size)]
     return sorted(result, key=lambda chunk: -chunk[0].samples * len(chunk))

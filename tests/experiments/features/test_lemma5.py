@@ -55,7 +55,7 @@ def test_one_run_can_refute_a_claim(changes: dict[str, float], wanted: list[str]
 def test_table_and_figures() -> None:
     read = reading()
     assert [line["relevant"] for line in read.table[1]] == ["1", "3"]
-    check_figures(read, ["profile", "rooms"])
+    check_figures(read, ["profile"])
     profile: Any = read.figures[0]
     assert [line.label for line in profile.lines] == ["parity", "interval"]
 

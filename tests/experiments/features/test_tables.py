@@ -87,6 +87,9 @@ def test_class_weights_where_classes_are_unequal() -> None:
     interval = next(case for name, case in CASES if name == "table2")
     assert process_of(interval, 0).later.hidden_rate == 1e-5
     assert process_of(interval, 0, own_schedule=False).later.hidden_rate == pytest.approx(0.9695, rel=1e-3)
+    random = process_of(interval, 0, own_schedule=False, random=True).later
+    assert (random.output_rate, random.hidden_rate) == (1000.0, pytest.approx(0.9695, rel=1e-3))
+    assert process_of(CASES[0][1], 0, own_schedule=False, random=True) == process_of(CASES[0][1], 0, own_schedule=False)
     # without structure an interval still correlates with its patterns, a parity does not
     assert process_of(interval, 0, structured=False).first != process_of(interval, 0).first
     parity = Case("", Numbers(), Parity())

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.overparam import coupling, existence, indicator, rademacher
+from beyondkernels.experiments.overparam import coupling, existence, indicator, rademacher, randomness
 from beyondkernels.frame import At, Experiment, Reading, changed
 from experiments.judging import check_figures, failing, finish, undecided
 
@@ -209,3 +209,38 @@ def test_the_real_network_may_pass_the_bound():
 
 def test_figures_of_rademacher():
     check_figures(finish(rademacher.Rademacher(), RADEMACHER, SEEDS, complex_()), ["width", "samples"])
+
+
+RANDOMNESS = changed(randomness.Randomness().settings("smoke"), {"widths": (100, 10_000), "draws": 201})
+
+
+def decomposed(power: float = -0.5, variance: float = 1.0, correlation: float = 0.1) -> Callable[[At, Any], Outcome]:
+    def outcome(at: At, spec: Any) -> Outcome:
+        mine = at.function == "sin"
+        rest = (1 + at.seed) * at.width ** (power if mine else -0.5)
+        numbers = {"whole": 1.0, "signal": 0.1, "rest": rest, "variance": variance if mine else 1.0}
+        return Outcome("finished", numbers | {"correlation": correlation if mine else 0.1})
+
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ({}, []),
+        ({"power": -0.59}, []),
+        ({"power": -0.39}, ["rest-sin"]),
+        ({"variance": 1.49}, []),
+        ({"variance": 1.51}, ["variance-sin"]),  # 5 √(2/200) = 0.5
+        ({"variance": 0.49}, ["variance-sin"]),
+        ({"correlation": 0.36}, ["independent-sin"]),
+    ],
+)
+def test_claims_of_randomness(more, wanted):
+    found = claims_of(randomness.Randomness(), RANDOMNESS, decomposed(**more))
+    assert failing(found) == wanted
+    assert undecided(found) == []
+
+
+def test_figures_of_randomness():
+    check_figures(finish(randomness.Randomness(), RANDOMNESS, SEEDS, decomposed()), ["parts"])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -91,3 +92,12 @@ def test_settings_that_do_not_fit():
         replace(SETTINGS, width=9)
     with pytest.raises(InputError, match="sample_sizes must hold samples = 41"):
         replace(SETTINGS, samples=41)
+
+
+def test_complexities_of_the_targets():
+    """𝔆(e^z, R) = e^R, and the sigmoid's series ends before R."""
+    radius = math.sqrt(math.log(SETTINGS.terms / 0.01))
+    (remark,) = EXPERIMENT.remarks(SETTINGS)
+    assert f"{math.exp(radius):.6g} for eᶻ" in remark
+    assert f"{radius**2 + radius**3:.6g} for z² + z³" in remark
+    assert f"none for 1/(1 + e⁻⁴ᶻ), whose series converges within {math.pi / 4:.3g} only" in remark

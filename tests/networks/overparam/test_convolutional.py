@@ -7,7 +7,7 @@ import torch
 
 from beyondkernels.algorithms import TwoLayerSGD
 from beyondkernels.core import InputError, Stream
-from beyondkernels.engine import Member, train
+from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import ConvolutionalLearner, TwoLayerLearner
 from beyondkernels.problems.overparam import ConvolutionalTruth, UnitInputs, windows
 
@@ -61,3 +61,8 @@ def test_bad_shapes():
         network.init(12, 1, Stream(0))
     with pytest.raises(InputError, match="points must have at least 4 rows to hold every patch, got 3"):
         network.init((3, 3), 1, Stream(0))
+
+
+def test_learners_of_matrices_are_grouped():
+    learner = TrainedNetwork(ConvolutionalLearner(7, PATCHES), TwoLayerSGD(8, 0.2))
+    assert learner.members_at_once(100, (4, 3)) > 4

@@ -9,7 +9,7 @@ import pytest
 from beyondkernels.activations import Cosine, Polynomial
 from beyondkernels.core import InputError, build, describe
 from beyondkernels.theory import smooth_complexity
-from beyondkernels.theory.overparam import ThreeLayerSettings, composed_complexity, lemma53, waiting_time
+from beyondkernels.theory.overparam import ThreeLayerSettings, composed_complexity, lemma53, practical, waiting_time
 
 
 def settings(width=500, **words) -> ThreeLayerSettings:
@@ -86,6 +86,17 @@ def test_hypotheses_turn_where_they_say():
         found = held(settings(samples=samples))
         assert (found["L1: N ≥ M m²"], found["L2: N ≥ M"]) == (first, second)
     assert settings(samples=7).missed == tuple(h for h in settings(samples=7).hypotheses if not h.holds)
+
+
+def test_practical_settings():
+    """Rows of one length with Frobenius norm R make the penalties 2, as V of that norm does."""
+    found = practical(0.01, 64, rate=0.01, steps=10_000, radius=7.0, smoothing=0.2)
+    row = 7.0 / math.sqrt(64)
+    assert found.penalties[0] * 64 * row**4 == pytest.approx(2)
+    assert found.penalties[1] * 7.0**2 == pytest.approx(2)
+    assert found.smoothing == pytest.approx((0.2 / 8, 0.2 / 8))
+    assert found.wait == waiting_time(0.01, 10_000, 0.01, constant=10.0)
+    assert not found.hypotheses
 
 
 def test_identity_leaves_the_hypotheses_out():

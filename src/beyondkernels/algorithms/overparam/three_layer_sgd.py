@@ -45,7 +45,8 @@ class ThreeLayerSGD(Algorithm):
     readout, so that the network's prediction is :math:`\lambda_t F`.
 
     Arguments:
-        settings: from :func:`beyondkernels.theory.overparam.lemma53`, or of one's own.
+        settings: from :func:`beyondkernels.theory.overparam.lemma53` or
+            :func:`~beyondkernels.theory.overparam.practical`.
         steps: T.
         learning_rate: η, below 1 where λ shrinks.
         variant: which objective.

@@ -56,10 +56,11 @@ class DescentSettings(Checked):
 
     dim: Count = setting(6, "ours", "d")
     alpha: Size = setting(0.1, "ours", "α₃: a ratio of standard deviations")
-    weights: Sizes = setting((0.001, 0.1), "ours", "λ₃ = λ₄ = λ₅ over α²; bfc/theorem1 has 0.1, the theorems far less")
+    weights: Sizes = setting((0.001, 0.1), "ours", "λ₃ = λ₄ = λ₅ over α²; the theorems have far less")
     width: Count = setting(16, "ours", "m, the rows of each W")
     samples: Count = setting(5000, "ours", "N; as many for the test")
     batch: Count = setting(200, "ours")
+    rate: Size = setting(0.02, "ours", "of Adam, twice that of bfc/theorem1, since there are fewer steps")
     steps: Count = setting(2000, "ours", "the most of a stage of Algorithm 1; of the last stage four times as many")
     snapshots: Count = setting(60, "ours", "points on the way, evenly spaced in the logarithm of the step")
     points: Count = setting(500, "ours", "of the training sample, on which the objective is taken")
@@ -179,7 +180,7 @@ def spec(s: DescentSettings, at: At) -> RunSpec:
     problem = target_of(s.dim, (1.0, s.alpha), at.seed)
     stds = tuple(a * std.value for a, std in zip(problem.scales, problem.layer_stds.values(), strict=True))
     error = PRECISION * problem.target_std.value
-    more: dict[str, Any] = {"steps": s.steps, "batch": s.batch, "weight": at.weight}
+    more: dict[str, Any] = {"steps": s.steps, "rate": s.rate, "batch": s.batch, "weight": at.weight}
     rule = bk.algorithms.DenseNetSGD.practical(stds, problem.scales, error=error, **more)
     network = bk.networks.DistilledDenseNet(problem.graph, s.width, problem.scales)
     learner = bk.engine.TrainedNetwork(network, rule, snapshot_at=s.times, snapshot_names=("all",))

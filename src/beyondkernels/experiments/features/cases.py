@@ -153,6 +153,7 @@ class Case:
         numbers: its numbers.
         data: its data.
         hidden_rate: the hidden layer's rate from step 3 on, where it is not Theorem 26's.
+        random_rate: RF's own rate of the readout at step 3, where it is not Theorem 26's single rate.
         in_span: whether networks train in the coordinates of the inputs' span. That is the same network up to
             rounding, and faster; Table 1 trains without.
     """
@@ -161,6 +162,7 @@ class Case:
     numbers: Numbers
     data: Data
     hidden_rate: float | None = None
+    random_rate: float | None = None
     in_span: bool = True
 
 
@@ -172,7 +174,9 @@ def problem_of(case: Case, seed: int, structured: bool = True) -> DictionaryProb
 
 
 @functools.cache
-def process_of(case: Case, seed: int, own_schedule: bool = True, structured: bool = True) -> ProcessSettings:
+def process_of(
+    case: Case, seed: int, own_schedule: bool = True, structured: bool = True, random: bool = False
+) -> ProcessSettings:
     """Theorem 26's numbers for the data, and App. F.1.1's class weights in the first two steps of unequal classes.
 
     Parity labels without structure have γ = 0, of which the theorem says nothing: they get the numbers of the
@@ -183,16 +187,18 @@ def process_of(case: Case, seed: int, own_schedule: bool = True, structured: boo
         seed: which dictionary and relevant set.
         own_schedule: whether the readout has its own rate for t > 2, or Theorem 26's single rate.
         structured: whether the data have their input structure.
+        random: whether it is RF's process.
     """
     s, problem = case.numbers, problem_of(case, seed, structured)
     if problem.moments.gamma < _ROUNDING:
         problem = problem_of(case, seed)
+    own = s.readout_rate if own_schedule else None
     process = bk.theory.theorem26(
         problem,
         bk.networks.TwoLayer(pairs=s.pairs),
         steps=s.steps,
         batch=s.batch,
-        readout_rate=s.readout_rate if own_schedule else None,
+        readout_rate=case.random_rate if random else own,
     )
     if own_schedule and case.hidden_rate is not None:
         process = replace(process, later=replace(process.later, hidden_rate=case.hidden_rate))

@@ -15,7 +15,6 @@ from beyondkernels.frame import (
     Drawn,
     Experiment,
     Frame,
-    Over,
     Picture,
     Runs,
     Scale,
@@ -128,9 +127,8 @@ class Lemma5(Experiment):
         )
 
     def figures(self, s: Lemma5Settings) -> list[Picture]:
-        """g* over the count, and the room of the bounds over k."""
+        """g* over the count."""
         k = max(relevant for relevant in s.relevants if relevant <= 10)
-        rooms = {"|a*| ≤ 32k": "output_room", "|b*| ≥ 1/(32k)": "least_bias_room", "|b*| ≤ 1/2": "largest_bias_room"}
         return [
             Drawn(
                 "profile",
@@ -139,21 +137,6 @@ class Lemma5(Experiment):
                 "that are fair coins; at a whole count the label is −1 or +1.",
                 "The network's output over the count, a chain of tents that passes −1 or +1 at each whole number",
                 lambda picture, rows: profiles(picture, rows, k),
-            ),
-            Over(
-                "rooms",
-                "Room that the bounds of the lemma have",
-                "Labels by parity, patterns that are fair coins. 1 is the bound itself.",
-                "Bound over size for three bounds, over k",
-                x="relevant",
-                y="output_room",
-                line={
-                    label: {"y": column, "labels": LABELS[0], "inputs": INPUTS[0]} for label, column in rooms.items()
-                },
-                x_label="k",
-                y_label="room",
-                x_scale="log",
-                levels={"the bound": 1.0},
             ),
         ]
 
@@ -194,15 +177,9 @@ def hidden_of(s: Lemma5Settings, name: str, k: int, seed: int) -> HiddenPatterns
 
 def spec(s: Lemma5Settings, at: At) -> RunSpec:
     """The network of Lemma 5 for one problem."""
-    k = at.relevant
-    problem = bk.problems.DictionaryProblem(
-        s.dim,
-        s.patterns,
-        k,
-        labels_of(at.labels, k, at.seed),
-        hidden_of(s, at.inputs, k, at.seed),
-        instance=at.seed,
-    )
+    k, seed = at.relevant, at.seed
+    labels, hidden = labels_of(at.labels, k, seed), hidden_of(s, at.inputs, k, seed)
+    problem = bk.problems.DictionaryProblem(s.dim, s.patterns, k, labels, hidden, instance=seed)
     return RunSpec(problem, bk.theory.features.GoodNetwork(), 1, s.test_samples, at.seed)
 
 

@@ -57,7 +57,7 @@ class Lemma6(Experiment):
     reference: ClassVar[Reference] = Reference("features", "Lemma 6; Lemmas 15, 18, 19 and 20")
     notes_file: ClassVar[str] = "lemma6.md"
     symbols: ClassVar[Mapping[str, str]] = AXES
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 2.0, "paper": 40.0}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 1.0, "paper": 40.0}
     numbers: ClassVar[type] = Lemma6Settings
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(

@@ -22,7 +22,7 @@ class Method:
         kind: what learns.
         freeze_hidden_after: the step after which only the readout is trained; None trains all to the end.
         own_schedule: whether the readout has the Network's own rate for t > 2, or Theorem 26's single rate; the tangent
-            method has neither, see the setting ``tangent_rate``.
+            method has neither, see the setting ``tangent_rate``. RF has a rate of its own in some cases.
         structured: whether the data have their input structure.
     """
 
@@ -98,7 +98,8 @@ def _learner(case: Case, at: At, method: Method) -> Learner:
         return bk.kernels.ConstantClassifier()
     if method.kind == "linear":
         return bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
-    process = process_of(case, at.seed, method.own_schedule, method.structured)
+    random = method.freeze_hidden_after == 0
+    process = process_of(case, at.seed, method.own_schedule, method.structured, random)
     recorded = record_steps(s.steps)
     if method.kind == "tangent":
         network = bk.networks.TwoLayer(pairs=s.pairs, initialisation=process.initial)

@@ -92,7 +92,7 @@ class Theorem34(Experiment):
     reference: ClassVar[Reference] = Reference("features", "App. F, Theorem 34")
     notes_file: ClassVar[str] = "theorem34.md"
     symbols: ClassVar[Mapping[str, str]] = {"share": "share of the condition"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 3.0, "paper": 15.0}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 2.5, "paper": 15.0}
     numbers: ClassVar[type] = Theorem34Settings
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(dim=100, patterns=50, samples=10_000, batch=500, test_samples=4000, seeds=3),

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import ClassVar
 
-import beyondkernels as bk
-from beyondkernels.core import Checked, Reference, require
-from beyondkernels.core.constraints import at_least, between, not_empty, not_negative, rising
+from beyondkernels.core import Reference
+from beyondkernels.experiments.overparam.wide_networks import TERMS, CouplingSettings, row, spec
 from beyondkernels.frame import (
-    At,
-    Count,
-    Counts,
     Drawn,
     Experiment,
     Frame,
@@ -21,71 +16,18 @@ from beyondkernels.frame import (
     Picture,
     Runs,
     Scale,
-    Seeds,
     Shown,
-    Size,
     Statement,
     Table,
     claim,
     of,
     scale,
     select,
-    setting,
 )
 from beyondkernels.reports import AtMost, Curves, Line
-from beyondkernels.runs import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-
-TERMS = {
-    2: {
-        "flips": ("Lemma G.3 (1): the share of changed gates", -1 / 2),
-        "gap": ("Lemma G.3 (2): |f − g|", -1 / 2),
-        "gradient_gap": ("Lemma G.3 (3): the gap between the gradients of f and g", 1 / 2),
-    },
-    3: {
-        "first_flips": ("Lemma 5.5: the share of the first layer's gates that changed", -2 / 5),
-        "second_flips": ("Lemma 5.5: the share of the second layer's gates that changed", -1 / 3),
-        "left_over": ("Lemma 5.8: what random signs leave over", -1 / 10),
-    },
-}
-"""By layers and term: what it is, and the power of m that its right side has if neurons move by an order of 1/m."""
 
 SLACK = 0.1
 """By how much a fitted slope may exceed the power, because the lemmas leave logarithms open (ours)."""
-
-
-@dataclass(frozen=True)
-class CouplingSettings(Checked):
-    """The numbers of the experiment; all are ours, because the paper measures nothing."""
-
-    dim: Annotated[int, at_least(2)] = setting(10, "ours", "d")
-    terms: Count = setting(4, "ours", "p of the ground truth, with φ = sin")
-    output_std: Annotated[float, between(0, 1, "(]")] = setting(0.3, "ours", "ε_a")
-    widths: Counts = setting((256, 1024, 4096, 16_384, 65_536), "ours", "m of two layers")
-    deep_widths: Counts = setting((64, 128, 256, 512, 1024, 2048), "ours", "m₁ = m₂ of three layers")
-    rate: Size = setting(1.0, "ours", "η = rate/(m ε_a²); tried with seeds 100 and 101")
-    steps: Count = setting(5000, "ours", "T")
-    samples: Count = setting(1000, "ours", "N")
-    snapshots: Annotated[tuple[int, ...], not_negative, rising, not_empty] = setting(
-        (0, 10, 30, 100, 300, 1000), "ours", "where everything is measured, beside the end"
-    )
-    points: Count = setting(200, "ours", "fresh points at which terms are measured")
-    test_samples: Count = setting(2000, "ours")
-    seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
-
-    def __post_init__(self) -> None:
-        require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
-
-    @property
-    def times(self) -> tuple[int, ...]:
-        """The snapshots that the run reaches, and its end."""
-        return (*(step for step in self.snapshots if step < self.steps), self.steps)
-
-    def widths_of(self, layers: int) -> tuple[int, ...]:
-        """The widths of networks with so many layers."""
-        return self.widths if layers == 2 else self.deep_widths
 
 
 class Coupling(Experiment):
@@ -231,53 +173,6 @@ class Coupling(Experiment):
                 lambda picture, rows: along_distance(s, picture, rows),
             ),
         ]
-
-
-def spec(s: CouplingSettings, at: At) -> RunSpec:
-    """Algorithm 1 at a width; with three layers, both matrices move by the same rule."""
-    from beyondkernels.algorithms.losses import PseudoHuber
-
-    truth = bk.problems.TwoLayerTruth(bk.problems.UnitInputs(s.dim), "sin", s.terms, instance=at.seed)
-    kind = bk.networks.TwoLayerLearner if at.layers == 2 else bk.networks.ThreeLayerLearner
-    names = ("W", "buffers/b1", "buffers/a") + (("V", "buffers/b2") if at.layers == 3 else ())
-    learner = bk.engine.TrainedNetwork(
-        kind(at.width, s.output_std),
-        bk.algorithms.overparam.TwoLayerSGD(s.steps, rate_of(s, at), objective=PseudoHuber()),
-        snapshot_at=s.times,
-        snapshot_names=names,
-    )
-    measured = bk.measure.overparam
-    measurement = (
-        measured.TwoLayerCoupling(s.points, loss=PseudoHuber())
-        if at.layers == 2
-        else measured.ThreeLayerCoupling(s.points)
-    )
-    return RunSpec(truth, learner, s.samples, s.test_samples, at.seed, (measurement,))
-
-
-def rate_of(s: CouplingSettings, at: At) -> float:
-    """The step size η, at which the outputs move at the same speed for every m and ε_a."""
-    return s.rate / (at.width * s.output_std**2)
-
-
-def row(s: CouplingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """One run at its end, and the largest ratios along its way."""
-    if outcome.status != "finished":
-        return {}
-    series = {name.removeprefix("coupling/"): values for name, values in outcome.series.items()}
-    line: dict[str, Any] = {"test_loss": outcome.scalars["test_loss"]}
-    line |= {name: float(series[name][-1]) for name in ("radius", "first_radius", "second_radius") if name in series}
-    for term in TERMS[at.layers]:
-        line |= {term: float(series[term][-1]), f"{term}_bound": float(series[f"{term}_bound"][-1])}
-        line[f"{term}_ratio"] = max(
-            left / right for left, right in zip(series[f"{term}_max"][1:], series[f"{term}_bound"][1:], strict=True)
-        )
-    if at.layers == 2:
-        # gap_bound/(radius² m^(3/2)) is B
-        B = line["gap_bound"] / (line["radius"] ** 2 * at.width**1.5)
-        moved = zip(series["radius"][1:], series["step"][1:], strict=True)
-        line["radius_ratio"] = max(radius / (B * rate_of(s, at) * step) for radius, step in moved)
-    return line
 
 
 def along_distance(s: CouplingSettings, picture: Drawn, rows: Frame) -> list[Curves]:

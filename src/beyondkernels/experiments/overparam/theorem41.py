@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 NOISY = f"{SINE}, noisy labels"
 TARGETS = (*FUNCTIONS, NOISY)
 """Ground truths: φ, and one of them with label noise."""
+
+EPSILON = 0.01
+"""ε at which the complexity of the targets is written out."""
 
 LEARNT = 0.1
 """A target is learnt when the excess loss is at most this part of what the mean label leaves."""
@@ -164,6 +168,15 @@ class Theorem41(Experiment):
             ],
         )
 
+    def remarks(self, s: Theorem41Settings) -> list[str]:
+        """The complexities of the targets."""
+        found = "; ".join(complexity_of(s, name) for name in FUNCTIONS)
+        words = (
+            f"M is a polynomial of the complexity 𝔆(φ, √log(p/ε)). With its constant C = 1 and ε = {EPSILON:g} it is "
+            f"{found}. With the paper's example C = 10⁴ it would be beyond any width that can be run."
+        )
+        return [words]
+
     def figures(self, s: Theorem41Settings) -> list[Over]:
         """Excess loss over m and over N."""
         words = "Excess test loss is the test loss minus ε₀. It is ε₀ = 0 where labels have no noise."
@@ -187,6 +200,15 @@ class Theorem41(Experiment):
                 ("samples", "Excess test loss over the samples", f"m = {s.width}.", "samples", "N", {"width": s.width}),
             )
         ]
+
+
+def complexity_of(s: Theorem41Settings, name: str) -> str:
+    """𝔆(φ, √log(p/ε)) with the constant C = 1 in words, or where the series converges."""
+    series = bk.theory.taylor_series(function_of(name))
+    radius = math.sqrt(math.log(s.terms / EPSILON))
+    if series.radius <= radius:
+        return f"none for {name}, whose series converges within {series.radius:.3g} only"
+    return f"{bk.theory.smooth_complexity(series, radius, star=1.0)} for {name}"
 
 
 def noise_of(s: Theorem41Settings, target: str) -> float:

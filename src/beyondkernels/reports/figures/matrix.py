@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_ROW, _HEAD, _GAP = 0.28, 0.56, 0.18
+_ROW, _HEAD, _GAP = 0.28, 0.72, 0.18
 _DARK = 0.6  # from this shade on, a cell's number is white
 
 
@@ -26,7 +26,7 @@ class Group:
 
     Arguments:
         title: what they have in common.
-        columns: their names.
+        columns: their names; each word has a line of its own.
         values: a number for each row and column, None where there is none.
     """
 
@@ -109,17 +109,10 @@ class Matrix(Figure):
                 look: Any = {"ha": "center", "va": "center", "fontsize": SMALL}
                 colour = "white" if shade >= _DARK else INK
                 ax.text(column + 0.5, row + 0.5, format(value, self.format), color=colour, **look)
-        above = {"transform": ax.get_xaxis_transform(), "va": "baseline"}
+        above = {"transform": ax.get_xaxis_transform(), "va": "bottom"}
+        points = _ROW * len(self.rows) * 72
         for column, name in enumerate(group.columns):
-            text = fit(name, cell * 72 - 2, SMALL)
-            ax.text(
-                column + 0.5,
-                1 + 4 / (_ROW * len(self.rows) * 72),
-                text,
-                ha="center",
-                **above,
-                fontsize=SMALL,
-                color=MUTED,
-            )
+            text = "\n".join(fit(part, cell * 72 + 4, SMALL) for part in name.split())
+            ax.text(column + 0.5, 1 + 4 / points, text, ha="center", **above, fontsize=SMALL, color=MUTED)
         title = fit(group.title, 0.88 * cell * len(group.columns) * 72)
-        ax.text(0, 1 + 19 / (_ROW * len(self.rows) * 72), title, **above, color=INK, weight="bold")
+        ax.text(0, 1 + 31 / points, title, **above, color=INK, weight="bold")

@@ -9,7 +9,14 @@ from beyondkernels.theory.overparam.indicator import (
     least_constant,
     unbiased_indicator_function,
 )
-from beyondkernels.theory.overparam.lemma53 import ThreeLayerSettings, composed_complexity, lemma53, waiting_time
+from beyondkernels.theory.overparam.intervals import IntervalPartition
+from beyondkernels.theory.overparam.lemma53 import (
+    ThreeLayerSettings,
+    composed_complexity,
+    lemma53,
+    practical,
+    waiting_time,
+)
 from beyondkernels.theory.overparam.pseudo import (
     ThreeLayerGates,
     gates,
@@ -27,24 +34,31 @@ from beyondkernels.theory.overparam.rademacher import (
     two_layer_bound,
     two_layer_suprema,
 )
+from beyondkernels.theory.overparam.randomness import Decomposition, RandomFirstLayers, decompose, scale_of
 
 __all__ = [
+    "Decomposition",
     "ExistingNetwork",
     "IndicatorEstimate",
     "IndicatorFunction",
+    "IntervalPartition",
+    "RandomFirstLayers",
     "ThreeLayerGates",
     "ThreeLayerSettings",
     "composed_complexity",
+    "decompose",
     "existing_weights",
     "gated_mean",
     "gates",
     "indicator_function",
     "least_constant",
     "lemma53",
+    "practical",
     "pseudo_three_layer",
     "pseudo_two_layer",
     "real_at_maximum",
     "sampled_mean",
+    "scale_of",
     "second_moment",
     "sign_vectors",
     "smoothed_pseudo",

@@ -211,3 +211,51 @@ def lemma53(
         draws=max(1, math.ceil(round(draws_constant / epsilon**2, 6))),
         hypotheses=asked,
     )
+
+
+def practical(
+    epsilon: float,
+    width: int,
+    *,
+    rate: float,
+    steps: int,
+    smoothing: float = 0.05,
+    gradient_noise: float = 1e-3,
+    radius: float = 30.0,
+    wait_constant: float = 10.0,
+    draws: int = 10,
+) -> ThreeLayerSettings:
+    r"""Settings for Algorithm 2 at sizes that can be run; ours.
+
+    .. math:: \sigma_w = \sigma_v = s / \sqrt m, \quad \tau'_w = R\,m^{-1/4}, \quad \tau_v = R, \quad
+              \lambda_w = 2 / (\tau'_w)^4, \quad \lambda_v = 2 / \tau_v^2
+
+    The smoothing is a part of the standard deviation of the first weights. An increment whose rows are equally long has
+    :math:`\|W\|_{2,4} = m^{-1/4} \|W\|_F`, so R bounds both increments in the Frobenius norm. The numbers come from no
+    search.
+
+    Arguments:
+        epsilon: ε.
+        width: m.
+        rate: η.
+        steps: T.
+        smoothing: s.
+        gradient_noise: σ_n.
+        radius: R.
+        wait_constant: the constant in the Θ of T_w; with 10, λ falls to about :math:`\varepsilon^{1/15}`.
+        draws: how many noise matrices are drawn at the end.
+
+    >>> settings = practical(0.01, 100, rate=0.01, steps=10_000)
+    >>> settings.smoothing, settings.wait
+    ((0.005, 0.005), 218)
+    """
+    require_whole("width", width)
+    require_positive("radius", radius)
+    std = smoothing / math.sqrt(width)
+    return ThreeLayerSettings(
+        smoothing=(std, std),
+        gradient_noise=gradient_noise,
+        penalties=(2 * width / radius**4, 2 / radius**2),
+        wait=waiting_time(rate, steps, epsilon, constant=wait_constant),
+        draws=draws,
+    )
