@@ -9,7 +9,7 @@ from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.layerwise import Layerwise
 from beyondkernels.algorithms.losses import ClassWeighted, CrossEntropy, Hinge, Loss, PseudoHuber, Scaled, Squared
 from beyondkernels.algorithms.one_pass import OnePass
-from beyondkernels.algorithms.overparam import TwoLayerSGD
+from beyondkernels.algorithms.overparam import ThreeLayerSGD, TwoLayerSGD
 from beyondkernels.algorithms.sgd import GradientDescent
 from beyondkernels.algorithms.view import MemberView, Transition
 
@@ -34,6 +34,7 @@ __all__ = [
     "Squared",
     "Stage",
     "StepResult",
+    "ThreeLayerSGD",
     "Transition",
     "TwoLayerSGD",
     "bfc",

@@ -42,6 +42,7 @@ CATALOGUE = {
     "overparam/rademacher": "beyondkernels.experiments.overparam.rademacher:Rademacher",
     "overparam/randomness": "beyondkernels.experiments.overparam.randomness:Randomness",
     "overparam/theorem41": "beyondkernels.experiments.overparam.theorem41:Theorem41",
+    "overparam/theorem42": "beyondkernels.experiments.overparam.theorem42:Theorem42",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
     "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",

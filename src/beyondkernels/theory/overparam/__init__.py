@@ -10,6 +10,13 @@ from beyondkernels.theory.overparam.indicator import (
     unbiased_indicator_function,
 )
 from beyondkernels.theory.overparam.intervals import IntervalPartition
+from beyondkernels.theory.overparam.lemma53 import (
+    ThreeLayerSettings,
+    composed_complexity,
+    lemma53,
+    practical,
+    waiting_time,
+)
 from beyondkernels.theory.overparam.pseudo import (
     ThreeLayerGates,
     gates,
@@ -37,12 +44,16 @@ __all__ = [
     "IntervalPartition",
     "RandomFirstLayers",
     "ThreeLayerGates",
+    "ThreeLayerSettings",
+    "composed_complexity",
     "decompose",
     "existing_weights",
     "gated_mean",
     "gates",
     "indicator_function",
     "least_constant",
+    "lemma53",
+    "practical",
     "pseudo_three_layer",
     "pseudo_two_layer",
     "real_at_maximum",
@@ -58,4 +69,5 @@ __all__ = [
     "two_layer_bound",
     "two_layer_suprema",
     "unbiased_indicator_function",
+    "waiting_time",
 ]
