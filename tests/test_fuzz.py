@@ -15,7 +15,8 @@ from beyondkernels.core import digest
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.experiments import CATALOGUE
 from beyondkernels.networks import TwoLayer
-from beyondkernels.problems.resnet.inputs import Sphere
+from beyondkernels.problems.overparam import UnitInputs, windows
+from beyondkernels.problems.resnet.inputs import Cube, Sphere
 from beyondkernels.problems.resnet.maps import DrawnMap
 from beyondkernels.running import ask
 from beyondkernels.theory.bfc import practical
@@ -24,6 +25,10 @@ from fuzz import BAD, WORDS, complaint, examples
 _MAP = DrawnMap(4, 4, 2, Sine())
 _SETTINGS = practical((1.0, 0.1), (1.0, 0.1), error=0.1)
 GIVEN: dict[str, dict[str, Any]] = {
+    "ConvolutionalTruth": {"source": UnitInputs(3), "rows": 5, "patches": windows(5, 2), "terms": 2},
+    "GivenWeights": {"a": ((1.0,),), "w1": ((0.6, 0.8),), "w2": ((0.0, 1.0),)},
+    "Padded": {"dim": 5, "source": Cube(3)},
+    "SignalInputs": {"dim": 8},
     "ClassWeighted": {"loss": Hinge(), "weights": (1.0, 2.0)},
     "InSpan": {"learner": TrainedNetwork(TwoLayer(4), GradientDescent(4, 0.1))},
     "ListedPatterns": {"vectors": ((0, 1), (1, 1))},

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference
+from beyondkernels.core.constraints import at_most
 from beyondkernels.experiments.bfc.common import MEDIAN, medians, target_of
 from beyondkernels.experiments.bfc.pictures import entries, runs_of
 from beyondkernels.frame import (
@@ -62,7 +63,9 @@ class DescentSettings(Checked):
     batch: Count = setting(200, "ours")
     rate: Size = setting(0.02, "ours", "of Adam, twice that of bfc/theorem1, since there are fewer steps")
     steps: Count = setting(2000, "ours", "the most of a stage of Algorithm 1; of the last stage four times as many")
-    snapshots: Count = setting(60, "ours", "points on the way, evenly spaced in the logarithm of the step")
+    snapshots: Annotated[Count, at_most(1000)] = setting(
+        60, "ours", "points on the way, evenly spaced in the logarithm of the step"
+    )
     points: Count = setting(500, "ours", "of the training sample, on which the objective is taken")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a target of its own")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference, require
-from beyondkernels.core.constraints import at_least, not_empty, odd, positive, rising
+from beyondkernels.core.constraints import at_least, at_most, not_empty, odd, positive, rising
 from beyondkernels.frame import (
     At,
     Count,
@@ -58,7 +58,9 @@ class Theorem1Settings(Checked):
     own_widths: Counts = setting((30, 100, 300, 1000), "ours", "m that also train for the theorem's own T, at k = 1")
     samples: Count = setting(20_000, "ours", "the theorem has the exact gradient")
     batch: Count = setting(500, "ours", "from step 3 on")
-    looks: Count = setting(20, "ours", "how many of the steps 2, …, T are looked at for the best one")
+    looks: Annotated[Count, at_most(1000)] = setting(
+        20, "ours", "how many of the steps 2, …, T are looked at for the best one"
+    )
     test_samples: Count = setting(4000, "ours")
     seeds: Seeds = setting(5, "ours", "each with its own dictionary and relevant set")
 

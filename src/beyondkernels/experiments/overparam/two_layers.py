@@ -29,7 +29,7 @@ class TwoLayerSettings(Checked):
     """How Algorithm 1 is run; the paper has no experiment, so all numbers are ours."""
 
     terms: Count = setting(4, "ours", "p, the neurons of the ground truth")
-    output_std: Annotated[float, between(0, 1, "(]")] = setting(0.1, "ours", "ε_a; the theorem has ε/Θ̃(1)")
+    output_std: Annotated[float, between(1e-9, 1)] = setting(0.1, "ours", "ε_a; the theorem has ε/Θ̃(1)")
     rate: Size = setting(
         3.0, "ours", "η m ε_a²; the theorem has η = 1/(m poly(M, log m)); chosen on seeds and truths 100 to 102"
     )

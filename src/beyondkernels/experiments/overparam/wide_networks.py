@@ -35,7 +35,7 @@ class CouplingSettings(Checked):
 
     dim: Annotated[int, at_least(2)] = setting(10, "ours", "d")
     terms: Count = setting(4, "ours", "p of the ground truth, with φ = sin")
-    output_std: Annotated[float, between(0, 1, "(]")] = setting(0.3, "ours", "ε_a")
+    output_std: Annotated[float, between(1e-9, 1)] = setting(0.3, "ours", "ε_a")
     widths: Counts = setting((256, 1024, 4096, 16_384, 65_536), "ours", "m of two layers")
     deep_widths: Counts = setting((64, 128, 256, 512, 1024, 2048), "ours", "m₁ = m₂ of three layers")
     rate: Size = setting(1.0, "ours", "η = rate/(m ε_a²); tried with seeds 100 and 101")
