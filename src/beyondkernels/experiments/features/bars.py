@@ -75,10 +75,16 @@ def learns(printed: str, case: Case, where: Mapping[str, str], methods: tuple[st
 def as_trained(
     printed: str, case: Case, where: Mapping[str, str], method: str, between: tuple[float, float] | None = None
 ) -> Statement:
-    """A fixed-feature method lies near the printed value."""
+    """A fixed-feature method lies near the printed value.
+
+    Where the constant classifier does as well as that, being near says nothing, and the bar is one that fails to learn.
+    """
     value = _printed(printed, case).get(method)
     middle = round(value) if value is not None else round(case.data.constant(case.numbers))
     low, high = between or (middle - NEAR, min(100, middle + NEAR))
+    if case.data.constant(case.numbers) >= low:
+        most = capped(case, FAILS)
+        return accuracy(printed, case, where, method, f"{method} as trained stays at or below {most} %", AtMost(most))
     text = f"{method} as trained lies between {low} and {high} %"
     return accuracy(printed, case, where, method, text, Between(low, high))
 
@@ -106,6 +112,12 @@ def accuracy(
         paper=_printed(printed, case).get(method),
         unit="%",
     )
+
+
+def gained(case: Case, method: str, percent: float | None) -> float | None:
+    """How far a method comes from the constant classifier of its data towards 100 %, in percent of the way."""
+    constant = case.data.constant(case.numbers, method not in UNSTRUCTURED.values())
+    return None if percent is None else 100 * (percent - constant) / (100 - constant)
 
 
 def capped(case: Case, share: float, structured: bool = True) -> int:

@@ -177,7 +177,7 @@ def problem_of(case: Case, seed: int, structured: bool = True) -> DictionaryProb
 def process_of(
     case: Case, seed: int, own_schedule: bool = True, structured: bool = True, random: bool = False
 ) -> ProcessSettings:
-    """Theorem 26's numbers for the data, and App. F.1.1's class weights in the first two steps of unequal classes.
+    """Theorem 26's numbers for the data; for unequal classes with the class weights and the γ of App. F.
 
     Parity labels without structure have γ = 0, of which the theorem says nothing: they get the numbers of the
     structured data.
@@ -199,15 +199,11 @@ def process_of(
         steps=s.steps,
         batch=s.batch,
         readout_rate=case.random_rate if random else own,
+        weighted=abs(problem.moments.positive - 0.5) >= _ROUNDING,
     )
     if own_schedule and case.hidden_rate is not None:
-        process = replace(process, later=replace(process.later, hidden_rate=case.hidden_rate))
-    moments = problem.moments
-    if abs(moments.positive - 0.5) < _ROUNDING:
-        return process
-    weights = (1 / (2 * moments.negative), 1 / (2 * moments.positive))
-    first, second = (replace(step, class_weights=weights) for step in (process.first, process.second))
-    return replace(process, first=first, second=second)
+        return replace(process, later=replace(process.later, hidden_rate=case.hidden_rate))
+    return process
 
 
 @dataclass(frozen=True)
@@ -268,6 +264,7 @@ class CasesSettings(Shared):
             name = f"{symbol} = {exact(at[told])}" if told else ""
             numbers = only(self, Shared) | {"relevant": self.relevant}
             numbers |= {each: at[each] for each in LISTS}
+            require(name not in found, f"{told} must hold different numbers, got {lists.get(told)}")
             found[name] = self.case(name, Numbers(**numbers), at)
         return found
 

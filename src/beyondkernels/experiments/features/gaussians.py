@@ -23,6 +23,9 @@ METHODS = (SMALL, USUAL)
 NEURONS = "layer1.weight"
 Numbers = Annotated[tuple[int, ...], positive, not_empty]
 
+MOST_PATTERNS = 16
+"""More centres than 2 to this power are not listed."""
+
 
 @dataclass(frozen=True)
 class Table6Settings(Checked):
@@ -67,6 +70,11 @@ class Table6Settings(Checked):
         require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
         for middle, end in zip(self.middles, self.epochs, strict=True):
             require(middle <= end, f"middles must not exceed epochs, got {middle} of {end}")
+        for dim, k in zip(self.dims, self.patterns, strict=True):
+            require(
+                k <= min(dim, MOST_PATTERNS),
+                f"patterns must be at most {MOST_PATTERNS}, and at most dims ({dim}), got {k}",
+            )
         most = 2 ** max(self.patterns)
         require(
             most <= self.samples,

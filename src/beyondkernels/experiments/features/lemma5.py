@@ -128,7 +128,7 @@ class Lemma5(Experiment):
 
     def figures(self, s: Lemma5Settings) -> list[Picture]:
         """g* over the count."""
-        k = max(relevant for relevant in s.relevants if relevant <= 10)
+        k = max((relevant for relevant in s.relevants if relevant <= 10), default=min(s.relevants))
         return [
             Drawn(
                 "profile",

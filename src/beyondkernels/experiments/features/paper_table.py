@@ -55,7 +55,9 @@ class PaperTable(Experiment):
 
     def row(self, s: Any, at: At, outcome: Outcome) -> dict[str, Any]:
         """What the table shows of a run."""
-        return tables.row(self.case(s, at), at, outcome) | converged.row(outcome)
+        case = self.case(s, at)
+        found = tables.row(case, at, outcome) | converged.row(outcome)
+        return found | {"gained": bars.gained(case, at.method, found["test_accuracy"])}
 
     def runs(self, s: Any) -> list[Runs]:
         """Every method with every seed, in every case."""

@@ -94,6 +94,11 @@ class Moments:
         return float(self.balanced_correlations[list(self.relevant)].min())
 
     @property
+    def class_weights(self) -> tuple[float, float]:
+        r""":math:`\alpha_v = 1/(2\Pr[y = v])` of App. F.1.1 for v = −1 and +1, under which both classes count alike."""
+        return 1 / (2 * self.negative), 1 / (2 * self.positive)
+
+    @property
     def background_indices(self) -> list[int]:
         """The patterns outside A."""
         return sorted(set(range(len(self.means))) - set(self.relevant))

@@ -19,6 +19,7 @@ def theorem26(
     steps: int | None = None,
     batch: int = 1000,
     readout_rate: float | None = None,
+    weighted: bool = False,
     failure: float = 0.1,
     error: float = 0.1,
     constant: float = 1.0,
@@ -40,6 +41,8 @@ def theorem26(
         steps: T, by default the theorem's m^{4/3}.
         batch: points in a batch for t > 2; the theorem has the exact gradient.
         readout_rate: not the theorem's: a rate of its own for the readout for t > 2, falling linearly to zero.
+        weighted: not the theorem's, which asks for equal classes: whether the first two steps weight the classes as in
+            App. F.1.1. γ is then that of App. F.
         failure: δ.
         error: ε.
         constant: what stands for every Ω(·) of the hypotheses.
@@ -47,8 +50,10 @@ def theorem26(
     Reference: Shi, Wei & Liang (features), Theorem 26, eqs. (276)–(280), and §3.1 for the initial scales.
     """
     applied = Application(problem, network, steps, failure, error, constant)
-    gamma = require_correlation(problem.moments.gamma)
-    return _process(applied, gamma, batch, readout_rate, _hypotheses(applied, gamma))
+    moments = problem.moments
+    gamma = require_correlation(moments.gamma_balanced if weighted else moments.gamma)
+    weights = moments.class_weights if weighted else (1.0, 1.0)
+    return _process(applied, gamma, batch, readout_rate, _hypotheses(applied, gamma), weights)
 
 
 def as_theorem26(
@@ -83,6 +88,7 @@ def _process(
     batch: int,
     readout_rate: float | None,
     hypotheses: tuple[Hypothesis, ...],
+    class_weights: tuple[float, float] = (1.0, 1.0),
 ) -> ProcessSettings:
     k = applied.k
     return applied.phases(
@@ -90,7 +96,7 @@ def _process(
         initial_weight_std=1 / k,
         first_rate=gamma**2 * applied.problem.moments.scale**2 / (k * applied.m**3),
         noise_std=1 / k**2,
-        class_weights=(1.0, 1.0),
+        class_weights=class_weights,
         batch=batch,
         readout_rate=readout_rate,
         hypotheses=hypotheses,

@@ -62,7 +62,7 @@ def theorem34(
         initial_weight_std=moments.scale / (problem.patterns * applied.m),
         first_rate=gamma**2 * moments.p_min * moments.scale / (k * applied.m**3),
         noise_std=k**-1.5,
-        class_weights=(1 / (2 * moments.negative), 1 / (2 * moments.positive)),
+        class_weights=moments.class_weights,
         batch=batch,
         readout_rate=readout_rate,
         hypotheses=_hypotheses(applied, gamma),
