@@ -46,6 +46,9 @@ class GivenWeights(Component):
 
     def __post_init__(self) -> None:
         for name, value in self._given().items():
+            if not isinstance(value, torch.Tensor):
+                lengths = {len(row) for row in value}
+                require(len(lengths) == 1, f"{name} must have rows of one length, got lengths {sorted(lengths)}")
             rows = torch.as_tensor(value, dtype=torch.float64)
             require(rows.dim() == 2, f"{name} must be a matrix, row by row, got {rows.dim()} axes")
             object.__setattr__(self, name, nested(rows))
