@@ -140,7 +140,7 @@ def test_the_readme_beside_the_folder_follows(results: Any, version: Any, tmp_pa
     name = version("first")
     assert results(name).exit_code == 0
     text = readme.read_text()
-    assert text.startswith("Before.\n") and text.endswith("\nAfter.\n") and "old" not in text
+    assert text.startswith("Before.\n") and text.endswith("\nAfter.\n") and " old " not in text
     assert "| `features/table1` | " in text
     assert results(name, "--check").exit_code == 0
     readme.write_text(text.replace("no result kept yet", "all is well"))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beyondkernels.core import load_file
+from beyondkernels.experiments.features import tables
+from beyondkernels.experiments.features.cases import Case, process_of
 from beyondkernels.running import ask, run
 from beyondkernels.runs import SerialExecutor, Store
+from beyondkernels.theory import ProcessSettings
 
 
 def test_fine(bk: Any, user: Path, tmp_path: Path) -> None:
@@ -98,9 +102,14 @@ def test_diverged_runs_are_results(bk: Any, user: Path, tmp_path: Path) -> None:
     assert bk("store", "size").stdout.splitlines()[0] == "runs        4 (2 diverged, 2 finished)"
 
 
-def test_a_network_that_diverges(tmp_path: Path) -> None:
+def test_a_network_that_diverges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_fast(case: Case, seed: int, own_schedule: bool, *more: bool) -> ProcessSettings:
+        process = process_of(case, seed, own_schedule, *more)
+        later = replace(process.later, output_rate=1e38)  # more than the constraint of a setting lets through
+        return replace(process, later=later) if own_schedule else process
+
+    monkeypatch.setattr(tables, "process_of", too_fast)
     request = ask("features/table1", "smoke", 1, {"steps": 5, "samples": 200, "test_samples": 50})
-    object.__setattr__(request.settings, "readout_rate", 1e38)  # more than its constraint lets through
     result = run(request, store=tmp_path / "store", executor=SerialExecutor())
     assert result.missing == {}
     status = {row["method"]: row["status"] for row in result.rows}
@@ -112,7 +121,7 @@ def test_a_network_that_diverges(tmp_path: Path) -> None:
     }
     assert all(row["test_accuracy"] is None for row in result.rows if row["status"] == "diverged")
     json.dumps(result.as_json(), allow_nan=False)
-    assert {figure.name for figure in result.page().figures} == {"accuracy", "table"}
+    assert {"accuracy", "table"} <= {figure.name for figure in result.page().figures}
 
 
 def test_a_full_disk(bk: Any, user: Path) -> None:

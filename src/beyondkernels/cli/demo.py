@@ -11,7 +11,7 @@ from beyondkernels.cli.report import report
 from beyondkernels.cli.run import run_all
 
 EXPERIMENT, SCALE, SEEDS = "features/table1", "laptop", 1
-SETTINGS = ("pairs=150", "samples=10000", "steps=500", "test_samples=2000")
+SETTINGS = ("steps=500", "test_samples=2000", "pairs=150", "samples=10000")
 """The paper's problem with a fifth of its points and half of its neurons: the same effect in less than a minute."""
 
 

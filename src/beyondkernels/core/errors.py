@@ -97,8 +97,14 @@ def _require_number(name: str, value: Any) -> None:
         raise InputError(f"{name} must be a number, got {shown(value)}") from None
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
-    """Raise an :class:`InputError` that offers the nearest known names.
+def unknown(kind: str, name: str, known: Iterable[str], listed_by: str = "") -> NoReturn:
+    """Raise an :class:`InputError` that offers the nearest known names, or all if none is near.
+
+    Arguments:
+        kind: what the name should be one of.
+        name: what was given.
+        known: the names there are.
+        listed_by: the command that lists them, where they are too many for a sentence.
 
     >>> unknown("scale", "labtop", ["smoke", "laptop", "paper"])
     Traceback (most recent call last):
@@ -107,5 +113,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     """
     names = list(known)
     near = difflib.get_close_matches(str(name)[:80], names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+    every = f"{listed_by} lists all {len(names)}" if listed_by else f"known: {', '.join(names)}"
+    hint = f"did you mean {' or '.join(near)}?" if near else every
     raise InputError(f"unknown {kind} {shown(name)}, {hint}")

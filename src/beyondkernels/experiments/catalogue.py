@@ -60,6 +60,6 @@ def find(name: str) -> Experiment:
         path, _, attribute = name.rpartition(":") if ".py:" in name else (name, "", "")
         return from_file(Path(path), attribute)
     if name not in CATALOGUE:
-        unknown("experiment", name, CATALOGUE)
+        unknown("experiment", name, CATALOGUE, listed_by="bk list")
     module, _, attribute = CATALOGUE[name].partition(":")
     return getattr(importlib.import_module(module), attribute)()
