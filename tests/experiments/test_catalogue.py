@@ -84,7 +84,7 @@ def test_declarations_do_not_import_torch() -> None:
 def test_unknown_names_get_the_nearest() -> None:
     with pytest.raises(InputError, match="unknown experiment 'features/tabel1', did you mean features/table1"):
         find("features/tabel1")
-    with pytest.raises(InputError, match=r"known: bfc/.*, features/table1, "):
+    with pytest.raises(InputError, match="bk list lists all"):
         find("zzz")
 
 
