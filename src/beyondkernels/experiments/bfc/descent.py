@@ -61,7 +61,7 @@ class DescentSettings(Checked):
     width: Count = setting(16, "ours", "m, the rows of each W")
     samples: Count = setting(5000, "ours", "N; as many for the test")
     batch: Count = setting(200, "ours")
-    rate: Size = setting(0.02, "ours", "of Adam, twice that of bfc/theorem1, since there are fewer steps")
+    rate: Size = setting(0.02, "ours", "of Adam; the steps were chosen with it")
     steps: Count = setting(2000, "ours", "the most of a stage of Algorithm 1; of the last stage four times as many")
     snapshots: Annotated[Count, at_most(1000)] = setting(
         60, "ours", "points on the way, evenly spaced in the logarithm of the step"
