@@ -76,7 +76,7 @@ def test_the_loss_is_the_librarys(minimal):
 
 @pytest.mark.parametrize(("layers", "std"), [(2, 0.1), (3, 1.0)])
 def test_the_start_has_the_librarys_law(minimal, layers, std):
-    m, d = 400, 50
+    m, d = 1600, 20
     network = TwoLayerLearner(m, std) if layers == 2 else ThreeLayerLearner(m, std)
     params, buffers = network.init(d, 1, Stream(1))
     theirs = params | buffers | {"a": buffers["a"][0]}
