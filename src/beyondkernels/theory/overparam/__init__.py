@@ -29,6 +29,7 @@ from beyondkernels.theory.overparam.pseudo import (
 from beyondkernels.theory.overparam.rademacher import (
     real_at_maximum,
     sign_vectors,
+    spectral_bound,
     three_layer_bound,
     three_layer_suprema,
     two_layer_bound,
@@ -62,6 +63,7 @@ __all__ = [
     "second_moment",
     "sign_vectors",
     "smoothed_pseudo",
+    "spectral_bound",
     "stronger_coupling",
     "three_layer_bound",
     "three_layer_gates",
