@@ -36,6 +36,7 @@ from beyondkernels.theory.overparam.pseudo import (
 from beyondkernels.theory.overparam.rademacher import (
     real_at_maximum,
     sign_vectors,
+    spectral_bound,
     three_layer_bound,
     three_layer_suprema,
     two_layer_bound,
@@ -73,6 +74,7 @@ __all__ = [
     "sign_vectors",
     "smoothed_coupling_bound",
     "smoothed_pseudo",
+    "spectral_bound",
     "stronger_coupling",
     "three_layer_bound",
     "three_layer_gates",
