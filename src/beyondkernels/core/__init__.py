@@ -32,6 +32,7 @@ from beyondkernels.core.errors import (
 from beyondkernels.core.fields import Checked
 from beyondkernels.core.points import Shape, batch_shape, on_device, shape_of, size_of, vectors
 from beyondkernels.core.references import PAPERS, Paper, Reference
+from beyondkernels.core.rounding import settled
 
 if TYPE_CHECKING:
     from beyondkernels.core.scores import accuracy
@@ -74,6 +75,7 @@ __all__ = [
     "require_positive",
     "require_whole",
     "seeded_globally",
+    "settled",
     "shape_of",
     "shown",
     "size_of",

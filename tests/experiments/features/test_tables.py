@@ -297,3 +297,9 @@ def test_other_cases_than_the_papers_have_no_printed_values() -> None:
     assert claims["d50-network"].paper is None
     reading = Reading(table, settings, SEEDS, {}, "laptop")
     assert reading.figures == []
+
+
+def test_without_parity_labels_the_overview_says_nothing_of_them() -> None:
+    overview = Overview()
+    one = changed(overview.settings("paper"), {"tables": "Table 2"})
+    assert [statement.id for statement in overview.claims(one)] == ["network"]

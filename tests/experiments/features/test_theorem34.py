@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.features.theorem34 import ALL, EQUAL, KINDS, NOISE, RANDOM, Theorem34, noise_at
+from beyondkernels.experiments.features.theorem34 import ALL, EQUAL, KINDS, NOISE, RANDOM, Theorem34, noise_at, spec
 from beyondkernels.experiments.features.theorem34 import problem_of as problem_at
 from beyondkernels.frame import At, Reading, changed
-from beyondkernels.problems import coherence
+from beyondkernels.problems import DictionaryProblem, coherence
 from beyondkernels.runs import RunSpec
 from experiments.judging import check_figures, failing, finish, undecided
 
@@ -94,3 +95,22 @@ def test_table_and_figures() -> None:
 def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         changed(SETTINGS, changes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_last_digits_of_the_scale_do_not_enter_a_runs_identity(kind, monkeypatch):
+    # with two threads a sum of products ends in other digits than with one
+    at = At(kind=kind, share=1 / 16, seed=0)
+    key = spec(SETTINGS, at).key
+    exact = DictionaryProblem.moments.fget
+    monkeypatch.setattr(
+        DictionaryProblem, "moments", property(lambda p: replace(exact(p), variance=exact(p).variance * (1 + 1e-14)))
+    )
+    assert spec(SETTINGS, at).key == key
+
+
+@pytest.mark.parametrize("share", [1 / 16, 1 / 4, 2.0])
+def test_noise_is_its_share_of_the_condition_whatever_the_dictionary(share):
+    problem = problem_at(SETTINGS, At(kind=ALL, share=share, seed=0))
+    scale = problem.moments.scale
+    assert problem.noise_std / min(1 / scale, scale / math.sqrt(problem.dim)) == pytest.approx(share, rel=1e-6)

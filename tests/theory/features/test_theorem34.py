@@ -14,6 +14,7 @@ from beyondkernels.problems import (
     Counts,
     DictionaryParity,
     DictionaryProblem,
+    Equiangular,
     Incoherent,
     IndependentPatterns,
     IntervalLabelling,
@@ -55,13 +56,13 @@ def test_numbers_as_the_paper_sets_them(problem, known, m):
     gamma, p_min, variance = known
     k, D, T, scale = problem.relevant, problem.patterns, 57, math.sqrt(variance)
     settings = theorem34(problem, TwoLayer(m), steps=T)
-    assert settings.initial.weight_std == pytest.approx(scale / (D * m), rel=1e-9)
+    assert settings.initial.weight_std == pytest.approx(scale / (D * m), rel=1e-8)
     assert settings.initial.bias_std == pytest.approx(1 / k**2)
-    assert settings.initial.output_std == pytest.approx(variance / (gamma * k**2), rel=1e-9)
+    assert settings.initial.output_std == pytest.approx(variance / (gamma * k**2), rel=1e-8)
     # (296).
     eta_1 = gamma**2 * p_min * scale / (k * m**3)
-    assert settings.first.hidden_rate == settings.first.output_rate == pytest.approx(eta_1, rel=1e-9)
-    assert settings.first.penalties == pytest.approx((1 / (2 * eta_1), 0), rel=1e-9)
+    assert settings.first.hidden_rate == settings.first.output_rate == pytest.approx(eta_1, rel=1e-8)
+    assert settings.first.penalties == pytest.approx((1 / (2 * eta_1), 0), rel=1e-8)
     assert settings.first.noise_std == pytest.approx(1 / math.sqrt(k**3))
     # (297).
     assert settings.second.hidden_rate == settings.second.output_rate == 1
@@ -98,6 +99,15 @@ def test_where_theorems_26_and_34_agree():
     assert "class_weights" in canonical_json(theorem34(CASES["table 4"][0], network))
 
 
+def test_lemma_35_asks_for_less_incoherence_than_the_theorem():
+    problem = DictionaryParity(100, 50, 5, dictionary=Equiangular(0.1))
+    asked = {found.text: found for found in theorem34(problem, TwoLayer(60)).hypotheses}
+    lemma = next(found for text, found in asked.items() if text.startswith("Lemma 35"))
+    assert lemma.measured == pytest.approx(5 * 0.1 / 10 * 0.5 * 50 / math.sqrt(12.5 + 20 * 0.01 / 8), rel=1e-6)
+    assert asked["µ ≤ O(√d/D)"].holds
+    assert not lemma.holds
+
+
 def test_hypotheses_of_table_4():
     settings = theorem34(CASES["table 4"][0], TwoLayer(300))
     gamma, p_min, variance = table4(0.8)
@@ -114,6 +124,7 @@ def test_hypotheses_of_table_4():
         ("m ≥ Ω(k⁴)", 300, 625, False),
         ("m ≥ D", 300, 100, True),
         ("m ≥ d", 300, 500, False),
+        ("Lemma 35, for the network that exists: (kµ/√d)(p_oD/σ̃) ≤ 1/16", 0, 1 / 16, True),
         ("m ≥ Ω(k¹²/ε^(3/2))", 300, 5**12 / 0.1**1.5, False),
         (
             "the bound of (299), O(k⁸/m^(2/3) + k³T/m² + k²m^(2/3)/T) ≤ ε",

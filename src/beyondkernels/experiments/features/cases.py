@@ -41,7 +41,7 @@ class Shared(Checked):
 
     patterns: Count = setting(100, "paper")
     background: Annotated[float, between(0, 0.5, "(]")] = setting(0.5, "paper")
-    steps: Count = setting(600, "paper", "the theorem's T is m^(4/3) = 2008")
+    steps: Count = setting(600, "paper", "the theorem's T is m^(4/3)")
     batch: Count = setting(1000, "paper", "from step 3 on; the first two steps take the whole sample")
     seeds: Count = setting(5, "paper", "each with its own dictionary and relevant set; 0, 1, 2, …")
     test_samples: Count = setting(10_000, "ours", "not stated in the paper")

@@ -1,4 +1,4 @@
-"""Figure 15: neurons form clusters under hidden-representation labelling."""
+"""Figure 15: the neurons under hidden-representation labelling."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Fig15(Experiment):
     """Neurons after no, one and two steps, and what the network learns then."""
 
     id: ClassVar[str] = "features/fig15"
-    title: ClassVar[str] = "Labels of hidden vectors: neurons form clusters in two steps"
+    title: ClassVar[str] = "Labels of hidden vectors: where the neurons point after two steps"
     summary: ClassVar[str] = (
         "The relevant patterns of an input form one of a list of random binary vectors, {{per_label}} for each label. "
         "The paper shows that the neurons of a network form clusters within two gradient steps, as they do for parity "

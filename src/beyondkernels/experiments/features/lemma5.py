@@ -135,7 +135,7 @@ class Lemma5(Experiment):
                 f"g* over the count of relevant patterns, k = {k}",
                 "Between whole numbers the count is spread evenly over the relevant patterns. First seed, patterns "
                 "that are fair coins; at a whole count the label is −1 or +1.",
-                "The network's output over the count, a chain of tents that passes −1 or +1 at each whole number",
+                "The network's output over the count of relevant patterns, for parity and for interval labels",
                 lambda picture, rows: profiles(picture, rows, k),
             ),
         ]

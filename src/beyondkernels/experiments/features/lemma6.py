@@ -47,7 +47,7 @@ class Lemma6(Experiment):
     """Tⱼ of every pattern after steps one and two, over k, p_o and D."""
 
     id: ClassVar[str] = "features/lemma6"
-    title: ClassVar[str] = "Lemma 6: one step finds the relevant patterns, a second one clears the rest away"
+    title: ClassVar[str] = "Lemma 6: what two gradient steps keep of relevant and other patterns"
     summary: ClassVar[str] = (
         "In a gradient step, a neuron receives the amount Tⱼ of pattern j. Lemma 6 says that it receives about βγ/σ̃ "
         "of every relevant pattern, where β is how often the background activates the neuron, and little of the "

@@ -114,6 +114,7 @@ class Overview(Experiment):
                     unit="points",
                 )
                 for method in ("NTK", "RF", "One Step", "Network w/o structure")
+                if parity
             ),
         ]
 

@@ -122,7 +122,9 @@ class PaperTable(Experiment):
 
     def _quantities(self, case: Case) -> list[tuple[str, str, str, float, Mapping[str, str]]]:
         s = case.numbers
-        memorise = f"At these rates {s.steps} steps do not suffice to memorise {s.samples:,} points."
+        memorise = (
+            f"Our rates are for data with structure: {s.steps} steps of them need not memorise {s.samples:,} points."
+        )
         accuracy = [
             ("train_accuracy", "Train (%)", ".1f", 2.0, {"Network w/o structure": memorise}),
             ("test_accuracy", "Test (%)", ".1f", 2.0, {}),

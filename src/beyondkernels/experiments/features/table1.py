@@ -22,9 +22,10 @@ class Table1(PaperTable):
     title: ClassVar[str] = "Parity labels: a network learns the features, fixed features do not"
     summary: ClassVar[str] = (
         "Inputs are sums of hidden patterns. The label is the parity of {{relevant}} relevant ones among {{patterns}}. "
-        "A two-layer network trained by the learning process (4) finds their common direction in two gradient steps "
-        "and then the parity. The same network with its first layer frozen at random (RF), linearised (NTK) or frozen "
-        "after one step does not. With the input structure removed nothing learns."
+        "In the paper a two-layer network trained by the learning process (4) finds their common direction in two "
+        "gradient steps and then the parity, and the same network with its first layer frozen at random (RF), "
+        "linearised (NTK) or frozen after one step does not. Beside them stand the same methods with the input "
+        "structure removed."
     )
     reference: ClassVar[Reference] = Reference("features", "App. E.1.1, Table 1, Figures 1, 2, 5 and 6")
     notes_file: ClassVar[str] = "table1.md"

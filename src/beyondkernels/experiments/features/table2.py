@@ -1,4 +1,4 @@
-"""Table 2 and Figures 7, 8: interval labels, which fixed features can learn too."""
+"""Table 2 and Figures 7, 8: interval labels, a threshold of a linear function."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Table2Settings(CasesSettings):
     high: int = setting(30, "paper", "t₂; and at most so many")
     relevant_probability: Annotated[float, between(0, 1, "()")] = setting(2 / 3, "paper", "of each relevant pattern")
     pairs: Several = setting((100,), "paper", "m; the network (2) has 2m neurons")
-    steps: Count = setting(200, "paper", "the theorem's T is m^(4/3) = 465")
+    steps: Count = setting(200, "paper", "the theorem's T is m^(4/3)")
 
     tangent_rate: Size = setting(
         0.5,
@@ -74,11 +74,11 @@ class Table2(PaperTable):
     """Interval labelling."""
 
     id: ClassVar[str] = "features/table2"
-    title: ClassVar[str] = "Interval labels: fixed features can learn them too"
+    title: ClassVar[str] = "Interval labels: a network and fixed features on a linear threshold"
     summary: ClassVar[str] = (
         "The label says whether {{low}} to {{high}} of the {{relevant}} relevant patterns are present. That is a "
-        "threshold of a linear function of the input. The Network learns it, and so may fixed features, with input "
-        "structure and without."
+        "threshold of a linear function of the input. In the paper the Network learns it, and so do the fixed features "
+        "of the NTK, with input structure and without."
     )
     reference: ClassVar[Reference] = Reference("features", "App. E.1.2, Table 2, Figures 7 and 8")
     notes_file: ClassVar[str] = "table2.md"

@@ -1,4 +1,4 @@
-"""Table 6 and Figure 16: neurons of a network trained as usual gather at the centres of a mixture of Gaussians."""
+"""Table 6 and Figure 16: the neurons of a network trained as usual and the centres of a mixture of Gaussians."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Table6(Experiment):
     """Coverage of the centres over epochs, in the paper's three settings."""
 
     id: ClassVar[str] = "features/table6"
-    title: ClassVar[str] = "Gaussians with parity labels: neurons at the centres"
+    title: ClassVar[str] = "Gaussians with parity labels: how near neurons come to the centres"
     summary: ClassVar[str] = (
         "The data are Gaussians around the corners of a cube, and the label is the parity of the corner. A two-layer "
         "ReLU network of {{neurons}} neurons is trained as usual, by gradient descent with momentum. The paper expects "

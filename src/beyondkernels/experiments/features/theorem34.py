@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
-from beyondkernels.core import Checked, Reference, require
+from beyondkernels.core import Checked, Reference, require, settled
 from beyondkernels.core.constraints import between, odd, positive
 from beyondkernels.experiments.features.tables import accuracies
 from beyondkernels.frame import (
@@ -164,12 +164,12 @@ def problem_of(s: Theorem34Settings, at: At) -> DictionaryProblem:
     """Parity with overlapping patterns, noise or unequal classes, each at a share of the theorem's condition."""
     ratio = s.ratio if at.kind == ALL else None
     clean = bk.problems.DictionaryParity(s.dim, s.patterns, s.relevant, negative_ratio=ratio, instance=at.seed)
+    if at.kind != NOISE:
+        dictionary = bk.problems.Incoherent if at.kind == RANDOM else bk.problems.Equiangular
+        clean = replace(clean, dictionary=dictionary(at.share * math.sqrt(s.dim) / s.patterns))
     if at.kind in (NOISE, ALL):
-        clean = replace(clean, noise_std=noise_at(at.share, clean.moments.variance, s.dim))
-    if at.kind == NOISE:
-        return clean
-    dictionary = bk.problems.Incoherent if at.kind == RANDOM else bk.problems.Equiangular
-    return replace(clean, dictionary=dictionary(at.share * math.sqrt(s.dim) / s.patterns))
+        return replace(clean, noise_std=settled(noise_at(at.share, clean.moments.variance, s.dim)))
+    return clean
 
 
 def noise_at(share: float, variance: float, dim: int) -> float:

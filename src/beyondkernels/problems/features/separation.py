@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
-_TOLERANCE = 1e-7
-
 
 def fewest_errors(points: np.ndarray, labels: np.ndarray, limit: int = 3) -> int | None:
     r"""The fewest errors of a linear classifier on a list of points; None if they are more than ``limit``.
@@ -59,7 +57,7 @@ def conflict(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
     target = np.append(np.zeros(rows.shape[1]), 1.0)
     found = linprog(np.zeros(len(rows)), A_eq=system, b_eq=target, bounds=(0, None), method="highs-ds")
     if found.status == 0:
-        return np.flatnonzero(found.x > _TOLERANCE)
+        return np.flatnonzero(found.x > 0)  # a point too many costs time, a point too few a wrong answer
     # Farkas: without a conflict there is a hyperplane with margin one. It is looked for, so that no answer rests on
     # a solver that gave up.
     apart = linprog(np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=(None, None), method="highs")

@@ -63,6 +63,7 @@ class Application(Generic[Applied]):
     def phases(
         self,
         gamma: float,
+        scale: float,
         initial_weight_std: float,
         first_rate: float,
         noise_std: float,
@@ -79,7 +80,7 @@ class Application(Generic[Applied]):
             \eta^{(2)} = 1,\ \lambda_a^{(2)} = \lambda_w^{(2)} = 1/2;\qquad
             \eta^{(t)} = k^2/(T m^{1/3}),\ \lambda = \sigma_\xi^{(t)} = 0 \text{ for } t > 2.
         """
-        k, scale = self.k, self.problem.moments.scale
+        k = self.k
         eta = k**2 / (self.T * self.m ** (1 / 3))
         first = StepSettings(first_rate, first_rate, 0.0, 1.0, noise_std, class_weights)
         return ProcessSettings(

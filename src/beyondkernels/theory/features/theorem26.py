@@ -90,11 +90,12 @@ def _process(
     hypotheses: tuple[Hypothesis, ...],
     class_weights: tuple[float, float] = (1.0, 1.0),
 ) -> ProcessSettings:
-    k = applied.k
+    k, scale = applied.k, applied.problem.moments.scale
     return applied.phases(
         gamma,
+        scale,
         initial_weight_std=1 / k,
-        first_rate=gamma**2 * applied.problem.moments.scale**2 / (k * applied.m**3),
+        first_rate=gamma**2 * scale**2 / (k * applied.m**3),
         noise_std=1 / k**2,
         class_weights=class_weights,
         batch=batch,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from beyondkernels.core import settled
 from beyondkernels.networks import TwoLayer
 from beyondkernels.problems import DictionaryProblem
 from beyondkernels.theory.features.application import Application, require_correlation
@@ -34,7 +35,8 @@ def theorem34(
     In the first two steps a point of class v counts :math:`\alpha_v = 1/(2\Pr[y = v])` times. γ is that of App. F,
     :math:`(\gamma_{+1} + \gamma_{-1})/2`. The theorem asks for σ_w² = σ̃²/poly(Dm) and leaves the polynomial open; the
     square is ours. For t > 2 it allows any λ ≤ k³/(σ̃ m^{1/3}); here it is zero. σ̃² contains dσ_ζ², so the hypothesis
-    σ_ζ ≤ O(σ̃/√d) asks something only if its constant is below one.
+    σ_ζ ≤ O(σ̃/√d) asks something only if its constant is below one. The settings take σ̃ to nine digits (ours): with
+    patterns that overlap its last digits depend on the order of summation.
 
     Arguments:
         problem: gives k, D, d, γ, p_min, σ̃, µ and σ_ζ.
@@ -56,11 +58,13 @@ def theorem34(
     """
     applied = Application(problem, network, steps, failure, error, constant)
     moments, k = problem.moments, applied.k
+    scale = settled(moments.scale)
     gamma = require_correlation(moments.gamma_balanced)
     return applied.phases(
         gamma,
-        initial_weight_std=moments.scale / (problem.patterns * applied.m),
-        first_rate=gamma**2 * moments.p_min * moments.scale / (k * applied.m**3),
+        scale,
+        initial_weight_std=scale / (problem.patterns * applied.m),
+        first_rate=gamma**2 * moments.p_min * scale / (k * applied.m**3),
         noise_std=k**-1.5,
         class_weights=moments.class_weights,
         batch=batch,
@@ -97,5 +101,11 @@ def _hypotheses(applied: Application[DictionaryProblem], gamma: float) -> tuple[
         Hypothesis("m ≥ Ω(k⁴)", m, c * k**4),
         Hypothesis("m ≥ D", m, D),
         Hypothesis("m ≥ d", m, d),
+        Hypothesis(
+            "Lemma 35, for the network that exists: (kµ/√d)(p_oD/σ̃) ≤ 1/16",
+            k * assumed["D"].measured / math.sqrt(d) * (exact.background or 0.0) * D / exact.scale,
+            1 / 16,
+            at_least=False,
+        ),
         *applied.width_and_bound("(299)"),
     )
