@@ -43,6 +43,7 @@ CATALOGUE = {
     "overparam/randomness": "beyondkernels.experiments.overparam.randomness:Randomness",
     "overparam/theorem41": "beyondkernels.experiments.overparam.theorem41:Theorem41",
     "overparam/theorem42": "beyondkernels.experiments.overparam.theorem42:Theorem42",
+    "overparam/theorem43": "beyondkernels.experiments.overparam.theorem43:Theorem43",
     "resnet/coupling": "beyondkernels.experiments.resnet.coupling:Coupling",
     "resnet/fig2a": "beyondkernels.experiments.resnet.fig2:Fig2a",
     "resnet/fig2b": "beyondkernels.experiments.resnet.fig2:Fig2b",

@@ -227,3 +227,17 @@ def test_padded_inputs_are_accepted():
 def test_targets_ask_for_unit_inputs():
     with pytest.raises(InputError, match=r"^x must have norm 1"):
         TWO["plain"].target(torch.ones(2, 5))
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_factors_of_the_terms(linear):
+    truth = ThreeLayerTruth(UnitInputs(5), "sin", "exp", "cos", outer_terms=3, outputs=2, linear=linear, instance=100)
+    x = truth.draw(6, Stream(100))
+    outer, inner = truth.factors(x)
+    w = truth.matrices()
+    for n, r in ((n, r) for n in range(6) for r in range(2)):
+        total = sum(float(w["a"][r, i] * outer[n, i] * inner[n, i]) for i in range(3))
+        assert float(truth.target(x)[n, r]) == pytest.approx(total)
+    i, n = 2, 4
+    parts = [torch.exp(w["w1"][j] @ x[n]) * (w["w3"][j] @ x[n] if linear else 1.0) for j in range(2)]
+    assert float(outer[n, i]) == pytest.approx(float(torch.sin(w["v1"][i] @ torch.stack(parts))))

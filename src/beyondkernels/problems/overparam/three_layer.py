@@ -115,9 +115,14 @@ class ThreeLayerTruth(GroundTruth):
 
     def signal(self, x: torch.Tensor) -> torch.Tensor:
         """F*(x), (n, k) float64."""
+        outer, inner = self.factors(x)
+        return (outer * inner) @ self.matrices()["a"].T
+
+    def factors(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Both factors of each of the p₁ terms, without a*: that with Φ, and the other; each (n, p₁) float64."""
         w = self.matrices()
         phi1, phi2 = self.inner_functions
         one, two = values(phi1, x @ w["w1"].T), values(phi2, x @ w["w2"].T)
         if self.linear:
             one, two = one * (x @ w["w3"].T), two * (x @ w["w4"].T)
-        return (values(self.outer_functions, one @ w["v1"].T) * (two @ w["v2"].T)) @ w["a"].T
+        return values(self.outer_functions, one @ w["v1"].T), two @ w["v2"].T

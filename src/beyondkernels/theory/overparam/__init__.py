@@ -1,5 +1,12 @@
 """Allen-Zhu, Li & Liang, Learning and generalization in overparameterized neural networks: what the proofs build."""
 
+from beyondkernels.theory.overparam.descent import (
+    crossing_terms,
+    penalty,
+    penalty_growth,
+    smoothed_coupling_bound,
+    truth_direction,
+)
 from beyondkernels.theory.overparam.estimate import IndicatorEstimate
 from beyondkernels.theory.overparam.existence import ExistingNetwork, existing_weights
 from beyondkernels.theory.overparam.expectation import gated_mean, sampled_mean, second_moment
@@ -29,6 +36,7 @@ from beyondkernels.theory.overparam.pseudo import (
 from beyondkernels.theory.overparam.rademacher import (
     real_at_maximum,
     sign_vectors,
+    spectral_bound,
     three_layer_bound,
     three_layer_suprema,
     two_layer_bound,
@@ -46,6 +54,7 @@ __all__ = [
     "ThreeLayerGates",
     "ThreeLayerSettings",
     "composed_complexity",
+    "crossing_terms",
     "decompose",
     "existing_weights",
     "gated_mean",
@@ -53,6 +62,8 @@ __all__ = [
     "indicator_function",
     "least_constant",
     "lemma53",
+    "penalty",
+    "penalty_growth",
     "practical",
     "pseudo_three_layer",
     "pseudo_two_layer",
@@ -61,11 +72,14 @@ __all__ = [
     "scale_of",
     "second_moment",
     "sign_vectors",
+    "smoothed_coupling_bound",
     "smoothed_pseudo",
+    "spectral_bound",
     "stronger_coupling",
     "three_layer_bound",
     "three_layer_gates",
     "three_layer_suprema",
+    "truth_direction",
     "two_layer_bound",
     "two_layer_suprema",
     "unbiased_indicator_function",
