@@ -66,7 +66,7 @@ def test_what_the_indicator_claims_show_and_draw():
 
 
 def test_bad_settings():
-    with pytest.raises(InputError, match="reaches must not hold the paper's own, got 100"):
+    with pytest.raises(InputError, match="reaches must not hold reach = 100, got .*; leave it out"):
         changed(indicator.Indicator().settings("smoke"), {"reaches": (1.0, 100.0)})
     with pytest.raises(InputError, match="snapshots must begin with 0, the start, got 5"):
         changed(coupling.Coupling().settings("smoke"), {"snapshots": (5, 10)})
@@ -105,7 +105,7 @@ def test_claims_of_existence(more, wanted):
 
 
 def test_frobenius_bound_is_lemma_e1s():
-    """k p 𝔆_s(sin)/√m, with 𝔆_s(sin) = C* Σ (i + 1)/i! over odd i = C* (cosh 1 + sinh 1)."""
+    """k p ℭ_s(sin)/√m, with ℭ_s(sin) = C* Σ (i + 1)/i! over odd i = C* (cosh 1 + sinh 1)."""
     s = existence.Existence().settings("smoke")
     at = At(lemma=existence.UNBIASED, function="sin", width=400, std=1.0, seed=0)
     found = existence.row(s, at, existing()(at, None))

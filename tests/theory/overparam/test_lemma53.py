@@ -111,7 +111,7 @@ def test_bad_input():
         settings(complexity=1e300)
     with pytest.raises(InputError, match="epsilon must lie in"):
         lemma53(1.0, 10, rate=0.1, steps=10)
-    with pytest.raises(InputError, match=r"star must be small enough that 𝔆\(φ, 1.73\) is a float"):
+    with pytest.raises(InputError, match=r"star must be small enough that ℭ\(φ, 1.73\) is a float"):
         composed_complexity([Cosine()], [Cosine()], 0.05)
     with pytest.raises(InputError, match="exponents must be positive"):
         settings(exponents=(1.0, -1.0, 1.0))

@@ -103,11 +103,15 @@ class Coupling(Experiment):
 
     def table(self, s: CouplingSettings) -> Table:
         """A line for each depth and width, at the end of the run."""
-        of_term = [
-            Shown(term, term.replace("_", " ").capitalize(), ".1e", about=words)
-            for terms in TERMS.values()
-            for term, (words, _) in terms.items()
-        ]
+        of_term = []
+        for terms in TERMS.values():
+            for term, (words, _) in terms.items():
+                name = term.replace("_", " ").capitalize()
+                largest = "Over the right side with constant 1: the largest ratio over points and snapshots."
+                of_term += [
+                    Shown(term, name, ".1e", about=words),
+                    Shown(f"{term}_ratio", f"{name}, ratio", ".1g", about=largest if not of_term else ""),
+                ]
         return Table(
             {"layers": "Layers", "width": "m"},
             [

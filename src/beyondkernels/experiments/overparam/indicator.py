@@ -67,7 +67,10 @@ class IndicatorSettings(Checked):
     seeds: Seeds = setting(3, "ours", "of the draws")
 
     def __post_init__(self) -> None:
-        require(self.reach not in self.reaches, f"reaches must not hold the paper's own, got {self.reach:g}")
+        require(
+            self.reach not in self.reaches,
+            f"reaches must not hold reach = {self.reach:g}, got {self.reaches}; leave it out",
+        )
 
 
 class Indicator(Experiment):
@@ -133,11 +136,11 @@ class Indicator(Experiment):
                 Shown("sampled_error", "Of draws", ".1e", about="The largest error of the Monte Carlo estimate."),
                 Shown("root_mean_square", "rms h", ".1f", show="first", about="The root mean square of h."),
                 Shown("log_range", "log₁₀ max h", ".1f", show="first", about="A bound on |h|."),
-                Shown("log_complexity", "log₁₀ 𝔆", ".1f", show="first", about="The lemma's bound on |h|."),
-                Shown("least_constant", "Least C", ".4g", show="first", about="With which 𝔆 bounds h and its slope."),
+                Shown("log_complexity", "log₁₀ ℭ", ".1f", show="first", about="The lemma's bound on |h|."),
+                Shown("least_constant", "Least C", ".4g", show="first", about="With which ℭ bounds h and its slope."),
                 Shown(
                     "log_hypothesis",
-                    "log₁₀ ε𝔆(φ,1)",
+                    "log₁₀ εℭ(φ,1)",
                     ".1f",
                     show="first",
                     about="Negative where the lemma's condition on ε holds.",
@@ -151,8 +154,8 @@ class Indicator(Experiment):
             Drawn(
                 "functions",
                 "Functions and what gates make of them",
-                f"By quadrature, with c = {s.reaches[0]:g} in place of the paper's {s.reach:g}, which would hide the "
-                "difference. A line with an ε is the mean of gate times h.",
+                f"By quadrature, with c = {s.reaches[0]:g} in place of the paper's {s.reach:g}. A line with an ε "
+                "is the mean of gate times h.",
                 "Two functions on [−1, 1], and the construction for two values of ε each",
                 lambda picture, rows: curves(s, picture, rows),
             ),
@@ -160,7 +163,7 @@ class Indicator(Experiment):
                 "error",
                 "Error of the construction over ε",
                 "The largest over the interval and over all functions of the table, by quadrature. Hermite polynomials "
-                "are held constant beyond $B_i = c\\sqrt{i \\log(1/\\varepsilon)}$.",
+                "are held constant beyond $B_i = c\\sqrt{i\\,\\log(1/\\varepsilon)}$.",
                 "The largest error over ε against ε, one line for each constant c, and the lemma's bound",
                 lambda picture, rows: errors(s, picture, rows),
             ),

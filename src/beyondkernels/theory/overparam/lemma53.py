@@ -103,7 +103,7 @@ def composed_complexity(
     require_between("epsilon", epsilon, 0, 1, "()")
     root = math.sqrt(math.log(1 / epsilon))
     within = largest_complexity(inner, root, star=star)
-    require(within.log < _LARGEST, f"star must be small enough that 𝔆(φ, {root:.3g}) is a float, got {star:g}")
+    require(within.log < _LARGEST, f"star must be small enough that ℭ(φ, {root:.3g}) is a float, got {star:g}")
     return largest_complexity(outer, math.sqrt(inner_terms) * within.value * root, star=star)
 
 
@@ -145,7 +145,7 @@ def lemma53(
         width: m.
         rate: η.
         steps: T.
-        complexity: 𝔆, from :func:`composed_complexity`.
+        complexity: ℭ, from :func:`composed_complexity`.
         terms: p₁ and p₂.
         outputs: k.
         gamma: γ.
