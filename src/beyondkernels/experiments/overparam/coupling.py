@@ -119,7 +119,7 @@ class Coupling(Experiment):
                         f"{name}, room",
                         ".3g",
                         show=least_of(f"{term}_room"),
-                        about=room * (not of_term),
+                        about="" if of_term else room,
                     ),
                 ]
         return Table(
