@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import torch
 import beyondkernels as bk
 from beyondkernels.algorithms.losses import PseudoHuber
 from beyondkernels.algorithms.overparam import ThreeLayerSGD
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import InputError, Problem, Stream
+from beyondkernels.measure import Measurement
 from beyondkernels.measure.overparam import SmoothedCoupling, SmoothedLandscape
 from beyondkernels.measure.overparam.landscape import Place
 from beyondkernels.networks import ThreeLayerLearner
@@ -36,7 +38,12 @@ NAMES = ("W", "V", "buffers/b1", "buffers/b2", "buffers/a")
 LOSS = PseudoHuber()
 
 
-def run(*measurements, problem=TRUTH, snapshot_at=(0, 5), variant="L1"):
+def run(
+    *measurements: Measurement,
+    problem: Problem = TRUTH,
+    snapshot_at: tuple[int, ...] = (0, 5),
+    variant: Literal["L1", "L2"] = "L1",
+) -> RunSpec:
     rule = ThreeLayerSGD(SETTINGS, 9, 0.1, variant, batch=4)
     learner = bk.engine.TrainedNetwork(NETWORK, rule, snapshot_at=snapshot_at, snapshot_names=NAMES)
     return RunSpec(problem, learner, 30, 10, 100, measurements)
@@ -74,6 +81,7 @@ def test_objectives_along_a_run():
 
     orders = {n: stream.child("control", n).generator().permutation(m) for n, m in (("W", 10), ("V", 8))}
     control = {name: torch.stack([star[name][int(i)] for i in orders[name]]) for name in star}
+    at_step = {name[10:]: values[1] for name, values in outcome.series.items() if name.startswith("landscape/")}
     for e, eta in enumerate(rates):
         c, other = np.zeros((draws, 3)), 0.0
         for i in range(draws):
@@ -96,7 +104,6 @@ def test_objectives_along_a_run():
             c[i, 2] = objective(noisy, moved)
         mean = c.mean(0)
         falls = (mean[2] - mean[:2]) / (eta * mean[2])
-        at_step = {name[10:]: values[1] for name, values in outcome.series.items() if name.startswith("landscape/")}
         assert at_step["objective"] == pytest.approx(mean[2])
         assert at_step["move"][e] == pytest.approx(falls[0], rel=1e-6)
         assert at_step["shrink"][e] == pytest.approx(falls[1])
@@ -165,7 +172,8 @@ def test_errors_of_the_proof():
         cost += float((slopes * (real - fixed).norm(dim=1)).mean()) / 2 / eta
     assert cost > 0
     assert float(found["gates"][0]) == pytest.approx(cost)
-    linear = sum(crossing_terms(here.x, at, star, gates, here.buffers)) @ signs
+    s, t = crossing_terms(here.x, at, star, gates, here.buffers)
+    linear = (s + t) @ signs
     promised = float(LOSS.each(out, here.y).mean()) - here.irreducible - missing - cost
     assert found["move"][0] + found["shrink"][0] >= promised - 0.5 * float(linear.square().sum(1).mean())
 
