@@ -152,6 +152,15 @@ def test_shares_of_changed_gates():
     assert ends(SETTINGS, At(width=16, smoothing=0.1, seed=0), Outcome("diverged")) == {}
 
 
+def test_no_gate_changed():
+    """A few draws at a small width may leave all gates as they are; then there is no ratio."""
+    outcome = next(row["outcome"] for _, row in smoothed().rows.iterrows())
+    still = replace(outcome, series=outcome.series | {"smoothing/gap": np.zeros((3, 2))})
+    row = ends(SETTINGS, At(width=16, smoothing=0.1, seed=0), still)
+    assert row["square"] is row["distance"] is None
+    assert row["ratio"] == 0
+
+
 def test_both_experiments_share_their_runs():
     mine, other = (
         {spec.key for _, spec in places_of(each, SETTINGS, SEEDS, {}).values()} for each in (Landscape(), Smoothing())

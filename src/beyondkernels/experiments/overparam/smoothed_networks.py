@@ -60,7 +60,7 @@ class SmoothedSettings(Checked):
 
 
 SCALES: Mapping[str, Scale] = {
-    "laptop": scale(widths=(64, 128, 256, 512), seeds=3),
+    "laptop": scale(widths=(64, 128, 256, 512)),
     "smoke": scale(
         widths=(16, 32),
         steps=12,
@@ -75,7 +75,7 @@ SCALES: Mapping[str, Scale] = {
 }
 """The scales of both experiments, so that they share their runs."""
 
-SECONDS: Mapping[str, float] = {"smoke": 0.2, "laptop": 30.0, "paper": 100.0}
+SECONDS: Mapping[str, float] = {"smoke": 0.2, "laptop": 18.0, "paper": 60.0}
 
 
 def spec(s: SmoothedSettings, at: At) -> RunSpec:
