@@ -66,7 +66,7 @@ def test_what_the_indicator_claims_show_and_draw():
 
 
 def test_bad_settings():
-    with pytest.raises(InputError, match="reaches must not hold reach = 100, got .*; leave it out"):
+    with pytest.raises(InputError, match=r"reaches must not hold reach = 100, got .*; leave it out"):
         changed(indicator.Indicator().settings("smoke"), {"reaches": (1.0, 100.0)})
     with pytest.raises(InputError, match="snapshots must begin with 0, the start, got 5"):
         changed(coupling.Coupling().settings("smoke"), {"snapshots": (5, 10)})

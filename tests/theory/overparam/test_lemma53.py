@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -113,5 +114,47 @@ def test_bad_input():
         lemma53(1.0, 10, rate=0.1, steps=10)
     with pytest.raises(InputError, match=r"star must be small enough that ℭ\(φ, 1.73\) is a float"):
         composed_complexity([Cosine()], [Cosine()], 0.05)
-    with pytest.raises(InputError, match="exponents must be positive"):
+    with pytest.raises(InputError, match="exponents must lie in"):
         settings(exponents=(1.0, -1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("width", 10**400, r"width must be at most 1e\+18, got"),
+        ("rate", math.inf, r"rate must lie in \[1e-30, 1e\+30\], got inf"),
+        ("terms", (0, 1), "terms must be positive, got 0"),
+        ("terms", (1,), r"terms must hold 2 numbers, got \(1,\)"),
+        ("terms", 3, "terms must hold 2 numbers, got 3"),
+        ("outputs", 0, "outputs must be positive, got 0"),
+        ("samples", 0, "samples must be positive, got 0"),
+        ("exponents", (1.0, 2.0), r"exponents must hold 3 numbers, got \(1\.0, 2\.0\)"),
+        ("noise_degree", -1, r"noise_degree must lie in \[0, 30\], got -1"),
+        ("rate_degree", 1e9, r"rate_degree must lie in \[0, 30\], got"),
+        ("draws_constant", math.inf, r"draws_constant must lie in \[1e-30, 1e\+30\], got inf"),
+    ],
+)
+def test_settings_of_what_makes_no_sense(name, value, words):
+    given: dict[str, Any] = {"epsilon": 0.1, "width": 100, "rate": 0.01, "steps": 1000, "complexity": 2.0, name: value}
+    with pytest.raises(InputError, match=words):
+        lemma53(**given)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("rate", math.inf, r"rate must lie in \[1e-30, 1e\+30\], got inf"),
+        ("radius", 1e-200, r"radius must lie in \[1e-06, 1e\+30\], got 1e-200"),
+        ("smoothing", -1.0, r"smoothing must lie in \[0, 1e\+30\], got -1\.0"),
+    ],
+)
+def test_practical_settings_of_what_makes_no_sense(name, value, words):
+    given: dict[str, Any] = {"epsilon": 0.1, "width": 100, "rate": 0.01, "steps": 1000, name: value}
+    with pytest.raises(InputError, match=words):
+        practical(**given)
+
+
+def test_one_function_is_no_list_of_functions():
+    wave: Any = Cosine()
+    with pytest.raises(InputError, match=r"functions must be a list of functions, got Cosine"):
+        composed_complexity([wave], wave, 0.1)
