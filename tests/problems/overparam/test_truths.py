@@ -264,3 +264,19 @@ def test_factors_of_the_terms(linear):
     i, n = 2, 4
     parts = [torch.exp(w["w1"][j] @ x[n]) * (w["w3"][j] @ x[n] if linear else 1.0) for j in range(2)]
     assert float(outer[n, i]) == pytest.approx(float(torch.sin(w["v1"][i] @ torch.stack(parts))))
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (torch.zeros(2, 5), "x must have norm 1 and last coordinate 1/2, got norm 0 in row 0; .*padded"),
+        (torch.full((2, 5), math.nan), "x must hold finite numbers, got inf or NaN"),
+        (UnitInputs(6).draw(3, Stream(0)), "x must have 5 coordinates, got 6"),
+        (UnitInputs(5).draw(1, Stream(0))[0], r"x must be a matrix, a row for each point, got the shape \(5,\)"),
+        (torch.ones(2, 5, dtype=torch.long), r"x must have norm 1 .*, got norm 2\.23607 in row 0"),
+    ],
+)
+def test_points_that_no_ground_truth_takes(x, words):
+    for truth in (TwoLayerTruth(UnitInputs(5)), ThreeLayerTruth(UnitInputs(5))):
+        with pytest.raises(InputError, match=words):
+            truth.target(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -29,3 +30,9 @@ def test_bad_input():
         composed_complexity([Cosine()], [Cosine()], 0.05)
     with pytest.raises(InputError, match=r"^inner_terms must be positive, got -1$"):
         composed_complexity([Cosine()], [Cosine()], 0.05, inner_terms=-1)
+
+
+def test_one_function_is_no_list_of_functions():
+    wave: Any = Cosine()
+    with pytest.raises(InputError, match=r"functions must be a list of functions, got Cosine"):
+        composed_complexity([wave], wave, 0.1)

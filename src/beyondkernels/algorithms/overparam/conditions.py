@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import torch
 
 from beyondkernels.algorithms.losses import Loss
-from beyondkernels.core import Stream, require, require_positive, require_whole
+from beyondkernels.core import InputError, Stream, require, require_between, require_whole
+from beyondkernels.core.errors import shown
 from beyondkernels.theory import Hypothesis
 
 _POINTS = 1001  # on a line through the range
@@ -47,11 +48,10 @@ def loss_conditions(
 
     Reference: Allen-Zhu, Li & Liang (overparam), §2.
     """
-    require_positive("radius", radius)
+    _require_loss(loss)
+    require_between("radius", radius, 1e-30, 1e30)
     require_whole("outputs", outputs)
-    y = torch.as_tensor(labels, dtype=torch.float64).reshape(-1, outputs)
-    require(len(y) > 0, "labels must hold at least one label, got none")
-    compared = [each for label in y for each in _compared(loss, radius, label)]
+    compared = [each for label in _labels(labels, outputs) for each in _compared(loss, radius, label)]
     u, labels_of, value, length, growth, change = (torch.cat(column) for column in zip(*compared, strict=True))
 
     def found(text: str, values: torch.Tensor, bound: float, at_least: bool = False) -> Hypothesis:
@@ -98,7 +98,9 @@ def label_noise(loss: Loss, epsilon0: float, outputs: int = 1) -> float:
     >>> round(label_noise(Squared(), 0.5, outputs=2), 6)
     0.5
     """
-    require(0 <= epsilon0 < math.inf, f"epsilon0 must be a finite number of at least 0, got {epsilon0}")
+    _require_loss(loss)
+    require_whole("outputs", outputs)
+    require_between("epsilon0", epsilon0, 0, math.inf, "[)")
 
     def at(c: float) -> float:
         y = torch.full((1, outputs), c, dtype=torch.float64)
@@ -114,6 +116,26 @@ def label_noise(loss: Loss, epsilon0: float, outputs: int = 1) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if at(middle) < epsilon0 else (low, middle)
     return high
+
+
+def _require_loss(loss: Loss) -> None:
+    if not isinstance(loss, Loss):
+        raise InputError(f"loss must be a loss, such as PseudoHuber(), got {shown(loss)}")
+
+
+def _labels(labels: Sequence[float] | torch.Tensor, outputs: int) -> torch.Tensor:
+    """The labels as finite numbers, (n, k)."""
+    try:
+        y = torch.as_tensor(labels, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        raise InputError(f"labels must be numbers, got {shown(labels)}") from None
+    require(y.numel() > 0, "labels must hold at least one label, got none")
+    require(
+        y.numel() % outputs == 0,
+        f"labels must hold outputs = {outputs} numbers for each point, got {y.numel()} numbers",
+    )
+    require(bool(y.isfinite().all()), "labels must be finite, got inf or NaN")
+    return y.reshape(-1, outputs)
 
 
 def _compared(loss: Loss, radius: float, label: torch.Tensor) -> list[tuple[torch.Tensor, ...]]:

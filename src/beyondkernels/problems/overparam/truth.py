@@ -101,6 +101,7 @@ class GroundTruth(Problem):
     def require_inputs(self, x: torch.Tensor) -> None:
         """Ask that points are inputs of the paper."""
         require_unit_inputs("x", x)
+        require(x.shape[1] == self.in_dim, f"x must have {self.in_dim} coordinates, got {x.shape[1]}")
 
     def target(self, x: torch.Tensor) -> torch.Tensor:
         """F*(x), (n, k) float64.
@@ -108,6 +109,7 @@ class GroundTruth(Problem):
         Arguments:
             x: points of norm 1 with last coordinate 1/2, (n, d).
         """
+        x = torch.as_tensor(x)
         self.require_inputs(x)
         return self.signal(x.double())
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from beyondkernels.core import Component, require, require_between, require_positive, require_whole
 from beyondkernels.core.constraints import not_negative, positive, size
+from beyondkernels.core.errors import shown
 from beyondkernels.theory.hypotheses import Hypothesis
 
+_MOST = 10**18  # of widths, steps and samples
+_SIZES = 1e-30, 1e30  # of rates and constants
 _LARGEST = 600.0  # of the logarithm of a number that is to stay a float, also when it is squared or halved
 
 
@@ -62,10 +66,10 @@ def waiting_time(rate: float, steps: int, epsilon: float, *, constant: float = 1
 
     Reference: Allen-Zhu, Li & Liang (overparam), Algorithm 2, line 1.
     """
-    require_positive("rate", rate)
-    require_whole("steps", steps)
+    require_between("rate", rate, *_SIZES)
+    _require_count("steps", steps)
     require_between("epsilon", epsilon, 0, 1, "()")
-    require_positive("constant", constant)
+    require_between("constant", constant, *_SIZES)
     return max(1, math.ceil(constant * rate * steps / math.log(1 / epsilon)))
 
 
@@ -132,14 +136,21 @@ def lemma53(
     Reference: Allen-Zhu, Li & Liang (overparam), Lemma 5.3, eqs. (25)–(29); Algorithm 2; Theorems 4.2 and 4.3.
     """
     require_between("epsilon", epsilon, 0, 1, "()")
-    counts = [("width", width), ("outputs", outputs), *(("terms", each) for each in terms)]
-    for name, value in counts if samples is None else [*counts, ("samples", samples)]:
-        require_whole(name, value)
-    sizes = {"rate": rate, "complexity": complexity, "gamma": gamma, "draws_constant": draws_constant}
-    degrees = {"degree": degree, "noise_degree": noise_degree, "rate_degree": rate_degree, "scale_degree": scale_degree}
-    for name, value in (sizes | degrees | {"exponents": min(exponents)}).items():
-        require_positive(name, value)
-    (p1, p2), (c1, c2, c3) = terms, exponents
+    for name, value in (("width", width), ("steps", steps), ("outputs", outputs)):
+        _require_count(name, value)
+    for name, value in (("rate", rate), ("gamma", gamma), ("degree", degree), ("draws_constant", draws_constant)):
+        require_between(name, value, *_SIZES)
+    for name, value in (("noise_degree", noise_degree), ("rate_degree", rate_degree), ("scale_degree", scale_degree)):
+        require_between(name, value, 0, 30)
+    require_positive("complexity", complexity)
+    if samples is not None:
+        _require_count("samples", samples)
+    p1, p2 = _require_several("terms", terms, 2)
+    c1, c2, c3 = _require_several("exponents", exponents, 3)
+    for value in (p1, p2):
+        _require_count("terms", value)
+    for value in (c1, c2, c3):
+        require_between("exponents", value, *_SIZES)
     log_c1 = degree * math.log(complexity * outputs * p1 * p2 / epsilon)
     require(
         log_c1 >= 0,
@@ -218,8 +229,9 @@ def practical(
     >>> settings.smoothing, settings.wait
     ((0.005, 0.005), 218)
     """
-    require_whole("width", width)
-    require_positive("radius", radius)
+    _require_count("width", width)
+    require_between("radius", radius, 1e-6, 1e30)
+    require_between("smoothing", smoothing, 0, 1e30)
     std = smoothing / math.sqrt(width)
     return ThreeLayerSettings(
         smoothing=(std, std),
@@ -228,3 +240,15 @@ def practical(
         wait=waiting_time(rate, steps, epsilon, constant=wait_constant),
         draws=draws,
     )
+
+
+def _require_count(name: str, value: int) -> None:
+    require_whole(name, value)
+    require(value <= _MOST, f"{name} must be at most {_MOST:.0e}, got {shown(value)}")
+
+
+def _require_several(name: str, value: Sequence[float], count: int) -> tuple[Any, ...]:
+    """As many numbers as are asked for."""
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    require(several and len(value) == count, f"{name} must hold {count} numbers, got {shown(value)}")
+    return tuple(value)
