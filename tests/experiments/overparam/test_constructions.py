@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.overparam import coupling, existence, indicator, rademacher, randomness
+from beyondkernels.experiments.overparam import coupling, existence, indicator, rademacher, randomness, wide_networks
 from beyondkernels.frame import At, Experiment, Reading, changed
 from experiments.judging import check_figures, failing, finish, undecided
 
@@ -244,3 +244,11 @@ def test_claims_of_randomness(more, wanted):
 
 def test_figures_of_randomness():
     check_figures(finish(randomness.Randomness(), RANDOMNESS, SEEDS, decomposed()), ["parts"])
+
+
+def test_networks_that_do_not_move_have_no_ratios():
+    assert wide_networks.largest_ratio([1.0, 3.0, 5.0], [2.0, 2.0, 0.0]) == 1.5
+    assert wide_networks.largest_ratio([1.0], [0.0]) is None
+    numbers = {"test_loss": 0.5, "train_loss": 0.25, "complexity": 0.0, "complexity_bound": 0.0, "real_complexity": 0.0}
+    found = rademacher.row(RADEMACHER, At(layers=2), Outcome("finished", numbers))
+    assert [found[name] for name in ("gap", "gap_ratio", "complexity_ratio", "real_ratio")] == [0.25, None, None, None]

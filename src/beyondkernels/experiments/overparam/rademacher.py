@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference
 from beyondkernels.core.constraints import at_least, between
+from beyondkernels.experiments.overparam.wide_networks import largest_ratio
 from beyondkernels.frame import (
     At,
     Count,
@@ -237,10 +238,11 @@ def row(s: RademacherSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     """All numbers, and what is compared."""
     if outcome.status != "finished":
         return {}
-    found = dict(outcome.scalars)
+    found: dict[str, Any] = dict(outcome.scalars)
     found["gap"] = found["test_loss"] - found["train_loss"]
-    found["gap_ratio"] = found["gap"] / (2 * found["complexity"])
-    found["complexity_ratio"] = found["complexity"] / found["complexity_bound"]
+    bound = found["complexity_bound"]
+    found["gap_ratio"] = largest_ratio([found["gap"]], [2 * found["complexity"]])
+    found["complexity_ratio"] = largest_ratio([found["complexity"]], [bound])
     if at.layers == 2:
-        found["real_ratio"] = found["real_complexity"] / found["complexity_bound"]
+        found["real_ratio"] = largest_ratio([found["real_complexity"]], [bound])
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,12 +98,15 @@ def row(s: CouplingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     line |= {name: float(series[name][-1]) for name in ("radius", "first_radius", "second_radius") if name in series}
     for term in TERMS[at.layers]:
         line |= {term: float(series[term][-1]), f"{term}_bound": float(series[f"{term}_bound"][-1])}
-        line[f"{term}_ratio"] = max(
-            left / right for left, right in zip(series[f"{term}_max"][1:], series[f"{term}_bound"][1:], strict=True)
-        )
-    if at.layers == 2:
-        # gap_bound/(radius² m^(3/2)) is B
+        line[f"{term}_ratio"] = largest_ratio(series[f"{term}_max"][1:], series[f"{term}_bound"][1:])
+    # gap_bound/(radius² m^(3/2)) is B; a network that has not moved says nothing of it
+    if at.layers == 2 and line["radius"] > 0:
         B = line["gap_bound"] / (line["radius"] ** 2 * at.width**1.5)
-        moved = zip(series["radius"][1:], series["step"][1:], strict=True)
-        line["radius_ratio"] = max(radius / (B * rate_of(s, at) * step) for radius, step in moved)
+        line["radius_ratio"] = largest_ratio(series["radius"][1:], [B * rate_of(s, at) * t for t in series["step"][1:]])
     return line
+
+
+def largest_ratio(left: Iterable[float], right: Iterable[float]) -> float | None:
+    """The largest ratio of numbers to those below them; None if all of those are zero."""
+    found = [float(above / below) for above, below in zip(left, right, strict=True) if below != 0]
+    return max(found, default=None)
