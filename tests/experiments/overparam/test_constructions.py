@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.overparam import coupling, existence, indicator, rademacher, randomness, wide_networks
+from beyondkernels.experiments.overparam import coupling, existence, indicator, rademacher, randomness
 from beyondkernels.frame import At, Experiment, Reading, changed
+from beyondkernels.measure.overparam import three_layer_bounds
 from experiments.judging import check_figures, failing, finish, undecided
 
 torch.set_num_threads(1)
@@ -125,25 +126,34 @@ def test_figures_of_existence():
 COUPLING = changed(coupling.Coupling().settings("smoke"), {"widths": (100, 10_000), "deep_widths": (100, 10_000)})
 
 
-def coupled(term: str = "", shift: float = 0.0, ratio: float = 0.5, moved: float = 0.5) -> Callable[[At, Any], Outcome]:
-    """Terms with the powers of the lemmas; one of them with a power that is larger by ``shift``."""
+def coupled(
+    term: str = "", shift: float = 0.0, ratio: float = 0.5, power: float = -1.0, late: float = 0.5
+) -> Callable[[At, Any], Outcome]:
+    """Terms with the powers of the lemmas; one of them with a power that is larger by ``shift``.
+
+    The first snapshot of three layers is shorter than the lemmas' range of radii, the second lies in it, and the last
+    one beyond. ``ratio`` is that of left to right side where the lemmas speak, ``late`` that at the end.
+    """
 
     def outcome(at: At, spec: Any) -> Outcome:
-        steps = np.array([0.0, 10.0, 40.0])
-        eta = COUPLING.rate / (at.width * COUPLING.output_std**2)
-        series: dict[str, Any] = {"coupling/step": steps, "coupling/radius": moved * 3.0 * eta * steps}
-        for name, (_, power) in coupling.TERMS[at.layers].items():
-            mine = name == term
-            left = (1 + at.seed) * at.width ** (power + (shift if mine else 0.0)) * np.array([0.0, 0.5, 1.0])
-            series[f"coupling/{name}"] = left
-            series[f"coupling/{name}_bound"] = 10 * left
-            if name == "gap":  # B = 3
-                series[f"coupling/{name}_bound"] = 3.0 * series["coupling/radius"] ** 2 * at.width**1.5
-            at_most = series[f"coupling/{name}_bound"]
-            series[f"coupling/{name}_max"] = (ratio if mine else 0.5) * at_most
+        m, steps = at.width, np.array([0.0, 10.0, 40.0, 50.0])
+        moved = at.width**power * np.array([0.0, 0.5, 1.0, 1.0])
+        series: dict[str, Any] = {"coupling/step": steps, "coupling/radius": moved}
+        sides: dict[str, Any] = {}
         if at.layers == 3:
-            series |= {"coupling/first_radius": steps, "coupling/second_radius": steps}
             del series["coupling/radius"]
+            w, v = np.array([0.0, 0.1 * m**-0.75, m**-0.6, 3 * m**-0.5]), np.array([0.0, m**-0.5, m**-0.4, 0.5])
+            series |= {"coupling/first_radius": w, "coupling/second_radius": v}
+            allowed = [(0.0, 0.0), (m**-0.75, m**-0.5), *zip(w[2:], v[2:], strict=True)]
+            each = [three_layer_bounds((m, m), radii) for radii in allowed]
+            sides = {name: np.array([one[name] for one in each]) for name in each[0]}
+        for name, (_, expected) in coupling.TERMS[at.layers].items():
+            mine = name == term
+            left = (1 + at.seed) * m ** (expected + (shift if mine else 0.0)) * np.array([0.0, 0.5, 1.0, 1.0])
+            right = sides.get(name, 10 * left)
+            series |= {f"coupling/{name}": left, f"coupling/{name}_bound": right}
+            largest = (ratio if mine and at.seed == 1 else 0.5) * right
+            series[f"coupling/{name}_max"] = np.append(largest[:-1], (late if mine else 0.5) * right[-1])
         return Outcome("finished", {"test_loss": 0.1}, series)
 
     return outcome
@@ -155,12 +165,15 @@ def test_claims_of_coupling(term):
     assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(term, shift=0.09))) == []
     assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(term, shift=0.11))) == [f"{name}-power"]
     assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(term, ratio=1.1))) == [f"{name}-bound"]
+    outside = [] if term in coupling.TERMS[3] else [f"{name}-bound"]
+    assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(term, late=1.1))) == outside
 
 
 def test_neurons_that_move_too_far():
-    found = claims_of(coupling.Coupling(), COUPLING, coupled(moved=1.1))
-    assert failing(found) == ["radius"]
-    assert found["radius"].measured == pytest.approx(1.1)
+    assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(power=-0.91))) == []
+    found = claims_of(coupling.Coupling(), COUPLING, coupled(power=-0.89))
+    assert failing(found) == ["radius-power"]
+    assert found["radius-power"].measured == pytest.approx(-0.89)
 
 
 def test_figures_of_coupling():
@@ -247,8 +260,6 @@ def test_figures_of_randomness():
 
 
 def test_networks_that_do_not_move_have_no_ratios():
-    assert wide_networks.largest_ratio([1.0, 3.0, 5.0], [2.0, 2.0, 0.0]) == 1.5
-    assert wide_networks.largest_ratio([1.0], [0.0]) is None
     numbers = {"test_loss": 0.5, "train_loss": 0.25, "complexity": 0.0, "complexity_bound": 0.0, "real_complexity": 0.0}
     found = rademacher.row(RADEMACHER, At(layers=2), Outcome("finished", numbers))
     assert [found[name] for name in ("gap", "gap_ratio", "complexity_ratio", "real_ratio")] == [0.25, None, None, None]

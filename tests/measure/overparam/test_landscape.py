@@ -212,6 +212,8 @@ def test_lemmas_56_and_57_along_a_run():
     star = truth_direction(TRUTH, fit, gates, buffers["a"], 1e-3, stream.child("signs"))
     longest = {name: max(float(row.norm()) for row in star[name]) for name in star}
     assert outcome.scalars["smoothing/rows"] == pytest.approx(longest["W"] * longest["V"])
+    squares = [sum(float(row @ row) for row in star[name]) for name in star]
+    assert outcome.scalars["smoothing/norms"] == pytest.approx(math.sqrt(squares[0] * squares[1]))
 
     def opened(at, point):
         hidden = at["W"] @ point + buffers["b1"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference
 from beyondkernels.core.constraints import at_least, between
-from beyondkernels.experiments.overparam.wide_networks import largest_ratio
 from beyondkernels.frame import (
     At,
     Count,
@@ -240,9 +239,9 @@ def row(s: RademacherSettings, at: At, outcome: Outcome) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = dict(outcome.scalars)
     found["gap"] = found["test_loss"] - found["train_loss"]
-    bound = found["complexity_bound"]
-    found["gap_ratio"] = largest_ratio([found["gap"]], [2 * found["complexity"]])
-    found["complexity_ratio"] = largest_ratio([found["complexity"]], [bound])
+    size, bound = found["complexity"], found["complexity_bound"]  # zero where no gate is open
+    found["gap_ratio"] = found["gap"] / (2 * size) if size else None
+    found["complexity_ratio"] = size / bound if bound else None
     if at.layers == 2:
-        found["real_ratio"] = largest_ratio([found["real_complexity"]], [bound])
+        found["real_ratio"] = found["real_complexity"] / bound if bound else None
     return found

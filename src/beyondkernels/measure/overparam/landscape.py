@@ -75,7 +75,7 @@ class SmoothedLandscape(Measurement):
     """
 
     points: Annotated[int, positive] = 200
-    rates: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = (1e-2, 1e-3, 1e-4)
+    rates: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = (1e-4, 1e-3, 1e-2)
     draws: Annotated[int, at_least(2)] = 20
     fit_points: Annotated[int, positive] = 3000
     ridge: Annotated[float, positive] = 1e-3
@@ -108,7 +108,7 @@ class SmoothedLandscape(Measurement):
         return Measured(series=over_steps("landscape", weights, rows))
 
     def _row(self, here: Place, now: Tensors, moved: Tensors, star: Tensors, stream: Stream) -> dict[str, object]:
-        star = here.balanced(now, moved, star, self.rates[0], stream.child("balance"))
+        star = here.balanced(now, moved, star, max(self.rates), stream.child("balance"))
         growth = sum(penalty_growth(moved, star, here.settings.penalties))
         fixed = penalty(moved, here.settings.penalties)
         higher = penalty({"W": star["W"], "V": 0 * star["V"]}, here.settings.penalties)  # of second order in η
@@ -206,12 +206,10 @@ class Place:
 
     def _derivatives(self, out: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Slope (n, k) and curvature (n, k, k) of the loss at predictions."""
-
-        def one(prediction: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
-            return self.loss.each(prediction[None], label[None])[0]
-
-        slope = torch.func.vmap(torch.func.grad(one))(out, self.y)
-        return slope, torch.func.vmap(torch.func.hessian(one))(out, self.y)
+        out = out.detach().requires_grad_()
+        (slope,) = torch.autograd.grad(self.loss.each(out, self.y).sum(), out, create_graph=True)
+        rows = [torch.autograd.grad(column.sum(), out, retain_graph=True)[0] for column in slope.unbind(1)]
+        return slope.detach(), torch.stack(rows, 1)  # points do not depend on each other
 
 
 def _curved(curvature: torch.Tensor, linear: torch.Tensor) -> float:
