@@ -257,3 +257,9 @@ def test_claims_of_randomness(more, wanted):
 
 def test_figures_of_randomness():
     check_figures(finish(randomness.Randomness(), RANDOMNESS, SEEDS, decomposed()), ["parts"])
+
+
+def test_networks_that_do_not_move_have_no_ratios():
+    numbers = {"test_loss": 0.5, "train_loss": 0.25, "complexity": 0.0, "complexity_bound": 0.0, "real_complexity": 0.0}
+    found = rademacher.row(RADEMACHER, At(layers=2), Outcome("finished", numbers))
+    assert [found[name] for name in ("gap", "gap_ratio", "complexity_ratio", "real_ratio")] == [0.25, None, None, None]

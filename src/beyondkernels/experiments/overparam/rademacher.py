@@ -237,10 +237,11 @@ def row(s: RademacherSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     """All numbers, and what is compared."""
     if outcome.status != "finished":
         return {}
-    found = dict(outcome.scalars)
+    found: dict[str, Any] = dict(outcome.scalars)
     found["gap"] = found["test_loss"] - found["train_loss"]
-    found["gap_ratio"] = found["gap"] / (2 * found["complexity"])
-    found["complexity_ratio"] = found["complexity"] / found["complexity_bound"]
+    size, bound = found["complexity"], found["complexity_bound"]  # zero where no gate is open
+    found["gap_ratio"] = found["gap"] / (2 * size) if size else None
+    found["complexity_ratio"] = size / bound if bound else None
     if at.layers == 2:
-        found["real_ratio"] = found["real_complexity"] / found["complexity_bound"]
+        found["real_ratio"] = found["real_complexity"] / bound if bound else None
     return found
