@@ -138,6 +138,23 @@ def test_bounds_and_bad_input():
         two_layer_suprema(X, start, buffers, torch.ones(1, 7).double(), 0.5)
 
 
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        (lambda: two_layer_bound(10, -3, 1.0, 1.0), "width must be positive, got -3"),
+        (lambda: two_layer_bound(0, 3, 1.0, 1.0), "points must be positive, got 0"),
+        (lambda: two_layer_bound(10, 3, -1.0, 1.0), r"radius must lie in \[0, inf\), got -1.0"),
+        (lambda: two_layer_bound(10, 3, 1.0, math.nan), r"largest must lie in \[0, inf\), got nan"),
+        (lambda: three_layer_bound(10, (4, 0), (1.0, 1.0)), "widths must be positive, got 0"),
+        (lambda: three_layer_bound(10, (4, 4), (1.0, -1.0)), r"radii must lie in \[0, inf\), got -1.0"),
+        (lambda: spectral_bound(10, 4, (-1.0, 1.0)), r"radii must lie in \[0, inf\), got -1.0"),
+    ],
+)
+def test_bounds_of_no_class(bound, words):
+    with pytest.raises(InputError, match=f"^{words}$"):
+        bound()
+
+
 def test_spectral_bound_is_that_of_footnote_14():
     """The footnote's formula, term by term, for increments whose rows are equally long: then its sums are reached."""
     m, N, std = 16, 25, 0.5

@@ -56,7 +56,7 @@ class ExistenceSettings(Checked):
     outputs: Count = setting(2, "ours", "k")
     widths: Counts = setting((1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000), "ours", "m, half-decades")
     epsilon: Annotated[float, between(0, 1, "()")] = setting(0.001, "ours", "ε, and ε_a where not said otherwise")
-    reach: Size = setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
+    reach: Annotated[float, between(1e-6, 1e6)] = setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
     stds: Sizes = setting((0.01, 0.1, 1.0), "ours", "other ε_a, for the real network")
     test_samples: Count = setting(200, "ours", "points at which the error is measured")
     star: Size = setting(1e4, "paper", "C* of resnet's complexity")

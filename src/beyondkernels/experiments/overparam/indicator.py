@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference, require
-from beyondkernels.core.constraints import at_least, between, not_empty
+from beyondkernels.core.constraints import at_least, between, not_empty, rising
 from beyondkernels.frame import (
     At,
     Count,
@@ -23,7 +23,6 @@ from beyondkernels.frame import (
     Series,
     Shown,
     Size,
-    Sizes,
     Statement,
     Table,
     Value,
@@ -59,8 +58,12 @@ class IndicatorSettings(Checked):
     epsilons: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = setting(
         (0.3, 0.1, 0.03, 0.01, 0.001), "ours", "ε"
     )
-    reach: Size = setting(100.0, "paper", "the constant in B_i, beyond which Hermite polynomials are held constant")
-    reaches: Sizes = setting((1.0, 1.5, 2.0), "ours", "smaller constants, to see where holding constant begins to cost")
+    reach: Annotated[float, between(1e-6, 1e6)] = setting(
+        100.0, "paper", "the constant in B_i, beyond which Hermite polynomials are held constant"
+    )
+    reaches: Annotated[tuple[float, ...], between(1e-6, 1e6), rising, not_empty] = setting(
+        (1.0, 1.5, 2.0), "ours", "smaller constants, to see where holding constant begins to cost"
+    )
     star: Size = setting(1e4, "paper", "C of (17)")
     draws: Count = setting(1_000_000, "ours", "of the Monte Carlo estimate")
     points: Annotated[int, at_least(2)] = setting(41, "ours", "of [−1, 1], evenly spaced, the ends among them")

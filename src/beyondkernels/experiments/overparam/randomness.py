@@ -22,7 +22,6 @@ from beyondkernels.frame import (
     Seeds,
     Series,
     Shown,
-    Size,
     Statement,
     Table,
     Value,
@@ -74,7 +73,9 @@ class RandomnessSettings(Checked):
     widths: Counts = setting((1000, 3162, 10_000, 31_623, 100_000), "ours", "m₁, half-decades")
     draws: Annotated[int, at_least(3)] = setting(1000, "ours", "first layers in a run")
     epsilon: Annotated[float, between(0, 1, "()")] = setting(0.1, "ours", "ε")
-    reach: Size = setting(1.0, "ours", "the constant in B_i; the paper's 100 makes C so large that no width shows ρ")
+    reach: Annotated[float, between(1e-6, 1e6)] = setting(
+        1.0, "ours", "the constant in B_i; the paper's 100 makes C so large that no width shows ρ"
+    )
     probability: Annotated[float, between(0, 0.01, "(]")] = setting(0.01, "paper", "τ")
     points: Annotated[int, at_least(2)] = setting(7, "ours", "at which everything is measured")
     seeds: Seeds = setting(5, "ours", "of the draws; draws and bars were chosen on seeds from 100 on")

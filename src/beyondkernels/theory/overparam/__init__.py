@@ -1,5 +1,6 @@
 """Allen-Zhu, Li & Liang, Learning and generalization in overparameterized neural networks: what the proofs build."""
 
+from beyondkernels.theory.overparam.composed import composed_complexity
 from beyondkernels.theory.overparam.descent import (
     crossing_terms,
     penalty,
@@ -19,7 +20,6 @@ from beyondkernels.theory.overparam.indicator import (
 from beyondkernels.theory.overparam.intervals import IntervalPartition
 from beyondkernels.theory.overparam.lemma53 import (
     ThreeLayerSettings,
-    composed_complexity,
     lemma53,
     practical,
     waiting_time,
