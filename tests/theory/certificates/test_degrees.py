@@ -49,7 +49,7 @@ def test_krawtchouk_values_are_orthogonal_at_large_d():
 
 
 def test_a_table_has_limits():
-    with pytest.raises(InputError, match="dim must lie between 1 and 1000"):
+    with pytest.raises(InputError, match="dim must lie between 1 and 500"):
         krawtchouk(0)
 
 

@@ -15,6 +15,9 @@ from beyondkernels.theory.certificates.feature_certificate import Features, cert
 from beyondkernels.theory.certificates.kernel_certificate import Route, certify_kernel
 from beyondkernels.theory.certificates.universal import UniversalCertificate, require_functions
 
+MOST_DRAWN = 50_000
+"""The most training points that are drawn; equal ones count once, and the closed form has a limit of its own."""
+
 
 def certify(
     what: Kernel | Features | None,
@@ -58,6 +61,7 @@ def certify(
     if isinstance(what, Kernel):
         if n is not None:
             require_functions(n, "kernel")
+            require(n <= MOST_DRAWN, f"n must be at most {MOST_DRAWN}, got {n}; None in place of a kernel takes any n")
         if x is None and n is None:
             raise InputError("x or n must be given: the training points of the kernel, or how many to draw")
         points = _points(x) if n is None else problem.sample(n, Stream(seed).child("train")).x

@@ -16,6 +16,9 @@ from beyondkernels.theory.certificates.profiles import Digits, Real, exact_profi
 _RESOLVED = 1e4
 """A coefficient counts as known if it is so many times larger than its error."""
 
+_RELEVANT = 100
+"""Degrees for which there must be digits: fewer than 2^(m+1) points are told apart by degrees up to m already."""
+
 _FLOAT_ROUNDING = 2e-15
 """The error of a float64 value of a kernel, relative to its largest value; the kernel's own error comes on top."""
 
@@ -71,8 +74,8 @@ def degree_coefficients(kernel: Kernel, dim: int, uniform: int | None = None) ->
         "enumeration of the cube takes any kernel",
     )
     varying = dim if uniform is None else uniform
-    exact = has_exact_profile(kernel)
-    digits = Digits(60 + 5 * varying)
+    table, exact = krawtchouk(varying), has_exact_profile(kernel)
+    digits = Digits(60 + 5 * min(varying, _RELEVANT))
     with digits.work():
         if exact:
             profile = exact_profile(kernel, digits.cosines(dim, varying))
@@ -82,7 +85,6 @@ def degree_coefficients(kernel: Kernel, dim: int, uniform: int | None = None) ->
             profile, noise = _float_profile(kernel, dim, varying)
             largest = max(map(abs, profile))
             error = largest * mpmath.mpf(_FLOAT_ROUNDING) + mpmath.mpf(noise)
-        table = krawtchouk(varying)
         scale = mpmath.mpf(2) ** -varying
         values = tuple(
             scale * mpmath.fsum(kappa * table[h][j] for h, kappa in enumerate(profile)) for j in range(varying + 1)

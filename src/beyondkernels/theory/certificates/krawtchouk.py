@@ -6,7 +6,7 @@ import functools
 
 from beyondkernels.core import require
 
-LARGEST_CUBE = 1000
+LARGEST_CUBE = 500
 """The most coordinates for which the table is made: it has d² whole numbers of up to d bits."""
 
 
