@@ -49,7 +49,7 @@ def test_a_seed_is_a_seed(bk: Any) -> None:
         (("--kernel", "arcsin", "--d", "8", "--k", "2", "--n", "0"), "training points (N) must be at least 1, got 0"),
         (("--kernel", "arcsin", "--d", "x", "--k", "2", "--n", "1"), "--d must be a whole number, got 'x'"),
         (("--kernel", "arcsin", "--d", "0", "--k", "2", "--n", "1"), "dim must be positive, got 0"),
-        (("--kernel", "arcsin", *SIZES, "--alpha", "-1"), "--alpha must be positive, got -1"),
+        (("--kernel", "arcsin", *SIZES, "--alpha", "-1"), "alpha must lie in [1e-100, 1e+100], got -1"),
         (("--kernel", "arcsin", *SIZES, "--alpha", "x"), "--alpha must be a finite number"),
         (("--kernel", "arcsin", *SIZES, "--seed", "x"), "--seed must be a whole number"),
         (("--kernel", "arcsin", "--d", "12", "--k", "3", "--n", "9000000"), "n must be at most 50000, got 9000000"),

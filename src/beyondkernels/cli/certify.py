@@ -8,7 +8,7 @@ from beyondkernels.core import InputError
 from beyondkernels.frame.settings import parsed
 from beyondkernels.problems.resnet import HardInstance
 from beyondkernels.theory.certificates import KERNELS, certify, named_kernel
-from beyondkernels.theory.certificates.universal import require_functions, require_sizes
+from beyondkernels.theory.certificates.universal import require_alpha, require_functions, require_sizes
 
 ALL = "any"
 """The name that stands for all kernels."""
@@ -38,8 +38,7 @@ def print_certificate(
     number = 0 if seed is None else parsed("--seed", seed, int)
     require_sizes(d, k, None)
     require_functions(n, "kernel")
-    if a <= 0:
-        raise InputError(f"--alpha must be positive, got {a:g}")
+    require_alpha(a)
     certificate = certify(chosen, HardInstance(dim=d, outputs=k, alpha=a), n=n, seed=number)
     second = certificate.verify() if verify else None
     if as_json:

@@ -128,9 +128,10 @@ def test_it_reads_like_the_theorem():
         ((5, 10, 11, 0.3), r"outputs \(k\) must not exceed the 10 uniform coordinates"),
         ((5, 10, 5, 0.3, 4), r"outputs \(k\) must not exceed the 4 uniform coordinates"),
         ((5, 10, 5, 0.3, 11), r"uniform \(d₁\) must not exceed dim = 10, got 11"),
-        ((5, 10, 5, 0.0), "alpha must be positive"),
-        ((5, 10, 5, math.inf), "alpha must be finite"),
+        ((5, 10, 5, 0.0), r"alpha must lie in \[1e-100, 1e\+100\], got 0.0"),
+        ((5, 10, 5, math.inf), r"alpha must lie in"),
         ((5, 0, 5, 0.3), "dim must be positive"),
+        ((5, 2000, 1000, 0.3), "number of targets must be below 1e300, got about 1e600"),
     ],
 )
 def test_bad_input(arguments, sentence):

@@ -3,6 +3,7 @@
 from beyondkernels.theory.certificates.certificate import Certificate, DisagreementError, Verification, from_json
 from beyondkernels.theory.certificates.certify import certify
 from beyondkernels.theory.certificates.coefficients import DegreeCoefficients, degree_coefficients
+from beyondkernels.theory.certificates.correlation import CorrelationCertificate, certify_correlation
 from beyondkernels.theory.certificates.degree_span import DegreeSpan
 from beyondkernels.theory.certificates.feature_certificate import FeatureCertificate, certify_features
 from beyondkernels.theory.certificates.hard_class import HardClass
@@ -15,6 +16,7 @@ from beyondkernels.theory.certificates.universal import UniversalCertificate, th
 __all__ = [
     "KERNELS",
     "Certificate",
+    "CorrelationCertificate",
     "DegreeCoefficients",
     "DegreeSpan",
     "DisagreementError",
@@ -26,6 +28,7 @@ __all__ = [
     "UniversalCertificate",
     "Verification",
     "certify",
+    "certify_correlation",
     "certify_features",
     "certify_kernel",
     "degree_coefficients",

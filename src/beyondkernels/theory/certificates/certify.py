@@ -13,7 +13,7 @@ from beyondkernels.problems.resnet.hard import HardInstance
 from beyondkernels.theory.certificates.certificate import Certificate
 from beyondkernels.theory.certificates.feature_certificate import Features, certify_features
 from beyondkernels.theory.certificates.kernel_certificate import Route, certify_kernel
-from beyondkernels.theory.certificates.universal import UniversalCertificate, require_functions
+from beyondkernels.theory.certificates.universal import UniversalCertificate, require_alpha, require_functions
 
 MOST_DRAWN = 50_000
 """The most training points that are drawn; equal ones count once, and the closed form has a limit of its own."""
@@ -50,6 +50,7 @@ def certify(
     """
     if not isinstance(problem, HardInstance):
         raise InputError(f"problem must be a HardInstance, to which the theorems apply, got {shown(problem)}")
+    require_alpha(problem.alpha)
     require(targets >= 1, f"targets must be at least 1, got {targets}")
     require(x is None or n is None, "x and n must not both be given: x holds the training points, n says how many")
     if what is None:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import torch
 
-from beyondkernels.core import InputError, Stream, require, require_positive, require_whole
+from beyondkernels.core import InputError, Stream, require, require_between, require_whole
 from beyondkernels.theory.certificates.certificate import Certificate, Numbers, Verification
 from beyondkernels.theory.hypotheses import Hypothesis
 
@@ -22,6 +22,9 @@ PAPER_TARGETS = 0.99
 
 THRESHOLD = 16
 """The paper's risk is above α² divided by this."""
+
+_LARGEST_CLASS = 300
+"""The most digits of the number of targets, which float64 must hold."""
 
 _LARGEST_TRIAL = 600
 """The most targets for which :meth:`UniversalCertificate.verify` tries a random space."""
@@ -85,8 +88,7 @@ class UniversalCertificate(Certificate):
     def __post_init__(self) -> None:
         require_sizes(self.dim, self.outputs, self.uniform)
         require_functions(self.functions, self.kind)
-        require_positive("alpha", self.alpha)
-        require(math.isfinite(self.alpha), f"alpha must be finite, got {self.alpha}")
+        require_alpha(self.alpha)
 
     @property
     def targets(self) -> int:
@@ -223,6 +225,17 @@ def require_sizes(dim: int, outputs: int, uniform: int | None) -> None:
     require(outputs >= 2, f"outputs (k) must be at least 2, since a parity of one sign is linear, got {outputs}")
     require(d1 <= dim, f"uniform (d₁) must not exceed dim = {dim}, got {d1}")
     require(outputs <= d1, f"outputs (k) must not exceed the {d1} uniform coordinates (d₁), got {outputs}")
+    size = math.lgamma(d1 + 1) - math.lgamma(outputs + 1) - math.lgamma(d1 - outputs + 1)
+    require(
+        size < _LARGEST_CLASS * math.log(10),
+        f"the number of targets must be below 1e{_LARGEST_CLASS}, got about 1e{size / math.log(10):.0f} for "
+        f"d₁ = {d1}, k = {outputs}",
+    )
+
+
+def require_alpha(alpha: float) -> None:
+    """Ask for an α whose square float64 holds."""
+    require_between("alpha", alpha, 1e-100, 1e100)
 
 
 def require_functions(functions: int, kind: str) -> None:
