@@ -59,13 +59,14 @@ class CompiledRule:
         kind: ``descent`` for :math:`v \leftarrow \mu v + \nabla L + \lambda\theta,\ \theta \leftarrow \theta - \eta v`
             with v in the optimiser's state under the parameters' names and η, µ, λ among the numbers as ``rate``,
             ``momentum`` and ``decay`` (zero where they are missing); ``adam`` for :class:`~.optimisers.Adam` with its
-            own state and numbers and a ``rate``; ``one pass`` for :class:`OnePass`.
+            own state and numbers and a ``rate``; ``one pass`` for :class:`OnePass`; ``smoothed`` for
+            :class:`ThreeLayerSGD`.
         group: which parameters are trained.
         decays: for ``adam``, the names of the numbers of L2 regularisation and of decoupled decay; empty where there
             is none.
     """
 
-    kind: Literal["descent", "adam", "one pass"]
+    kind: Literal["descent", "adam", "one pass", "smoothed"]
     group: str = "all"
     decays: tuple[str, str] = ("", "")
 

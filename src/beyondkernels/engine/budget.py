@@ -15,6 +15,7 @@ from beyondkernels.algorithms import Algorithm, Batch, Stage, declared_rule
 from beyondkernels.algorithms.gradient import BLOCK
 from beyondkernels.core import InputError, Shape, Stream, Tensors, UncacheableError, batch_shape, digest, size_of
 from beyondkernels.engine.compiled.descent import is_kept
+from beyondkernels.engine.compiled.smoothed import DRAWN_BYTES
 from beyondkernels.engine.ensemble import _WORTH as WORTH
 from beyondkernels.engine.tape import _BYTES as RECORDED
 from beyondkernels.kernels.finite.memory import peak_bytes
@@ -202,7 +203,13 @@ def _compiled(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: T
     activations = 4 * points * (numbers + size_of(sizes.in_dim) + 4 * sizes.out_dim)
     kept = 4 * sizes.samples * network.footprint if _keeps(learner, stage, params, sizes) else 0
     order = 8 * points * (2 * -(-stage.steps // 20) if stage.batch else 1)
-    return _Stage(2 * state + 2 * _bytes(params) + activations + kept + order)
+    return _Stage(2 * state + 2 * _bytes(params) + activations + kept + order + _drawn(learner, stage, params, points))
+
+
+def _drawn(learner: TrainedNetwork, stage: Stage, params: Tensors, points: int) -> int:
+    """The random numbers of the steps for which they are drawn at once."""
+    one = _bytes(learner.algorithm.noise(stage, learner.network, params, points, _Shapes(0)))
+    return max(one, DRAWN_BYTES) + 3 * _bytes(params) if one else 0
 
 
 def _keeps(learner: TrainedNetwork, stage: Stage, params: Tensors, sizes: Sizes) -> bool:

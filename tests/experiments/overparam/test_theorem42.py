@@ -9,20 +9,24 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.overparam.theorem42 import (
+from beyondkernels.experiments.overparam.products import (
+    FIRST,
     KERNEL_THREE,
     KERNEL_TWO,
     KERNELS,
     METHODS,
     ONE,
+    SECOND,
     SUMS,
     THREE,
     TWO,
-    Theorem42,
+    VARIANTS,
     problem_of,
+    row,
     spec,
     variance,
 )
+from beyondkernels.experiments.overparam.theorem42 import Theorem42
 from beyondkernels.frame import At, Reading
 from experiments.judging import check_figures, failing, finish, undecided
 
@@ -30,16 +34,20 @@ EXPERIMENT = Theorem42()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), seeds=3)
 
 
-def reading(three: float = 0.01, **others: float) -> Reading:
-    """Relative errors by method at the largest N, for the sums alone where another number is given."""
-    names = {"two": TWO, "kernel_three": KERNEL_THREE, "kernel_two": KERNEL_TWO}
-    given = {names[name]: value for name, value in others.items()}
+OTHERS = {"two": TWO, "kernel_three": KERNEL_THREE, "kernel_two": KERNEL_TWO}
+DEEP = {"three": THREE, "first": FIRST, "second": SECOND}
+
+
+def reading(deep: float = 0.01, **given: float) -> Reading:
+    """Relative errors by method at the largest N, for the sums alone where a method has a number of its own."""
+    own = {(OTHERS | DEEP)[name]: value for name, value in given.items()}
 
     def outcome(at: At, _: Any) -> Outcome:
-        usual = three if at.method == THREE else 0.5
-        relative = given.get(at.method, usual) if at.target == SUMS else usual
+        usual = deep if at.method in DEEP.values() else 0.5
+        relative = own.get(at.method, usual) if at.target == SUMS else usual
         error = relative * (1 + 0.01 * at.seed) * variance(problem_of(SETTINGS, at.target, at.seed))
-        return Outcome("finished", {"test_loss": error, "train_loss": 0.1})
+        factor = SETTINGS.loss_factor if at.method in VARIANTS else 1.0
+        return Outcome("finished", {"test_loss": factor * error, "train_loss": factor * 0.1})
 
     return finish(EXPERIMENT, SETTINGS, (0, 1, 2), outcome)
 
@@ -51,16 +59,24 @@ def test_what_is_expected():
     check_figures(found, ["one", "sums"])
 
 
+WAYS, LATER = ("", "l1-", "l2-"), ("two-layers", "kernel-three", "kernel-two")
+
+
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
         (
-            {"three": 0.06, "two": 0.7, "kernel_three": 0.7, "kernel_two": 0.7},
-            ["one-learnt", "one-two-layers", "one-kernel-three", "one-kernel-two", "sums-learnt"],
+            {"deep": 0.06, "two": 0.7, "kernel_three": 0.7, "kernel_two": 0.7},
+            [
+                *(f"one-{way}{name}" for way in WAYS for name in ("learnt", *LATER)),
+                *(f"sums-{way}learnt" for way in WAYS),
+            ],
         ),
-        ({"two": 0.09}, ["sums-two-layers"]),
-        ({"kernel_three": 0.09}, ["sums-kernel-three"]),
-        ({"kernel_two": 0.09}, ["sums-kernel-two"]),
+        ({"two": 0.09}, [f"sums-{way}two-layers" for way in WAYS]),
+        ({"kernel_three": 0.09}, [f"sums-{way}kernel-three" for way in WAYS]),
+        ({"kernel_two": 0.09}, [f"sums-{way}kernel-two" for way in WAYS]),
+        ({"first": 0.049, "two": 0.45}, ["sums-l1-two-layers"]),
+        ({"second": 0.06}, [f"sums-l2-{name}" for name in ("learnt", *LATER)]),
     ],
 )
 def test_claims_can_fail(numbers, expected):
@@ -88,6 +104,25 @@ def test_all_methods_see_the_same_points():
     for method, each in specs.items():
         each.learner.check(each.problem, 60, 100)
         assert isinstance(each.learner, bk.kernels.KernelRidge) == (method in KERNELS)
+
+
+def test_the_variants_of_algorithm_2():
+    """They differ in the objective, η and ε_a alone, and the factor of the loss does not enter the rows."""
+    alike = replace(SETTINGS, signed_rate=SETTINGS.sgd_rate, signed_output_std=SETTINGS.sgd_output_std)
+    specs = [spec(alike, At(target=ONE, method=method, samples=60, seed=1)) for method in VARIANTS]
+    first, second = (each.learner for each in specs)
+    own: Any = spec(SETTINGS, At(target=ONE, method=SECOND, samples=60, seed=1)).learner
+    assert (own.algorithm.learning_rate, own.network.output_std) == (SETTINGS.signed_rate, SETTINGS.signed_output_std)
+    assert isinstance(first, bk.engine.TrainedNetwork)
+    assert isinstance(first.algorithm, bk.algorithms.ThreeLayerSGD)
+    assert replace(first, algorithm=replace(first.algorithm, variant="L2")) == second != first
+    at = At(target=ONE, method=FIRST, samples=60, seed=1)
+    sample, none = specs[0].problem.sample(60, Stream(1)), torch.zeros(60, 1)
+    loss = first.algorithm.loss.report(none, sample.y)["loss"]
+    said = row(SETTINGS, at, Outcome("finished", {"test_loss": loss, "train_loss": loss}))
+    assert said["train_loss"] == pytest.approx(float(sample.y.square().mean()))
+    assert said["relative"] == pytest.approx(said["train_loss"] / variance(specs[0].problem))
+    assert row(SETTINGS, at, Outcome("diverged", {})) == {"relative": None, "train_loss": None}
 
 
 def test_variance():

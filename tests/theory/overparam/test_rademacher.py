@@ -14,6 +14,7 @@ from beyondkernels.theory.overparam import (
     pseudo_two_layer,
     real_at_maximum,
     sign_vectors,
+    spectral_bound,
     three_layer_bound,
     three_layer_gates,
     three_layer_suprema,
@@ -135,3 +136,45 @@ def test_bounds_and_bad_input():
     start, buffers = shallow()
     with pytest.raises(InputError, match=r"power must be at least 1, got 0\.5"):
         two_layer_suprema(X, start, buffers, torch.ones(1, 7).double(), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        (lambda: two_layer_bound(10, -3, 1.0, 1.0), "width must be positive, got -3"),
+        (lambda: two_layer_bound(0, 3, 1.0, 1.0), "points must be positive, got 0"),
+        (lambda: two_layer_bound(10, 3, -1.0, 1.0), r"radius must lie in \[0, inf\), got -1.0"),
+        (lambda: two_layer_bound(10, 3, 1.0, math.nan), r"largest must lie in \[0, inf\), got nan"),
+        (lambda: three_layer_bound(10, (4, 0), (1.0, 1.0)), "widths must be positive, got 0"),
+        (lambda: three_layer_bound(10, (4, 4), (1.0, -1.0)), r"radii must lie in \[0, inf\), got -1.0"),
+        (lambda: spectral_bound(10, 4, (-1.0, 1.0)), r"radii must lie in \[0, inf\), got -1.0"),
+    ],
+)
+def test_bounds_of_no_class(bound, words):
+    with pytest.raises(InputError, match=f"^{words}$"):
+        bound()
+
+
+def test_spectral_bound_is_that_of_footnote_14():
+    """The footnote's formula, term by term, for increments whose rows are equally long: then its sums are reached."""
+    m, N, std = 16, 25, 0.5
+    W, V = torch.full((m, 4), 0.1).double(), torch.full((m, m), 0.02).double()
+    row_sums = [float(each.norm(dim=1).sum()) for each in (W, V)]
+    a_norm, w_norm, v_norm = std * math.sqrt(m), 1.0, 1.0
+    inner = (row_sums[0] / w_norm) ** (2 / 3) + (row_sums[1] / v_norm) ** (2 / 3)
+    literal = a_norm * w_norm * v_norm * inner**1.5 / math.sqrt(N)
+    radii = float(W.norm(dim=1).pow(4).sum().pow(0.25)), float(V.norm())
+    assert spectral_bound(N, m, radii, output_std=std) == pytest.approx(literal)
+
+
+def test_the_two_proofs_grow_differently_with_the_width():
+    """With τ'_w ∝ m^(−3/4) and a fixed τ_v, Lemma 5.9 does not change and the other grows as m, (M m²/N)^(1/2)."""
+    with_signs, without = (
+        [each(m) for m in (10**6, 10**8)]
+        for each in (
+            lambda m: three_layer_bound(100, (m, m), (3 * m**-0.75, 2.0)),
+            lambda m: spectral_bound(100, m, (3 * m**-0.75, 2.0)),
+        )
+    )
+    assert with_signs[1] == pytest.approx(with_signs[0])
+    assert math.log(without[1] / without[0], 100) == pytest.approx(1.0, abs=0.02)

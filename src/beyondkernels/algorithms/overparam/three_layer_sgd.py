@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import torch
 
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Loss, PseudoHuber
 from beyondkernels.algorithms.view import MemberView, Transition
@@ -116,6 +116,10 @@ class ThreeLayerSGD(Algorithm):
         s = self.settings
         drawn = *(std > 0 for std in s.smoothing), s.gradient_noise > 0, s.wait is not None
         return type(self), stage, self.variant, drawn, self.objective
+
+    def compiled_rule(self, stage: Stage) -> CompiledRule:
+        """Steps of its own."""
+        return CompiledRule("smoothed")
 
     def step(
         self,

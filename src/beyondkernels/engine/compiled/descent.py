@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from beyondkernels.algorithms import Loss, PseudoHuber, Squared, declared_rule
+from beyondkernels.algorithms import Loss, PseudoHuber, Scaled, Squared, declared_rule
 from beyondkernels.core import Tensors, require, vectors
 from beyondkernels.engine.compiled.layout import Layout
 from beyondkernels.engine.compiled.library import library
@@ -29,10 +29,10 @@ def advance(member: Member, steps: int) -> None:
     work = Work(member, steps, int(step.bk_lanes()))
     velocity = work.packed(member.optimiser)
     columns = [work.column(name) for name in ("rate", "momentum", "decay")]
-    arguments = (*work.pointers(velocity), *(_pointer(each) for each in (*columns, work.losses)))
+    arguments = (*work.pointers(velocity), *(pointer(each) for each in (*columns, work.losses)))
     if form.linearised:
         at = work.layout.pack(member.buffers, "at.")
-        taken = step.bk_linearised(*arguments, _pointer(at))
+        taken = step.bk_linearised(*arguments, pointer(at))
     else:
         taken = step.bk_descent(*arguments)
     member.optimiser = work.layout.unpack(velocity, member.optimiser) if member.optimiser else {}
@@ -58,7 +58,7 @@ def advance_by_adam(member: Member, steps: int) -> None:
     decays = [work.column(name) for name in rule.decays]
     columns = (work.column("rate"), *decays, *averages.values(), work.column("epsilon"), *weights.values())
     numbers = np.ascontiguousarray(np.stack(columns, 1))
-    ends = (moments.shape[1], _pointer(numbers), _pointer(work.losses))
+    ends = (moments.shape[1], pointer(numbers), pointer(work.losses))
     taken = step.bk_adam(*work.pointers(moments), *ends)
     after = {f"{kind}_weight": torch.tensor(weights[kind][-1]) for kind in kinds}
     for kind, packed in zip(kinds, moments, strict=True):
@@ -75,6 +75,12 @@ class Work:
         member: between two steps.
         steps: how many are to be taken.
         lanes: how many numbers a vector holds.
+
+    Attributes:
+        layout: the order of the numbers.
+        value: all weights, in that order; steps change them.
+        losses: where steps write their losses.
+        weight: the factor in front of the loss.
     """
 
     def __init__(self, member: Member, steps: int, lanes: int) -> None:
@@ -92,11 +98,11 @@ class Work:
         self._order = np.arange(len(self._x))[None] if rows is None else np.ascontiguousarray(rows.numpy())
         trained = member.network.trained(rule.group, member.params)
         self._rates = np.array([float(name in trained) for pair in layout.names for name in pair], np.float32)
-        self._value = layout.pack(tensors)
+        self.value = layout.pack(tensors)
         self._hyper = member.algorithm.hyper_of(member.stage, member.steps_ahead(0, steps))
         batch = self._order.shape[1]
-        loss = LOSSES[type(member.algorithm.loss)]
-        sizes = [layout.kind, layout.hidden, layout.width, self._x.shape[1], layout.out_dim, batch, loss]
+        loss, self.weight = without_factor(member.algorithm.loss)
+        sizes = [layout.kind, layout.hidden, layout.width, self._x.shape[1], layout.out_dim, batch, LOSSES[type(loss)]]
         self._shape = np.array(sizes, np.int32)
         kept = is_kept(member.stage.steps * batch, len(self._x), layout.per_point)
         self._counts = (len(self._order), steps, len(self._x) if kept else 0)
@@ -113,16 +119,21 @@ class Work:
 
     def pointers(self, state: np.ndarray) -> tuple[int, ...]:
         """What every compiled step takes first."""
-        arrays = (self._shape, self._value, state, self._rates, self._x, self._y, self._order)
-        return (*(_pointer(array) for array in arrays), *self._counts)
+        arrays = (self._shape, self.value, state, self._rates, self._x, self._y, self._order)
+        return (*(pointer(array) for array in arrays), *self._counts)
 
     def finish(self, taken: int) -> None:
         """Give the member its parameters back, and count the steps."""
         member = self._member
-        member.params = self.layout.unpack(self._value, member.params)
+        member.params = self.layout.unpack(self.value, member.params)
         if taken < self._steps:
             member.diverged = True
         member.count(min(taken + 1, self._steps))
+
+
+def without_factor(loss: Loss) -> tuple[Loss, float]:
+    """A loss without the factor in front of it, and that factor."""
+    return (loss.loss, loss.factor) if isinstance(loss, Scaled) else (loss, 1.0)
 
 
 def is_kept(uses: int, points: int, numbers: int) -> bool:
@@ -140,5 +151,6 @@ def _plain(tensor: torch.Tensor) -> np.ndarray:
     return np.ascontiguousarray(tensor.numpy(), dtype=np.float32)
 
 
-def _pointer(array: np.ndarray) -> int:
+def pointer(array: np.ndarray) -> int:
+    """Where an array lies in memory."""
     return array.ctypes.data

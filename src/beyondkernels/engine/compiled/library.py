@@ -21,13 +21,11 @@ _ARGUMENTS = {
     "descent": _DESCENT,
     "linearised": [*_DESCENT, _POINTER],
     "one_pass": [*[_POINTER] * 12, _WHOLE, _REAL, _REAL, _WHOLE, _WHOLE, _POINTER],
+    "smoothed": [*[_POINTER] * 7, *[_WHOLE] * 3, _POINTER, _POINTER, _WHOLE, _REAL, *[_POINTER] * 3],
 }
 """What the function of each source takes: it is called ``bk_`` and the source's name."""
 STEPS = tuple(_ARGUMENTS)
 """The names of all sources."""
-
-STEPS = tuple(_ARGUMENTS)
-"""The names of the sources."""
 
 
 @functools.cache
@@ -38,7 +36,7 @@ def library(name: str = "descent") -> ctypes.CDLL:
     Flags leave the arithmetic as it stands: no reordering of sums, no flushing of tiny numbers anywhere in the process.
 
     Arguments:
-        name: ``adam``, ``descent``, ``linearised`` or ``one_pass``; each is compiled when it is first needed.
+        name: one of :data:`STEPS`; each is compiled when it is first needed.
     """
     found = _found(name)
     step = getattr(found, f"bk_{name}")

@@ -124,11 +124,16 @@ static void product_transposed(float *C, Left L, const float *R, int rows, int i
   });
 }
 
-static inline void transpose(float *to, int64_t stride, const float *from, int rows, int columns) {  // to[column, row]
-  const int block = 16;
-  for (int c0 = 0; c0 < columns; c0 += block)
-    for (int r = 0; r < rows; r++)
-      for (int c = c0; c < c0 + block && c < columns; c++) to[c * stride + r] = from[(int64_t)r * columns + c];
+// to[column, row] = from[row, column]: whole squares at once, what remains one by one.
+static inline void transpose(float *to, int64_t stride, const float *from, int rows, int columns) {
+  const int across = columns / LANES * LANES;
+  for (int r = 0; r < rows; r++) {
+    const bool square = r % LANES == 0 && r + LANES <= rows;
+    for (int c = 0; square && c < across; c += LANES)
+      transpose_lanes(to + c * stride + r, stride, from + (int64_t)r * columns + c, columns);
+    const int first = r < rows / LANES * LANES ? across : 0;
+    for (int c = first; c < columns; c++) to[c * stride + r] = from[(int64_t)r * columns + c];
+  }
 }
 
 // What is not a number stays so: a loss has to show it.

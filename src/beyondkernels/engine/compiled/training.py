@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from beyondkernels.activations import ReLU
 from beyondkernels.algorithms import Algorithm, declared_rule
-from beyondkernels.engine.compiled import descent, one_pass
+from beyondkernels.engine.compiled import descent, one_pass, smoothed
 from beyondkernels.engine.compiled.library import library
 from beyondkernels.engine.member import Member
 from beyondkernels.networks import Network, declared_form
@@ -25,17 +25,20 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
     rules = [declared_rule(algorithm, stage) for stage in algorithm.stages()]
     if any(rule is None for rule in rules):
         return (
-            "it trains by GradientDescent, Layerwise, OnePass, and Descent with momentum or Adam, decay and rate, "
-            f"not by this {type(algorithm).__name__}"
+            "it trains by GradientDescent, Layerwise, OnePass, ThreeLayerSGD, and Descent with momentum or Adam, decay "
+            f"and rate, not by this {type(algorithm).__name__}"
         )
     if any(rule is not None and rule.kind == "one pass" for rule in rules):
         fits = form.kind == "bottleneck" and not form.linearised
         return None if fits else "it trains by OnePass the bottleneck form of ThreeLayerResNet only"
     if any(rule is not None and rule.kind == "adam" for rule in rules) and form.linearised:
         return "it does not train by Adam what is Linearised"
-    if type(algorithm.loss) not in descent.LOSSES:
+    loss = algorithm.loss
+    if all(rule is not None and rule.kind == "smoothed" for rule in rules):
+        loss, _ = descent.without_factor(loss)
+    if type(loss) not in descent.LOSSES:
         known = " and ".join(loss.__name__ for loss in descent.LOSSES)
-        return f"it knows the losses {known} only, not {type(algorithm.loss).__name__}"
+        return f"it knows the losses {known} only, not {type(loss).__name__}"
     return None
 
 
@@ -43,7 +46,7 @@ def prepare(network: Network, algorithm: Algorithm) -> None:
     """Compile what training needs, unless the cache holds it; an :class:`InputError` says what this machine lacks."""
     form = declared_form(network)
     plain = "linearised" if form is not None and form.linearised else "descent"
-    sources = {"one pass": "one_pass", "adam": "adam", "descent": plain}
+    sources = {"one pass": "one_pass", "adam": "adam", "descent": plain, "smoothed": "smoothed"}
     for stage in algorithm.stages():
         rule = declared_rule(algorithm, stage)
         library(plain if rule is None else sources[rule.kind])
@@ -53,7 +56,12 @@ def advance(member: Member, steps: int) -> None:
     """Take steps; mark the member as diverged at the first loss that is not finite."""
     rule = declared_rule(member.algorithm, member.stage)
     assert rule is not None
-    ways = {"one pass": one_pass.advance, "adam": descent.advance_by_adam, "descent": descent.advance}
+    ways = {
+        "one pass": one_pass.advance,
+        "adam": descent.advance_by_adam,
+        "descent": descent.advance,
+        "smoothed": smoothed.advance,
+    }
     ways[rule.kind](member, steps)
 
 

@@ -68,10 +68,11 @@ class Rademacher(Experiment):
     id: ClassVar[str] = "overparam/rademacher"
     title: ClassVar[str] = "How complex networks near the start are, over width"
     summary: ClassVar[str] = (
-        "Theorem 4.1 needs a number of samples that hardly depends on the width, because the Rademacher complexity of "
-        "networks near the start hardly does. With the gates of the start kept, the supremum in that complexity has a "
-        "closed form, here for two and for three layers. It is computed for the radius that training reached, on the "
-        "training sample, beside the lemmas' bounds and beside the difference of test loss and training loss."
+        "Theorem 4.1 asks for a number of samples that hardly depends on the width. Its proof bounds the Rademacher "
+        "complexity of networks near the start by a number that hardly depends on the width either. With the gates of "
+        "the start kept, the supremum in that complexity has a closed form, here for two and for three layers. It is "
+        "computed for the radius that training reached, on the training sample, beside the lemmas' bounds and beside "
+        "the difference of test loss and training loss."
     )
     reference: ClassVar[Reference] = Reference("overparam", "Lemmas G.5 and 5.9")
     notes_file: ClassVar[str] = "rademacher.md"
@@ -174,11 +175,14 @@ class Rademacher(Experiment):
             {"layers": "Layers", "over": "Varies", "width": "m", "samples": "N"},
             [
                 Shown("complexity", "Complexity", ".2e", about="Exact supremum, mean over drawn signs."),
-                Shown("complexity_error", "Its error", ".0e", about="The standard error of the draws."),
                 Shown("complexity_bound", "Bound", ".2e", about="The lemma's right side."),
+                Shown("complexity_ratio", "Of bound", ".2g", about="Complexity over bound."),
+                Shown("gap", "Loss gap", ".2e", about="Test loss minus training loss."),
+                Shown("gap_ratio", "Of twice", ".1g", about="Loss gap over twice the complexity."),
+                Shown("unit_complexity", "At fixed radii", ".2e", about="The complexity from which slopes are taken."),
+                Shown("complexity_error", "Error", ".0e", about="The standard error of the draws in the complexity."),
                 Shown("real_complexity", "Real", ".2e", about="The real network at the pseudo network's maximiser."),
                 Shown("start_complexity", "Start", ".2e", about="What the start gives, in Lemma 5.9 alone."),
-                Shown("gap", "Loss gap", ".2e", about="Test loss minus training loss."),
             ],
         )
 
@@ -233,10 +237,11 @@ def row(s: RademacherSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     """All numbers, and what is compared."""
     if outcome.status != "finished":
         return {}
-    found = dict(outcome.scalars)
+    found: dict[str, Any] = dict(outcome.scalars)
     found["gap"] = found["test_loss"] - found["train_loss"]
-    found["gap_ratio"] = found["gap"] / (2 * found["complexity"])
-    found["complexity_ratio"] = found["complexity"] / found["complexity_bound"]
+    size, bound = found["complexity"], found["complexity_bound"]  # zero where no gate is open
+    found["gap_ratio"] = found["gap"] / (2 * size) if size else None
+    found["complexity_ratio"] = size / bound if bound else None
     if at.layers == 2:
-        found["real_ratio"] = found["real_complexity"] / found["complexity_bound"]
+        found["real_ratio"] = found["real_complexity"] / bound if bound else None
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import torch
 
-from beyondkernels.core import Stream, Tensors, require, require_positive
+from beyondkernels.core import Stream, Tensors, require, require_between, require_whole
 from beyondkernels.theory.overparam.pseudo import gates, three_layer_gates
 
 EVERY = 12
@@ -100,7 +100,7 @@ def two_layer_bound(points: int, width: int, radius: float, largest: float) -> f
 
     Reference: Allen-Zhu, Li & Liang (overparam), (433).
     """
-    require_positive("points", points)
+    _require_sizes(points, (width,), radius=radius, largest=largest)
     return largest * width * radius / math.sqrt(points)
 
 
@@ -148,8 +148,40 @@ def three_layer_bound(points: int, widths: tuple[int, int], radii: tuple[float, 
 
     Reference: Allen-Zhu, Li & Liang (overparam), (50).
     """
-    require_positive("points", points)
+    _require_sizes(points, widths, radii=min(radii))
     return (radii[0] * radii[1] * widths[0] ** 0.25 * math.sqrt(widths[1]) + 1) / math.sqrt(points)
+
+
+def spectral_bound(points: int, width: int, radii: tuple[float, float], *, output_std: float = 1.0) -> float:
+    r"""The Rademacher bound in the proof of Theorem 4.2, where increments carry no random signs.
+
+    .. math:: \frac{\varepsilon_a \sqrt m}{\sqrt N} \Bigl(\bigl(m^{3/4} \tau_w\bigr)^{2/3}
+              + \bigl(\sqrt m\,\tau_v\bigr)^{2/3}\Bigr)^{3/2}
+
+    It is the spectral bound of footnote 14 with :math:`m_1 = m_2 = m`. All constants are read as 1, and so are the
+    spectral norms of :math:`W^{(0)} + W` and :math:`V^{(0)} + V`, which are Θ(1). That of the readout is
+    :math:`\varepsilon_a \sqrt m`. The sums of the rows' lengths are at most :math:`m^{3/4} \|W\|_{2,4}` and
+    :math:`\sqrt m\,\|V\|_F`.
+
+    Arguments:
+        points: N.
+        width: m.
+        radii: :math:`\tau_w, \tau_v`.
+        output_std: :math:`\varepsilon_a`.
+
+    Reference: Allen-Zhu, Li & Liang (overparam), App. F, footnote 14.
+    """
+    _require_sizes(points, (width,), radii=min(radii), output_std=output_std)
+    rows = radii[0] * width**0.75, radii[1] * math.sqrt(width)
+    return output_std * math.sqrt(width / points) * sum(each ** (2 / 3) for each in rows) ** 1.5
+
+
+def _require_sizes(points: int, widths: tuple[int, ...], **sizes: float) -> None:
+    """Ask for whole numbers of points and neurons, and for lengths that are not negative."""
+    require_whole("points", points)
+    require_whole("width" if len(widths) == 1 else "widths", min(widths))
+    for name, value in sizes.items():
+        require_between(name, value, 0, math.inf, "[)")
 
 
 def _neuron_sums(x: torch.Tensor, is_open: torch.Tensor, signs: torch.Tensor) -> Iterator[torch.Tensor]:

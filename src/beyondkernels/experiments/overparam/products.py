@@ -1,0 +1,139 @@
+"""What ``overparam/theorem42`` trains: networks of three and two layers and their kernels, on products of cosines."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import beyondkernels as bk
+from beyondkernels.core import Checked, require
+from beyondkernels.core.constraints import between
+from beyondkernels.frame import At, Backend, Count, Counts, Seeds, Size, setting
+from beyondkernels.runs import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.algorithms import Algorithm
+    from beyondkernels.core import Outcome
+    from beyondkernels.networks import Network
+    from beyondkernels.problems import ThreeLayerTruth
+
+ONE, SUMS = "one product", "product of sums"
+TARGETS = (ONE, SUMS)
+"""cos(c⟨w₁, x⟩) cos(c⟨w₂, x⟩), and (19) with several inner terms."""
+
+THREE, TWO = "three layers", "two layers"
+FIRST, SECOND = "Algorithm 2 (L1)", "Algorithm 2 (L2)"
+VARIANTS: dict[str, Literal["L1", "L2"]] = {FIRST: "L1", SECOND: "L2"}
+KERNEL_THREE, KERNEL_TWO = (f"tangent kernel, {name}" for name in (THREE, TWO))
+KERNELS = {KERNEL_THREE: THREE, KERNEL_TWO: TWO}
+METHODS = (THREE, *VARIANTS, TWO, *KERNELS)
+
+Rate = Annotated[float, between(0, 1, "()")]
+Std = Annotated[float, between(0, 1, "(]")]
+
+TUNED = "chosen on truth and seed 100"
+VARIANCE_POINTS = 20_000
+EPSILON = 0.01
+"""ε of the practical settings of Algorithm 2, which only the waiting time of λ depends on."""
+
+
+@dataclass(frozen=True)
+class Theorem42Settings(Checked):
+    """The numbers of the experiment; the paper has none."""
+
+    dim: Count = setting(6, "ours", "d")
+    frequency: Size = setting(
+        12.0, "ours", "c of the one product; chosen on truths 100 and 101; the paper's example has 100"
+    )
+    sums_frequency: Size = setting(10.0, "ours", "c of the product of sums; chosen on truth 100")
+    inner_terms: Count = setting(2, "ours", "p₂ of the product of sums")
+    sample_sizes: Counts = setting((750, 1500, 3000, 6000), "ours", "N")
+    width: Count = setting(400, "ours", "m₁ = m₂ of three layers")
+    two_layer_width: Count = setting(4000, "ours", "m of two layers")
+    rate: Size = setting(0.003, "ours", "Adam's first rate for three layers; chosen on truths and seeds 100 and 101")
+    two_layer_rate: Size = setting(0.01, "ours", "the same for two layers, chosen in the same way")
+    steps: Count = setting(20_000, "ours", "T of three layers")
+    two_layer_steps: Count = setting(
+        80_000, "ours", "T of two layers, which are slower to learn and quicker to compute"
+    )
+    batch: Count = setting(100, "ours", "points in a step")
+    test_samples: Count = setting(10_000, "ours")
+    seeds: Seeds = setting(5, "ours", "0, 1, 2, …: each has ground truths of its own")
+    sgd_width: Count = setting(200, "ours", "m₁ = m₂ under Algorithm 2, whose steps draw numbers for every weight")
+    sgd_steps: Count = setting(30_000, "ours", "T of Algorithm 2")
+    sgd_rate: Rate = setting(0.03, "ours", f"η of Algorithm 2 with L1; {TUNED}")
+    sgd_output_std: Std = setting(0.1, "ours", f"ε_a of Algorithm 2 with L1; {TUNED}")
+    signed_rate: Rate = setting(0.1, "ours", f"η of Algorithm 2 with L2; {TUNED}")
+    signed_output_std: Std = setting(0.03, "ours", f"ε_a of Algorithm 2 with L2; {TUNED}")
+    loss_factor: Size = setting(100.0, "ours", f"Algorithm 2 descends on so many squared errors; {TUNED}")
+    radius: Size = setting(100.0, "ours", f"R of the penalties; {TUNED}")
+    backend: Backend = setting("compiled", "ours", "needs a C++ compiler; eager does without, far more slowly")
+
+    def __post_init__(self) -> None:
+        smallest = self.sample_sizes[0]
+        require(
+            self.batch <= smallest, f"batch must be at most the least of sample_sizes, {smallest}, got {self.batch}"
+        )
+
+    @property
+    def most(self) -> int:
+        """The largest N."""
+        return self.sample_sizes[-1]
+
+
+def problem_of(s: Theorem42Settings, target: str, seed: int) -> ThreeLayerTruth:
+    """The ground truth of a seed."""
+    wave = bk.activations.Cosine(s.frequency if target == ONE else s.sums_frequency)
+    terms = 1 if target == ONE else s.inner_terms
+    inputs = bk.problems.UnitInputs(s.dim)
+    return bk.problems.ThreeLayerTruth(inputs, "identity", wave, wave, outer_terms=1, inner_terms=terms, instance=seed)
+
+
+def network_of(s: Theorem42Settings, name: str) -> Network:
+    """The network of a method."""
+    if name in VARIANTS:
+        return bk.networks.ThreeLayerLearner(s.sgd_width, s.sgd_output_std if name == FIRST else s.signed_output_std)
+    if name == THREE:
+        return bk.networks.ThreeLayerLearner(s.width)
+    return bk.networks.TwoLayerLearner(s.two_layer_width)
+
+
+def rule_of(s: Theorem42Settings, name: str) -> Algorithm:
+    """How a network is trained: by Algorithm 2 with practical settings, or by Adam."""
+    from beyondkernels.algorithms.optimisers import Cosine, adam  # a declaration does not import torch
+
+    squared = bk.algorithms.Squared()
+    if name in VARIANTS:
+        rate, steps = s.sgd_rate if name == FIRST else s.signed_rate, s.sgd_steps
+        settings = bk.theory.overparam.practical(EPSILON, s.sgd_width, rate=rate, steps=steps, radius=s.radius)
+        objective = bk.algorithms.Scaled(squared, s.loss_factor)
+        return bk.algorithms.ThreeLayerSGD(settings, steps, rate, VARIANTS[name], s.batch, objective)
+    rate, steps = (s.rate, s.steps) if name == THREE else (s.two_layer_rate, s.two_layer_steps)
+    return bk.algorithms.Descent(steps, adam(Cosine(rate, steps)), s.batch, objective=squared)
+
+
+def spec(s: Theorem42Settings, at: At) -> RunSpec:
+    """One run."""
+    if at.method in KERNELS:
+        learner = bk.kernels.KernelRidge(bk.kernels.infinite_tangent(network_of(s, KERNELS[at.method])))
+    else:
+        learner = bk.engine.TrainedNetwork(network_of(s, at.method), rule_of(s, at.method), backend=s.backend)
+    return RunSpec(problem_of(s, at.target, at.seed), learner, at.samples, s.test_samples, at.seed)
+
+
+def row(s: Theorem42Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+    """The test error over the variance of the target."""
+    factor = s.loss_factor if at.method in VARIANTS else 1.0
+    test, train = (outcome.scalars.get(name) for name in ("test_loss", "train_loss"))
+    whole = variance(problem_of(s, at.target, at.seed))
+    return {
+        "relative": None if test is None else test / factor / whole,
+        "train_loss": None if train is None else train / factor,
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def variance(problem: ThreeLayerTruth) -> float:
+    """The variance of the labels."""
+    return float(problem.sample(VARIANCE_POINTS, bk.core.Stream(0).child("variance")).y.double().var())
