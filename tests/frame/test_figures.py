@@ -110,3 +110,13 @@ def test_a_picture_may_have_code_of_its_own() -> None:
 
     (figure,) = map(drawn, Drawn("own", "Own", "c", "a", draw).draw(ROWS))
     assert (figure.name, figure.title, figure.caption, figure.alt) == ("own", "Own", "c", "a")
+
+
+def test_places_on_the_axis_rise_whatever_the_order_of_runs() -> None:
+    """Runs at other places may be declared after each other: a line does not go back."""
+    shuffled = tabulate(
+        {"method": "a", "samples": n, "seed": seed, "status": "finished", "error": 10.0 * n + seed}
+        for n in (250, 2000, 1000, math.nan)
+        for seed in (1, 0)
+    )
+    assert by_seed(shuffled, "samples", "error") == ([250, 1000, 2000], [[2501, 10001, 20001], [2500, 10000, 20000]])

@@ -66,6 +66,7 @@ def test_a_line_is_no_markdown():
     ("text", "html"),
     [
         ("falls as m^(−1/8), by", "falls as m<sup>−1/8</sup>, by"),
+        ("falls as m^(-0.33), by", "falls as m<sup>−0.33</sup>, by"),  # a line may end behind a hyphen
         ("below τ_w and W_t", "below τ<sub>w</sub> and W<sub>t</sub>"),
         ("at most ‖W‖_F/√d", "at most ‖W‖<sub>F</sub>/√d"),
         ("says that α_ℓ falls", "says that α<sub>ℓ</sub> falls"),

@@ -103,7 +103,7 @@ def test_the_papers_constant():
 
 
 def test_functions_with_poles():
-    """tanh and sigmoid: 𝔆_s finite, 𝔆_ε infinite once C*R exceeds the radius of convergence, finite truncated."""
+    """tanh and sigmoid: ℭ_s finite, ℭ_ε infinite once C*R exceeds the radius of convergence, finite truncated."""
     c = Tanh().taylor(300).tolist()
     assert sample_complexity(Tanh(), star=1.0).value == pytest.approx(literal_s(c, 1.0, 1.0), rel=1e-10)
     assert width_complexity(Tanh(), 0.1, 0.5, star=2.0).value == pytest.approx(literal_eps(c, 0.1, 0.5, 2.0), rel=1e-10)
@@ -176,7 +176,7 @@ def test_the_stated_error_covers_what_is_left_out(monkeypatch):
 
 
 def test_growth_in_epsilon():
-    """𝔆_ε grows as ε falls, no slower than √log(1/ε) to the degree and, for sin, slower than 1/ε (Example 4.1)."""
+    """ℭ_ε grows as ε falls, no slower than √log(1/ε) to the degree and, for sin, slower than 1/ε (Example 4.1)."""
     values = [width_complexity(Sine(), 10.0**-e, star=1.0).value for e in (1, 2, 4, 8, 16, 32)]
     assert values == sorted(values)
     ratios = [v * 10.0**-e for v, e in zip(values, (1, 2, 4, 8, 16, 32), strict=True)]
@@ -236,7 +236,7 @@ def test_smooth_complexity(function, R, star):
 
 
 def test_smooth_complexity_of_exp_is_exp():
-    """𝔆(exp, R) = e^{CR}, also far beyond what a float holds."""
+    """ℭ(exp, R) = e^{CR}, also far beyond what a float holds."""
     exp = Exponential(constant=True)
     assert smooth_complexity(exp, 2.0, star=3.0).value == pytest.approx(math.exp(6.0))
     assert smooth_complexity(exp, 1.0).log == pytest.approx(1e4)

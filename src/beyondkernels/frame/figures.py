@@ -235,7 +235,7 @@ class Dotted(Picture):
 
 
 def by_seed(rows: Frame, x: str, y: str) -> tuple[list[float], list[list[float]]]:
-    """The places on an axis, and the numbers of each seed there.
+    """The places on an axis, from the least on, and the numbers of each seed there.
 
     In place of a run without a number stands the mean of those that have one, which changes neither their mean nor
     their range; where there is none, NaN.
@@ -243,8 +243,8 @@ def by_seed(rows: Frame, x: str, y: str) -> tuple[list[float], list[list[float]]
     if rows.empty or x not in rows or y not in rows:
         return [], []
     wide = rows.pivot(index="seed", columns=x, values=y).astype(float)
-    wide = wide.reindex(columns=list(dict.fromkeys(rows[x])), index=list(dict.fromkeys(rows["seed"])))
-    wide = wide.loc[:, [math.isfinite(place) for place in wide.columns]]
+    places = sorted({place for place in rows[x] if math.isfinite(place)})
+    wide = wide.reindex(columns=places, index=list(dict.fromkeys(rows["seed"])))
     if wide.isna().to_numpy().all():
         return [], []
     return [float(place) for place in wide.columns], wide.fillna(wide.mean()).to_numpy().tolist()

@@ -96,7 +96,7 @@ def _formulas(text: str, words: Any, formula: Any) -> str:
 def _words_html(text: str) -> str:
     """Words, escaped, with exponents raised and indices lowered where they are written in plain letters."""
     text = html.escape(re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text))  # 56 % stays on one line
-    text = _EXPONENT.sub(r"<sup>\1</sup>", text)
+    text = _EXPONENT.sub(lambda found: f"<sup>{found[1].replace('-', '−')}</sup>", text)  # no line ends behind a minus
     return _INDEX.sub(lambda found: f"<sub>{found[1] or found[2]}</sub>", text)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from beyondkernels.activations import Activation
 from beyondkernels.core import InputError, require, require_between, require_positive
+from beyondkernels.core.errors import shown
 from beyondkernels.theory.taylor import Array, TaylorSeries, taylor_series
 
 STAR = 1e4
@@ -161,6 +162,8 @@ def largest_complexity(
 
     Reference: Allen-Zhu, Li & Liang (overparam), §3, eq. (18).
     """
+    several = isinstance(functions, Sequence) and not isinstance(functions, str)
+    require(several, f"functions must be a list of functions, got {shown(functions)}")
     require(len(functions) > 0, "functions must hold at least one function, got none")
     return max((smooth_complexity(f, radius, star=star) for f in functions), key=lambda found: found.log)
 

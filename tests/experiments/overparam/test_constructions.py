@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.overparam import coupling, existence, indicator, rademacher, randomness
+from beyondkernels.experiments.overparam import coupling, existence, indicator, randomness
 from beyondkernels.frame import At, Experiment, Reading, changed
+from beyondkernels.measure.overparam import three_layer_bounds
 from experiments.judging import check_figures, failing, finish, undecided
 
 torch.set_num_threads(1)
@@ -66,7 +67,7 @@ def test_what_the_indicator_claims_show_and_draw():
 
 
 def test_bad_settings():
-    with pytest.raises(InputError, match="reaches must not hold the paper's own, got 100"):
+    with pytest.raises(InputError, match=r"reaches must not hold reach = 100, got .*; leave it out"):
         changed(indicator.Indicator().settings("smoke"), {"reaches": (1.0, 100.0)})
     with pytest.raises(InputError, match="snapshots must begin with 0, the start, got 5"):
         changed(coupling.Coupling().settings("smoke"), {"snapshots": (5, 10)})
@@ -105,7 +106,7 @@ def test_claims_of_existence(more, wanted):
 
 
 def test_frobenius_bound_is_lemma_e1s():
-    """k p 𝔆_s(sin)/√m, with 𝔆_s(sin) = C* Σ (i + 1)/i! over odd i = C* (cosh 1 + sinh 1)."""
+    """k p ℭ_s(sin)/√m, with ℭ_s(sin) = C* Σ (i + 1)/i! over odd i = C* (cosh 1 + sinh 1)."""
     s = existence.Existence().settings("smoke")
     at = At(lemma=existence.UNBIASED, function="sin", width=400, std=1.0, seed=0)
     found = existence.row(s, at, existing()(at, None))
@@ -125,25 +126,34 @@ def test_figures_of_existence():
 COUPLING = changed(coupling.Coupling().settings("smoke"), {"widths": (100, 10_000), "deep_widths": (100, 10_000)})
 
 
-def coupled(term: str = "", shift: float = 0.0, ratio: float = 0.5, moved: float = 0.5) -> Callable[[At, Any], Outcome]:
-    """Terms with the powers of the lemmas; one of them with a power that is larger by ``shift``."""
+def coupled(
+    term: str = "", shift: float = 0.0, ratio: float = 0.5, power: float = -1.0, late: float = 0.5
+) -> Callable[[At, Any], Outcome]:
+    """Terms with the powers of the lemmas; one of them with a power that is larger by ``shift``.
+
+    The first snapshot of three layers is shorter than the lemmas' range of radii, the second lies in it, and the last
+    one beyond. ``ratio`` is that of left to right side where the lemmas speak, ``late`` that at the end.
+    """
 
     def outcome(at: At, spec: Any) -> Outcome:
-        steps = np.array([0.0, 10.0, 40.0])
-        eta = COUPLING.rate / (at.width * COUPLING.output_std**2)
-        series: dict[str, Any] = {"coupling/step": steps, "coupling/radius": moved * 3.0 * eta * steps}
-        for name, (_, power) in coupling.TERMS[at.layers].items():
-            mine = name == term
-            left = (1 + at.seed) * at.width ** (power + (shift if mine else 0.0)) * np.array([0.0, 0.5, 1.0])
-            series[f"coupling/{name}"] = left
-            series[f"coupling/{name}_bound"] = 10 * left
-            if name == "gap":  # B = 3
-                series[f"coupling/{name}_bound"] = 3.0 * series["coupling/radius"] ** 2 * at.width**1.5
-            at_most = series[f"coupling/{name}_bound"]
-            series[f"coupling/{name}_max"] = (ratio if mine else 0.5) * at_most
+        m, steps = at.width, np.array([0.0, 10.0, 40.0, 50.0])
+        moved = at.width**power * np.array([0.0, 0.5, 1.0, 1.0])
+        series: dict[str, Any] = {"coupling/step": steps, "coupling/radius": moved}
+        sides: dict[str, Any] = {}
         if at.layers == 3:
-            series |= {"coupling/first_radius": steps, "coupling/second_radius": steps}
             del series["coupling/radius"]
+            w, v = np.array([0.0, 0.1 * m**-0.75, m**-0.6, 3 * m**-0.5]), np.array([0.0, m**-0.5, m**-0.4, 0.5])
+            series |= {"coupling/first_radius": w, "coupling/second_radius": v}
+            allowed = [(0.0, 0.0), (m**-0.75, m**-0.5), *zip(w[2:], v[2:], strict=True)]
+            each = [three_layer_bounds((m, m), radii) for radii in allowed]
+            sides = {name: np.array([one[name] for one in each]) for name in each[0]}
+        for name, (_, expected) in coupling.TERMS[at.layers].items():
+            mine = name == term
+            left = (1 + at.seed) * m ** (expected + (shift if mine else 0.0)) * np.array([0.0, 0.5, 1.0, 1.0])
+            right = sides.get(name, 10 * left)
+            series |= {f"coupling/{name}": left, f"coupling/{name}_bound": right}
+            largest = (ratio if mine and at.seed == 1 else 0.5) * right
+            series[f"coupling/{name}_max"] = np.append(largest[:-1], (late if mine else 0.5) * right[-1])
         return Outcome("finished", {"test_loss": 0.1}, series)
 
     return outcome
@@ -155,71 +165,33 @@ def test_claims_of_coupling(term):
     assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(term, shift=0.09))) == []
     assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(term, shift=0.11))) == [f"{name}-power"]
     assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(term, ratio=1.1))) == [f"{name}-bound"]
+    outside = [] if term in coupling.TERMS[3] else [f"{name}-bound"]
+    assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(term, late=1.1))) == outside
 
 
 def test_neurons_that_move_too_far():
-    found = claims_of(coupling.Coupling(), COUPLING, coupled(moved=1.1))
-    assert failing(found) == ["radius"]
-    assert found["radius"].measured == pytest.approx(1.1)
+    assert failing(claims_of(coupling.Coupling(), COUPLING, coupled(power=-0.91))) == []
+    found = claims_of(coupling.Coupling(), COUPLING, coupled(power=-0.89))
+    assert failing(found) == ["radius-power"]
+    assert found["radius-power"].measured == pytest.approx(-0.89)
 
 
 def test_figures_of_coupling():
     check_figures(finish(coupling.Coupling(), COUPLING, SEEDS, coupled()), ["flips", "gap", "distance"])
 
 
-RADEMACHER = rademacher.Rademacher().settings("smoke")
+RANDOMNESS = changed(randomness.Randomness().settings("smoke"), {"widths": (100, 10_000), "draws": 100, "seeds": 2})
 
 
-def complex_(layers: int = 0, **more: float) -> Callable[[At, Any], Outcome]:
-    """Numbers as the lemmas have them; for one depth some are changed."""
+def decomposed(tilt: float = 0.0, **more: float) -> Callable[[At, Any], Outcome]:
+    """Numbers as the lemma has them, without tilt and with one; for the sine in one direction some are changed."""
 
     def outcome(at: At, spec: Any) -> Outcome:
-        mine = more if at.layers == layers else {}
-        unit = at.samples ** mine.get("of_samples", -0.5) * at.width ** mine.get("of_width", 0.0)
-        numbers = {"test_loss": 0.1 + mine.get("gap", 0.1), "train_loss": 0.1, "unit_complexity": unit}
-        numbers |= {"complexity": mine.get("complexity", 0.5), "complexity_error": 0.01, "complexity_bound": 1.0}
-        numbers["real_complexity"] = mine.get("real", 0.4)
-        return Outcome("finished", numbers)
-
-    return outcome
-
-
-@pytest.mark.parametrize("layers", [2, 3])
-@pytest.mark.parametrize(
-    ("more", "wanted"),
-    [
-        ({}, []),
-        ({"of_samples": -0.54}, []),
-        ({"of_samples": -0.44}, ["samples"]),
-        ({"of_width": 0.06}, ["width"]),
-        ({"of_width": -0.3}, []),
-        ({"complexity": 1.1}, ["bound-width", "bound-samples"]),
-        ({"gap": 1.1}, ["gap"]),
-    ],
-)
-def test_claims_of_rademacher(layers, more, wanted):
-    found = claims_of(rademacher.Rademacher(), RADEMACHER, complex_(layers, **more))
-    assert failing(found) == [f"{name}-{layers}" for name in wanted]
-    assert undecided(found) == []
-
-
-def test_the_real_network_may_pass_the_bound():
-    assert failing(claims_of(rademacher.Rademacher(), RADEMACHER, complex_(2, real=1.1))) == ["real"]
-
-
-def test_figures_of_rademacher():
-    check_figures(finish(rademacher.Rademacher(), RADEMACHER, SEEDS, complex_()), ["width", "samples"])
-
-
-RANDOMNESS = changed(randomness.Randomness().settings("smoke"), {"widths": (100, 10_000), "draws": 201})
-
-
-def decomposed(power: float = -0.5, variance: float = 1.0, correlation: float = 0.1) -> Callable[[At, Any], Outcome]:
-    def outcome(at: At, spec: Any) -> Outcome:
-        mine = at.function == "sin"
-        rest = (1 + at.seed) * at.width ** (power if mine else -0.5)
-        numbers = {"whole": 1.0, "signal": 0.1, "rest": rest, "variance": variance if mine else 1.0}
-        return Outcome("finished", numbers | {"correlation": correlation if mine else 0.1})
+        mine = more if at.function == "sin" and at.tilt == tilt else {}
+        rest = (1 + at.seed) * at.width ** mine.get("power", -0.5)
+        numbers = {"whole": 1.0, "signal": 0.1, "rest": rest, "variance": 1.0, "carried": 1.0, "leak": 0.0}
+        numbers |= {"excess": 0.0, "lost": 20.0 * at.width ** mine.get("growth", 0.0)}
+        return Outcome("finished", numbers | {name: value for name, value in mine.items() if name in numbers})
 
     return outcome
 
@@ -233,12 +205,33 @@ def decomposed(power: float = -0.5, variance: float = 1.0, correlation: float = 
         ({"variance": 1.49}, []),
         ({"variance": 1.51}, ["variance-sin"]),  # 5 √(2/200) = 0.5
         ({"variance": 0.49}, ["variance-sin"]),
-        ({"correlation": 0.36}, ["independent-sin"]),
+        ({"carried": 1.11}, ["carried-sin"]),
+        ({"carried": -1.0}, ["carried-sin"]),
+        ({"leak": 0.51}, ["independent-sin"]),
+        ({"leak": -0.51}, ["independent-sin"]),
     ],
 )
 def test_claims_of_randomness(more, wanted):
     found = claims_of(randomness.Randomness(), RANDOMNESS, decomposed(**more))
     assert failing(found) == wanted
+    assert undecided(found) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ({"power": -0.25}, ["rest-sin"]),
+        ({"variance": 1.51}, ["variance-sin"]),
+        ({"growth": 0.5}, ["sets-sin"]),
+        ({"growth": 0.09}, []),
+        ({"carried": 2.0, "leak": 0.6, "excess": 1.6}, ["slope-sin"]),
+        ({"carried": 2.0, "leak": 0.6, "excess": 1.0}, ["slope-sin", "explained-sin"]),
+        ({"excess": 0.6}, ["explained-sin"]),
+    ],
+)
+def test_claims_of_randomness_with_a_tilt(more, wanted):
+    found = claims_of(randomness.Randomness(), RANDOMNESS, decomposed(randomness.TILTED, **more))
+    assert failing(found) == [f"tilted-{name}" for name in wanted]
     assert undecided(found) == []
 
 

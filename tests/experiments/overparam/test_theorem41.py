@@ -95,7 +95,7 @@ def test_settings_that_do_not_fit():
 
 
 def test_complexities_of_the_targets():
-    """𝔆(e^z, R) = e^R, and the sigmoid's series ends before R."""
+    """ℭ(e^z, R) = e^R, and the sigmoid's series ends before R."""
     radius = math.sqrt(math.log(SETTINGS.terms / 0.01))
     (remark,) = EXPERIMENT.remarks(SETTINGS)
     assert f"{math.exp(radius):.6g} for eᶻ" in remark

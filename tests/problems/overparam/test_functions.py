@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -79,3 +80,9 @@ def test_a_bound_that_does_not_hold():
 def test_unknown_names():
     with pytest.raises(InputError, match=r"^unknown smooth function 'sinn', did you mean sin"):
         smooth_function("sinn")
+
+
+def test_a_coefficient_that_is_no_number():
+    series: Any = PowerSeries(lambda n: "a" if n == 1 else 1.0)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="coefficient must give a number for each order, got 'a' for 1"):
+        series.value(torch.tensor([0.1]))

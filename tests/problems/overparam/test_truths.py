@@ -211,11 +211,34 @@ def test_names_and_functions_are_one_problem():
             lambda: ThreeLayerTruth(UNIT, second=PowerSeries(lambda n: 4.0**n, rate=4.0, sharp=True)),
             r"within the radius 0\.25 where",
         ),
+        (
+            lambda: ThreeLayerTruth(UNIT, PowerSeries(lambda n: 4.0**n, rate=4.0, sharp=True)),
+            r"within the radius 0\.25 where",
+        ),
+        (
+            lambda: ThreeLayerTruth(UNIT, second="constant", linear=True),
+            "linear must be False where second is constant, got True",
+        ),
     ],
 )
 def test_bad_input(make, words):
     with pytest.raises(InputError, match=words):
         make()
+
+
+def test_the_reach_of_an_outer_function():
+    """sin(1) is the most that sin gives, and v₁ = (0.6, 0.8) makes at most 1.4 times that of it."""
+    directions = ((1.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0, 0.0))
+    weights = GivenWeights(a=((1.0,),), w1=directions, w2=directions, v1=((0.6, 0.8),), v2=((0.6, 0.8),))
+    least = 1.4 * math.sin(1.0)
+
+    def truth(radius: float) -> ThreeLayerTruth:
+        outer = PowerSeries(lambda n: radius**-n, rate=1 / radius, sharp=True)
+        return ThreeLayerTruth(UNIT, outer, "sin", outer_terms=1, weights=weights)
+
+    assert torch.isfinite(truth(1.05 * least).sample(50, Stream(0)).y).all()
+    with pytest.raises(InputError, match=r"where the series converges, got \|z\| = 1\.178"):
+        truth(0.999 * least)
 
 
 def test_padded_inputs_are_accepted():
@@ -241,3 +264,19 @@ def test_factors_of_the_terms(linear):
     i, n = 2, 4
     parts = [torch.exp(w["w1"][j] @ x[n]) * (w["w3"][j] @ x[n] if linear else 1.0) for j in range(2)]
     assert float(outer[n, i]) == pytest.approx(float(torch.sin(w["v1"][i] @ torch.stack(parts))))
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (torch.zeros(2, 5), "x must have norm 1 and last coordinate 1/2, got norm 0 in row 0; .*padded"),
+        (torch.full((2, 5), math.nan), "x must hold finite numbers, got inf or NaN"),
+        (UnitInputs(6).draw(3, Stream(0)), "x must have 5 coordinates, got 6"),
+        (UnitInputs(5).draw(1, Stream(0))[0], r"x must be a matrix, a row for each point, got the shape \(5,\)"),
+        (torch.ones(2, 5, dtype=torch.long), r"x must have norm 1 .*, got norm 2\.23607 in row 0"),
+    ],
+)
+def test_points_that_no_ground_truth_takes(x, words):
+    for truth in (TwoLayerTruth(UnitInputs(5)), ThreeLayerTruth(UnitInputs(5))):
+        with pytest.raises(InputError, match=words):
+            truth.target(x)

@@ -189,3 +189,16 @@ def test_bad_input():
         sampled_mean(indicator_function(Sine(), 0.1), X, 1, Stream(0))
     with pytest.raises(InputError, match=r"converge within 0\.5 only"):
         taylor_polynomial(Rescaled(Tanh(), math.pi))
+
+
+def test_a_reach_beyond_floats():
+    with pytest.raises(InputError, match=r"reach must be at most .*, so that h of degree .* is a float, got 1e\+30"):
+        indicator_function(Sine(), 0.1, reach=1e30)
+    with pytest.raises(InputError, match=r"reach must lie in \[1e-30, 1e\+30\], got inf"):
+        indicator_function(Sine(), 0.1, reach=math.inf)
+    assert math.isfinite(indicator_function(Sine(), 0.1, reach=1e6).most)
+
+
+def test_the_least_constant_of_nothing():
+    with pytest.raises(InputError, match="coefficients must hold at least one number, got none"):
+        least_constant([], 1.0, 1.0)

@@ -32,7 +32,7 @@ def literal_eps(c, epsilon, R, star):
 
 
 def test_hard_instance():
-    """Cor. 7.1: p_F = 1, p_G = 2^k, 𝔆_s(F) = O(√d), 𝔆_s(G) = 2^O(k), typed from App. D.4."""
+    """Cor. 7.1: p_F = 1, p_G = 2^k, ℭ_s(F) = O(√d), ℭ_s(G) = 2^O(k), typed from App. D.4."""
     for d, k in ((20, 2), (50, 4), (50, 6)):
         found = concept_complexity(HardInstance(d, k, 0.1), star=3.0)
         assert (found.base.terms, found.composite.terms) == (1, 2**k)
@@ -44,7 +44,7 @@ def test_hard_instance():
 
 
 def test_example_of_section_2():
-    """𝔆_s(F) = O(√d) and 𝔆_s(G) free of d."""
+    """ℭ_s(F) = O(√d) and ℭ_s(G) free of d."""
     small, large = (concept_complexity(LinearThenPolynomial(d, 0.1), star=1.0) for d in (25, 100))
     assert large.base.sample.value == pytest.approx(2 * small.base.sample.value) == pytest.approx(2 * 10 * math.sqrt(2))
     assert large.composite.sample.value == small.composite.sample.value == pytest.approx(11 * 2**5)
@@ -82,7 +82,7 @@ def test_lemma_a2_does_not_raise_complexities():
 
 
 def test_lipschitz_bound():
-    """Never below difference quotients; equal to the slope of a linear map; √k p 𝔆_s is far above."""
+    """Never below difference quotients; equal to the slope of a linear map; √k p ℭ_s is far above."""
     G = DrawnMap(4, 4, 3, Polynomial((0.0, 1.0, 2.0, -0.5)), 1)
     ball = Stream(0).normal(3000, 4, dtype=torch.float64)
     ball = ball / ball.norm(dim=1, keepdim=True).clamp(min=1)
@@ -100,14 +100,14 @@ def test_lipschitz_bound():
 
 
 def test_fact_a3():
-    """‖F(x)‖ ≤ √k p 𝔆_s(F) at unit vectors, already for C* = 2."""
+    """‖F(x)‖ ≤ √k p ℭ_s(F) at unit vectors, already for C* = 2."""
     for F in (DrawnMap(5, 3, 4, Exponential(), 1), GeneralForm(DrawnMap(5, 3, 4, Exponential(), 1))):
         x = Sphere(5).draw(2000, Stream(0))
         assert float(F(x).norm(dim=1).max()) <= map_complexity(F, star=2.0).bound
 
 
 def test_width_measure_at_alpha():
-    """Theorem 1 asks for 𝔆_α: ε is α unless it is given."""
+    """Theorem 1 asks for ℭ_α: ε is α unless it is given."""
     problem = SmoothComposite(Cube(6), CircleMap(6, 4), DrawnMap(4, 4, 1, Sine(), 1), alpha=0.03)
     found = concept_complexity(problem, star=1.0)
     assert found.composite.width == width_complexity(Sine(), 0.03, star=1.0)

@@ -56,7 +56,7 @@ class ExistenceSettings(Checked):
     outputs: Count = setting(2, "ours", "k")
     widths: Counts = setting((1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000), "ours", "m, half-decades")
     epsilon: Annotated[float, between(0, 1, "()")] = setting(0.001, "ours", "ε, and ε_a where not said otherwise")
-    reach: Size = setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
+    reach: Annotated[float, between(1e-6, 1e6)] = setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
     stds: Sizes = setting((0.01, 0.1, 1.0), "ours", "other ε_a, for the real network")
     test_samples: Count = setting(200, "ours", "points at which the error is measured")
     star: Size = setting(1e4, "paper", "C* of resnet's complexity")
@@ -137,8 +137,9 @@ class Existence(Experiment):
                 Shown("start_error", "At W⁽⁰⁾ + W̃", ".1e", about="Of the pseudo network there (Corollary G.2)."),
                 Shown("real_error", "Real", ".1e", about="Of the real network at $W^{(0)} + \\tilde W$."),
                 Shown("scaled_row_norm", "m‖W̃‖₂,∞", ".2g", about="The longest row, times m."),
-                Shown("rows_over_bound", "Of bound", ".0e", about="The longest row over the proof's bound."),
+                Shown("rows_over_bound", "Row of bound", ".0e", about="The longest row over the proof's bound."),
                 Shown("frobenius_norm", "‖W̃‖_F", ".2g"),
+                Shown("frobenius_over_bound", "Of its bound", ".0e", about="‖W̃‖_F over kpℭ_s(φ)/√m, Lemma E.1 alone."),
             ],
         )
 
@@ -168,8 +169,8 @@ class Existence(Experiment):
             Over(
                 "real",
                 "The real network near the start, over width",
-                f"φ = {FUNCTIONS[BIASED][0]}. A large ε_a keeps the gates of the start and adds its output, which is "
-                "of size ε_a. A small one makes W̃ large, so that gates change.",
+                f"φ = {FUNCTIONS[BIASED][0]}. The start adds an output of size ε_a. Rows of W̃ are of size 1/(mε_a): "
+                "the longer they are, the more gates may change.",
                 "The error of the real network at the start plus the explicit weights, one line for each ε_a",
                 x="width",
                 y="real_error",

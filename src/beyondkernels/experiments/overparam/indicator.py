@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference, require
-from beyondkernels.core.constraints import at_least, between, not_empty
+from beyondkernels.core.constraints import at_least, between, not_empty, rising
 from beyondkernels.frame import (
     At,
     Count,
@@ -23,7 +23,6 @@ from beyondkernels.frame import (
     Series,
     Shown,
     Size,
-    Sizes,
     Statement,
     Table,
     Value,
@@ -59,15 +58,22 @@ class IndicatorSettings(Checked):
     epsilons: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = setting(
         (0.3, 0.1, 0.03, 0.01, 0.001), "ours", "ε"
     )
-    reach: Size = setting(100.0, "paper", "the constant in B_i, beyond which Hermite polynomials are held constant")
-    reaches: Sizes = setting((1.0, 1.5, 2.0), "ours", "smaller constants, to see where holding constant begins to cost")
+    reach: Annotated[float, between(1e-6, 1e6)] = setting(
+        100.0, "paper", "the constant in B_i, beyond which Hermite polynomials are held constant"
+    )
+    reaches: Annotated[tuple[float, ...], between(1e-6, 1e6), rising, not_empty] = setting(
+        (1.0, 1.5, 2.0), "ours", "smaller constants, to see where holding constant begins to cost"
+    )
     star: Size = setting(1e4, "paper", "C of (17)")
     draws: Count = setting(1_000_000, "ours", "of the Monte Carlo estimate")
     points: Annotated[int, at_least(2)] = setting(41, "ours", "of [−1, 1], evenly spaced, the ends among them")
     seeds: Seeds = setting(3, "ours", "of the draws")
 
     def __post_init__(self) -> None:
-        require(self.reach not in self.reaches, f"reaches must not hold the paper's own, got {self.reach:g}")
+        require(
+            self.reach not in self.reaches,
+            f"reaches must not hold reach = {self.reach:g}, got {self.reaches}; leave it out",
+        )
 
 
 class Indicator(Experiment):
@@ -133,11 +139,11 @@ class Indicator(Experiment):
                 Shown("sampled_error", "Of draws", ".1e", about="The largest error of the Monte Carlo estimate."),
                 Shown("root_mean_square", "rms h", ".1f", show="first", about="The root mean square of h."),
                 Shown("log_range", "log₁₀ max h", ".1f", show="first", about="A bound on |h|."),
-                Shown("log_complexity", "log₁₀ 𝔆", ".1f", show="first", about="The lemma's bound on |h|."),
-                Shown("least_constant", "Least C", ".4g", show="first", about="With which 𝔆 bounds h and its slope."),
+                Shown("log_complexity", "log₁₀ ℭ", ".1f", show="first", about="The lemma's bound on |h|."),
+                Shown("least_constant", "Least C", ".4g", show="first", about="With which ℭ bounds h and its slope."),
                 Shown(
                     "log_hypothesis",
-                    "log₁₀ ε𝔆(φ,1)",
+                    "log₁₀ εℭ(φ,1)",
                     ".1f",
                     show="first",
                     about="Negative where the lemma's condition on ε holds.",
@@ -151,8 +157,8 @@ class Indicator(Experiment):
             Drawn(
                 "functions",
                 "Functions and what gates make of them",
-                f"By quadrature, with c = {s.reaches[0]:g} in place of the paper's {s.reach:g}, which would hide the "
-                "difference. A line with an ε is the mean of gate times h.",
+                f"By quadrature, with c = {s.reaches[0]:g} in place of the paper's {s.reach:g}. A line with an ε "
+                "is the mean of gate times h.",
                 "Two functions on [−1, 1], and the construction for two values of ε each",
                 lambda picture, rows: curves(s, picture, rows),
             ),
@@ -160,7 +166,7 @@ class Indicator(Experiment):
                 "error",
                 "Error of the construction over ε",
                 "The largest over the interval and over all functions of the table, by quadrature. Hermite polynomials "
-                "are held constant beyond $B_i = c\\sqrt{i \\log(1/\\varepsilon)}$.",
+                "are held constant beyond $B_i = c\\sqrt{i\\,\\log(1/\\varepsilon)}$.",
                 "The largest error over ε against ε, one line for each constant c, and the lemma's bound",
                 lambda picture, rows: errors(s, picture, rows),
             ),

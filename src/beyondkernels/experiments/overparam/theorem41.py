@@ -163,7 +163,7 @@ class Theorem41(Experiment):
             {"target": "φ", "width": "m", "samples": "N"},
             [
                 Shown("excess", "Excess test loss", ".2e", about="Test loss minus ε₀, the loss of the ground truth."),
-                Shown("relative", "Relative", ".3f", about="Divided by what predicting the mean label leaves."),
+                Shown("relative", "Relative", ".1e", about="Divided by what predicting the mean label leaves."),
                 Shown("train_loss", "Training loss", ".2e"),
             ],
         )
@@ -172,7 +172,7 @@ class Theorem41(Experiment):
         """The complexities of the targets."""
         found = "; ".join(complexity_of(s, name) for name in FUNCTIONS)
         words = (
-            f"M is a polynomial of the complexity 𝔆(φ, √log(p/ε)). With its constant C = 1 and ε = {EPSILON:g} it is "
+            f"M is a polynomial of the complexity ℭ(φ, √log(p/ε)). With its constant C = 1 and ε = {EPSILON:g} it is "
             f"{found}. With the paper's example C = 10⁴ it would be beyond any width that can be run."
         )
         return [words]
@@ -203,7 +203,7 @@ class Theorem41(Experiment):
 
 
 def complexity_of(s: Theorem41Settings, name: str) -> str:
-    """𝔆(φ, √log(p/ε)) with the constant C = 1 in words, or where the series converges."""
+    """ℭ(φ, √log(p/ε)) with the constant C = 1 in words, or where the series converges."""
     series = bk.theory.taylor_series(function_of(name))
     radius = math.sqrt(math.log(s.terms / EPSILON))
     if series.radius <= radius:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from beyondkernels.activations import Activation
     from beyondkernels.algorithms import PseudoHuber
     from beyondkernels.engine import TrainedNetwork
-    from beyondkernels.problems import TwoLayerTruth
+    from beyondkernels.problems import ThreeLayerTruth, TwoLayerTruth
 
 SINE, EXPONENTIAL, SIGMOID, CUBIC = "sin 3z", "eᶻ", "1/(1 + e⁻⁴ᶻ)", "z² + z³"
 FUNCTIONS = (SINE, EXPONENTIAL, SIGMOID, CUBIC)
@@ -63,7 +63,7 @@ def algorithm1(s: TwoLayerSettings, width: int, rate: float) -> TrainedNetwork:
 
 
 @functools.lru_cache(maxsize=1024)
-def constant_loss(problem: TwoLayerTruth) -> float:
+def constant_loss(problem: TwoLayerTruth | ThreeLayerTruth) -> float:
     """What predicting the mean label leaves."""
     y = problem.sample(MEAN_POINTS, bk.core.Stream(0).child("constant")).y
     return float(loss().each(y.mean(0).expand_as(y), y).double().mean())

@@ -29,6 +29,9 @@ TERMS = {
 """By layers and term: what it is, and the power of m that its right side has if neurons move by an order of 1/m."""
 
 
+TINY = 1e-300  # where nothing changed at all a bound has all the room there is
+
+
 @dataclass(frozen=True)
 class CouplingSettings(Checked):
     """The numbers of the experiment; all are ours, because the paper measures nothing."""
@@ -95,14 +98,18 @@ def row(s: CouplingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
     series = {name.removeprefix("coupling/"): values for name, values in outcome.series.items()}
     line: dict[str, Any] = {"test_loss": outcome.scalars["test_loss"]}
     line |= {name: float(series[name][-1]) for name in ("radius", "first_radius", "second_radius") if name in series}
-    for term in TERMS[at.layers]:
+    later = range(1, len(series["step"]))
+    rights = {term: [float(each) for each in series[f"{term}_bound"]] for term in TERMS[at.layers]}
+    if at.layers == 3:
+        m = at.width
+        radii = list(zip(series["first_radius"], series["second_radius"], strict=True))
+        later = [i for i in later if radii[i][0] <= m**-0.5 and radii[i][1] <= 1]
+        for i in later:  # shorter increments have the right sides of the least radii that the lemmas allow
+            allowed = max(radii[i][0], m**-0.75), max(radii[i][1], m**-0.5)
+            for term, right in bk.measure.overparam.three_layer_bounds((m, m), allowed).items():
+                rights[term][i] = right
+        line |= {"range": line["first_radius"] * m**0.5, "inside": len(later), "snapshots": len(radii) - 1}
+    for term, right in rights.items():
         line |= {term: float(series[term][-1]), f"{term}_bound": float(series[f"{term}_bound"][-1])}
-        line[f"{term}_ratio"] = max(
-            left / right for left, right in zip(series[f"{term}_max"][1:], series[f"{term}_bound"][1:], strict=True)
-        )
-    if at.layers == 2:
-        # gap_bound/(radius² m^(3/2)) is B
-        B = line["gap_bound"] / (line["radius"] ** 2 * at.width**1.5)
-        moved = zip(series["radius"][1:], series["step"][1:], strict=True)
-        line["radius_ratio"] = max(radius / (B * rate_of(s, at) * step) for radius, step in moved)
+        line[f"{term}_room"] = min((right[i] / max(series[f"{term}_max"][i], TINY) for i in later), default=None)
     return line

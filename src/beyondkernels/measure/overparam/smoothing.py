@@ -31,7 +31,8 @@ class SmoothedCoupling(Measurement):
 
     W* and V* are those of :func:`~beyondkernels.theory.overparam.truth_direction` for the gates of the start. Scalars:
     ``smoothing/existing``, :math:`E \sum_r |f^*_r - g_r^{(b,b)}(x; W^*, V^*)|` of Lemma 5.6 with these gates;
-    ``smoothing/target``, :math:`E \sum_r |f^*_r|`; ``smoothing/rows``, :math:`\|W^*\|_{2,\infty} \|V^*\|_{2,\infty}`.
+    ``smoothing/target``, :math:`E \sum_r |f^*_r|`; ``smoothing/rows``, :math:`\|W^*\|_{2,\infty} \|V^*\|_{2,\infty}`;
+    ``smoothing/norms``, :math:`\|W^*\|_F \|V^*\|_F`.
 
     Series over the snapshots, their names beginning with ``smoothing/``: ``kept``, the error of Lemma 5.6 with the
     gates of now, noise among them, and the same W* and V*; ``first_radius`` and ``second_radius``,
@@ -53,7 +54,7 @@ class SmoothedCoupling(Measurement):
 
     smoothing: Annotated[tuple[float, float], positive]
     points: Annotated[int, positive] = 200
-    rates: Annotated[tuple[float, ...], positive, not_empty] = (1.0, 0.3, 0.1)
+    rates: Annotated[tuple[float, ...], positive, not_empty] = (0.1, 0.3, 1.0)
     draws: Annotated[int, positive] = 20
     fit_points: Annotated[int, positive] = 3000
     ridge: Annotated[float, positive] = 1e-3
@@ -91,6 +92,7 @@ class SmoothedCoupling(Measurement):
                 "smoothing/existing": _error(x, target, start, star, buffers),
                 "smoothing/target": float(target.abs().sum(1).mean()),
                 "smoothing/rows": longest["W"] * longest["V"],
+                "smoothing/norms": float(star["W"].norm() * star["V"].norm()),
             },
             series=over_steps("smoothing", weights, rows),
         )

@@ -118,6 +118,8 @@ class ConvolutionalTruth(GroundTruth):
 
     def require_inputs(self, x: torch.Tensor) -> None:
         """Ask that each row is 1/√k times a vector of norm 1 with last coordinate 1/2."""
+        wanted = " × ".join(map(str, self.in_shape))
+        require(tuple(x.shape[1:]) == self.in_shape, f"x must hold points of {wanted} numbers, got {tuple(x.shape)}")
         require_unit_inputs("the rows of x, times √k,", x.flatten(0, -2) * math.sqrt(len(self.patches[0])))
 
     def signal(self, x: torch.Tensor) -> torch.Tensor:

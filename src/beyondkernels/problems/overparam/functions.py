@@ -12,6 +12,7 @@ import torch
 from beyondkernels.activations import Activation, Cosine, Polynomial, Sine, Tanh
 from beyondkernels.core import InputError, require, unknown
 from beyondkernels.core.constraints import not_negative, not_zero, positive
+from beyondkernels.core.errors import shown
 from beyondkernels.problems.resnet.functions import Exponential, Sigmoid
 
 _MOST = 4096  # terms of a series; more are needed only close to the radius of convergence
@@ -101,7 +102,7 @@ class PowerSeries(Activation):
     def taylor(self, degree: int) -> torch.Tensor:
         """The coefficients themselves."""
         require(degree >= 0, f"degree must not be negative, got {degree}")
-        a = torch.tensor([float(self.coefficient(n)) for n in range(degree + 1)], dtype=torch.float64)
+        a = torch.tensor([self._number(n) for n in range(degree + 1)], dtype=torch.float64)
         n = torch.arange(degree + 1, dtype=torch.float64)
         log_bound = math.log(self.bound) + n * math.log(self.rate) - self.order * torch.lgamma(n + 1)
         over = a.abs().log() > log_bound + 1e-9 * (1 + n)
@@ -110,6 +111,13 @@ class PowerSeries(Activation):
                 f"bound, rate and order must bound every coefficient, but that of order {int(n[over][0])} exceeds them"
             )
         return a
+
+    def _number(self, n: int) -> float:
+        found = self.coefficient(n)
+        try:
+            return float(found)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"coefficient must give a number for each order, got {shown(found)} for {n}") from None
 
     def _degree(self, z: torch.Tensor) -> int:
         """The last order that counts at these arguments, for φ′ as well as for φ."""

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Stream, require
+from beyondkernels.core import InputError, Stream, require, require_between
 from beyondkernels.core.constraints import between, positive, size
+from beyondkernels.core.errors import shown
 from beyondkernels.problems.resnet.inputs import Inputs, Sphere
 
 LAST = 0.5
@@ -120,6 +121,8 @@ class Padded(Inputs):
             source: the distribution of the inputs.
             radius: a bound on their norms.
         """
+        if not isinstance(source, Inputs):
+            raise InputError(f"source must be a distribution of inputs, such as Cube(3), got {shown(source)}")
         return cls(source.dim + 2, source, radius)
 
     @property
@@ -153,8 +156,10 @@ def padded(x: torch.Tensor, radius: float = 1.0) -> torch.Tensor:
 
     Reference: Allen-Zhu, Li & Liang (overparam), footnote 1.
     """
+    x = points("x", x)
+    require_between("radius", radius, 0, math.inf, "()")
     lengths = x.norm(dim=1, keepdim=True)
-    longest = float(lengths.max()) if len(x) else 0.0
+    longest = float(x.double().norm(dim=1).max()) if len(x) else 0.0
     require(
         longest <= radius * (1 + _ROUNDING),
         f"radius must bound the norm of every point, got {radius:g} and a point of norm {longest:.6g}; "
@@ -164,6 +169,26 @@ def padded(x: torch.Tensor, radius: float = 1.0) -> torch.Tensor:
     return _with_last(REST * torch.cat([x / radius, rest], 1))
 
 
+def points(name: str, x: object) -> torch.Tensor:
+    """Data as a matrix of finite numbers, a row for each point.
+
+    Arguments:
+        name: what they are called.
+        x: a tensor, an array or lists.
+    """
+    try:
+        found = torch.as_tensor(x)
+        found = found if found.is_floating_point() else found.double()
+    except (TypeError, ValueError, RuntimeError):
+        raise InputError(f"{name} must be a matrix of numbers, a row for each point, got {shown(x)}") from None
+    require(
+        found.dim() == 2 and found.shape[1] > 0,
+        f"{name} must be a matrix, a row for each point, got the shape {tuple(found.shape)}",
+    )
+    require(bool(found.isfinite().all()), f"{name} must hold finite numbers, got inf or NaN")
+    return found
+
+
 def require_unit_inputs(name: str, x: torch.Tensor) -> None:
     """Ask that points have norm 1 and last coordinate 1/2.
 
@@ -171,6 +196,7 @@ def require_unit_inputs(name: str, x: torch.Tensor) -> None:
         name: what they are called.
         x: points, (n, d).
     """
+    x = points(name, x)
     for what, found, asked in (("norm", x.norm(dim=1), 1.0), ("last coordinate", x[:, -1], LAST)):
         bad = (found - asked).abs() > _ROUNDING
         if bool(bad.any()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from beyondkernels.core import require
+from beyondkernels.core import require, require_whole
 
 Patches = tuple[tuple[int, ...], ...]
 """S₁, …, S_{d′}: sets of rows of one size."""
@@ -21,8 +21,9 @@ def windows(rows: int, size: int, stride: int = 1) -> Patches:
     >>> windows(rows=5, size=3)
     ((0, 1, 2), (1, 2, 3), (2, 3, 4))
     """
+    for name, value in (("rows", rows), ("size", size), ("stride", stride)):
+        require_whole(name, value)
     require(1 <= size <= rows, f"size must lie in [1, {rows}], the number of rows, got {size}")
-    require(stride >= 1, f"stride must be positive, got {stride}")
     return tuple(tuple(range(start, start + size)) for start in range(0, rows - size + 1, stride))
 
 

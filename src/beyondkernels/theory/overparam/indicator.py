@@ -25,6 +25,7 @@ REACH = 100.0
 TAIL = 1e-12
 """The most that a Taylor polynomial may differ from its function on [−1, 1] (ours)."""
 
+_LARGEST = 600.0  # of the logarithm of the largest Hermite polynomial
 _MOST = 80  # orders; Hermite polynomials of much higher degree overflow at the ends of their ranges
 
 
@@ -105,7 +106,7 @@ class IndicatorFunction(Checked):
     def _at_reach(self) -> Array:
         return np.diagonal(np.array(hermites(np.array([0.0, *self.reaches]), self.degree)))
 
-    @property
+    @functools.cached_property
     def most(self) -> float:
         """A bound on |h|: the sum of the largest values of its terms."""
         return abs(self.weights[0]) + self._sum(lambda i, reach: largest_hermite(i, reach))
@@ -138,9 +139,15 @@ def indicator_function(function: Activation, epsilon: float, reach: float = REAC
     Reference: Allen-Zhu, Li & Liang (overparam), App. B.1, (115) to (117).
     """
     require_between("epsilon", epsilon, 0, 1, "()")
+    require_between("reach", reach, 1e-30, 1e30)
     coefficients = taylor_polynomial(function)
-    reaches = (reach * math.sqrt(i * math.log(1 / epsilon)) for i in range(1, len(coefficients)))
-    return IndicatorFunction(coefficients, tuple(reaches))
+    reaches = tuple(reach * math.sqrt(i * math.log(1 / epsilon)) for i in range(1, len(coefficients)))
+    if reaches and len(reaches) * math.log(max(reaches[-1], 1.0)) > _LARGEST:
+        most = math.exp(_LARGEST / len(reaches)) * reach / reaches[-1]
+        raise InputError(
+            f"reach must be at most {most:.2g}, so that h of degree {len(reaches)} is a float, got {reach:g}"
+        )
+    return IndicatorFunction(coefficients, reaches)
 
 
 def unbiased_indicator_function(function: Activation, epsilon: float) -> IndicatorFunction:
@@ -202,6 +209,7 @@ def least_constant(coefficients: Sequence[float], radius: float, bound: float) -
     4.0
     """
     require_positive("radius", radius)
+    require(len(coefficients) > 0, "coefficients must hold at least one number, got none")
     terms = [(i, math.log(abs(c))) for i, c in enumerate(coefficients) if c != 0 and i > 0]
     rest = bound - abs(coefficients[0])
     if rest <= 0 or not terms:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
-from beyondkernels.activations import Activation
 from beyondkernels.core import Component, require, require_between, require_positive, require_whole
 from beyondkernels.core.constraints import not_negative, positive, size
-from beyondkernels.theory.complexity import STAR, Complexity, largest_complexity
+from beyondkernels.core.errors import shown
 from beyondkernels.theory.hypotheses import Hypothesis
-from beyondkernels.theory.taylor import TaylorSeries
 
+_MOST = 10**18  # of widths, steps and samples
+_SIZES = 1e-30, 1e30  # of rates and constants
 _LARGEST = 600.0  # of the logarithm of a number that is to stay a float, also when it is squared or halved
 
 
@@ -66,45 +66,11 @@ def waiting_time(rate: float, steps: int, epsilon: float, *, constant: float = 1
 
     Reference: Allen-Zhu, Li & Liang (overparam), Algorithm 2, line 1.
     """
-    require_positive("rate", rate)
-    require_whole("steps", steps)
+    require_between("rate", rate, *_SIZES)
+    _require_count("steps", steps)
     require_between("epsilon", epsilon, 0, 1, "()")
-    require_positive("constant", constant)
+    require_between("constant", constant, *_SIZES)
     return max(1, math.ceil(constant * rate * steps / math.log(1 / epsilon)))
-
-
-def composed_complexity(
-    outer: Sequence[Activation | TaylorSeries],
-    inner: Sequence[Activation | TaylorSeries],
-    epsilon: float,
-    *,
-    inner_terms: int = 1,
-    star: float = STAR,
-) -> Complexity:
-    r"""The complexity of a ground truth of three layers.
-
-    .. math:: \mathfrak C\bigl(\Phi, \sqrt{p_2}\,\mathfrak C(\phi, \ell)\,\ell\bigr), \qquad
-              \ell = \sqrt{\log(1/\varepsilon)}
-
-    Arguments:
-        outer: :math:`\Phi_i`.
-        inner: :math:`\phi_{s,j}` of both factors.
-        epsilon: ε.
-        inner_terms: p₂.
-        star: C of (17).
-
-    >>> from beyondkernels.activations import Polynomial
-    >>> line = Polynomial((0.0, 1.0))
-    >>> print(composed_complexity([line], [line], math.exp(-4), inner_terms=9, star=1.0))  # 3 · 2 · 2
-    12
-
-    Reference: Allen-Zhu, Li & Liang (overparam), Lemma 5.3.
-    """
-    require_between("epsilon", epsilon, 0, 1, "()")
-    root = math.sqrt(math.log(1 / epsilon))
-    within = largest_complexity(inner, root, star=star)
-    require(within.log < _LARGEST, f"star must be small enough that 𝔆(φ, {root:.3g}) is a float, got {star:g}")
-    return largest_complexity(outer, math.sqrt(inner_terms) * within.value * root, star=star)
 
 
 def lemma53(
@@ -145,7 +111,7 @@ def lemma53(
         width: m.
         rate: η.
         steps: T.
-        complexity: 𝔆, from :func:`composed_complexity`.
+        complexity: ℭ, from :func:`composed_complexity`.
         terms: p₁ and p₂.
         outputs: k.
         gamma: γ.
@@ -170,13 +136,27 @@ def lemma53(
     Reference: Allen-Zhu, Li & Liang (overparam), Lemma 5.3, eqs. (25)–(29); Algorithm 2; Theorems 4.2 and 4.3.
     """
     require_between("epsilon", epsilon, 0, 1, "()")
-    require_whole("width", width)
-    for name, value in (("rate", rate), ("complexity", complexity), ("gamma", gamma), ("degree", degree)):
-        require_positive(name, value)
-    for name, value in (("exponents", min(exponents)), ("draws_constant", draws_constant)):
-        require_positive(name, value)
-    (p1, p2), (c1, c2, c3) = terms, exponents
+    for name, value in (("width", width), ("steps", steps), ("outputs", outputs)):
+        _require_count(name, value)
+    for name, value in (("rate", rate), ("gamma", gamma), ("degree", degree), ("draws_constant", draws_constant)):
+        require_between(name, value, *_SIZES)
+    for name, value in (("noise_degree", noise_degree), ("rate_degree", rate_degree), ("scale_degree", scale_degree)):
+        require_between(name, value, 0, 30)
+    require_positive("complexity", complexity)
+    if samples is not None:
+        _require_count("samples", samples)
+    p1, p2 = _require_several("terms", terms, 2)
+    c1, c2, c3 = _require_several("exponents", exponents, 3)
+    for value in (p1, p2):
+        _require_count("terms", value)
+    for value in (c1, c2, c3):
+        require_between("exponents", value, *_SIZES)
     log_c1 = degree * math.log(complexity * outputs * p1 * p2 / epsilon)
+    require(
+        log_c1 >= 0,
+        f"complexity must be at least ε/(k p₁ p₂) = {epsilon / (outputs * p1 * p2):.4g}, so that C₁ ≥ 1, "
+        f"got {complexity:g}",
+    )
     log_small = math.log(epsilon) - log_c1
     require(
         4 * max(*exponents, scale_degree) * abs(log_small) < _LARGEST,
@@ -249,8 +229,9 @@ def practical(
     >>> settings.smoothing, settings.wait
     ((0.005, 0.005), 218)
     """
-    require_whole("width", width)
-    require_positive("radius", radius)
+    _require_count("width", width)
+    require_between("radius", radius, 1e-6, 1e30)
+    require_between("smoothing", smoothing, 0, 1e30)
     std = smoothing / math.sqrt(width)
     return ThreeLayerSettings(
         smoothing=(std, std),
@@ -259,3 +240,15 @@ def practical(
         wait=waiting_time(rate, steps, epsilon, constant=wait_constant),
         draws=draws,
     )
+
+
+def _require_count(name: str, value: int) -> None:
+    require_whole(name, value)
+    require(value <= _MOST, f"{name} must be at most {_MOST:.0e}, got {shown(value)}")
+
+
+def _require_several(name: str, value: Sequence[float], count: int) -> tuple[Any, ...]:
+    """As many numbers as are asked for."""
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    require(several and len(value) == count, f"{name} must hold {count} numbers, got {shown(value)}")
+    return tuple(value)
