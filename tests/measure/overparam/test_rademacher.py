@@ -78,8 +78,9 @@ def test_three_layers():
     assert found["start_complexity"] == pytest.approx(start / POINTS, rel=1e-5)
     assert found["complexity"] == pytest.approx((start + radii * bilinear) / POINTS, rel=1e-5)
     assert found["increment_complexity"] == pytest.approx(radii * bilinear / POINTS, rel=1e-5)
-    assert found["unit_complexity"] == pytest.approx(8**-0.75 * bilinear / POINTS, rel=1e-5)
-    literal = float(a.square().mean()) ** 0.5 * (radii * 8**0.25 * 8**0.5 + 1) / POINTS**0.5
+    output_std = float(a.square().mean()) ** 0.5
+    assert found["unit_complexity"] == pytest.approx(8**-0.75 * bilinear / POINTS / output_std, rel=1e-5)
+    literal = output_std * (radii * 8**0.25 * 8**0.5 + 1) / POINTS**0.5
     assert found["complexity_bound"] == pytest.approx(literal, rel=1e-5)
     assert found["second_radius"] == pytest.approx(float((kept["snapshot/5/V"] - V).norm()))
 

@@ -24,7 +24,7 @@ class RademacherSettings(Checked):
     terms: Count = setting(4, "ours", "p of the ground truth, with φ = sin")
     output_std: Annotated[float, between(1e-9, 1)] = setting(0.3, "ours", "ε_a")
     widths: Counts = setting((256, 1024, 4096, 16_384), "ours", "m of two layers")
-    deep_widths: Counts = setting((64, 128, 256, 512), "ours", "m₁ = m₂ of three layers")
+    deep_widths: Counts = setting((64, 128, 256, 512, 1024), "ours", "m₁ = m₂ of three layers")
     samples: Counts = setting((50, 100, 200, 500, 1000), "ours", "N")
     width: Count = setting(1024, "ours", "m of two layers where N varies")
     deep_width: Count = setting(128, "ours", "m₁ = m₂ of three layers where N varies")

@@ -49,12 +49,12 @@ class Rademacher(Experiment):
     reference: ClassVar[Reference] = Reference("overparam", "Lemmas G.5 and 5.9")
     notes_file: ClassVar[str] = "rademacher.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m", "samples": "N"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 1.5, "paper": 10.0}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 3.0, "paper": 40.0}
     numbers: ClassVar[type] = RademacherSettings
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(
             widths=(256, 1024, 4096),
-            deep_widths=(64, 128, 256),
+            deep_widths=(64, 128, 256, 512),
             samples=(50, 100, 200, 500),
             width=256,
             deep_width=64,
@@ -186,7 +186,7 @@ class Rademacher(Experiment):
                 Shown("complexity_ratio", "Of bound", ".2g", about="Complexity over bound."),
                 Shown("gap", "Loss gap", ".2e", about="Test loss minus training loss."),
                 Shown("gap_ratio", "Of twice", ".1g", about="Loss gap over twice the complexity."),
-                Shown("unit_complexity", "At fixed radii", ".2e", about="The complexity from which slopes are taken."),
+                Shown("unit_complexity", "At fixed radii", ".2e", about="The complexity of which slopes are checked."),
                 Shown("complexity_error", "Error", ".0e", about="The standard error of the draws in the complexity."),
                 Shown("real_complexity", "Real", ".2e", about="The real network at the pseudo network's maximiser."),
                 Shown("start_complexity", "Start", ".2e", about="What the start gives, in Lemma 5.9 alone."),

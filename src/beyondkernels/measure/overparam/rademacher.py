@@ -33,8 +33,9 @@ class RademacherComplexity(Measurement):
     Of a ``ThreeLayerLearner``: ``complexity``, that of Lemma 5.8's bilinear part with what the start gives, over
     :math:`\|W'\|_{2,4} \le \tau_w, \|V'\|_F \le \tau_v`; ``start_complexity`` and ``increment_complexity``, the two
     parts of it; ``unit_complexity``, the bilinear part alone with radii of the powers of m that Lemma 5.3 has,
-    :math:`\tau_w = m_1^{-3/4}` and :math:`\tau_v = \sqrt{m_1/m_2}`; ``complexity_bound``, Lemma 5.9's right side with
-    the readout's root mean square as :math:`\varepsilon_a`; ``first_radius`` and ``second_radius``.
+    :math:`\tau_w = m_1^{-3/4}` and :math:`\tau_v = \sqrt{m_1/m_2}`, in units of the readout's root mean square;
+    ``complexity_bound``, Lemma 5.9's right side with that root mean square as :math:`\varepsilon_a`; ``first_radius``
+    and ``second_radius``.
 
     Arguments:
         draws: of signs, where there are too many points to list all.
@@ -83,7 +84,7 @@ class RademacherComplexity(Measurement):
             "complexity_error": float(suprema.std()) / math.sqrt(len(signs)),
             "start_complexity": float(at_start.mean()),
             "increment_complexity": radii[0] * radii[1] * float(bilinear.mean()),
-            "unit_complexity": m**-0.75 * math.sqrt(m / m2) * float(bilinear.mean()),
+            "unit_complexity": m**-0.75 * math.sqrt(m / m2) * float(bilinear.mean()) / output_std,
             "complexity_bound": three_layer_bound(n, (m, m2), radii, output_std=output_std),
         }
         return Measured(scalars=found)
