@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from beyondkernels.core import Case, InputError, Learner, Outcome, Problem, Progress, require
+from beyondkernels.core import Case, InputError, Learner, Outcome, Problem, Progress
 from beyondkernels.core.constraints import at_least, between, positive
 from beyondkernels.problems.overparam.inputs import LAST, REST
 from beyondkernels.problems.overparam.interval import IntervalFunction
@@ -66,7 +66,9 @@ def decompose(
     .. math:: \alpha = u^\top W e_d \sim N(0, 1/m_1), \qquad \beta = W - \alpha u e_d^\top, \qquad
               \rho = \frac{\sqrt{\tau m_1}}{C \sqrt{m_2}}\,\alpha
 
-    and B is made of β and of the neurons outside of 𝒮. Everything is in units in which :math:`m_2 = 1`.
+    and B is made of β and of the neurons outside of 𝒮. Everything is in units in which :math:`m_2 = 1`. The proof does
+    not say what u is if 𝒮 is empty, which happens with probability :math:`(1 - \tau)^{m_1}`: here it is the first
+    unit vector (ours), which is independent of W as well, and all of ρφ is in the rest.
 
     Arguments:
         h: of Lemma 5.1 for φ.
@@ -87,11 +89,7 @@ def decompose(
 
     s = signs(W)
     chosen = s != 0
-    require(
-        bool(chosen.any()),
-        f"W must have more rows: none of its {m} neurons was chosen, with probability {partition.probability:g} each",
-    )
-    u = s / math.sqrt(chosen.sum())
+    u = s / math.sqrt(chosen.sum()) if chosen.any() else np.eye(1, m)[0]
     alpha = float(u @ W[:, -1])
     beta = W.copy()
     beta[:, -1] -= alpha * u
