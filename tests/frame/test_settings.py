@@ -102,7 +102,9 @@ def test_origins() -> None:
     listed = {s.name: (s.value, s.origin, s.why) for s in described(Numbers(steps=40, rate=0.2, kind="x"), Numbers())}
     assert listed["steps"] == (40, "ours", "differs from the paper's 600")
     assert listed["rate"] == (0.2, "ours", "differs from the theorem's 0.1")
-    assert listed["kind"] == ("x", "ours", "")
+    assert listed["kind"] == ("x", "ours", "at paper scale plain")
+    seeded = described(Numbers(ridge=1.0), Numbers())
+    assert {s.name: s.why for s in seeded}["ridge"] == "at paper scale None: chosen by validation"
     assert listed["ridge"] == (None, "ours", "chosen by validation")
     same = {s.name: (s.origin, s.why) for s in described(Numbers(), Numbers())}
     assert same["steps"] == ("paper", "as printed")

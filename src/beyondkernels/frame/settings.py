@@ -50,6 +50,8 @@ def described(settings: Any, reference: Any) -> list[Setting]:
         origin, why = field.metadata.get("origin", "ours"), field.metadata.get("why", "")
         if value != theirs and origin != "ours":
             origin, why = "ours", f"differs from the {origin}'s {theirs}"
+        elif value != theirs:  # the reason is that of the value at the paper's scale
+            why = f"at paper scale {theirs}{f': {why}' if why else ''}"
         listed.append(Setting(field.name, value, origin, why))
     return listed
 

@@ -68,6 +68,36 @@ def test_several_outputs():
     assert conditions[SMOOTH].measured == pytest.approx(2.0, rel=1e-6)
 
 
+class MeanAbsolute(Squared):
+    """Has a kink wherever one output agrees with its label."""
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return (out - y).abs().mean(-1)
+
+
+class Distance(Squared):
+    """Has a kink at the label alone, where its derivative is not a number."""
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return super().each(out, y).sqrt()
+
+
+@pytest.mark.parametrize("loss", [MeanAbsolute(), Distance()])
+@pytest.mark.parametrize(
+    ("radius", "label"), [(0.5, (0.3, 0.2)), (0.5, (0.0, 0.0)), (0.5, (0.3,)), (0.5, (0.0,)), (4e3, (0.3, 0.2, 0.1))]
+)
+def test_kinks_are_found(loss, radius, label):
+    """Also where their jump is small beside the range."""
+    conditions = loss_conditions(loss, radius, torch.tensor([label]), outputs=len(label))
+    assert [i for i, each in enumerate(conditions) if not each.holds and i != MOST] == [SMOOTH]
+    assert conditions[SMOOTH].measured > 100
+
+
+@pytest.mark.parametrize("label", [(1.0, 1.0, 1.0), (0.5, -0.5, 0.5), (2.0, 0.1, -0.2)])
+def test_labels_at_the_border_or_beyond_have_no_kink(label):
+    assert failing(Scaled(PseudoHuber(), 0.3), 0.5, torch.tensor([label]), outputs=3) == []
+
+
 def test_a_loss_outside_its_conditions_is_refused():
     require_loss(PseudoHuber(), 0.5, [-1.0, 1.0])
     with pytest.raises(InputError, match=r"up to 2, got Squared\(\), which misses by a factor 4: L\(·, y\) is 1-Lips"):

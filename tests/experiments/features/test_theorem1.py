@@ -60,8 +60,8 @@ def test_rows_are_those_of_the_best_step() -> None:
     assert row["best_loss"] == pytest.approx(0.2 * bound(1, 1000, OWN))
     assert row["error"] == pytest.approx(100 * 0.9 * row["bound"])
     assert row["error_room"] == pytest.approx(0.1 * row["bound"])
-    assert set(rows[rows["relevant"] == 3]["says"]) == {"nothing"}
-    assert set(rows[(rows["relevant"] == 1) & (rows["steps"] == 1000)]["says"]) == {"something"}
+    assert set(rows[rows["relevant"] == 3]["says"]) == {"no"}
+    assert set(rows[(rows["relevant"] == 1) & (rows["steps"] == 1000)]["says"]) == {"yes"}
 
 
 def test_a_diverged_run_has_a_bound_and_nothing_else() -> None:

@@ -21,7 +21,12 @@ STEPS = np.array([0.0, 3.0, 10.0])
 
 
 def fallen(
-    down: float = 1.0, promised: float = 0.2, floors: float = -1.0, order: float = 1.1, error: float = 0.01
+    down: float = 1.0,
+    promised: float = 0.2,
+    floors: float = -1.0,
+    order: float = 1.1,
+    error: float = 0.01,
+    control: float = -0.1,
 ) -> Reading:
     """Objectives 1, 0.4 and one that depends on the width, where the lemma fails; the rest as asked."""
 
@@ -36,6 +41,7 @@ def fallen(
             "decrease": decrease,
             "decrease_error": np.full((3, 2), error),
             "expected": np.ones(3),
+            "control": np.array([-0.1, control, 5.0]),
             "promised": np.array([[promised] * 2, [promised] * 2, [-6.0] * 2]),
             "errors": np.ones((3, 2)),
         }
@@ -51,7 +57,7 @@ def test_what_lemma_53_promises():
     check_figures(found, ["decrease", "ways"])
     lines = found.figures[0].lines  # type: ignore[attr-defined]
     assert [line.label for line in lines] == ["m = 16", "m = 64", "m = 256"]
-    assert lines[0].x[:2] == pytest.approx([1.0, 0.4])
+    assert lines[0].x[1:] == pytest.approx([0.4, 1.0])  # the start at the right end
 
 
 @pytest.mark.parametrize(
@@ -65,6 +71,8 @@ def test_what_lemma_53_promises():
         ({"floors": 0.1}, ["width"]),
         ({"order": 1.3}, ["order"]),
         ({"order": 0.7}, ["order"]),
+        ({"control": GAMMA / 4 + 0.01}, ["control"]),
+        ({"control": GAMMA / 4 - 0.01}, []),
     ],
 )
 def test_claims_of_landscape_can_fail(numbers, expected):

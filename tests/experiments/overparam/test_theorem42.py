@@ -106,10 +106,13 @@ def test_all_methods_see_the_same_points():
         assert isinstance(each.learner, bk.kernels.KernelRidge) == (method in KERNELS)
 
 
-def test_algorithm_2_differs_in_its_objective_alone():
-    """The variants share everything else, and the factor of the loss does not enter the rows."""
-    specs = [spec(SETTINGS, At(target=ONE, method=method, samples=60, seed=1)) for method in VARIANTS]
+def test_the_variants_of_algorithm_2():
+    """They differ in the objective, η and ε_a alone, and the factor of the loss does not enter the rows."""
+    alike = replace(SETTINGS, signed_rate=SETTINGS.sgd_rate, signed_output_std=SETTINGS.sgd_output_std)
+    specs = [spec(alike, At(target=ONE, method=method, samples=60, seed=1)) for method in VARIANTS]
     first, second = (each.learner for each in specs)
+    own: Any = spec(SETTINGS, At(target=ONE, method=SECOND, samples=60, seed=1)).learner
+    assert (own.algorithm.learning_rate, own.network.output_std) == (SETTINGS.signed_rate, SETTINGS.signed_output_std)
     assert isinstance(first, bk.engine.TrainedNetwork)
     assert isinstance(first.algorithm, bk.algorithms.ThreeLayerSGD)
     assert replace(first, algorithm=replace(first.algorithm, variant="L2")) == second != first

@@ -10,7 +10,7 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.experiments.overparam.theorem42 import ONE, SUMS, TARGETS
+from beyondkernels.experiments.overparam.products import ONE, SUMS, TARGETS
 from beyondkernels.experiments.overparam.theorem43 import LEARNT, Theorem43
 from beyondkernels.experiments.overparam.three_layers import (
     OBJECTIVES,

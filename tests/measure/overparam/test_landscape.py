@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ import torch
 import beyondkernels as bk
 from beyondkernels.algorithms.losses import PseudoHuber
 from beyondkernels.algorithms.overparam import ThreeLayerSGD
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import InputError, Problem, Stream
+from beyondkernels.measure import Measurement
 from beyondkernels.measure.overparam import SmoothedCoupling, SmoothedLandscape
 from beyondkernels.measure.overparam.landscape import Place
 from beyondkernels.networks import ThreeLayerLearner
@@ -35,7 +38,12 @@ NAMES = ("W", "V", "buffers/b1", "buffers/b2", "buffers/a")
 LOSS = PseudoHuber()
 
 
-def run(*measurements, problem=TRUTH, snapshot_at=(0, 5), variant="L1"):
+def run(
+    *measurements: Measurement,
+    problem: Problem = TRUTH,
+    snapshot_at: tuple[int, ...] = (0, 5),
+    variant: Literal["L1", "L2"] = "L1",
+) -> RunSpec:
     rule = ThreeLayerSGD(SETTINGS, 9, 0.1, variant, batch=4)
     learner = bk.engine.TrainedNetwork(NETWORK, rule, snapshot_at=snapshot_at, snapshot_names=NAMES)
     return RunSpec(problem, learner, 30, 10, 100, measurements)
@@ -71,8 +79,11 @@ def test_objectives_along_a_run():
         out = factor * NETWORK.apply(at, here.buffers, here.x)[0]
         return float(LOSS.each(out, here.y).mean()) + penalty(increments, SETTINGS.penalties)
 
+    orders = {n: stream.child("control", n).generator().permutation(m) for n, m in (("W", 10), ("V", 8))}
+    control = {name: torch.stack([star[name][int(i)] for i in orders[name]]) for name in star}
+    at_step = {name[10:]: values[1] for name, values in outcome.series.items() if name.startswith("landscape/")}
     for e, eta in enumerate(rates):
-        c = np.zeros((draws, 3))
+        c, other = np.zeros((draws, 3)), 0.0
         for i in range(draws):
             at = stream.child("draw", str(i))
             noise = {
@@ -86,14 +97,18 @@ def test_objectives_along_a_run():
                 more = {"W": sigma @ star["W"], "V": star["V"] @ sigma}
                 new = {name: noisy[name] + more[name] for name in noise}
                 c[i, 0] += objective(new, {name: moved[name] + more[name] for name in noise}) / 2
+                more = {"W": sigma @ control["W"], "V": control["V"] @ sigma}
+                new = {name: noisy[name] + more[name] for name in noise}
+                other += objective(new, {name: moved[name] + more[name] for name in noise}) / (2 * draws)
             c[i, 1] = objective(noisy, moved, 1 - eta)
             c[i, 2] = objective(noisy, moved)
         mean = c.mean(0)
         falls = (mean[2] - mean[:2]) / (eta * mean[2])
-        at_step = {name[10:]: values[1] for name, values in outcome.series.items() if name.startswith("landscape/")}
         assert at_step["objective"] == pytest.approx(mean[2])
         assert at_step["move"][e] == pytest.approx(falls[0], rel=1e-6)
         assert at_step["shrink"][e] == pytest.approx(falls[1])
+        if e == 0:
+            assert at_step["control"] == pytest.approx((mean[2] - other) / (eta * mean[2]))
         assert at_step["decrease"][e] == pytest.approx(falls.max(), rel=1e-6)
         column = int(falls[1] > falls[0])
         spread = (c[:, 2] - c[:, column]).std(ddof=1) / eta / mean[2] / math.sqrt(draws)
@@ -157,9 +172,20 @@ def test_errors_of_the_proof():
         cost += float((slopes * (real - fixed).norm(dim=1)).mean()) / 2 / eta
     assert cost > 0
     assert float(found["gates"][0]) == pytest.approx(cost)
-    linear = sum(crossing_terms(here.x, at, star, gates, here.buffers)) @ signs
+    s, t = crossing_terms(here.x, at, star, gates, here.buffers)
+    linear = (s + t) @ signs
     promised = float(LOSS.each(out, here.y).mean()) - here.irreducible - missing - cost
     assert found["move"][0] + found["shrink"][0] >= promised - 0.5 * float(linear.square().sum(1).mean())
+
+
+def test_no_way_down_lowers_penalties():
+    """Where the loss is zero, neither way lowers the objective, whatever its penalties: Lemma 5.3 needs small ones."""
+    here, at, star, gates = case()
+    out = pseudo_three_layer(here.x, at["W"], at["V"], gates, here.buffers)
+    found = replace(here, y=out).drawn(at, star, (1e-4,), Stream(102))
+    assert found["loss"] == 0
+    assert found["move"][0] < 0
+    assert found["shrink"][0] < 0
 
 
 def test_the_balance_is_the_best_candidate():

@@ -211,11 +211,34 @@ def test_names_and_functions_are_one_problem():
             lambda: ThreeLayerTruth(UNIT, second=PowerSeries(lambda n: 4.0**n, rate=4.0, sharp=True)),
             r"within the radius 0\.25 where",
         ),
+        (
+            lambda: ThreeLayerTruth(UNIT, PowerSeries(lambda n: 4.0**n, rate=4.0, sharp=True)),
+            r"within the radius 0\.25 where",
+        ),
+        (
+            lambda: ThreeLayerTruth(UNIT, second="constant", linear=True),
+            "linear must be False where second is constant, got True",
+        ),
     ],
 )
 def test_bad_input(make, words):
     with pytest.raises(InputError, match=words):
         make()
+
+
+def test_the_reach_of_an_outer_function():
+    """sin(1) is the most that sin gives, and v₁ = (0.6, 0.8) makes at most 1.4 times that of it."""
+    directions = ((1.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0, 0.0))
+    weights = GivenWeights(a=((1.0,),), w1=directions, w2=directions, v1=((0.6, 0.8),), v2=((0.6, 0.8),))
+    least = 1.4 * math.sin(1.0)
+
+    def truth(radius: float) -> ThreeLayerTruth:
+        outer = PowerSeries(lambda n: radius**-n, rate=1 / radius, sharp=True)
+        return ThreeLayerTruth(UNIT, outer, "sin", outer_terms=1, weights=weights)
+
+    assert torch.isfinite(truth(1.05 * least).sample(50, Stream(0)).y).all()
+    with pytest.raises(InputError, match=r"where the series converges, got \|z\| = 1\.178"):
+        truth(0.999 * least)
 
 
 def test_padded_inputs_are_accepted():

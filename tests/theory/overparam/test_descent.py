@@ -46,8 +46,8 @@ def test_the_direction_has_the_form_of_the_proof():
     W, V = torch.zeros(6, 4).double(), torch.zeros(5, 6).double()
     for r in range(2):
         for i in range(2):
-            one = torch.stack([sum(w["v1"][i, j] * torch.sin(w["w1"][j] @ p) for j in range(2)) for p in x])
-            two = torch.stack([sum(w["v2"][i, j] * torch.exp(w["w2"][j] @ p) for j in range(2)) for p in x])
+            one = sum((w["v1"][i, j] * torch.sin(x @ w["w1"][j]) for j in range(2)), torch.zeros(40).double())
+            two = sum((w["v2"][i, j] * torch.exp(x @ w["w2"][j]) for j in range(2)), torch.zeros(40).double())
             alpha = ridge_by_least_squares(gates.second * buffers["a"][r], w["a"][r, i] * one, 0.01)
             beta = ridge_by_least_squares(gates.first * 0.5, two, 0.01)
             v = 2 * Stream(102).child(str(r), str(i)).bernoulli(0.5, 6).double() - 1

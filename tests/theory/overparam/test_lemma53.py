@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.activations import Cosine, Polynomial
 from beyondkernels.core import InputError, build, describe
-from beyondkernels.theory import smooth_complexity
-from beyondkernels.theory.overparam import ThreeLayerSettings, composed_complexity, lemma53, practical, waiting_time
+from beyondkernels.theory.overparam import ThreeLayerSettings, lemma53, practical, waiting_time
 
 
 def settings(width=500, **words) -> ThreeLayerSettings:
@@ -49,18 +47,6 @@ def test_the_scale_at_the_end(constant):
     scale = (1 - rate) ** (steps / (1.5 * wait))
     assert scale == pytest.approx(epsilon ** (2 / (3 * constant)), rel=5e-3)
     assert waiting_time(1e-9, 10, 0.5) == 1
-
-
-def test_composed_complexity():
-    """By hand for Φ(z) = 1 + z², and for Φ(z) = z a multiple of the inner complexity."""
-    epsilon, root = 0.1, math.sqrt(math.log(10))
-    inner = [Cosine(), Polynomial((1.0, 2.0))]
-    largest = max(math.cosh(2 * root), 1 + 2 * 2 * root)
-    radius = math.sqrt(3) * largest * root
-    found = composed_complexity([Polynomial((1.0, 0.0, 1.0))], inner, epsilon, inner_terms=3, star=2.0)
-    assert found.value == pytest.approx(1 + (2 * radius) ** 2, rel=1e-9)
-    line = composed_complexity([Polynomial((0.0, 1.0))], inner[:1], epsilon, star=2.0)
-    assert line.value == pytest.approx(2 * root * smooth_complexity(Cosine(), root, star=2.0).value, rel=1e-9)
 
 
 def held(found: ThreeLayerSettings) -> dict[str, bool]:
@@ -112,8 +98,6 @@ def test_bad_input():
         settings(complexity=1e300)
     with pytest.raises(InputError, match="epsilon must lie in"):
         lemma53(1.0, 10, rate=0.1, steps=10)
-    with pytest.raises(InputError, match=r"star must be small enough that ℭ\(φ, 1.73\) is a float"):
-        composed_complexity([Cosine()], [Cosine()], 0.05)
     with pytest.raises(InputError, match="exponents must lie in"):
         settings(exponents=(1.0, -1.0, 1.0))
 
@@ -124,10 +108,13 @@ def test_bad_input():
         ("width", 10**400, r"width must be at most 1e\+18, got"),
         ("rate", math.inf, r"rate must lie in \[1e-30, 1e\+30\], got inf"),
         ("terms", (0, 1), "terms must be positive, got 0"),
+        ("terms", (1, -2), "terms must be positive, got -2"),
+        ("terms", (1.5, 1), "terms must be a whole number, got 1.5"),
         ("terms", (1,), r"terms must hold 2 numbers, got \(1,\)"),
         ("terms", 3, "terms must hold 2 numbers, got 3"),
         ("outputs", 0, "outputs must be positive, got 0"),
         ("samples", 0, "samples must be positive, got 0"),
+        ("complexity", 0.01, r"complexity must be at least ε/\(k p₁ p₂\) = 0.1, so that C₁ ≥ 1, got 0.01"),
         ("exponents", (1.0, 2.0), r"exponents must hold 3 numbers, got \(1\.0, 2\.0\)"),
         ("noise_degree", -1, r"noise_degree must lie in \[0, 30\], got -1"),
         ("rate_degree", 1e9, r"rate_degree must lie in \[0, 30\], got"),
@@ -138,6 +125,12 @@ def test_settings_of_what_makes_no_sense(name, value, words):
     given: dict[str, Any] = {"epsilon": 0.1, "width": 100, "rate": 0.01, "steps": 1000, "complexity": 2.0, name: value}
     with pytest.raises(InputError, match=words):
         lemma53(**given)
+
+
+def test_the_least_complexity():
+    """There C₁ = 1 and ε' = ε."""
+    found = settings(complexity=0.05 / 12)
+    assert found.radii[1] == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +145,3 @@ def test_practical_settings_of_what_makes_no_sense(name, value, words):
     given: dict[str, Any] = {"epsilon": 0.1, "width": 100, "rate": 0.01, "steps": 1000, name: value}
     with pytest.raises(InputError, match=words):
         practical(**given)
-
-
-def test_one_function_is_no_list_of_functions():
-    wave: Any = Cosine()
-    with pytest.raises(InputError, match=r"functions must be a list of functions, got Cosine"):
-        composed_complexity([wave], wave, 0.1)

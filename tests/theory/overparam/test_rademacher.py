@@ -133,9 +133,27 @@ def test_three_layer_suprema_are_reached_and_not_passed():
 def test_bounds_and_bad_input():
     assert two_layer_bound(25, 100, 0.1, 2.0) == pytest.approx(4.0)
     assert three_layer_bound(25, (16, 100), (0.5, 0.2)) == pytest.approx((0.1 * 2 * 10 + 1) / 5)
+    assert three_layer_bound(25, (16, 100), (0.5, 0.2), output_std=0.3) == pytest.approx(0.3 * (0.1 * 2 * 10 + 1) / 5)
     start, buffers = shallow()
     with pytest.raises(InputError, match=r"power must be at least 1, got 0\.5"):
         two_layer_suprema(X, start, buffers, torch.ones(1, 7).double(), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        (lambda: two_layer_bound(10, -3, 1.0, 1.0), "width must be positive, got -3"),
+        (lambda: two_layer_bound(0, 3, 1.0, 1.0), "points must be positive, got 0"),
+        (lambda: two_layer_bound(10, 3, -1.0, 1.0), r"radius must lie in \[0, inf\), got -1.0"),
+        (lambda: two_layer_bound(10, 3, 1.0, math.nan), r"largest must lie in \[0, inf\), got nan"),
+        (lambda: three_layer_bound(10, (4, 0), (1.0, 1.0)), "widths must be positive, got 0"),
+        (lambda: three_layer_bound(10, (4, 4), (1.0, -1.0)), r"radii must lie in \[0, inf\), got -1.0"),
+        (lambda: spectral_bound(10, 4, (-1.0, 1.0)), r"radii must lie in \[0, inf\), got -1.0"),
+    ],
+)
+def test_bounds_of_no_class(bound, words):
+    with pytest.raises(InputError, match=f"^{words}$"):
+        bound()
 
 
 def test_spectral_bound_is_that_of_footnote_14():

@@ -12,8 +12,9 @@ from beyondkernels.core import InputError, Stream, require, require_between, req
 from beyondkernels.core.errors import shown
 from beyondkernels.theory import Hypothesis
 
-_POINTS = 2001
-_NEAR = 1e-4  # the distance of neighbours, as a part of the range: at a kink the slope jumps between them
+_POINTS = 1001  # on a line through the range
+_LINES = 16  # of each kind that is drawn
+_SHORT = 0.01  # of the radius: a line through a label in a corner may leave the range at once
 _ROUNDING = 1e-6
 
 
@@ -23,8 +24,9 @@ def loss_conditions(
     r"""Whether a loss is convex, 1-Lipschitz, 1-smooth and in [0, 1] for predictions of a range, and where it is not.
 
     No convex function but a constant is bounded for all predictions. So the paper's conditions are read on the range
-    :math:`\hat y \in [-R, R]^k`. Slopes are compared at neighbouring predictions: on a fine grid for one output, at
-    drawn places for several.
+    :math:`\hat y \in [-R, R]^k`. Slopes are compared at neighbouring predictions on lines that cross the whole range.
+    For several outputs these are the axes through each label, diagonals of the range, and drawn lines through the label
+    and through drawn places. Where a loss has no derivative it is not smooth.
 
     .. math:: \langle \nabla L(u) - \nabla L(v), u - v \rangle \ge 0, \qquad \|\nabla L(u)\| \le 1, \qquad
               \|\nabla L(u) - \nabla L(v)\| \le \|u - v\|, \qquad 0 \le L(u) \le 1
@@ -49,25 +51,19 @@ def loss_conditions(
     _require_loss(loss)
     require_between("radius", radius, 1e-30, 1e30)
     require_whole("outputs", outputs)
-    y = _labels(labels, outputs)
-    low, high = _neighbours(radius, outputs)
-    n = len(low)
-    u, v, y = low.repeat(len(y), 1), high.repeat(len(y), 1), y.repeat_interleave(n, 0)
-    (value, slope), (_, other) = _slopes(loss, u, y), _slopes(loss, v, y)
-    apart = (v - u).norm(dim=1)
-    growth = ((other - slope) * (v - u)).sum(1) / apart**2
-    change = (other - slope).norm(dim=1) / apart
+    compared = [each for label in _labels(labels, outputs) for each in _compared(loss, radius, label)]
+    u, labels_of, value, length, growth, change = (torch.cat(column) for column in zip(*compared, strict=True))
 
     def found(text: str, values: torch.Tensor, bound: float, at_least: bool = False) -> Hypothesis:
         worst = int(values.argmin() if at_least else values.argmax())
-        where = f"{text}, at ŷ = {_written(u[worst])}, y = {_written(y[worst])}"
+        where = f"{text}, at ŷ = {_written(u[worst])}, y = {_written(labels_of[worst])}"
         measured = float(values[worst])
         near = abs(measured - bound) <= _ROUNDING * max(1.0, abs(bound))  # rounding of nearly equal slopes
         return Hypothesis(where, bound if near else measured, bound, at_least)
 
     return (
         found("L(·, y) is convex: least growth of its slope", growth, 0.0, at_least=True),
-        found("L(·, y) is 1-Lipschitz: largest slope", slope.norm(dim=1), 1.0),
+        found("L(·, y) is 1-Lipschitz: largest slope", length, 1.0),
         found("L(·, y) is 1-smooth: largest growth of its slope", change, 1.0),
         found("L ≤ 1: largest value", value, 1.0),
         found("L ≥ 0: least value", value, 0.0, at_least=True),
@@ -142,18 +138,50 @@ def _labels(labels: Sequence[float] | torch.Tensor, outputs: int) -> torch.Tenso
     return y.reshape(-1, outputs)
 
 
-def _neighbours(radius: float, outputs: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Pairs of near predictions, (n, k) each."""
-    if outputs == 1:
-        u = torch.linspace(-radius, radius, _POINTS, dtype=torch.float64)[:, None]
-        return torch.cat([u, u[:-1]]), torch.cat([u - _NEAR * radius * u.sign(), u[1:]])
+def _compared(loss: Loss, radius: float, label: torch.Tensor) -> list[tuple[torch.Tensor, ...]]:
+    """For one label what neighbours on lines show; and again inside each line's pair whose slopes differ most.
+
+    There the points lie closer, so that a kink shows also where its jump is small beside the range.
+    """
+    low, high = _lines(radius, label)
+    found = []
+    for _ in range(2):
+        part = torch.linspace(0, 1, _POINTS, dtype=torch.float64)[:, None]
+        points = torch.lerp(low[:, None], high[:, None], part)  # (lines, points, k)
+        u, v = points[:, :-1].flatten(0, 1), points[:, 1:].flatten(0, 1)
+        y = label.expand_as(u)
+        (value, slope), (last, other) = _slopes(loss, u, y), _slopes(loss, v, y)
+        apart = (v - u).norm(dim=1)
+        growth = (((other - slope) * (v - u)).sum(1) / apart**2).nan_to_num(nan=math.inf)
+        change = ((other - slope).norm(dim=1) / apart).nan_to_num(nan=math.inf)  # no slope at u or at v
+        found += [
+            (u, y, value, slope.norm(dim=1).nan_to_num(nan=0.0), growth, change),
+            (v, y, last, other.norm(dim=1).nan_to_num(nan=0.0), growth, change),
+        ]
+        worst = change.view(len(points), -1).argmax(1)
+        low, high = points[range(len(points)), worst], points[range(len(points)), worst + 1]
+    return found
+
+
+def _lines(radius: float, label: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both ends of lines through the range, (lines, k) each: for one output the range itself."""
+    k = len(label)
     stream = Stream(0).child("conditions")
-    inside = radius * (2 * stream.child("at").uniform(_POINTS, outputs, dtype=torch.float64) - 1)
-    corners = radius * (2 * stream.child("corners").bernoulli(0.5, _POINTS // 4, outputs).double() - 1)
-    u = torch.cat([inside, corners, inside.new_zeros(1, outputs)])
-    along = stream.child("along").normal(len(u), outputs, dtype=torch.float64)
-    along = torch.where(u.abs() > 0.99 * radius, -u.sign() * along.abs(), along)  # neighbours stay inside the range
-    return u, u + _NEAR * radius * along / along.norm(dim=1, keepdim=True)
+    through = label.clamp(-radius, radius).expand(k, k)
+    along = torch.eye(k, dtype=torch.float64)
+    if k > 1:
+        drawn = stream.child("along").normal(2 * _LINES, k, dtype=torch.float64)
+        places = radius * (2 * stream.child("at").uniform(_LINES, k, dtype=torch.float64) - 1)
+        corners = 2 * stream.child("corners").bernoulli(0.5, _LINES, k).double() - 1
+        corners[0] = torch.where(label > 0, -1.0, 1.0)  # the farthest from the label
+        through = torch.cat([through, through[:1].expand(_LINES, k), places, torch.zeros_like(corners)])
+        along = torch.cat([along, drawn, corners])
+    first, last = (-radius - through) / along, (radius - through) / along  # where each coordinate leaves the range
+    low = torch.minimum(first, last).nan_to_num(nan=-math.inf).amax(1, keepdim=True)
+    high = torch.maximum(first, last).nan_to_num(nan=math.inf).amin(1, keepdim=True)
+    ends = [(through + end * along).clamp(-radius, radius) for end in (low, high)]
+    crossing = (ends[1] - ends[0]).norm(dim=1) > _SHORT * radius
+    return ends[0][crossing], ends[1][crossing]
 
 
 def _slopes(loss: Loss, out: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

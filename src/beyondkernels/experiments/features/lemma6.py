@@ -179,7 +179,7 @@ class Lemma6(Experiment):
                         "bound, relevant": {"y": "epsilon", "sweep": column, "labels": THRESHOLD},
                         "bound, background": {"y": "background_bound_1", "sweep": column, "labels": THRESHOLD},
                     },
-                    x_label=symbol,
+                    x_label=symbol.replace("_o", "ₒ"),  # pictures have no subscripts of their own
                     y_label="Tⱼσ̃",
                     x_scale="log",
                     y_scale="log",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 RATE = -2 / 3  # how the bound falls with m when T = m^{4/3}
 OWN = "m^(4/3)"  # the theorem's own T
-SOMETHING = "something"  # what a bound below one says
+SOMETHING = "yes"  # whether a bound is below one, and so says something
 INFORMATIVE = 1  # the k at which the bound is below one at widths that can be run
 
 
@@ -151,7 +151,7 @@ class Theorem1(Experiment):
                 Shown("error", "Error (%)", ".2f"),
                 Shown("best_loss", "Hinge loss", ".1e", about="The least over the steps that were looked at."),
                 Shown("bound", "Bound", ".2g", show="first", about="With constant one."),
-                Shown("says", "Bound says", show="first"),
+                Shown("says", "Below 1", show="first"),
             ],
         )
 
@@ -215,7 +215,7 @@ def row(s: Theorem1Settings, at: At, outcome: Outcome) -> dict[str, Any]:
     """Loss and error at the best step, and the bound."""
     steps = math.ceil(at.pairs ** (4 / 3)) if at.steps == OWN else at.steps
     bound = bk.theory.features.error_bound(at.relevant, at.pairs, steps)
-    found = {"bound": bound, "says": SOMETHING if bound < 1 else "nothing"}
+    found = {"bound": bound, "says": SOMETHING if bound < 1 else "no"}
     if outcome.status != "finished":
         return found
     losses = outcome.series["test_loss"]

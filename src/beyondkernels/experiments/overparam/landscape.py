@@ -92,6 +92,14 @@ class Landscape(Experiment):
                 interval=WORST,
             ),
             claim(
+                "control",
+                f"At m = {most}, at the same points, the step falls short of γ/4 = {bar:g} if the neurons of W* and V* "
+                "are shuffled: by how much",
+                least("short", per_seed=False, among={"relative": above_level}, width=most),
+                AtLeast(0.0),
+                interval=WORST,
+            ),
+            claim(
                 "width",
                 "The objective at which the lemma first fails along the run, as a part of the first objective, falls "
                 "with the width, by its slope",
@@ -116,6 +124,7 @@ class Landscape(Experiment):
                 Shown("relative", "Objective", ".3f", about="As a part of the first one."),
                 Shown("move", "By a step", ".2f", about="Decrease over η and the objective, with random signs."),
                 Shown("shrink", "By λ", ".2f", about="The same with λ multiplied by 1 − η."),
+                Shown("control", "Shuffled", ".2f", about="By a step with the neurons of W* and V* shuffled."),
                 Shown("expected", "Gates fixed", ".2f", about="By a step, if no gate changed."),
                 Shown("promised", "Proof", ".2f", about="What the errors of the proof leave of ½."),
                 Shown("errors", "Errors", ".2f", about="The sum of the errors of the proof, over the loss."),
@@ -126,7 +135,7 @@ class Landscape(Experiment):
 
     def figures(self, s: SmoothedSettings) -> list[Drawn]:
         """The decrease over the objective, by width and by η."""
-        ending = f"Means over seeds at each point of the run. The level is γ/4, and the axis ends at {SHOWN[0]:g}."
+        ending = "Means over seeds at each point; runs begin at the right. The level is γ/4. The vertical axis is cut."
         return [
             Drawn(
                 "decrease",
@@ -179,21 +188,22 @@ def points(s: SmoothedSettings, at: At, outcome: Outcome) -> list[dict[str, Any]
             row = {name: found[name][n, e] for name in ("move", "shrink", "decrease", "promised", "errors")}
             rows.append(
                 row
-                | {"step": int(step), "eta": eta, "relative": relative[n], "expected": found["expected"][n]}
+                | {"step": int(step), "eta": eta, "relative": relative[n]}
+                | {name: found[name][n] for name in ("expected", "control")}
                 | {"low": row["decrease"] - spread[n], "beyond": row["decrease"] + spread[n] - row["promised"]}
                 | {"floor": relative[list(holds).index(False)] if not holds.all() else relative[-1]}
-                | {"order": abs(change[n])}
+                | {"order": abs(change[n]), "short": GAMMA / 4 - found["control"][n]}
             )
     return rows
 
 
 def curves(picture: Drawn, rows: Frame, lines: Mapping[str, tuple[str, int, float]]) -> list[Curves]:
-    """Columns over the objective, from the start on; each seed is a curve of its line."""
+    """Columns over the objective, the start at the right end; each seed is a curve of its line."""
     drawn = []
     for label, (column, width, eta) in lines.items():
         mine = select(rows, {"width": width, "eta": eta, "status": "finished"})
         if len(mine):
-            runs = [each for _, each in mine.sort_values(["seed", "step"]).groupby("seed")]
+            runs = [each for _, each in mine.sort_values(["seed", "step"], ascending=False).groupby("seed")]
             objectives = [statistics.fmean(each) for each in zip(*(run["relative"] for run in runs), strict=True)]
             drawn.append(Line(label, objectives, [list(run[column]) for run in runs]))
     if not drawn:

@@ -61,7 +61,7 @@ class Theorem42(Experiment):
             two_layer_width=2000,
             steps=10_000,
             two_layer_steps=40_000,
-            sgd_steps=10_000,
+            sgd_steps=15_000,
             test_samples=5000,
             seeds=3,
         ),

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Reference
-from beyondkernels.experiments.overparam.theorem42 import SHORT, TARGETS
+from beyondkernels.experiments.overparam.products import TARGETS
+from beyondkernels.experiments.overparam.theorem42 import SHORT
 from beyondkernels.experiments.overparam.three_layers import (
     OBJECTIVES,
     PLAIN,

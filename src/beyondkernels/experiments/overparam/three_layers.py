@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between, not_negative
-from beyondkernels.experiments.overparam.theorem42 import ONE
+from beyondkernels.experiments.overparam.products import ONE
 from beyondkernels.experiments.overparam.two_layers import constant_loss, loss
-from beyondkernels.frame import At, Count, Counts, Seeds, Size, setting
+from beyondkernels.frame import At, Backend, Count, Counts, Seeds, Size, setting
 from beyondkernels.runs import RunSpec
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Theorem43Settings(Checked):
     draws: Count = setting(10, "ours", "noise matrices that the output is chosen from; the paper has Θ(1/ε²)")
     test_samples: Count = setting(10_000, "ours")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has ground truths of its own")
+    backend: Backend = setting("eager", "ours", "compiled is faster for narrow networks, but not for the widest")
 
     def __post_init__(self) -> None:
         require(len(self.widths) > 1, f"widths must hold at least two numbers, got {self.widths}")
@@ -87,7 +88,7 @@ def spec(s: Theorem43Settings, at: At) -> RunSpec:
         settings_of(s, at.width), s.steps, rate_of(s, at.width), at.objective, s.batch, objective=loss()
     )
     network = bk.networks.ThreeLayerLearner(at.width)
-    learner = bk.engine.TrainedNetwork(network, rule, record_at=(s.steps - 1,), record_points=1)
+    learner = bk.engine.TrainedNetwork(network, rule, record_at=(s.steps - 1,), record_points=1, backend=s.backend)
     return RunSpec(problem_of(s, at.target, at.seed), learner, s.samples, s.test_samples, at.seed)
 
 

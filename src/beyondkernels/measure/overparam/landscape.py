@@ -61,6 +61,8 @@ class SmoothedLandscape(Measurement):
       for each η ``gates``, of Lemma 5.7, the gates that change. The first and the last are differences of outputs times
       the slope of the loss there, which the proof bounds by 1. ``errors``: their sum over the loss, for each η.
 
+    - ``control``: ``move`` for the largest η after the neurons of W* and of V* were shuffled, which keeps all norms.
+
     The proof has :math:`c_3` in the place of :math:`\ell_3`: it leaves out that neither way lowers the penalty.
 
     Arguments:
@@ -109,10 +111,13 @@ class SmoothedLandscape(Measurement):
 
     def _row(self, here: Place, now: Tensors, moved: Tensors, star: Tensors, stream: Stream) -> dict[str, object]:
         star = here.balanced(now, moved, star, max(self.rates), stream.child("balance"))
-        growth = sum(penalty_growth(moved, star, here.settings.penalties))
+        growth, control = sum(penalty_growth(moved, star, here.settings.penalties)), _shuffled(star, stream)
         fixed = penalty(moved, here.settings.penalties)
         higher = penalty({"W": star["W"], "V": 0 * star["V"]}, here.settings.penalties)  # of second order in η
-        found = [here.drawn(now, star, self.rates, stream.child("draw", str(i))) for i in range(self.draws)]
+        streams, most = [stream.child("draw", str(i)) for i in range(self.draws)], max(self.rates)
+        found = [here.drawn(now, star, self.rates, each) for each in streams]
+        other = np.mean([here.drawn(now, control, (most,), each)["move"][0] for each in streams])
+        other -= sum(penalty_growth(moved, control, here.settings.penalties)) + most * higher
         mean = {name: np.mean([one[name] for one in found], 0) for name in found[0]}
         error = {name: np.std([one[name] for one in found], 0, ddof=1) / math.sqrt(self.draws) for name in found[0]}
         objective = mean["loss"] + fixed
@@ -130,6 +135,7 @@ class SmoothedLandscape(Measurement):
             "expected": -(mean["slope"] + mean["crossing"] + growth) / objective,
             "promised": (mean["loss"] - here.irreducible - errors) / (2 * objective),
             "errors": errors / mean["loss"],
+            "control": other / objective,
             "growth": growth,
             **{name: mean[name] for name in ("missing", "crossing", "gates")},
         }
@@ -215,6 +221,12 @@ class Place:
 def _curved(curvature: torch.Tensor, linear: torch.Tensor) -> float:
     """Half the mean over Σ and points of the curvature along what is linear in Σ."""
     return float((curvature * (linear @ linear.mT)).sum((1, 2)).mean() / 2)
+
+
+def _shuffled(star: Tensors, stream: Stream) -> Tensors:
+    """The rows of both matrices in another order."""
+    orders = {name: stream.child("control", name).generator().permutation(len(star[name])) for name in _NAMES}
+    return {name: star[name][torch.from_numpy(orders[name])] for name in _NAMES}
 
 
 def _rule(run: Ended) -> ThreeLayerSGD:

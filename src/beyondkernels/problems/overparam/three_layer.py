@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import torch
 
 from beyondkernels.activations import Activation, Polynomial
-from beyondkernels.core import Tensors
+from beyondkernels.core import Tensors, require
 from beyondkernels.core.constraints import between, not_negative, size
 from beyondkernels.problems.overparam.truth import (
     GroundTruth,
@@ -21,6 +21,8 @@ from beyondkernels.problems.overparam.truth import (
 )
 from beyondkernels.problems.overparam.weights import GivenWeights
 from beyondkernels.problems.resnet.inputs import Inputs
+
+_GRID = 201
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class ThreeLayerTruth(GroundTruth):
         source: the distribution of x, with norm 1 and last coordinate 1/2.
         outer: Φ, one for all terms or one for each of the p₁; a function or its name.
         first: φ₁, one for all or one for each of the p₂.
-        second: φ₂ likewise; ``constant`` for a second factor of one.
+        second: φ₂ likewise; ``constant`` for :math:`1/\sqrt{p_2}`, which makes the second factor one where weights are
+            drawn. It goes with :math:`\ell = 1` alone.
         outer_terms: p₁.
         inner_terms: p₂.
         outputs: k.
@@ -84,8 +87,14 @@ class ThreeLayerTruth(GroundTruth):
         if self.second != "constant":
             object.__setattr__(self, "second", normalised(self.second))
         as_tuple("outer", self.outer, self.outer_terms)
+        require(
+            not (self.linear and self.second == "constant"),
+            "linear must be False where second is constant, got True; with the factors ⟨w₄, x⟩ the second factor is "
+            "not constant, and a polynomial of degree 0 as second says what is meant",
+        )
         for functions in self.inner_functions:
             require_defined(functions)
+        require_defined(self.outer_functions, self._reach())
 
     @property
     def outer_functions(self) -> tuple[Activation, ...]:
@@ -99,6 +108,12 @@ class ThreeLayerTruth(GroundTruth):
         constant = Polynomial((1 / math.sqrt(p2),))
         second = constant if self.second == "constant" else self.second
         return as_tuple("first", self.first, p2), as_tuple("second", second, p2)
+
+    def _reach(self) -> list[float]:
+        """A bound on the argument of each Φ: the sum of |v₁| times the largest |φ₁| on [−1, 1]."""
+        z = torch.linspace(-1, 1, _GRID, dtype=torch.float64)
+        largest = torch.stack([function.value(z).abs().max() for function in self.inner_functions[0]])
+        return (self.matrices()["v1"].abs() @ largest).tolist()
 
     def shapes(self) -> dict[str, tuple[int, int]]:
         """Of a, w1, w2, v1, v2, and of w3 and w4 in the general form."""

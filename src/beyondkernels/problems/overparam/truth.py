@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -151,7 +152,7 @@ def values(functions: tuple[Activation, ...], z: torch.Tensor) -> torch.Tensor:
     return torch.stack([f.value(z[:, i]) for i, f in enumerate(functions)], 1)
 
 
-def require_defined(functions: tuple[Activation, ...]) -> None:
-    """Ask that functions of ⟨w, x⟩ are defined on [−1, 1]."""
-    for function in dict.fromkeys(functions):
-        function.value(torch.tensor([-1.0, 1.0], dtype=torch.float64))
+def require_defined(functions: tuple[Activation, ...], reach: Sequence[float] | None = None) -> None:
+    """Ask that each function is defined up to its reach; on [−1, 1], as functions of ⟨w, x⟩, unless told otherwise."""
+    for function, bound in dict.fromkeys(zip(functions, reach or [1.0] * len(functions), strict=True)):
+        function.value(torch.tensor([-bound, bound], dtype=torch.float64))

@@ -1,5 +1,6 @@
 """Allen-Zhu, Li & Liang, Learning and generalization in overparameterized neural networks: what the proofs build."""
 
+from beyondkernels.theory.overparam.composed import composed_complexity
 from beyondkernels.theory.overparam.descent import (
     crossing_terms,
     penalty,
@@ -19,7 +20,6 @@ from beyondkernels.theory.overparam.indicator import (
 from beyondkernels.theory.overparam.intervals import IntervalPartition
 from beyondkernels.theory.overparam.lemma53 import (
     ThreeLayerSettings,
-    composed_complexity,
     lemma53,
     practical,
     waiting_time,
@@ -42,7 +42,13 @@ from beyondkernels.theory.overparam.rademacher import (
     two_layer_bound,
     two_layer_suprema,
 )
-from beyondkernels.theory.overparam.randomness import Decomposition, RandomFirstLayers, decompose, scale_of
+from beyondkernels.theory.overparam.randomness import (
+    Decomposition,
+    RandomFirstLayers,
+    decompose,
+    scale_of,
+    slope_excess,
+)
 
 __all__ = [
     "Decomposition",
@@ -72,6 +78,7 @@ __all__ = [
     "scale_of",
     "second_moment",
     "sign_vectors",
+    "slope_excess",
     "smoothed_coupling_bound",
     "smoothed_pseudo",
     "spectral_bound",

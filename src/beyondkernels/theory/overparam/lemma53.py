@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from beyondkernels.activations import Activation
 from beyondkernels.core import Component, require, require_between, require_positive, require_whole
 from beyondkernels.core.constraints import not_negative, positive, size
 from beyondkernels.core.errors import shown
-from beyondkernels.theory.complexity import STAR, Complexity, largest_complexity
 from beyondkernels.theory.hypotheses import Hypothesis
-from beyondkernels.theory.taylor import TaylorSeries
 
 _MOST = 10**18  # of widths, steps and samples
 _SIZES = 1e-30, 1e30  # of rates and constants
@@ -74,40 +71,6 @@ def waiting_time(rate: float, steps: int, epsilon: float, *, constant: float = 1
     require_between("epsilon", epsilon, 0, 1, "()")
     require_between("constant", constant, *_SIZES)
     return max(1, math.ceil(constant * rate * steps / math.log(1 / epsilon)))
-
-
-def composed_complexity(
-    outer: Sequence[Activation | TaylorSeries],
-    inner: Sequence[Activation | TaylorSeries],
-    epsilon: float,
-    *,
-    inner_terms: int = 1,
-    star: float = STAR,
-) -> Complexity:
-    r"""The complexity of a ground truth of three layers.
-
-    .. math:: \mathfrak C\bigl(\Phi, \sqrt{p_2}\,\mathfrak C(\phi, \ell)\,\ell\bigr), \qquad
-              \ell = \sqrt{\log(1/\varepsilon)}
-
-    Arguments:
-        outer: :math:`\Phi_i`.
-        inner: :math:`\phi_{s,j}` of both factors.
-        epsilon: ε.
-        inner_terms: p₂.
-        star: C of (17).
-
-    >>> from beyondkernels.activations import Polynomial
-    >>> line = Polynomial((0.0, 1.0))
-    >>> print(composed_complexity([line], [line], math.exp(-4), inner_terms=9, star=1.0))  # 3 · 2 · 2
-    12
-
-    Reference: Allen-Zhu, Li & Liang (overparam), Lemma 5.3.
-    """
-    require_between("epsilon", epsilon, 0, 1, "()")
-    root = math.sqrt(math.log(1 / epsilon))
-    within = largest_complexity(inner, root, star=star)
-    require(within.log < _LARGEST, f"star must be small enough that ℭ(φ, {root:.3g}) is a float, got {star:g}")
-    return largest_complexity(outer, math.sqrt(inner_terms) * within.value * root, star=star)
 
 
 def lemma53(
@@ -189,6 +152,11 @@ def lemma53(
     for value in (c1, c2, c3):
         require_between("exponents", value, *_SIZES)
     log_c1 = degree * math.log(complexity * outputs * p1 * p2 / epsilon)
+    require(
+        log_c1 >= 0,
+        f"complexity must be at least ε/(k p₁ p₂) = {epsilon / (outputs * p1 * p2):.4g}, so that C₁ ≥ 1, "
+        f"got {complexity:g}",
+    )
     log_small = math.log(epsilon) - log_c1
     require(
         4 * max(*exponents, scale_degree) * abs(log_small) < _LARGEST,

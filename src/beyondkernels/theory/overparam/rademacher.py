@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import torch
 
-from beyondkernels.core import Stream, Tensors, require, require_positive
+from beyondkernels.core import Stream, Tensors, require, require_between, require_whole
 from beyondkernels.theory.overparam.pseudo import gates, three_layer_gates
 
 EVERY = 12
@@ -100,7 +100,7 @@ def two_layer_bound(points: int, width: int, radius: float, largest: float) -> f
 
     Reference: Allen-Zhu, Li & Liang (overparam), (433).
     """
-    require_positive("points", points)
+    _require_sizes(points, (width,), radius=radius, largest=largest)
     return largest * width * radius / math.sqrt(points)
 
 
@@ -138,18 +138,24 @@ def three_layer_suprema(x: torch.Tensor, start: Tensors, buffers: Tensors, signs
     return torch.stack(found, 1)
 
 
-def three_layer_bound(points: int, widths: tuple[int, int], radii: tuple[float, float]) -> float:
-    r"""Lemma 5.9 with Õ(·) read as 1, :math:`(\tau_w \tau_v m_1^{1/4} \sqrt{m_2} + 1)/\sqrt N`.
+def three_layer_bound(
+    points: int, widths: tuple[int, int], radii: tuple[float, float], *, output_std: float = 1.0
+) -> float:
+    r"""Lemma 5.9 with Õ(·) read as 1, :math:`\varepsilon_a (\tau_w \tau_v m_1^{1/4} \sqrt{m_2} + 1)/\sqrt N`.
+
+    The lemma has no :math:`\varepsilon_a`, which is at most 1. Both terms are proportional to the readout, so the
+    factor is ours and makes the bound smaller.
 
     Arguments:
         points: N.
         widths: :math:`m_1, m_2`.
         radii: :math:`\tau_w, \tau_v`.
+        output_std: :math:`\varepsilon_a`.
 
     Reference: Allen-Zhu, Li & Liang (overparam), (50).
     """
-    require_positive("points", points)
-    return (radii[0] * radii[1] * widths[0] ** 0.25 * math.sqrt(widths[1]) + 1) / math.sqrt(points)
+    _require_sizes(points, widths, radii=min(radii), output_std=output_std)
+    return output_std * (radii[0] * radii[1] * widths[0] ** 0.25 * math.sqrt(widths[1]) + 1) / math.sqrt(points)
 
 
 def spectral_bound(points: int, width: int, radii: tuple[float, float], *, output_std: float = 1.0) -> float:
@@ -171,9 +177,17 @@ def spectral_bound(points: int, width: int, radii: tuple[float, float], *, outpu
 
     Reference: Allen-Zhu, Li & Liang (overparam), App. F, footnote 14.
     """
-    require_positive("points", points)
+    _require_sizes(points, (width,), radii=min(radii), output_std=output_std)
     rows = radii[0] * width**0.75, radii[1] * math.sqrt(width)
     return output_std * math.sqrt(width / points) * sum(each ** (2 / 3) for each in rows) ** 1.5
+
+
+def _require_sizes(points: int, widths: tuple[int, ...], **sizes: float) -> None:
+    """Ask for whole numbers of points and neurons, and for lengths that are not negative."""
+    require_whole("points", points)
+    require_whole("width" if len(widths) == 1 else "widths", min(widths))
+    for name, value in sizes.items():
+        require_between(name, value, 0, math.inf, "[)")
 
 
 def _neuron_sums(x: torch.Tensor, is_open: torch.Tensor, signs: torch.Tensor) -> Iterator[torch.Tensor]:
