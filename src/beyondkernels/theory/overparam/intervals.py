@@ -57,7 +57,9 @@ class IntervalPartition(Checked):
             g: standard normal numbers.
         """
         y, g = np.broadcast_arrays(np.asarray(y, dtype=float), np.asarray(g, dtype=float))
-        require(bool((np.abs(y) <= 1).all()), f"y must lie in [−1, 1], got {np.abs(y).max():.4g} without its sign")
+        require(
+            bool((np.abs(y) <= 1).all()), f"y must lie in [−1, 1], got {np.abs(y).max(initial=0):.4g} without its sign"
+        )
         size = np.abs(y)
         found = np.zeros(y.shape)
         apart = size >= self.turning

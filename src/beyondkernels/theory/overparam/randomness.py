@@ -82,8 +82,10 @@ def decompose(
     .. math:: \alpha = u^\top W e_d \sim N(0, 1/m_1), \qquad \beta = W - \alpha u e_d^\top, \qquad
               \rho = \frac{\sqrt{\tau m_1}}{C \sqrt{m_2}}\,\alpha
 
-    u = s[chosen] / math.sqrt(max(1, chosen.sum()))
-    alpha = float(u @ W[chosen, -1] if chosen.any() else W[0, -1])  # where none is chosen, any unit vector serves
+    and B is made of the neurons outside of 𝒮, and of β and the neurons of 𝒮′, which is 𝒮 made with β in the place of
+    W. Since β and W differ in the rows of 𝒮 alone, 𝒮′ is a part of 𝒮. It is all of 𝒮 if w* has no last coordinate.
+    Everything is in units in which :math:`m_2 = 1`. The proof does not say what u is if 𝒮 is empty, which happens with
+    probability :math:`(1 - \tau)^{m_1}`: here it is the first unit vector (ours), independent of W as well.
 
     Arguments:
         h: of Lemma 5.1 for φ.
@@ -104,8 +106,8 @@ def decompose(
 
     s = signs(W, b, v)
     chosen = s != 0
-    u = s[chosen] / math.sqrt(max(1, chosen.sum()))
-    alpha = float(u @ W[chosen, -1] if chosen.any() else W[0, -1])  # where none is chosen, any unit vector serves
+    u = s[chosen] / math.sqrt(max(chosen.sum(), 1))
+    alpha = float(u @ W[chosen, -1] if chosen.any() else W[0, -1])
     rho = math.sqrt(partition.probability) * root / C * alpha
     beta, bias, second = W[chosen], b[chosen], v[chosen]
     inside = np.maximum(x @ beta.T + bias, 0) @ second
