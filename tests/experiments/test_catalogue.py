@@ -54,6 +54,7 @@ def test_claims_without_rows_have_words_and_say_nothing(name: str) -> None:
         assert len({claim.id for claim in claims}) == len(claims)
         for claim in claims:
             assert claim.text
+            assert claim.text.isprintable()  # pages leave out letters that Unicode does not know, such as U+1D506
             assert (claim.holds, claim.measured, claim.low, claim.high) == (None, None, None, None)
             assert bool(claim.reason) == (scale not in experiment.speaks_at)
 

@@ -38,7 +38,7 @@ class Coupling(Experiment):
     """Changed gates and |f − g| over width and over the distance from the start."""
 
     id: ClassVar[str] = "overparam/coupling"
-    title: ClassVar[str] = "Wide networks keep their gates while they learn"
+    title: ClassVar[str] = "How many gates change while wide networks learn"
     summary: ClassVar[str] = (
         "The proofs replace the real network by a pseudo network, which has the gates of the random start and the "
         "weights of now, and is linear in them. Here networks of two and three layers learn a ground truth, and the "

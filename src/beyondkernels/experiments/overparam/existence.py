@@ -119,7 +119,7 @@ class Existence(Experiment):
                     made.append(
                         claim(
                             f"frobenius-{name}",
-                            f"Lemma E.1, φ = {name}: ‖W̃‖_F is at most kp𝔆_s(φ)/√m at every m, by the ratio",
+                            f"Lemma E.1, φ = {name}: ‖W̃‖_F is at most kpℭ_s(φ)/√m at every m, by the ratio",
                             of("frobenius_over_bound", "width", **where).largest(),
                             AtMost(1.0),
                             paper="at most 1",

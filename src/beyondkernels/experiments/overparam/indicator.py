@@ -115,7 +115,7 @@ class Indicator(Experiment):
             ),
             claim(
                 "range",
-                f"For every φ and ε, |h| and the slope of h in α are at most 𝔆(φ, √log(1/ε)) with C = {s.star:g}, by "
+                f"For every φ and ε, |h| and the slope of h in α are at most ℭ(φ, √log(1/ε)) with C = {s.star:g}, by "
                 "the least C for which they are",
                 worst("least_constant", reach=s.reach),
                 AtMost(s.star),

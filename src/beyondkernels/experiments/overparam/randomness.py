@@ -85,7 +85,7 @@ class Randomness(Experiment):
     """The parts of n₁ over the width of the first layer, and the moments of ρ."""
 
     id: ClassVar[str] = "overparam/randomness"
-    title: ClassVar[str] = "A random neuron's input holds a Gaussian multiple of any smooth function"
+    title: ClassVar[str] = "Lemma 5.2: a smooth function in a random neuron's input"
     summary: ClassVar[str] = (
         "Lemma 5.2 writes the input of a second-layer neuron at the random start as a Gaussian number ρ times a given "
         "smooth function of ⟨w*, x⟩, plus a background that is independent of ρ, plus a rest that vanishes with the "
