@@ -180,15 +180,18 @@ def test_figures_of_coupling():
     check_figures(finish(coupling.Coupling(), COUPLING, SEEDS, coupled()), ["flips", "gap", "distance"])
 
 
-RANDOMNESS = changed(randomness.Randomness().settings("smoke"), {"widths": (100, 10_000), "draws": 201})
+RANDOMNESS = changed(randomness.Randomness().settings("smoke"), {"widths": (100, 10_000), "draws": 100, "seeds": 2})
 
 
-def decomposed(power: float = -0.5, variance: float = 1.0, correlation: float = 0.1) -> Callable[[At, Any], Outcome]:
+def decomposed(tilt: float = 0.0, **more: float) -> Callable[[At, Any], Outcome]:
+    """Numbers as the lemma has them, without tilt and with one; for the sine in one direction some are changed."""
+
     def outcome(at: At, spec: Any) -> Outcome:
-        mine = at.function == "sin"
-        rest = (1 + at.seed) * at.width ** (power if mine else -0.5)
-        numbers = {"whole": 1.0, "signal": 0.1, "rest": rest, "variance": variance if mine else 1.0}
-        return Outcome("finished", numbers | {"correlation": correlation if mine else 0.1})
+        mine = more if at.function == "sin" and at.tilt == tilt else {}
+        rest = (1 + at.seed) * at.width ** mine.get("power", -0.5)
+        numbers = {"whole": 1.0, "signal": 0.1, "rest": rest, "variance": 1.0, "carried": 1.0, "leak": 0.0}
+        numbers |= {"excess": 0.0, "lost": 20.0 * at.width ** mine.get("growth", 0.0)}
+        return Outcome("finished", numbers | {name: value for name, value in mine.items() if name in numbers})
 
     return outcome
 
@@ -202,12 +205,33 @@ def decomposed(power: float = -0.5, variance: float = 1.0, correlation: float = 
         ({"variance": 1.49}, []),
         ({"variance": 1.51}, ["variance-sin"]),  # 5 √(2/200) = 0.5
         ({"variance": 0.49}, ["variance-sin"]),
-        ({"correlation": 0.36}, ["independent-sin"]),
+        ({"carried": 1.11}, ["carried-sin"]),
+        ({"carried": -1.0}, ["carried-sin"]),
+        ({"leak": 0.51}, ["independent-sin"]),
+        ({"leak": -0.51}, ["independent-sin"]),
     ],
 )
 def test_claims_of_randomness(more, wanted):
     found = claims_of(randomness.Randomness(), RANDOMNESS, decomposed(**more))
     assert failing(found) == wanted
+    assert undecided(found) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ({"power": -0.25}, ["rest-sin"]),
+        ({"variance": 1.51}, ["variance-sin"]),
+        ({"growth": 0.5}, ["sets-sin"]),
+        ({"growth": 0.09}, []),
+        ({"carried": 2.0, "leak": 0.6, "excess": 1.6}, ["slope-sin"]),
+        ({"carried": 2.0, "leak": 0.6, "excess": 1.0}, ["slope-sin", "explained-sin"]),
+        ({"excess": 0.6}, ["explained-sin"]),
+    ],
+)
+def test_claims_of_randomness_with_a_tilt(more, wanted):
+    found = claims_of(randomness.Randomness(), RANDOMNESS, decomposed(randomness.TILTED, **more))
+    assert failing(found) == [f"tilted-{name}" for name in wanted]
     assert undecided(found) == []
 
 

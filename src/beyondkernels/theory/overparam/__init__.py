@@ -42,7 +42,13 @@ from beyondkernels.theory.overparam.rademacher import (
     two_layer_bound,
     two_layer_suprema,
 )
-from beyondkernels.theory.overparam.randomness import Decomposition, RandomFirstLayers, decompose, scale_of
+from beyondkernels.theory.overparam.randomness import (
+    Decomposition,
+    RandomFirstLayers,
+    decompose,
+    scale_of,
+    slope_excess,
+)
 
 __all__ = [
     "Decomposition",
@@ -72,6 +78,7 @@ __all__ = [
     "scale_of",
     "second_moment",
     "sign_vectors",
+    "slope_excess",
     "smoothed_coupling_bound",
     "smoothed_pseudo",
     "spectral_bound",

@@ -45,6 +45,33 @@ def gated_mean(h: IndicatorFunction, x: Array) -> Array:
     return found
 
 
+def sloped_mean(h: IndicatorFunction, x: Array) -> Array:
+    r"""What the neuron and the slope of h give on average, by quadrature.
+
+    .. math:: E\bigl[\partial_\alpha h(\alpha, b)\,\sigma(z + b)\bigr]
+              = E\bigl[\alpha\,h(\alpha, b)\,\sigma(z + b)\bigr] - x\,E\bigl[1[z + b \ge 0]\,h(\alpha, b)\bigr],
+              \qquad z = \alpha x + \beta\sqrt{1 - x^2}
+
+    by Stein's identity, with the ReLU σ.
+
+    Arguments:
+        h: the function.
+        x: points in [−1, 1], (n,).
+    """
+    x = _points(x)
+    constant = h.weights[0]
+    bias, mass = bias_rule(h)
+    found = np.zeros(len(x))
+    for i, at in enumerate(x):
+        alpha, weight = _alpha_rule(h, at, bias)
+        more, gate, rest = h(alpha, bias[:, None]) - constant, _open(alpha, at, bias[:, None]), math.sqrt(1 - at**2)
+        reach = alpha * at + bias[:, None]
+        density = np.exp(-((reach / rest) ** 2) / 2) / math.sqrt(2 * math.pi) if rest > 0 else np.zeros_like(reach)
+        relu = reach * gate + rest * density
+        found[i] = mass @ (weight * more * (alpha * relu - at * gate)).sum(1)
+    return found
+
+
 def second_moment(h: IndicatorFunction) -> float:
     r""":math:`E\,h(\alpha, b)^2`, by quadrature."""
     constant = h.weights[0] ** 2

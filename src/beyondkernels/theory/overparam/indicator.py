@@ -106,7 +106,7 @@ class IndicatorFunction(Checked):
     def _at_reach(self) -> Array:
         return np.diagonal(np.array(hermites(np.array([0.0, *self.reaches]), self.degree)))
 
-    @property
+    @functools.cached_property
     def most(self) -> float:
         """A bound on |h|: the sum of the largest values of its terms."""
         return abs(self.weights[0]) + self._sum(lambda i, reach: largest_hermite(i, reach))

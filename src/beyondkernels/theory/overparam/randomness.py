@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from beyondkernels.core import Case, InputError, Learner, Outcome, Problem, Prog
 from beyondkernels.core.constraints import at_least, between, positive
 from beyondkernels.problems.overparam.inputs import LAST, REST
 from beyondkernels.problems.overparam.interval import IntervalFunction
-from beyondkernels.theory.overparam.expectation import gated_mean
+from beyondkernels.theory.overparam.expectation import gated_mean, sloped_mean
 from beyondkernels.theory.overparam.indicator import BIAS_STD, IndicatorFunction, indicator_function
 from beyondkernels.theory.overparam.intervals import IntervalPartition
 from beyondkernels.theory.taylor import Array
@@ -24,13 +24,29 @@ class Decomposition:
 
     Arguments:
         rho: ρ.
-        whole: :math:`n_1(x)` at each point, (n,).
-        background: :math:`B(x)`, independent of ρ.
+        outside: :math:`B_1(x)` at each point, what neurons outside of 𝒮 add to :math:`n_1`, (n,).
+        inside: what neurons in 𝒮 add to it.
+        kept: :math:`B_2(x)`, the part of B that 𝒮′ makes.
+        chosen: how many neurons are in 𝒮.
+        lost: how many of them are not in 𝒮′.
     """
 
     rho: float
-    whole: Array
-    background: Array
+    outside: Array
+    inside: Array
+    kept: Array
+    chosen: int
+    lost: int
+
+    @property
+    def whole(self) -> Array:
+        """:math:`n_1(x)`."""
+        return self.outside + self.inside
+
+    @property
+    def background(self) -> Array:
+        """:math:`B(x)`."""
+        return self.outside + self.kept
 
     def rest(self, signal: Array) -> Array:
         r""":math:`R(x) = n_1(x) - \rho\,\phi_\varepsilon(x) - B(x)`.
@@ -38,7 +54,7 @@ class Decomposition:
         Arguments:
             signal: :math:`\phi_\varepsilon(x)` at each point.
         """
-        return self.whole - self.rho * signal - self.background
+        return self.inside - self.rho * signal - self.kept
 
 
 def scale_of(h: IndicatorFunction) -> float:
@@ -66,7 +82,9 @@ def decompose(
     .. math:: \alpha = u^\top W e_d \sim N(0, 1/m_1), \qquad \beta = W - \alpha u e_d^\top, \qquad
               \rho = \frac{\sqrt{\tau m_1}}{C \sqrt{m_2}}\,\alpha
 
-    and B is made of β and of the neurons outside of 𝒮. Everything is in units in which :math:`m_2 = 1`.
+    and B is made of the neurons outside of 𝒮, and of β and the neurons of 𝒮′, which is 𝒮 made with β in the place of
+    W. Since β and W differ in the rows of 𝒮 alone, 𝒮′ is a part of 𝒮. It is all of 𝒮 if w* has no last coordinate.
+    Everything is in units in which :math:`m_2 = 1`.
 
     Arguments:
         h: of Lemma 5.1 for φ.
@@ -82,34 +100,74 @@ def decompose(
     m, C = len(W), scale_of(h)
     root = math.sqrt(m)
 
-    def signs(weights: Array) -> Array:
-        return partition.signs(2 * h(root * weights @ direction, root * b) / C, v)
+    def signs(weights: Array, bias: Array, second: Array) -> Array:
+        return partition.signs(2 * h(root * weights @ direction, root * bias) / C, second)
 
-    s = signs(W)
+    s = signs(W, b, v)
     chosen = s != 0
     require(
         bool(chosen.any()),
         f"W must have more rows: none of its {m} neurons was chosen, with probability {partition.probability:g} each",
     )
-    u = s / math.sqrt(chosen.sum())
-    alpha = float(u @ W[:, -1])
-    beta = W.copy()
-    beta[:, -1] -= alpha * u
-    again = signs(beta) != 0
-    inputs, without = x @ W.T + b, x @ beta.T + b
-    background = np.maximum(inputs, 0) @ (v * ~chosen) + np.maximum(without, 0) @ (v * again)
+    u = s[chosen] / math.sqrt(chosen.sum())
+    alpha = float(u @ W[chosen, -1])
     rho = math.sqrt(partition.probability) * root / C * alpha
-    return Decomposition(rho, np.maximum(inputs, 0) @ v, background)
+    beta, bias, second = W[chosen], b[chosen], v[chosen]
+    inside = np.maximum(x @ beta.T + bias, 0) @ second
+    beta[:, -1] -= alpha * u
+    again = signs(beta, bias, second) != 0
+    return Decomposition(
+        rho,
+        outside=np.maximum(x @ W.T + b, 0) @ (v * ~chosen),
+        inside=inside,
+        kept=np.maximum(x @ beta.T + bias, 0) @ (second * again),
+        chosen=len(again),
+        lost=int((~again).sum()),
+    )
+
+
+def slope_excess(h: IndicatorFunction, inner: Array, last: float) -> Array:
+    r"""By how much the slope of :math:`n_1(x)` on ρ exceeds :math:`\phi_\varepsilon(x)` (ours).
+
+    By Stein's identity in the last column of W⁽⁰⁾,
+
+    .. math:: \frac{E[\rho\,n_1(x)]}{E[\rho^2]} = \phi_\varepsilon(x)
+              + 2 w^*_d\,E\bigl[\partial_\alpha h(\alpha, b)\,\sigma(\alpha t + \beta\sqrt{1 - t^2} + b)\bigr],
+              \qquad t = \langle w^*, x\rangle,
+
+    up to the factor by which the mean of :math:`\sqrt{|\mathcal S|}` is below :math:`\sqrt{\tau m_1}`. The second
+    term is left out in the proof. It does not depend on :math:`m_1`, so that with this ρ no B is independent of ρ and
+    leaves a rest that vanishes, unless :math:`w^*_d = 0`.
+
+    Arguments:
+        h: of Lemma 5.1 for φ.
+        inner: t at each point, (n,).
+        last: :math:`w^*_d`.
+
+    >>> h = IndicatorFunction((0.0, 1.0), reaches=(100.0,))  # φ(z) = z: h is √(8π)α where b = 0, E[h'σ] = 1
+    >>> slope_excess(h, np.array([0.3]), last=0.5).round(9).tolist()
+    [1.0]
+    """
+    return 2 * last * sloped_mean(h, inner)
 
 
 @dataclass(frozen=True)
 class RandomFirstLayers(Learner):
     r"""Lemma 5.2 for many draws of a first layer. Nothing is learned: h is made from the problem's own φ.
 
-    Scalars, in units in which :math:`m_2 = 1`: ``whole``, ``signal`` and ``rest``, root mean squares over draws and
-    points of :math:`n_1`, :math:`\rho\,\phi_\varepsilon` and R; ``variance``, that of ρ over the lemma's
-    :math:`\tau/C^2`; ``correlation``, the largest over points of that of ρ and B, without its sign. Points have the
-    inner products −√3/2, …, √3/2 with w* = e₁, evenly spaced.
+    Scalars, in units in which :math:`m_2 = 1`:
+
+    - ``whole``, ``signal`` and ``rest``: root mean squares over draws and points of :math:`n_1`,
+      :math:`\rho\,\phi_\varepsilon` and R;
+    - ``variance``: the mean of ρ² over the lemma's :math:`\tau/C^2`;
+    - ``carried``: the slope of :math:`n_1 - B` on ρ, as a multiple of :math:`\phi_\varepsilon`; one, by the lemma;
+    - ``leak``: the slope of :math:`B_2` on ρ in the same unit; zero, by the lemma. :math:`B_1` is left out, because it
+      is independent of ρ whatever 𝒮′ is, and much larger;
+    - ``excess``: by how much the sum of these two exceeds one on average, see :func:`slope_excess`;
+    - ``lost``: the mean of :math:`|\mathcal S \triangle \mathcal S'|`.
+
+    A function s(x) of the points is :math:`\sum_x s\,\phi_\varepsilon / \sum_x \phi_\varepsilon^2` times
+    :math:`\phi_\varepsilon`, by least squares. The first coordinates of the points are −√3/2, …, √3/2, evenly spaced.
 
     Arguments:
         width: m₁.
@@ -119,9 +177,12 @@ class RandomFirstLayers(Learner):
         probability: τ.
         dim: d, at least 3.
         points: how many.
+        tilt: the last coordinate of w*; the first is :math:`\sqrt{1 - \text{tilt}^2}`, and all others are zero.
 
     Reference: Allen-Zhu, Li & Liang (overparam), Lemma 5.2.
     """
+
+    revision: ClassVar[int] = 2
 
     width: Annotated[int, positive]
     draws: Annotated[int, at_least(3)] = 100
@@ -130,6 +191,7 @@ class RandomFirstLayers(Learner):
     probability: Annotated[float, between(0, 0.01, "(]")] = 0.01
     dim: Annotated[int, at_least(3)] = 3
     points: Annotated[int, at_least(2)] = 7
+    tilt: Annotated[float, between(-1, 1, "()")] = 0.0
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
         """Check that the problem is a function on [−1, 1] whose Taylor series converges there."""
@@ -141,24 +203,34 @@ class RandomFirstLayers(Learner):
         at = np.linspace(-REST, REST, self.points)
         x = np.zeros((self.points, self.dim))
         x[:, 0], x[:, 1], x[:, -1] = at, np.sqrt(REST**2 - at**2), LAST
-        signal, m, random = gated_mean(h, at), self.width, case.stream.child("layers").generator()
-        direction = np.eye(self.dim)[0]
-        rho, parts = np.zeros(self.draws), np.zeros((3, self.draws, self.points))
+        direction = np.zeros(self.dim)
+        direction[0], direction[-1] = math.sqrt(1 - self.tilt**2), self.tilt
+        inner = x @ direction
+        signal, m, random = gated_mean(h, inner), self.width, case.stream.child("layers").generator()
+        found = []
         for i in range(self.draws):
             W = random.standard_normal((m, self.dim)) / math.sqrt(m)
             b = np.where(random.random(m) < 0.5, 0.0, BIAS_STD / math.sqrt(m) * random.standard_normal(m))
-            found = decompose(h, direction, W, b, random.standard_normal(m), x, partition)
-            rho[i], parts[:, i] = found.rho, (found.whole, found.background, found.rest(signal))
+            found.append(decompose(h, direction, W, b, random.standard_normal(m), x, partition))
             progress((i + 1) / self.draws)
-        whole, background, rest = parts
-        correlations = [abs(np.corrcoef(rho, background[:, n])[0, 1]) for n in range(self.points)]
+        rho = np.array([each.rho for each in found])
+
+        def multiple(values: Array) -> float:
+            return float(values @ signal / (signal @ signal))
+
+        def slope(parts: list[Array]) -> float:
+            return multiple(rho @ np.array(parts) / (rho @ rho))
+
         return Outcome(
             scalars={
-                "whole": _root_mean_square(whole),
+                "whole": _root_mean_square(np.array([each.whole for each in found])),
                 "signal": _root_mean_square(rho[:, None] * signal),
-                "rest": _root_mean_square(rest),
-                "variance": float(rho.var(ddof=1)) * scale_of(h) ** 2 / self.probability,
-                "correlation": float(max(correlations)),
+                "rest": _root_mean_square(np.array([each.rest(signal) for each in found])),
+                "variance": float(np.square(rho).mean()) * scale_of(h) ** 2 / self.probability,
+                "carried": slope([each.inside - each.kept for each in found]),
+                "leak": slope([each.kept for each in found]),
+                "excess": multiple(slope_excess(h, inner, self.tilt)),
+                "lost": float(np.mean([each.lost for each in found])),
             }
         )
 
