@@ -17,9 +17,9 @@ SETTINGS = replace(EXPERIMENT.settings("smoke"), channels=(4, 16, 64), seeds=3)
 SEEDS = (0, 1, 2)
 
 
-def reading(by_channels: float = 0.8, dense: float = 3.0, size: float = 0.05) -> Reading:
+def reading(by_channels: float = 0.8, dense: float = 3.0, size: float = 0.05, few: float = 1.0) -> Reading:
     def outcome(at: At, _: Any) -> Outcome:
-        factor = dense if at.method == DENSE else by_channels if at.width == 64 else 1.0
+        factor = dense if at.method == DENSE else {4: few, 64: by_channels}.get(at.width, 1.0)
         jitter = 1 + 0.01 * at.seed * (1 if at.width == 4 else -1)
         loss = size * factor * jitter * constant_loss(problem_of(SETTINGS, at.seed))
         return Outcome("finished", {"test_loss": loss, "train_loss": 0.1})
@@ -36,8 +36,13 @@ def test_what_is_expected():
 
 @pytest.mark.parametrize(
     ("numbers", "expected"),
-    [({"by_channels": 1.5}, ["flat"]), ({"dense": 0.9}, ["ahead"]), ({"size": 0.5}, ["learnt"])],
-    ids=["rises", "behind", "not learnt"],
+    [
+        ({"by_channels": 1.5}, ["flat", "flat-beyond"]),
+        ({"by_channels": 1.5, "few": 15.0}, ["flat-beyond"]),
+        ({"dense": 0.9}, ["ahead"]),
+        ({"size": 0.5}, ["learnt"]),
+    ],
+    ids=["rises", "rises from where it is learnt", "behind", "not learnt"],
 )
 def test_claims_can_fail(numbers, expected):
     assert failing({each.id: each for each in reading(**numbers).claims}) == expected
@@ -46,6 +51,13 @@ def test_claims_can_fail(numbers, expected):
 @pytest.mark.parametrize("scale", ["laptop", "paper"])
 def test_the_channels_grow_at_least_64_fold(scale):
     assert EXPERIMENT.settings(scale).growth >= 64
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+def test_channels_that_are_overparameterised(scale):
+    s = EXPERIMENT.settings(scale)
+    assert s.beyond == tuple(m for m in s.channels if m >= 125)  # 1000 samples, patches of 8 numbers
+    assert 1 < len(s.beyond) < len(s.channels)
 
 
 def test_both_learners_see_the_same_points_and_fit_them():

@@ -19,15 +19,17 @@ SETTINGS = replace(EXPERIMENT.settings("smoke"), widths=(8, 32, 512), seeds=3)
 SEEDS = (0, 1, 2)
 
 
-def reading(by_width: float = 0.9, by_samples: float = 0.5, size: float = 0.02, noise: float = 0.01) -> Reading:
-    """Excess losses, multiplied by a factor at the last width and by another at every N but the first."""
+def reading(
+    by_width: float = 0.9, by_samples: float = 0.5, size: float = 0.02, noise: float = 0.01, narrow: float = 1.0
+) -> Reading:
+    """Excess losses, multiplied by a factor at the last width, at the first one, and at every N but the first."""
 
     def outcome(at: At, _: Any) -> Outcome:
-        wide = by_width if at.width == SETTINGS.widths[-1] else 1.0
+        wide = {SETTINGS.widths[0]: narrow, SETTINGS.widths[-1]: by_width}.get(at.width, 1.0)
         many = 1.0 if at.samples == SETTINGS.sample_sizes[0] else by_samples
         whole = constant_loss(problem_of(SETTINGS, at.target, at.seed))
         least = SETTINGS.noise_loss if at.target == NOISY else 0.0
-        jitter = 1 + noise * (at.seed - 1) * (1 if at.width == 8 else -1)
+        jitter = 1 + noise * (at.seed - 1) * (-1 if at.width == SETTINGS.widths[-1] else 1)
         excess = size * (whole - least) * wide * many * jitter
         return Outcome("finished", {"test_loss": least + excess, "train_loss": 0.1})
 
@@ -44,12 +46,19 @@ def test_what_the_theorem_promises():
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
-        ({"by_width": 1.2}, ["flat"]),
+        ({"by_width": 1.2}, ["flat", "flat-beyond"]),
+        ({"by_width": 1.2, "narrow": 20.0}, ["flat-beyond"]),
         ({"by_width": 1.2, "noise": 0.5}, []),
         ({"by_samples": 1.1}, ["samples"]),
         ({"size": 0.5}, ["learnt"]),
     ],
-    ids=["rises", "rises within its interval", "more samples do not help", "not learnt"],
+    ids=[
+        "rises",
+        "rises from where targets are learnt",
+        "rises within its interval",
+        "more samples do not help",
+        "not learnt",
+    ],
 )
 def test_claims_can_fail(numbers, expected):
     assert failing({each.id: each for each in reading(**numbers).claims}) == expected
@@ -58,6 +67,29 @@ def test_claims_can_fail(numbers, expected):
 @pytest.mark.parametrize("scale", ["laptop", "paper"])
 def test_the_width_grows_at_least_64_fold(scale):
     assert EXPERIMENT.settings(scale).growth >= 64
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+def test_widths_that_are_overparameterised(scale):
+    s = EXPERIMENT.settings(scale)
+    assert s.beyond == tuple(m for m in s.widths if m >= 100)  # 1000 samples in 10 dimensions
+    assert 1 < len(s.beyond) < len(s.widths)
+
+
+def test_where_the_widest_network_is_worst():
+    (found,) = [each for each in reading(by_width=1.2, narrow=20.0).claims if each.id == "flat-beyond"]
+    assert found.measured == pytest.approx(1.2, rel=0.05)
+    assert found.reason.startswith(f"at m = 32 for {TARGETS[0]}: ")
+
+
+def test_no_narrower_network_is_overparameterised():
+    found = finish(EXPERIMENT, replace(SETTINGS, samples=200, sample_sizes=(20, 200)), SEEDS, lambda *_: outcome())
+    (claim,) = [each for each in found.claims if each.id == "flat-beyond"]
+    assert (claim.holds, claim.reason) == (None, "no narrower network has as many trained weights as samples")
+
+
+def outcome() -> Outcome:
+    return Outcome("finished", {"test_loss": 0.5, "train_loss": 0.1})
 
 
 def test_functions_are_what_their_names_say():

@@ -15,6 +15,8 @@ from beyondkernels.experiments.overparam.two_layers import (
     constant_loss,
     function_of,
     loss,
+    overparameterised,
+    widest_over,
 )
 from beyondkernels.frame import (
     At,
@@ -79,6 +81,11 @@ class ConvSettings(TwoLayerSettings):
         """How many times more channels the largest learner has than the smallest."""
         return self.channels[-1] / self.channels[0]
 
+    @property
+    def beyond(self) -> tuple[int, ...]:
+        """The numbers of channels that are overparameterised."""
+        return overparameterised(self.channels, self.patch * self.row_dim, self.samples)
+
 
 class Conv(Experiment):
     """Test loss of learners with and without shared weights."""
@@ -132,6 +139,15 @@ class Conv(Experiment):
                 last / first,
                 AtMost(1.0, "unless clearly not"),
                 paper="as Theorem 4.1",
+            ),
+            claim(
+                "flat-beyond",
+                "The test loss of the learner with the most channels is not above that of any with fewer channels and "
+                f"at least as many trained weights as samples, N = {s.samples}, beyond its interval: the ratio",
+                widest_over("relative", s.beyond, **shared),
+                AtMost(1.0, "unless clearly not"),
+                paper="as Theorem 4.1",
+                nowhere="no learner with fewer channels has as many trained weights as samples",
             ),
             claim(
                 "ahead",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,13 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
 from beyondkernels.experiments.overparam.two_layers import (
+    EPSILON,
     FUNCTIONS,
     SINE,
     TwoLayerSettings,
     algorithm1,
+    complexity_of,
     constant_loss,
     function_of,
     loss,
+    overparameterised,
+    widest_over,
 )
 from beyondkernels.frame import (
     At,
@@ -46,9 +49,6 @@ NOISY = f"{SINE}, noisy labels"
 TARGETS = (*FUNCTIONS, NOISY)
 """Ground truths: φ, and one of them with label noise."""
 
-EPSILON = 0.01
-"""ε at which the complexity of the targets is written out."""
-
 LEARNT = 0.1
 """A target is learnt when the excess loss is at most this part of what the mean label leaves."""
 
@@ -77,6 +77,11 @@ class Theorem41Settings(TwoLayerSettings):
     def growth(self) -> float:
         """How many times wider the widest network is than the narrowest."""
         return self.widths[-1] / self.widths[0]
+
+    @property
+    def beyond(self) -> tuple[int, ...]:
+        """The widths that are overparameterised."""
+        return overparameterised(self.widths, self.dim, self.samples)
 
 
 class Theorem41(Experiment):
@@ -123,14 +128,8 @@ class Theorem41(Experiment):
     def claims(self, s: Theorem41Settings) -> list[Statement]:
         """No rise with the width, a fall with the samples, and that the targets are learnt."""
         first, last = (of("excess", "target", samples=s.samples, width=m) for m in (s.widths[0], s.widths[-1]))
-        wide, few, many = (
-            {"samples": n, "width": m}
-            for n, m in (
-                (s.samples, s.widths[-1]),
-                (s.sample_sizes[0], s.width),
-                (s.sample_sizes[-1], s.width),
-            )
-        )
+        wide = {"samples": s.samples, "width": s.widths[-1]}
+        few, many = ({"samples": n, "width": s.width} for n in (s.sample_sizes[0], s.sample_sizes[-1]))
         return [
             claim(
                 "flat",
@@ -139,6 +138,16 @@ class Theorem41(Experiment):
                 last / first,
                 AtMost(1.0, "unless clearly not"),
                 paper="N need not grow with m",
+            ),
+            claim(
+                "flat-beyond",
+                "For every target, the excess test loss of the widest network is not above that of any narrower one "
+                f"with at least as many trained weights, m d, as samples, N = {s.samples}, beyond its interval: the "
+                "ratio",
+                widest_over("excess", s.beyond, "target", samples=s.samples),
+                AtMost(1.0, "unless clearly not"),
+                paper="N need not grow with m ≥ M",
+                nowhere="no narrower network has as many trained weights as samples",
             ),
             claim(
                 "samples",
@@ -200,15 +209,6 @@ class Theorem41(Experiment):
                 ("samples", "Excess test loss over the samples", f"m = {s.width}.", "samples", "N", {"width": s.width}),
             )
         ]
-
-
-def complexity_of(s: Theorem41Settings, name: str) -> str:
-    """ℭ(φ, √log(p/ε)) with the constant C = 1 in words, or where the series converges."""
-    series = bk.theory.taylor_series(function_of(name))
-    radius = math.sqrt(math.log(s.terms / EPSILON))
-    if series.radius <= radius:
-        return f"none for {name}, whose series converges within {series.radius:.3g} only"
-    return f"{bk.theory.smooth_complexity(series, radius, star=1.0)} for {name}"
 
 
 def noise_of(s: Theorem41Settings, target: str) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels.core import Checked
 from beyondkernels.core.constraints import between
-from beyondkernels.frame import Backend, Count, Seeds, Size, setting
+from beyondkernels.frame import Backend, Count, Frame, Seeds, Series, Size, Value, of, setting
 
 if TYPE_CHECKING:
     from beyondkernels.activations import Activation
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 SINE, EXPONENTIAL, SIGMOID, CUBIC = "sin 3z", "eᶻ", "1/(1 + e⁻⁴ᶻ)", "z² + z³"
 FUNCTIONS = (SINE, EXPONENTIAL, SIGMOID, CUBIC)
 """φ of the ground truths."""
+
+EPSILON = 0.01
+"""ε at which the complexity of the targets is written out."""
 
 MEAN_POINTS = 20_000  # for what the best constant leaves
 
@@ -67,3 +71,50 @@ def constant_loss(problem: TwoLayerTruth | ThreeLayerTruth) -> float:
     """What predicting the mean label leaves."""
     y = problem.sample(MEAN_POINTS, bk.core.Stream(0).child("constant")).y
     return float(loss().each(y.mean(0).expand_as(y), y).double().mean())
+
+
+def complexity_of(s: TwoLayerSettings, name: str) -> str:
+    """ℭ(φ, √log(p/ε)) with the constant C = 1 in words, or where the series converges."""
+    series = bk.theory.taylor_series(function_of(name))
+    radius = math.sqrt(math.log(s.terms / EPSILON))
+    if series.radius <= radius:
+        return f"none for {name}, whose series converges within {series.radius:.3g} only"
+    return f"{bk.theory.smooth_complexity(series, radius, star=1.0)} for {name}"
+
+
+def overparameterised(widths: tuple[int, ...], inputs: int, samples: int) -> tuple[int, ...]:
+    """The widths m at which a learner has at least as many trained weights as samples, m times its inputs.
+
+    The theorem speaks of m ≥ M for an unstated M. It is ours to let M begin here.
+    """
+    return tuple(m for m in widths if m * inputs >= samples)
+
+
+def widest_over(column: str, widths: tuple[int, ...], by: str | None = None, **where: Any) -> Value:
+    """A column at the last width over the same at each narrower one, and at each value of another coordinate.
+
+    A claim about it is one for every narrower width, which is the free coordinate; places are named by both.
+
+    Arguments:
+        column: its name.
+        widths: from the least on.
+        by: another coordinate that is left free.
+        where: conditions as for :func:`~beyondkernels.frame.of`.
+    """
+
+    def compute(rows: Frame) -> Series:
+        import pandas as pd
+
+        parts = {}
+        for m in widths[:-1]:
+            last, mine = (of(column, by, width=each, **where) for each in (widths[-1], m))
+            ratios = (last / mine).compute(rows)
+            if by is None:
+                parts[m] = ratios
+                continue
+            for place, values in ratios.groupby(level=0, sort=False):
+                parts[f"{m} for {place}"] = values.droplevel(0)
+        empty = pd.Series([], dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["width", "seed"]))
+        return pd.concat(parts, names=["width"]) if parts else empty
+
+    return Value(compute, "width", name=f"widest_over({column!r}, {widths}, {by!r}, {where})")
