@@ -8,6 +8,7 @@ Begin with::
     bk.fit(network, problem, n=1000, ...)           train one network on a sample of a problem
     bk.compare(problem, n=1000, learners={...})     networks and kernels on the same samples
     bk.fit_many(network, problem, n=1000, grid=...) one network at every point of a grid
+    bk.certify(kernel, problem, n=100)              what no predictor with this kernel can do
 
 Each of them has its own help, such as ``help(bk.run)``. ``bk.problems``, ``bk.networks``, ``bk.kernels`` and
 ``bk.algorithms`` hold what they take; ``bk.measure`` and ``bk.theory`` hold what is measured and what is proved.
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from beyondkernels.runs import fit_many as fit_many
     from beyondkernels.runs import grid as grid
     from beyondkernels.runs import one_two_five as one_two_five
+    from beyondkernels.theory import certify as certify
 
 __version__ = "0.2.0"
 
@@ -71,6 +73,7 @@ _FUNCTIONS = {
     "grid": "runs",
     "one_two_five": "runs",
     "run": "running",
+    "certify": "theory",
 }
 
 _PACKAGES = tuple(name for name in LAYERS if name != "cli")

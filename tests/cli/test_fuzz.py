@@ -19,6 +19,7 @@ ODD = [
 ]
 """Words that somebody, a shell or a broken script may hand over."""
 
+CERTIFY = ("certify", "--kernel", "gaussian", "--d", "8", "--k", "2", "--n", "3")
 DRY = ("run", "features/table1", "--dry-run")
 PLACES: list[tuple[str, ...]] = [
     ("?",),
@@ -39,6 +40,9 @@ PLACES: list[tuple[str, ...]] = [
     ("results", "--check", "--workers", "?"),
     ("results", "--check", "--out", "?"),
     ("bench", "?"),
+    ("certify", "--kernel", "?", "--d", "8", "--k", "2", "--n", "3"),
+    *[("certify", "--kernel", "any", *sizes) for sizes in (("--d", "?"), ("--d", "8", "--k", "?", "--n", "3"))],
+    *[(*CERTIFY, option, "?") for option in ("--n", "--alpha", "--seed")],
     ("store", "?"),
     *[("store", command, "--store", "?") for command in ("verify", "quarantine", "rebuild", "prune", "size")],
     ("store", "prune", "--days", "?"),

@@ -207,6 +207,39 @@ def _results(
     return keep_results(names or [], Options(scale, None, whole("--workers", workers), store), out, check)
 
 
+def _kernels(incomplete: str) -> list[str]:
+    """What Tab offers for a kernel."""
+    from beyondkernels.theory.certificates import KERNELS
+
+    return [name for name in (*KERNELS, "any") if name.startswith(incomplete)]
+
+
+@app.command("certify", epilog="Exit codes: 0 fine, 2 bad input.")
+@guarded
+@printing
+def _certify(
+    kernel: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Such as gaussian; any for all kernels.", autocompletion=_kernels),
+    ] = None,
+    d: Annotated[str | None, typer.Option("--d", metavar="D", help="The dimension of the cube.")] = None,
+    k: Annotated[str | None, typer.Option("--k", metavar="K", help="The degree of the parity, at least 2.")] = None,
+    n: Annotated[str | None, typer.Option("--n", metavar="N", help="The number of training points.")] = None,
+    alpha: Annotated[str | None, typer.Option(metavar="A", help="The factor of the parity [0.3].")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="S", help="Of the training points and targets [0].")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Compute it again by another route.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON on standard output.")] = False,
+) -> None:
+    """Say what a kernel cannot learn, whatever its weights.
+
+    The targets are those of Theorem 2 of the resnet paper: signs of K coordinates, and A times their product. The
+    certificate has the exact risk of the best predictor with this kernel on N random training points.
+    """
+    from beyondkernels.cli.certify import print_certificate
+
+    print_certificate(kernel, {"--d": d, "--k": k, "--n": n}, alpha, seed, verify, as_json)
+
+
 @app.command("bench")
 @guarded
 @interruptible

@@ -2,10 +2,11 @@
 
 What belongs to one paper is in ``theory.resnet``, ``theory.features``, ``theory.bfc`` or ``theory.overparam``. Names
 that are clear without the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in
-its paper's package alone.
+its paper's package alone. Lower bounds are in ``theory.certificates``.
 """
 
-from beyondkernels.theory import bfc, features, overparam, resnet
+from beyondkernels.theory import bfc, certificates, features, overparam, resnet
+from beyondkernels.theory.certificates import Certificate, certify
 from beyondkernels.theory.complexity import (
     Complexity,
     largest_complexity,
@@ -30,6 +31,7 @@ from beyondkernels.theory.resnet import (
 from beyondkernels.theory.taylor import Envelope, TaylorSeries, taylor_series
 
 __all__ = [
+    "Certificate",
     "Complexity",
     "ConceptComplexity",
     "ConceptSizes",
@@ -40,6 +42,8 @@ __all__ = [
     "StepSettings",
     "TaylorSeries",
     "bfc",
+    "certificates",
+    "certify",
     "concept_complexity",
     "features",
     "largest_complexity",

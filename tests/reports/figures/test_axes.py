@@ -18,10 +18,11 @@ def test_ticks_lie_inside_and_are_few(low, ratio):
     assert all(low * 0.99 <= tick <= low * ratio * 1.01 for tick in ticks)
     assert ticks == sorted(set(ticks))
     assert len(ticks) <= 7
-    assert len(ticks) >= (2 if ratio >= 10 else 0)
+    assert len(ticks) >= (2 if ratio >= 3 else 0)
     for tick in ticks:
         mantissa = tick / 10 ** math.floor(math.log10(tick * 1.0001))
-        assert min(abs(mantissa - m) for m in (1, 2, 5)) < 1e-3
+        digits = (1, 2, 5) if ratio >= 10 else range(1, 10)
+        assert min(abs(mantissa - m) for m in digits) < 1e-3
 
 
 def test_unknown_scales_are_named():

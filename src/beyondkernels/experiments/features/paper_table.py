@@ -171,7 +171,9 @@ class PaperTable(Experiment):
                 case = cases[shown.where.get("case", "")]
                 constant = case.data.constant(case.numbers)
                 label = self._titled("test accuracy (%)", case)
-                scopes[key] = Scope(label, (min(45.0, constant - 15), 102.0), chance=constant)
+                printed = [value for value in (shown.paper or {}).values() if isinstance(value, float)]
+                floor = min(48.0, constant - 12, *printed) - 3
+                scopes[key] = Scope(label, (floor, 102.0), chance=constant)
             elif shown.column == "cosine" and len(cases) == 1:  # there is room for two panels
                 scopes[key] = Scope("largest cosine", (0.0, 1.02))
         return Dotted(

@@ -31,18 +31,22 @@ def tick(value: float, _position: int | None = None) -> str:
 
 
 def steps_ticks(low: float, high: float) -> list[float]:
-    """Ticks of a logarithmic axis between two positive ends: powers of ten, with 2 and 5 between when there are few.
+    """Ticks of a logarithmic axis between two positive ends: powers of ten, with digits between when there are few.
 
     >>> steps_ticks(1, 600), steps_ticks(1, 1e5)
     ([1.0, 10.0, 100.0], [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0])
-    >>> steps_ticks(200, 3000)
-    [200.0, 500.0, 1000.0, 2000.0]
+    >>> steps_ticks(200, 3000), steps_ticks(3, 8)
+    ([200.0, 500.0, 1000.0, 2000.0], [3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     inside = [10.0**e for e in range(first, last + 1) if low * 0.999 <= 10.0**e <= high * 1.001]
     if len(inside) < 3:
-        fine = [m * 10.0**e for e in range(first, last + 1) for m in (1, 2, 5)]
-        return [value for value in fine if low * 0.999 <= value <= high * 1.001]
+        for digits in ((1, 2, 5), range(1, 10)):
+            fine = [m * 10.0**e for e in range(first, last + 1) for m in digits]
+            inside = [value for value in fine if low * 0.999 <= value <= high * 1.001]
+            if len(inside) > 1:
+                break
+        return inside
     stride = -(-len(inside) // 7)
     return inside[::stride]
 

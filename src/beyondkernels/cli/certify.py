@@ -1,0 +1,50 @@
+"""``bk certify``."""
+
+from __future__ import annotations
+
+import json
+
+from beyondkernels.core import InputError
+from beyondkernels.frame.settings import parsed
+from beyondkernels.problems.resnet import HardInstance
+from beyondkernels.theory.certificates import KERNELS, certify, named_kernel
+from beyondkernels.theory.certificates.universal import require_alpha, require_functions, require_sizes
+
+ALL = "any"
+"""The name that stands for all kernels."""
+
+
+def print_certificate(
+    kernel: str | None, sizes: dict[str, str | None], alpha: str | None, seed: str | None, verify: bool, as_json: bool
+) -> None:
+    """Make a certificate and print it.
+
+    Arguments:
+        kernel: its name.
+        sizes: d, k and N by the options that give them.
+        alpha: α.
+        seed: of training points and targets.
+        verify: whether to compute it a second time.
+        as_json: whether to print JSON.
+    """
+    if kernel is None:
+        raise InputError(f"no kernel is named; --kernel takes {', '.join(KERNELS)}, or {ALL} for all kernels at once")
+    chosen = None if kernel == ALL else named_kernel(kernel)
+    for name, word in sizes.items():
+        if word is None:
+            raise InputError(f"{name} is missing; bk certify --kernel gaussian --d 30 --k 3 --n 200 is an example")
+    d, k, n = (parsed(name, word, int) for name, word in sizes.items())
+    a = 0.3 if alpha is None else parsed("--alpha", alpha, float)
+    number = 0 if seed is None else parsed("--seed", seed, int)
+    require_sizes(d, k, None)
+    require_functions(n, "kernel")
+    require_alpha(a)
+    certificate = certify(chosen, HardInstance(dim=d, outputs=k, alpha=a), n=n, seed=number)
+    second = certificate.verify() if verify else None
+    if as_json:
+        checked = {} if second is None else {"verification": str(second), "agrees": second.agrees}
+        print(json.dumps(certificate.document() | checked, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    print(certificate)
+    if second is not None:
+        print(f"\nVerified: it {second}.")

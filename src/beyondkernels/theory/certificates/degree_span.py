@@ -1,0 +1,225 @@
+"""The span of a kernel's functions K(·, x⁽ⁿ⁾) on the cube in closed form, degree by degree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mpmath
+import torch
+
+from beyondkernels.core import InputError, require
+from beyondkernels.theory.certificates.coefficients import DegreeCoefficients
+from beyondkernels.theory.certificates.krawtchouk import krawtchouk
+from beyondkernels.theory.certificates.span import LARGEST_ERROR, Parity, Span, said_bytes
+
+_ZERO, _NOT_ZERO = 1e-12, 1e-9
+"""Eigenvalues of the matrices of one degree, relative to their trace: zero below the first, not zero above the second.
+
+In between, rounding decides, and no answer is given.
+"""
+
+_DIGITS = 60
+"""Of sums over degrees."""
+
+MOST_POINTS = 8000
+"""The most training points: several matrices of that size are held and decomposed."""
+
+
+@dataclass(frozen=True)
+class _Level:
+    r"""Directions of weights that one degree adds: those that all degrees before it map to zero.
+
+    Arguments:
+        degree: j.
+        weights: orthonormal columns, the directions.
+        sizes: how long the degree-j parts of their functions are, without :math:`\lambda_j`.
+    """
+
+    degree: int
+    weights: torch.Tensor
+    sizes: torch.Tensor
+
+
+class DegreeSpan(Span):
+    r"""The span of K(·, a) for signs a in a training set, for a kernel of the Hamming distance.
+
+    The function K(·, a) has the coefficient :math:`\lambda_{|T|} \chi_T(a)` at the parity :math:`\chi_T`. So the Gram
+    matrix in :math:`L^2` is :math:`G = \sum_j \lambda_j^2 \mathcal K_j(h)`, and :math:`\lambda_j` falls so fast with
+    the degree that G has no inverse in float64. But a direction of tiny length still belongs to the span. Directions
+    are therefore sorted by degree. With the degrees ordered by :math:`|\lambda_j|`, the directions of level j are
+    those weights that the matrices :math:`\mathcal K_i(h)` of all degrees i before j map to zero, and that
+    :math:`\mathcal K_j(h)` does not. These matrices hold whole numbers, so zero is far from what is not zero. In the
+    basis of levels, each direction divided by its length in its own degree, the Gram matrix is of order one:
+
+    .. math:: \tilde G_{ab} = \frac{1}{\lambda_a \lambda_b} \sum_{j \succeq a, b} \lambda_j^2\,
+              \frac{W_a^\top \mathcal K_j(h)\,W_b}{s_a s_b}
+
+    The terms of degrees before a or b are zero and are left out. A parity of degree j has no part in the levels after
+    j. So no large number is ever multiplied by a rounding error of another degree.
+
+    Arguments:
+        signs: the training points, shape (n, d), entries ±1. Equal points count once.
+        coefficients: of the kernel on this cube.
+
+    >>> from beyondkernels.kernels import Gaussian
+    >>> from beyondkernels.theory.certificates.coefficients import degree_coefficients
+    >>> span = DegreeSpan(torch.tensor([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]]), degree_coefficients(Gaussian(1.0), 3))
+    >>> span.dimension, span.coordinates([(0,), (1,), (0, 1)]).square().sum(0).round(decimals=4).tolist()
+    (2, [0.1893, 0.5572, 0.1893])
+    """
+
+    def __init__(self, signs: torch.Tensor, coefficients: DegreeCoefficients):
+        require(
+            signs.ndim == 2 and signs.shape[1] == coefficients.dim and bool((signs.abs() == 1).all()),
+            f"signs must be ±1 of shape (n, {coefficients.dim}), got shape {tuple(signs.shape)}",
+        )
+        require(len(signs) > 0, "signs must hold at least one point, got none")
+        signs = torch.unique(signs.double(), dim=0)
+        require(
+            len(signs) <= MOST_POINTS,
+            f"the training set must have at most {MOST_POINTS} different points for the closed form, got {len(signs)}: "
+            f"one matrix of that size would take {said_bytes(8.0 * len(signs) ** 2)}",
+        )
+        self.signs = signs
+        self._coefficients = coefficients
+        self._distances = ((signs.shape[1] - signs @ signs.T) / 2).round().long()
+        self._order = coefficients.ordered()
+        self._levels = self._find_levels()
+        self.dimension = sum(level.weights.shape[1] for level in self._levels)
+        gram = self._scaled_gram()
+        eigenvalues = torch.linalg.eigvalsh(gram)
+        self.condition = float(eigenvalues[-1] / eigenvalues[0].clamp(min=1e-300)) if self.dimension else 1.0
+        self.error = self._estimated_error()
+        if not self.error <= LARGEST_ERROR:
+            raise InputError(
+                f"the functions of the {len(signs)} training points are too close to dependent for float64 (condition "
+                f"{self.condition:.2g} after scaling by degree, coefficients known to {self._relative_error:.2g}); "
+                "fewer points would do"
+            )
+        self._factor = torch.linalg.cholesky(gram)
+
+    @property
+    def ranks(self) -> dict[int, int]:
+        """How many directions each degree adds, in the order of the levels."""
+        return {level.degree: level.weights.shape[1] for level in self._levels}
+
+    def coordinates(self, parities: Sequence[Parity]) -> torch.Tensor:
+        """The components of parities of any degrees, each from the signs of the training points alone."""
+        columns = self.signs.new_zeros(self.dimension, len(parities))
+        for degree in {len(T) for T in parities}:
+            places = [place for place, T in enumerate(parities) if len(T) == degree]
+            values = torch.stack([self.signs[:, list(parities[place])].prod(1) for place in places], 1)
+            columns[:, places] = self._projected(degree, values)
+        return columns
+
+    def pairing(self, one: int, other: int, matrix: torch.Tensor) -> float:
+        r"""A sum of inner products of projected parities, over pairs of parities that are given by a matrix.
+
+        .. math:: \sum_{(T, T')} \langle P\chi_T, P\chi_{T'}\rangle, \qquad
+                  M_{nm} = \sum_{(T, T')} \chi_T(a_n)\,\chi_{T'}(a_m)
+
+        Arguments:
+            one: the degree of every T.
+            other: the degree of every T′.
+            matrix: M, shape (n, n), for the points in :attr:`signs`.
+        """
+        half = self._projected(one, matrix)
+        return float(self._projected(other, half.T.contiguous()).trace())
+
+    def _projected(self, degree: int, values: torch.Tensor) -> torch.Tensor:
+        """The coordinates for functions of one degree with these values at the training points, shape (n, count)."""
+        blocks = [
+            self._ratio(degree, level.degree) * (level.weights.T @ values) / level.sizes[:, None]
+            if self._reaches(degree, level.degree)
+            else values.new_zeros(level.weights.shape[1], values.shape[1])
+            for level in self._levels
+        ]
+        stacked = torch.cat(blocks) if blocks else values.new_zeros(0, values.shape[1])
+        return torch.linalg.solve_triangular(self._factor, stacked, upper=False) if self.dimension else stacked
+
+    def _reaches(self, degree: int, level: int) -> bool:
+        """Whether functions of a degree have a part in a level: not in those that come after their own."""
+        if degree not in self._order:
+            return True
+        return self._order.index(level) <= self._order.index(degree)
+
+    def _ratio(self, degree: int, level: int) -> float:
+        values = self._coefficients.values
+        if self._coefficients.exact and degree not in self._order:
+            return 0.0
+        return float(values[degree] / values[level])
+
+    def _find_levels(self) -> list[_Level]:
+        n, d = self.signs.shape
+        table = krawtchouk(d)
+        left = torch.eye(n, dtype=torch.float64)
+        levels = []
+        for degree in self._order:
+            if left.shape[1] == 0:
+                break
+            # divided by its diagonal, the matrix has trace n
+            matrix = self._looked_up([value / table[degree][0] for value in table[degree]])
+            eigenvalues, vectors = torch.linalg.eigh(left.T @ matrix @ left)
+            share = eigenvalues / n
+            unclear = (share > _ZERO) & (share < _NOT_ZERO)
+            if bool(unclear.any()):
+                raise InputError(
+                    f"the rank of {n} training points in degree {degree} cannot be decided in float64: "
+                    f"{int(unclear.sum())} eigenvalues lie between {_ZERO:g} and {_NOT_ZERO:g} of the trace; "
+                    "another number of points would do"
+                )
+            found = share >= _NOT_ZERO
+            if bool(found.any()):
+                sizes = eigenvalues[found].sqrt() * float(table[degree][0]) ** 0.5
+                levels.append(_Level(degree, left @ vectors[:, found], sizes))
+            left = left @ vectors[:, ~found]
+        if left.shape[1] and not self._coefficients.exact:
+            raise InputError(
+                f"the kernel's values in float64 decide only {n - left.shape[1]} of {n} directions, because its "
+                f"coefficients of {d + 1 - len(self._order)} degrees drown in rounding; at most {n - left.shape[1]} "
+                "points would do, or a kernel that is known in extended precision"
+            )
+        return levels
+
+    def _scaled_gram(self) -> torch.Tensor:
+        rows = []
+        for i, level in enumerate(self._levels):
+            tail = self._looked_up(self._tail(level.degree))
+            product = (level.weights.T @ tail) / level.sizes[:, None]
+            row = [
+                self._ratio(level.degree, other.degree) * (product @ other.weights) / other.sizes
+                for other in self._levels[: i + 1]
+            ]
+            rows.append(torch.cat(row, 1))
+        gram = self.signs.new_zeros(self.dimension, self.dimension)
+        start = 0
+        for row in rows:
+            end = start + len(row)
+            gram[start:end, :end] = row
+            gram[:end, start:end] = row.T
+            start = end
+        return gram
+
+    def _tail(self, degree: int) -> list[float]:
+        r"""Σ (λ_j/λ_a)² 𝒦_j(h) over a degree a and all that come after it, those that are not known included."""
+        values, table = self._coefficients.values, krawtchouk(self.signs.shape[1])
+        before = self._order[: self._order.index(degree)]
+        with mpmath.workdps(_DIGITS):
+            weights = {j: (values[j] / values[degree]) ** 2 for j in range(len(values)) if j not in before}
+            return [
+                float(mpmath.fsum(weight * table[j][h] for j, weight in weights.items())) for h in range(len(values))
+            ]
+
+    def _looked_up(self, by_distance: Sequence[float]) -> torch.Tensor:
+        return torch.tensor(by_distance, dtype=torch.float64)[self._distances]
+
+    def _estimated_error(self) -> float:
+        """Rounding times the condition number, and the errors of the coefficients."""
+        return 1e-15 * self.condition + 2 * self._relative_error * self.condition**0.5
+
+    @property
+    def _relative_error(self) -> float:
+        """Of the smallest coefficient that a level has."""
+        sizes = [abs(self._coefficients.values[level.degree]) for level in self._levels]
+        return float(self._coefficients.error / min(sizes)) if sizes else 0.0

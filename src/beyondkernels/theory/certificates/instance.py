@@ -1,0 +1,164 @@
+"""What certificates of one kernel or one feature map share: the exact risks of its best predictors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import torch
+
+from beyondkernels.problems.resnet.hard import HardInstance
+from beyondkernels.theory.certificates.certificate import Certificate, Numbers
+from beyondkernels.theory.certificates.hard_class import HardClass
+from beyondkernels.theory.certificates.span import Parity, Span
+from beyondkernels.theory.certificates.universal import (
+    PAPER_TARGETS,
+    THRESHOLD,
+    UniversalCertificate,
+    paper_hypotheses,
+)
+from beyondkernels.theory.hypotheses import Hypothesis
+
+COMPARED = 24
+"""Targets whose risks :meth:`Certificate.verify` computes again, evenly spaced among those listed."""
+
+
+@dataclass(frozen=True)
+class Risks:
+    """The exact risks of the best predictors in a span.
+
+    Arguments:
+        targets: the sets S that are listed.
+        risks: for each of them.
+        mean: over all targets of the class.
+        own: for the problem's own target.
+        dimension: of the span.
+        error: an estimate of the numerical error of a risk.
+    """
+
+    targets: tuple[Parity, ...]
+    risks: tuple[float, ...]
+    mean: float
+    own: float
+    dimension: int
+    error: float
+
+    @staticmethod
+    def of(problem: HardInstance, span: Span, count: int, seed: int) -> Risks:
+        """The risks of a span, for all targets or for so many drawn ones."""
+        among = HardClass(problem)
+        targets = among.drawn(count, seed)
+        risks = among.risks(span, targets)
+        own = float(among.risks(span, [tuple(sorted(problem.relevant))])[0])
+        scale = problem.outputs * (problem.alpha**2 + problem.beta**2)
+        listed = tuple(max(0.0, risk) for risk in risks.tolist())
+        return Risks(
+            tuple(targets), listed, among.mean_risk(span), max(0.0, own), span.dimension, 2 * scale * span.error
+        )
+
+
+@dataclass(frozen=True)
+class InstanceCertificate(Certificate):
+    """The exact risk of the best predictor, even of one that knows the whole distribution, for many targets.
+
+    Arguments:
+        problem: the hard instance, which gives d, d₁, k, α and β.
+        functions: N points of a kernel, or D features.
+        targets: the sets S that are listed.
+        risks: of the best predictors for them.
+        mean: of the risks over all targets of the class.
+        own: the risk for the problem's own target.
+        dimension: of the span of the functions.
+        error: an estimate of the numerical error of a risk.
+        route: how the risks were computed.
+    """
+
+    kind: ClassVar[Literal["kernel", "features"]]
+    words: ClassVar[str]
+
+    problem: HardInstance
+    functions: int
+    targets: tuple[Parity, ...]
+    risks: tuple[float, ...]
+    mean: float
+    own: float
+    dimension: int
+    error: float
+    route: str
+
+    @property
+    def universal(self) -> UniversalCertificate:
+        """The bound for all kernels or feature maps with as many functions."""
+        inputs = self.problem.inputs
+        return UniversalCertificate(
+            self.functions, inputs.dim, self.problem.outputs, self.problem.alpha, inputs.uniform, self.kind
+        )
+
+    @property
+    def threshold(self) -> float:
+        """The paper's α²/16."""
+        return self.problem.alpha**2 / THRESHOLD
+
+    @property
+    def learnt_share(self) -> float:
+        """The share of the listed targets with risk α²/16 or less, up to the numerical error."""
+        return sum(risk <= self.threshold + self.error for risk in self.risks) / len(self.risks)
+
+    @property
+    def claim(self) -> str:
+        """What the numbers mean."""
+        return (
+            f"no weights, whatever they depend on, give {self.words} a risk E‖H − f‖² below the best risk, which is "
+            "computed exactly for each target."
+        )
+
+    @property
+    def numbers(self) -> Numbers:
+        """The risks beside the bound that holds for all."""
+        universal, alpha, k = self.universal, self.problem.alpha, self.problem.outputs
+        listed = len(self.risks)
+        among = f"all {listed} targets" if listed == universal.targets else f"{listed} targets drawn at random"
+        return {
+            "targets C": universal.targets,
+            "dimension of the span": self.dimension,
+            "best risk, mean over all targets": self.mean,
+            "  at least, by counting: kα²(1 − N/C)": universal.mean_risk,
+            f"best risk, smallest of {among}": min(self.risks),
+            f"best risk, largest of {among}": max(self.risks),
+            "best risk for the problem's own target": self.own,
+            "numerical error of a risk, about": self.error,
+            "risk without the parity, kα²": k * alpha**2,
+            f"threshold α²/{THRESHOLD}": self.threshold,
+            "share of the listed targets at or below it": self.learnt_share,
+            "  at most, by counting: 16N/(15C)": universal.learnable_share,
+        }
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """Those of the paper's theorem for all kernels or feature maps; the exact risks need none of them."""
+        universal = self.universal
+        d1 = self.problem.inputs.uniform
+        return paper_hypotheses(
+            self.functions, universal.targets, self.problem.outputs, d1, self.problem.alpha, self.kind
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether the theorem's conclusion is true here: risk above α²/16 for at least 99 % of the listed targets."""
+        return Fraction(1) - Fraction(self.learnt_share) >= Fraction(PAPER_TARGETS)
+
+    @property
+    def verdict(self) -> str:
+        """How many targets cannot be learnt."""
+        above = f"{1 - self.learnt_share:.2%} of the listed targets have a best risk above α²/{THRESHOLD}."
+        conclusion = "is true here" if self.holds else "is not true here"
+        return f"{above} The theorem's conclusion, at least {PAPER_TARGETS:.0%}, {conclusion}."
+
+    def compared(self, span: Span) -> float:
+        """The largest difference between the risks listed here and those of another computation of the span."""
+        step = max(1, len(self.targets) // COMPARED)
+        chosen = list(range(0, len(self.targets), step))
+        again = HardClass(self.problem).risks(span, [self.targets[i] for i in chosen])
+        listed = torch.tensor([self.risks[i] for i in chosen], dtype=torch.float64)
+        return float((again - listed).abs().max())
