@@ -51,6 +51,14 @@ def test_slopes_against_the_normal_equations() -> None:
     assert math.isnan(of("risk", "alpha", method="a", alpha=0.2).slope().groups(ROWS)[None][0])
 
 
+def test_the_largest_of_all_runs() -> None:
+    (found,) = of("risk", "alpha", method="a").largest(per_seed=False).groups(ROWS)[None]
+    assert found == max(risk("a", alpha, seed) or 0.0 for alpha in ALPHAS for seed in SEEDS)
+    (gap,) = of("risk", "alpha", method="b").largest(per_seed=False).groups(ROWS)[None]
+    assert math.isnan(gap)
+    assert of("risk", "alpha", method="none").largest(per_seed=False).groups(ROWS)[None] == []
+
+
 def test_ratios_and_differences_are_paired() -> None:
     a, b = of("risk", "alpha", method="a"), of("risk", "alpha", method="b")
     largest = (b / a).largest().groups(ROWS)[None]

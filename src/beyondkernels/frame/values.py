@@ -55,9 +55,22 @@ class Value:
         """
         return replace(self._by_seed("slope", _slope), within=ANY)
 
-    def largest(self) -> Value:
-        """For each seed the largest over the free coordinate; none where a number is missing."""
-        return self._by_seed("largest", lambda mine: mine.max(skipna=False))
+    def largest(self, per_seed: bool = True) -> Value:
+        """For each seed the largest over the free coordinate, or that of all runs; none where a number is missing.
+
+        Arguments:
+            per_seed: whether each seed has a largest number of its own.
+        """
+        if per_seed:
+            return self._by_seed("largest", lambda mine: mine.max(skipna=False))
+
+        def compute(rows: Frame) -> Series:
+            import pandas as pd
+
+            series = self.compute(rows)
+            return pd.Series([series.max(skipna=False)] if len(series) else [], dtype=float)
+
+        return Value(compute, None, self.within, f"{self.name}.largest(per_seed=False)")
 
     def median(self) -> Value:
         """The median over seeds; none where a number is missing."""

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.experiments.overparam import coupling, existence, indicator, randomness
 from beyondkernels.frame import At, Experiment, Reading, changed
 from beyondkernels.measure.overparam import three_layer_bounds
+from beyondkernels.theory.overparam.indicator import indicator_function
 from experiments.judging import check_figures, failing, finish, undecided
 
 torch.set_num_threads(1)
@@ -25,12 +27,16 @@ def claims_of(experiment: Experiment, settings: Any, outcome: Callable[[At, Any]
     return {claim.id: claim for claim in finish(experiment, settings, SEEDS, outcome).claims}
 
 
-def indicator_reading(**more: float) -> Reading:
+def indicator_reading(lemma: str = indicator.BIASED, seeds: tuple[int, ...] = SEEDS, **more: float) -> Reading:
+    """Numbers as the lemmas have them; for tanh and one lemma and some seeds a few are changed."""
+
     def outcome(at: At, spec: Any) -> Outcome:
         numbers = {"error": at.epsilon, "sampled_error": 0.1, "deviation": 2.0, "root_mean_square": 4.0}
         numbers |= {"log_range": 9.0, "log_slope": 9.0, "log_complexity": 20.0, "least_constant": 300.0}
         numbers |= {"log_hypothesis": 3.0}
-        if at.function == "tanh" and at.reach == 100 and at.epsilon < 0.1:
+        if at.lemma == indicator.UNBIASED:
+            numbers["moment_constant"] = 0.9
+        if at.lemma == lemma and at.function == "tanh" and at.reach == 100 and at.epsilon < 0.1 and at.seed in seeds:
             numbers |= more
         x = np.linspace(-1, 1, 5)
         return Outcome("finished", numbers, arrays={"x": x, "target": x, "mean": x + at.epsilon})
@@ -42,10 +48,16 @@ def indicator_reading(**more: float) -> Reading:
     ("more", "wanted"),
     [
         ({}, []),
-        ({"error": 0.0201}, ["within"]),
+        ({"error": 0.0201}, ["within-5.1"]),
         ({"error": 0.0199}, []),
-        ({"least_constant": 10_001.0}, ["range"]),
+        ({"least_constant": 10_001.0}, ["range-5.1"]),
         ({"deviation": 5.1}, ["agree"]),
+        ({"deviation": 5.1, "seeds": (1,)}, ["agree"]),
+        ({"lemma": "E.2", "error": 0.0101}, ["within-E.2"]),
+        ({"lemma": "E.2", "error": 0.0099}, []),
+        ({"lemma": "E.2", "least_constant": 10_001.0, "seeds": (2,)}, ["range-E.2"]),
+        ({"lemma": "E.2", "moment_constant": 10.1}, ["moment"]),
+        ({"lemma": "E.2", "deviation": 5.1}, ["agree"]),
     ],
 )
 def test_claims_of_indicator(more, wanted):
@@ -76,14 +88,15 @@ def test_bad_settings():
 EXISTENCE = changed(existence.Existence().settings("smoke"), {"widths": (100, 1000, 10_000)})
 
 
-def existing(power: float = -0.5, norm: float = -0.5, size: float = 1.0) -> Callable[[At, Any], Outcome]:
+def existing(power: float = -0.5, norm: float = -0.5, row: float = 1.0, seed: int = 0) -> Callable[[At, Any], Outcome]:
     def outcome(at: At, spec: Any) -> Outcome:
-        # a little different from seed to seed; sin of Lemma E.1 alone is as asked
+        # a little different from seed to seed; sin of Lemma E.1 alone is as asked, and the rows of one seed
         mine = at.lemma == existence.UNBIASED and at.function == "sin"
         error = (1 + at.seed) * at.width ** (power if mine else -0.5)
-        length = at.width ** (norm if mine else -0.5) * (size if mine else 1.0)
+        length = at.width ** (norm if mine else -0.5)
         numbers = {"error": error, "start_error": 0.1, "real_error": 0.2, "expected_error": error}
-        return Outcome("finished", numbers | {"frobenius_norm": length, "row_norm": 1.0, "row_bound": 2.0})
+        longest = (row if mine and at.seed == seed else 1.0) / at.width
+        return Outcome("finished", numbers | {"frobenius_norm": length, "row_norm": longest, "row_bound": 1e60})
 
     return outcome
 
@@ -96,7 +109,10 @@ def existing(power: float = -0.5, norm: float = -0.5, size: float = 1.0) -> Call
         ({"power": -0.39}, ["error-E.1-sin"]),
         ({"power": -0.61}, ["error-E.1-sin"]),
         ({"norm": -0.3}, ["norm-E.1-sin"]),
-        ({"size": 1e7}, ["frobenius-sin"]),
+        ({"norm": 0.2}, ["norm-E.1-sin", "frobenius-E.1-sin"]),
+        ({"row": 1e3}, []),
+        ({"row": 1e9}, ["rows-E.1-sin"]),
+        ({"row": 1e9, "seed": 2}, ["rows-E.1-sin"]),
     ],
 )
 def test_claims_of_existence(more, wanted):
@@ -105,15 +121,34 @@ def test_claims_of_existence(more, wanted):
     assert undecided(found) == []
 
 
-def test_frobenius_bound_is_lemma_e1s():
-    """k p ℭ_s(sin)/√m, with ℭ_s(sin) = C* Σ (i + 1)/i! over odd i = C* (cosh 1 + sinh 1)."""
+def test_constants_of_lemma_e1():
+    """k p ℭ_s(sin)/√m, with ℭ_s(sin) = C* Σ (i + 1)/i! over odd i = C* (cosh 1 + sinh 1); and k p ℭ_ε(sin)/m."""
     s = existence.Existence().settings("smoke")
     at = At(lemma=existence.UNBIASED, function="sin", width=400, std=1.0, seed=0)
-    found = existence.row(s, at, existing()(at, None))
-    complexity = 1e4 * (math.cosh(1) + math.sinh(1))
-    assert found["frobenius_over_bound"] == pytest.approx(400**-0.5 * 20 / (s.outputs * s.terms * complexity))
-    assert found["rows_over_bound"] == 0.5
-    assert found["scaled_row_norm"] == 400
+    found = existence.row(s, at, existing(row=300.0)(at, None))
+    many, log = s.outputs * s.terms, math.log(1 / s.epsilon)
+    assert found["frobenius_constant"] * many * math.e == pytest.approx(1.0)  # ‖W̃‖_F = 1/√m
+    assert found["scaled_row_norm"] == pytest.approx(300)
+    star = found["rows_constant"]
+    odd = range(1, 40, 2)
+    assert many * sum(star**i * (1 + (log / i) ** (i / 2)) / math.factorial(i) for i in odd) == pytest.approx(300)
+    assert found["log_hypothesis"] == pytest.approx(math.log10(s.epsilon * many * 1e4 * math.e))
+
+
+def test_constants_of_lemma_g1():
+    """A row that is as long as with |h| = ℭ(φ, √log(1/ε)) at C = 2."""
+    s = existence.Existence().settings("smoke")
+    at = At(lemma=existence.BIASED, function="sin", width=400, std=s.epsilon, seed=0)
+    h = indicator_function(bk.activations.Sine(), s.epsilon, s.reach)
+
+    def complexity(z: float) -> float:
+        return sum(abs(c) * z**i for i, c in enumerate(h.coefficients))
+
+    numbers = {"frobenius_norm": 1.0, "row_norm": 3.0, "row_bound": 3.0 * h.most}
+    numbers["row_norm"] *= complexity(2 * math.sqrt(math.log(1 / s.epsilon)))
+    found = existence.row(s, at, Outcome("finished", numbers))
+    assert found["rows_constant"] == pytest.approx(2)
+    assert found["log_hypothesis"] == pytest.approx(math.log10(s.epsilon * complexity(1e4)))
 
 
 def test_figures_of_existence():

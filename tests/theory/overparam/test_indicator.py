@@ -1,6 +1,7 @@
 """Lemma 5.1 and resnet Lemma E.2, against their formulas as they are printed."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,13 @@ from scipy.integrate import quad
 
 from beyondkernels.activations import Cosine, Polynomial, Sine, Tanh
 from beyondkernels.core import InputError, Stream
+from beyondkernels.core.components import describe
+from beyondkernels.problems.overparam import IntervalFunction
 from beyondkernels.problems.resnet.functions import Rescaled, Sigmoid
+from beyondkernels.runs import RunSpec
+from beyondkernels.runs.perform import perform
+from beyondkernels.theory.complexity import width_complexity
+from beyondkernels.theory.overparam.estimate import IndicatorEstimate, least_star
 from beyondkernels.theory.overparam.expectation import gated_mean, sampled_mean, second_moment
 from beyondkernels.theory.overparam.indicator import (
     IndicatorFunction,
@@ -174,6 +181,51 @@ def test_least_constant():
     assert sum((found * 1.5) ** i * abs(each) for i, each in enumerate(c)) == pytest.approx(1e9)
     assert least_constant((3.0,), 1.0, 2.0) == 0
     assert least_constant((1.0,), 1.0, 2.0) == math.inf
+
+
+def estimate(**more: Any) -> dict[str, float]:
+    learner = IndicatorEstimate(0.01, draws=20_000, points=5, **more)
+    return perform([RunSpec(IntervalFunction(Sine()), learner, 1, 0, 100)])[0].scalars
+
+
+def test_a_run_without_bias():
+    """Lemma E.2 for sin: ℭ_s = C* (cosh 1 + sinh 1) = C* e, and the identity without a bias."""
+    found, biased = estimate(biased=False), estimate()
+    h = unbiased_indicator_function(Sine(), 0.01)
+    draws = Stream(100).generator().standard_normal(400_000)
+    squares = h(draws) ** 2
+    mean = (found["moment_constant"] * math.e) ** 2
+    assert mean == pytest.approx(squares.mean(), abs=4 * squares.std() / math.sqrt(400_000))
+    assert found["root_mean_square"] ** 2 == pytest.approx(mean)
+    assert biased["root_mean_square"] ** 2 == pytest.approx(2 * mean, rel=1e-9)  # half of the neurons, twice as much
+    assert found["error"] < 1e-9
+    assert 0 < found["sampled_error"] < 0.3
+    assert found["deviation"] < 4
+    assert found["log_hypothesis"] == pytest.approx(math.log10(0.01 * 1e4 * math.e))
+    assert found["log_range"] == pytest.approx(math.log10(h.most))
+    at_star = width_complexity(Polynomial(h.coefficients), 0.01, star=found["least_constant"]).value
+    assert at_star == pytest.approx(max(h.most, h.steepest))
+    assert found["log_complexity"] == pytest.approx(
+        width_complexity(Polynomial(h.coefficients), 0.01).log / math.log(10)
+    )
+    assert "moment_constant" not in biased
+    with pytest.raises(InputError, match="even orders from 2 on without a bias"):
+        IndicatorEstimate(0.01, biased=False).check(IntervalFunction(Cosine()), 1, 0)
+
+
+def test_a_bias_is_no_part_of_the_key():
+    """Runs that were stored before there was a choice are those with biases."""
+    assert "biased" not in describe(IndicatorEstimate(0.01))["fields"]
+    assert describe(IndicatorEstimate(0.01, biased=False))["fields"]["biased"] is False
+
+
+def test_least_star():
+    c = (0.5, -2.0, 0.0, 0.5)
+    found = least_star(c, 0.03, 1e6)
+    assert width_complexity(Polynomial(c), 0.03, star=found).value == pytest.approx(1e6)
+    assert least_star((3.0,), 0.1, 5.0) == 0  # c₀ counts twice
+    with pytest.raises(InputError, match="epsilon must"):
+        least_star(c, 1.0, 2.0)
 
 
 def test_bad_input():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import cast
 
 import numpy as np
 import pytest
@@ -61,14 +62,14 @@ def printed_mean(y: float) -> float:
     tau = 0.01
 
     def first(e: float) -> float:
-        return (norm.pdf(0) - norm.pdf(e)) / (norm.cdf(e) - 0.5)
+        return float((norm.pdf(0) - norm.pdf(e)) / (norm.cdf(e) - 0.5))
 
-    e = brentq(lambda e: first(e) - y, 1e-9, 1.0)
+    e = cast(float, brentq(lambda e: first(e) - y, 1e-9, 1.0))
     c = norm.ppf(0.5 + tau / 2)
     d = norm.ppf((norm.cdf(e) + norm.cdf(c)) / 2)
     signs = {(0, e): 1, (e, d): 1, (-d, -e): 1, (-e, 0): -1, (d, c): -1, (-c, -d): -1}
     assert sum(norm.cdf(b) - norm.cdf(a) for a, b in signs) == pytest.approx(tau)
-    return sum(sign * (norm.pdf(a) - norm.pdf(b)) for (a, b), sign in signs.items()) / tau
+    return float(sum(sign * (norm.pdf(a) - norm.pdf(b)) for (a, b), sign in signs.items())) / tau
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.9])

@@ -8,7 +8,7 @@ from beyondkernels.theory.overparam.descent import (
     smoothed_coupling_bound,
     truth_direction,
 )
-from beyondkernels.theory.overparam.estimate import IndicatorEstimate
+from beyondkernels.theory.overparam.estimate import IndicatorEstimate, least_star
 from beyondkernels.theory.overparam.existence import ExistingNetwork, existing_weights
 from beyondkernels.theory.overparam.expectation import gated_mean, sampled_mean, second_moment
 from beyondkernels.theory.overparam.indicator import (
@@ -67,6 +67,7 @@ __all__ = [
     "gates",
     "indicator_function",
     "least_constant",
+    "least_star",
     "lemma53",
     "penalty",
     "penalty_growth",
