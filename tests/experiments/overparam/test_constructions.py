@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.overparam import coupling, existence, indicator, rademacher, randomness
+from beyondkernels.experiments.overparam import coupling, existence, indicator, randomness
 from beyondkernels.frame import At, Experiment, Reading, changed
 from beyondkernels.measure.overparam import three_layer_bounds
 from experiments.judging import check_figures, failing, finish, undecided
@@ -180,50 +180,6 @@ def test_figures_of_coupling():
     check_figures(finish(coupling.Coupling(), COUPLING, SEEDS, coupled()), ["flips", "gap", "distance"])
 
 
-RADEMACHER = rademacher.Rademacher().settings("smoke")
-
-
-def complex_(layers: int = 0, **more: float) -> Callable[[At, Any], Outcome]:
-    """Numbers as the lemmas have them; for one depth some are changed."""
-
-    def outcome(at: At, spec: Any) -> Outcome:
-        mine = more if at.layers == layers else {}
-        unit = at.samples ** mine.get("of_samples", -0.5) * at.width ** mine.get("of_width", 0.0)
-        numbers = {"test_loss": 0.1 + mine.get("gap", 0.1), "train_loss": 0.1, "unit_complexity": unit}
-        numbers |= {"complexity": mine.get("complexity", 0.5), "complexity_error": 0.01, "complexity_bound": 1.0}
-        numbers["real_complexity"] = mine.get("real", 0.4)
-        return Outcome("finished", numbers)
-
-    return outcome
-
-
-@pytest.mark.parametrize("layers", [2, 3])
-@pytest.mark.parametrize(
-    ("more", "wanted"),
-    [
-        ({}, []),
-        ({"of_samples": -0.54}, []),
-        ({"of_samples": -0.44}, ["samples"]),
-        ({"of_width": 0.06}, ["width"]),
-        ({"of_width": -0.3}, []),
-        ({"complexity": 1.1}, ["bound-width", "bound-samples"]),
-        ({"gap": 1.1}, ["gap"]),
-    ],
-)
-def test_claims_of_rademacher(layers, more, wanted):
-    found = claims_of(rademacher.Rademacher(), RADEMACHER, complex_(layers, **more))
-    assert failing(found) == [f"{name}-{layers}" for name in wanted]
-    assert undecided(found) == []
-
-
-def test_the_real_network_may_pass_the_bound():
-    assert failing(claims_of(rademacher.Rademacher(), RADEMACHER, complex_(2, real=1.1))) == ["real"]
-
-
-def test_figures_of_rademacher():
-    check_figures(finish(rademacher.Rademacher(), RADEMACHER, SEEDS, complex_()), ["width", "samples"])
-
-
 RANDOMNESS = changed(randomness.Randomness().settings("smoke"), {"widths": (100, 10_000), "draws": 100, "seeds": 2})
 
 
@@ -281,9 +237,3 @@ def test_claims_of_randomness_with_a_tilt(more, wanted):
 
 def test_figures_of_randomness():
     check_figures(finish(randomness.Randomness(), RANDOMNESS, SEEDS, decomposed()), ["parts"])
-
-
-def test_networks_that_do_not_move_have_no_ratios():
-    numbers = {"test_loss": 0.5, "train_loss": 0.25, "complexity": 0.0, "complexity_bound": 0.0, "real_complexity": 0.0}
-    found = rademacher.row(RADEMACHER, At(layers=2), Outcome("finished", numbers))
-    assert [found[name] for name in ("gap", "gap_ratio", "complexity_ratio", "real_ratio")] == [0.25, None, None, None]

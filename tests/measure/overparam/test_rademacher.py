@@ -53,6 +53,7 @@ def test_two_layers():
     assert outcome.scalars["complexity"] == pytest.approx(radius * unit)
     assert outcome.scalars["unit_complexity"] == pytest.approx(unit / 20)
     assert outcome.scalars["complexity_bound"] == pytest.approx(float(a.abs().max()) * 20 * radius / POINTS**0.5)
+    assert outcome.scalars["largest_readout"] == pytest.approx(float(a.abs().max()))
     assert 0 < outcome.scalars["real_complexity"] < outcome.scalars["complexity_bound"]
 
 
@@ -76,7 +77,11 @@ def test_three_layers():
     radii = found["first_radius"] * found["second_radius"]
     assert found["start_complexity"] == pytest.approx(start / POINTS, rel=1e-5)
     assert found["complexity"] == pytest.approx((start + radii * bilinear) / POINTS, rel=1e-5)
-    assert found["unit_complexity"] == pytest.approx((start + 8**-1.25 * bilinear) / POINTS, rel=1e-5)
+    assert found["increment_complexity"] == pytest.approx(radii * bilinear / POINTS, rel=1e-5)
+    output_std = float(a.square().mean()) ** 0.5
+    assert found["unit_complexity"] == pytest.approx(8**-0.75 * bilinear / POINTS / output_std, rel=1e-5)
+    literal = output_std * (radii * 8**0.25 * 8**0.5 + 1) / POINTS**0.5
+    assert found["complexity_bound"] == pytest.approx(literal, rel=1e-5)
     assert found["second_radius"] == pytest.approx(float((kept["snapshot/5/V"] - V).norm()))
 
 

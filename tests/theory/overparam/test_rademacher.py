@@ -133,6 +133,7 @@ def test_three_layer_suprema_are_reached_and_not_passed():
 def test_bounds_and_bad_input():
     assert two_layer_bound(25, 100, 0.1, 2.0) == pytest.approx(4.0)
     assert three_layer_bound(25, (16, 100), (0.5, 0.2)) == pytest.approx((0.1 * 2 * 10 + 1) / 5)
+    assert three_layer_bound(25, (16, 100), (0.5, 0.2), output_std=0.3) == pytest.approx(0.3 * (0.1 * 2 * 10 + 1) / 5)
     start, buffers = shallow()
     with pytest.raises(InputError, match=r"power must be at least 1, got 0\.5"):
         two_layer_suprema(X, start, buffers, torch.ones(1, 7).double(), 0.5)

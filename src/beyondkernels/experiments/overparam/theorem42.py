@@ -53,7 +53,7 @@ class Theorem42(Experiment):
     reference: ClassVar[Reference] = Reference("overparam", "§4.2, Theorem 4.2, eq. (19)")
     notes_file: ClassVar[str] = "theorem42.md"
     symbols: ClassVar[Mapping[str, str]] = {"samples": "N"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 16.0, "paper": 60.0}
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 20.0, "paper": 60.0}
     numbers: ClassVar[type] = Theorem42Settings
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(

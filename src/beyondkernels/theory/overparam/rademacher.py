@@ -138,18 +138,24 @@ def three_layer_suprema(x: torch.Tensor, start: Tensors, buffers: Tensors, signs
     return torch.stack(found, 1)
 
 
-def three_layer_bound(points: int, widths: tuple[int, int], radii: tuple[float, float]) -> float:
-    r"""Lemma 5.9 with Õ(·) read as 1, :math:`(\tau_w \tau_v m_1^{1/4} \sqrt{m_2} + 1)/\sqrt N`.
+def three_layer_bound(
+    points: int, widths: tuple[int, int], radii: tuple[float, float], *, output_std: float = 1.0
+) -> float:
+    r"""Lemma 5.9 with Õ(·) read as 1, :math:`\varepsilon_a (\tau_w \tau_v m_1^{1/4} \sqrt{m_2} + 1)/\sqrt N`.
+
+    The lemma has no :math:`\varepsilon_a`, which is at most 1. Both terms are proportional to the readout, so the
+    factor is ours and makes the bound smaller.
 
     Arguments:
         points: N.
         widths: :math:`m_1, m_2`.
         radii: :math:`\tau_w, \tau_v`.
+        output_std: :math:`\varepsilon_a`.
 
     Reference: Allen-Zhu, Li & Liang (overparam), (50).
     """
-    _require_sizes(points, widths, radii=min(radii))
-    return (radii[0] * radii[1] * widths[0] ** 0.25 * math.sqrt(widths[1]) + 1) / math.sqrt(points)
+    _require_sizes(points, widths, radii=min(radii), output_std=output_std)
+    return output_std * (radii[0] * radii[1] * widths[0] ** 0.25 * math.sqrt(widths[1]) + 1) / math.sqrt(points)
 
 
 def spectral_bound(points: int, width: int, radii: tuple[float, float], *, output_std: float = 1.0) -> float:
