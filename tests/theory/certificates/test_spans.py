@@ -9,7 +9,7 @@ import torch
 from beyondkernels import kernels
 from beyondkernels.core import InputError, Stream
 from beyondkernels.problems.resnet.inputs import corners, signs
-from beyondkernels.theory.certificates import DegreeSpan, EnumeratedSpan, degree_coefficients
+from beyondkernels.theory.certificates import DegreeSpan, EnumeratedSpan, degree_coefficients, krawtchouk
 from beyondkernels.theory.certificates.extended_span import ExtendedSpan
 from beyondkernels.theory.certificates.least_squares import LeastSquaresSpan, PlainGramSpan
 from beyondkernels.theory.certificates.span import require_enumerable
@@ -104,6 +104,44 @@ def test_the_plain_gram_matrix_at_large_d(kernel):
     a = signs(150, 40, Stream(3))
     found = degree_coefficients(kernel, 40)
     assert torch.allclose(products(DegreeSpan(a, found)), products(PlainGramSpan(a, found)), rtol=0, atol=1e-9)
+
+
+def rank_modulo_a_prime(matrix: list[list[int]], prime: int = 2**31 - 1) -> int:
+    """The rank of a matrix of whole numbers by elimination without rounding."""
+    rows, rank = [[entry % prime for entry in row] for row in matrix], 0
+    for column in range(len(rows[0])):
+        pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        inverse = pow(rows[rank][column], -1, prime)
+        for i in range(rank + 1, len(rows)):
+            factor = rows[i][column] * inverse % prime
+            if factor:
+                rows[i] = [(a - factor * b) % prime for a, b in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return rank
+
+
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize("kernel", [KERNELS[1], KERNELS[4]], ids=["laplace", "arcsin"])
+def test_the_ranks_of_degrees_are_exact(kernel, structured):
+    d = 9
+    a = torch.cat([corners(5), torch.ones(32, 4)], 1) if structured else distinct(d, 50)
+    span = DegreeSpan(a, degree_coefficients(kernel, d))
+    distances = ((d - span.signs @ span.signs.T) / 2).round().long().tolist()
+    seen, total = [0] * (d + 1), 0
+    for degree, rank in span.ranks.items():
+        seen = [value + more for value, more in zip(seen, krawtchouk(d)[degree], strict=True)]
+        total += rank  # a sum of positive matrices is zero only where all of them are
+        assert total == rank_modulo_a_prime([[seen[h] for h in row] for row in distances])
+    assert total == span.dimension
+
+
+def test_the_condition_number_is_estimated():
+    a = distinct(8, 60)
+    span = DegreeSpan(a, degree_coefficients(kernels.Laplace(1.0), 8))
+    assert span.condition == pytest.approx(float(torch.linalg.cond(span._factor)) ** 2, rel=0.1)
 
 
 def test_sums_over_parities_by_a_matrix():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +23,8 @@ In between, rounding decides, and no answer is given.
 
 _DIGITS = 60
 """Of sums over degrees."""
+
+_ITERATIONS = 60
 
 MOST_POINTS = 8000
 """The most training points: several matrices of that size are held and decomposed."""
@@ -88,16 +92,15 @@ class DegreeSpan(Span):
         self._levels = self._find_levels()
         self.dimension = sum(level.weights.shape[1] for level in self._levels)
         gram = self._scaled_gram()
-        eigenvalues = torch.linalg.eigvalsh(gram)
-        self.condition = float(eigenvalues[-1] / eigenvalues[0].clamp(min=1e-300)) if self.dimension else 1.0
-        self.error = self._estimated_error()
+        self._factor, failure = torch.linalg.cholesky_ex(gram)
+        self.condition = math.inf if bool(failure) else _condition(gram, self._factor)
+        self.error = 1e-15 * self.condition + 2 * self._relative_error * self.condition**0.5
         if not self.error <= LARGEST_ERROR:
             raise InputError(
                 f"the functions of the {len(signs)} training points are too close to dependent for float64 (condition "
                 f"{self.condition:.2g} after scaling by degree, coefficients known to {self._relative_error:.2g}); "
                 "fewer points would do"
             )
-        self._factor = torch.linalg.cholesky(gram)
 
     @property
     def ranks(self) -> dict[int, int]:
@@ -158,10 +161,7 @@ class DegreeSpan(Span):
         for degree in self._order:
             if left.shape[1] == 0:
                 break
-            # divided by its diagonal, the matrix has trace n
-            matrix = self._looked_up([value / table[degree][0] for value in table[degree]])
-            eigenvalues, vectors = torch.linalg.eigh(left.T @ matrix @ left)
-            share = eigenvalues / n
+            share, vectors = self._directions(degree, left)
             unclear = (share > _ZERO) & (share < _NOT_ZERO)
             if bool(unclear.any()):
                 raise InputError(
@@ -170,10 +170,11 @@ class DegreeSpan(Span):
                     "another number of points would do"
                 )
             found = share >= _NOT_ZERO
-            if bool(found.any()):
-                sizes = eigenvalues[found].sqrt() * float(table[degree][0]) ** 0.5
-                levels.append(_Level(degree, left @ vectors[:, found], sizes))
-            left = left @ vectors[:, ~found]
+            if not bool(found.any()):
+                continue
+            sizes = (share[found] * n * float(table[degree][0])).sqrt()
+            levels.append(_Level(degree, left @ vectors[:, found], sizes))
+            left = _beyond(left, vectors[:, found])
         if left.shape[1] and not self._coefficients.exact:
             raise InputError(
                 f"the kernel's values in float64 decide only {n - left.shape[1]} of {n} directions, because its "
@@ -181,6 +182,24 @@ class DegreeSpan(Span):
                 "points would do, or a kernel that is known in extended precision"
             )
         return levels
+
+    def _directions(self, degree: int, left: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Eigenvalues and eigenvectors of the matrix of one degree among the directions left, relative to its trace.
+
+        All of them, or those that belong to the parities of the degree if these are few.
+        """
+        n, d = self.signs.shape
+        table = krawtchouk(d)
+        count = table[degree][0]
+        if 2 * count <= left.shape[1]:
+            parities = torch.stack(
+                [self.signs[:, list(T)].prod(1) for T in itertools.combinations(range(d), degree)], 1
+            )
+            vectors, singular, _ = torch.linalg.svd(left.T @ parities, full_matrices=False)
+            return singular.square() / (n * count), vectors
+        matrix = self._looked_up([value / count for value in table[degree]])
+        eigenvalues, vectors = torch.linalg.eigh(left.T @ matrix @ left)
+        return eigenvalues / n, vectors
 
     def _scaled_gram(self) -> torch.Tensor:
         rows = []
@@ -214,12 +233,27 @@ class DegreeSpan(Span):
     def _looked_up(self, by_distance: Sequence[float]) -> torch.Tensor:
         return torch.tensor(by_distance, dtype=torch.float64)[self._distances]
 
-    def _estimated_error(self) -> float:
-        """Rounding times the condition number, and the errors of the coefficients."""
-        return 1e-15 * self.condition + 2 * self._relative_error * self.condition**0.5
-
     @property
     def _relative_error(self) -> float:
-        """Of the smallest coefficient that a level has."""
+        """The error of the coefficients, relative to the smallest one that a level has."""
         sizes = [abs(self._coefficients.values[level.degree]) for level in self._levels]
         return float(self._coefficients.error / min(sizes)) if sizes else 0.0
+
+
+def _beyond(left: torch.Tensor, found: torch.Tensor) -> torch.Tensor:
+    """An orthonormal basis of the span of ``left`` without its directions ``found``, by Householder reflections."""
+    if found.shape[1] == left.shape[1]:
+        return left[:, :0]
+    return torch.ormqr(*torch.geqrf(found), left, left=False)[:, found.shape[1] :]
+
+
+def _condition(gram: torch.Tensor, factor: torch.Tensor) -> float:
+    """The condition number by power iterations with the matrix and with its inverse: right to a few per cent."""
+    if len(gram) == 0:
+        return 1.0
+    largest, smallest = (torch.ones(len(gram), 1, dtype=torch.float64) for _ in range(2))
+    largest[::2], smallest[::3] = 0.5, -1.0  # no vector that symmetry could make an eigenvector of something else
+    for _ in range(_ITERATIONS):
+        largest = gram @ (largest / largest.norm())
+        smallest = torch.cholesky_solve(smallest / smallest.norm(), factor)
+    return float(largest.norm() * smallest.norm())
