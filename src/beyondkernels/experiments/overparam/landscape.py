@@ -50,7 +50,7 @@ class Landscape(Experiment):
     """Decrease of the smoothed objective by two ways, at points along Algorithm 2."""
 
     id: ClassVar[str] = "overparam/landscape"
-    title: ClassVar[str] = "Lemma 5.3: there is a way down on the smoothed objective"
+    title: ClassVar[str] = "Lemma 5.3: descent directions of the smoothed objective"
     summary: ClassVar[str] = (
         "Lemma 5.3 is why Algorithm 2 is not stuck. While the smoothed objective is large, one of two small changes "
         "lowers it: a step of the weights along a direction that the ground truth gives, with random signs, or a "

@@ -66,8 +66,8 @@ class Theorem42Settings(Checked):
     sgd_output_std: Std = setting(0.1, "ours", f"ε_a of Algorithm 2 with L1; {TUNED}")
     signed_rate: Rate = setting(0.1, "ours", f"η of Algorithm 2 with L2; {TUNED}")
     signed_output_std: Std = setting(0.03, "ours", f"ε_a of Algorithm 2 with L2; {TUNED}")
-    loss_factor: Size = setting(100.0, "ours", f"Algorithm 2 descends on so many squared errors; {TUNED}")
-    radius: Size = setting(100.0, "ours", f"R of the penalties; {TUNED}")
+    loss_factor: Size = setting(100.0, "ours", "Algorithm 2 descends on so many squared errors; from an estimate")
+    radius: Size = setting(100.0, "ours", "R of the penalties; from an estimate")
     backend: Backend = setting("compiled", "ours", "needs a C++ compiler; eager does without, far more slowly")
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Theorem 4.3: Algorithm 2 with random signs needs no more samples when the network is wider."""
+"""Theorem 4.3: the generalisation gap of Algorithm 2 over the width, with random signs and without."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Theorem43(Experiment):
     """The gap between test loss and training loss of both objectives against m."""
 
     id: ClassVar[str] = "overparam/theorem43"
-    title: ClassVar[str] = "Theorem 4.3: with random signs, a wider three-layer network needs no more samples"
+    title: ClassVar[str] = "Theorem 4.3: generalisation gap over width, with and without random signs"
     summary: ClassVar[str] = (
         "Algorithm 2 trains three-layer networks with its objective L1, and with L2, which puts random signs on the "
         "increments of the weights. With L1 the paper's theorem asks for samples in proportion to m², with L2 for a "
