@@ -29,6 +29,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "GivenWeights": {"a": ((1.0,),), "w1": ((0.6, 0.8),), "w2": ((0.0, 1.0),)},
     "Padded": {"dim": 5, "source": Cube(3)},
     "SignalInputs": {"dim": 8},
+    "SmoothedCoupling": {"smoothing": (0.1, 0.1)},
     "ClassWeighted": {"loss": Hinge(), "weights": (1.0, 2.0)},
     "InSpan": {"learner": TrainedNetwork(TwoLayer(4), GradientDescent(4, 0.1))},
     "ListedPatterns": {"vectors": ((0, 1), (1, 1))},

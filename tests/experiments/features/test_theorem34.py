@@ -102,7 +102,7 @@ def test_the_last_digits_of_the_scale_do_not_enter_a_runs_identity(kind, monkeyp
     # with two threads a sum of products ends in other digits than with one
     at = At(kind=kind, share=1 / 16, seed=0)
     key = spec(SETTINGS, at).key
-    exact = DictionaryProblem.moments.fget
+    exact: Any = DictionaryProblem.moments.fget
     monkeypatch.setattr(
         DictionaryProblem, "moments", property(lambda p: replace(exact(p), variance=exact(p).variance * (1 + 1e-14)))
     )
