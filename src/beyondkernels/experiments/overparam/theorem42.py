@@ -106,7 +106,7 @@ class Theorem42(Experiment):
                         f"{s.most} points",
                         left / of("relative", target=target, method=method, samples=s.most),
                         AtMost(1 / AHEAD),
-                        paper="unclear how two layers would do it" if method == TWO else None,
+                        paper="unclear if two layers can" if method == TWO else None,
                     )
                 )
         return made
