@@ -39,7 +39,7 @@ class Smoothing(Experiment):
     """The errors of Lemmas 5.6 and 5.7 over width, distance and noise."""
 
     id: ClassVar[str] = "overparam/smoothing"
-    title: ClassVar[str] = "Lemmas 5.6 and 5.7: old and new gates under smoothing noise"
+    title: ClassVar[str] = "Lemmas 5.6 and 5.7: gates of the start and of now under smoothing noise"
     summary: ClassVar[str] = (
         "Lemma 5.6 says that near the random start there are weights with which the gates of the start give the ground "
         "truth, also after training and with smoothing noise. Lemma 5.7 says that a small step changes few gates "
