@@ -72,6 +72,11 @@ def test_claims_can_fail(numbers, expected):
     assert sorted(failing({each.id: each for each in reading(**numbers).claims})) == sorted(expected)
 
 
+def test_where_all_runs_diverge_nothing_is_decided():
+    found = finish(EXPERIMENT, SETTINGS, (0, 1, 2), lambda at, spec: Outcome("diverged", {}))
+    assert len(undecided({each.id: each for each in found.claims})) == len(found.claims)
+
+
 def test_the_width_grows_64_fold():
     assert all(EXPERIMENT.settings(scale).growth == 64 for scale in ("laptop", "paper"))
 
@@ -131,7 +136,7 @@ def test_what_is_read_of_a_run():
     rows = 0.5 * 8, 3 * 4
     expected = 4 * (rows[0] ** (2 / 3) + rows[1] ** (2 / 3)) ** 1.5 / math.sqrt(SETTINGS.samples)
     assert plain["bound"] == pytest.approx(expected)
-    assert set(row(SETTINGS, at, Outcome("diverged", {}))) == {"w_radius", "v_radius"}
+    assert set(row(SETTINGS, at, Outcome("diverged", {}))) == {"run", "w_radius", "v_radius"}
 
 
 def test_the_recorded_norms_are_those_of_the_increments():

@@ -29,6 +29,8 @@ KERNEL_THREE, KERNEL_TWO = (f"tangent kernel, {name}" for name in (THREE, TWO))
 KERNELS = {KERNEL_THREE: THREE, KERNEL_TWO: TWO}
 METHODS = (THREE, *VARIANTS, TWO, *KERNELS)
 
+Frequency = Annotated[float, between(0.01, 1e6)]
+"""Below, a target is constant up to rounding; above, rounding is all there is of it."""
 Rate = Annotated[float, between(0, 1, "()")]
 Std = Annotated[float, between(0, 1, "(]")]
 
@@ -43,10 +45,10 @@ class Theorem42Settings(Checked):
     """The numbers of the experiment; the paper has none."""
 
     dim: Count = setting(6, "ours", "d")
-    frequency: Size = setting(
+    frequency: Frequency = setting(
         12.0, "ours", "c of the one product; chosen on truths 100 and 101; the paper's example has 100"
     )
-    sums_frequency: Size = setting(10.0, "ours", "c of the product of sums; chosen on truth 100")
+    sums_frequency: Frequency = setting(10.0, "ours", "c of the product of sums; chosen on truth 100")
     inner_terms: Count = setting(2, "ours", "p₂ of the product of sums")
     sample_sizes: Counts = setting((750, 1500, 3000, 6000), "ours", "N")
     width: Count = setting(400, "ours", "m₁ = m₂ of three layers")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between, not_negative
-from beyondkernels.experiments.overparam.products import ONE
+from beyondkernels.experiments.overparam.products import ONE, Frequency
 from beyondkernels.experiments.overparam.two_layers import constant_loss, loss
 from beyondkernels.frame import At, Backend, Count, Counts, Seeds, Size, setting
 from beyondkernels.runs import RunSpec
@@ -28,7 +28,7 @@ class Theorem43Settings(Checked):
     """The numbers of the experiment; the paper has none."""
 
     dim: Count = setting(6, "ours", "d")
-    frequency: Size = setting(3.0, "ours", "c of both targets; chosen on truth and seed 100, with 101 beside it")
+    frequency: Frequency = setting(3.0, "ours", "c of both targets; chosen on truth and seed 100, with 101 beside it")
     inner_terms: Count = setting(2, "ours", "p₂ of the product of sums")
     samples: Count = setting(300, "ours", "N, small enough for a gap that can be seen")
     widths: Counts = setting((16, 32, 64, 128, 256, 512, 1024), "ours", "m₁ = m₂ = m")
@@ -95,7 +95,8 @@ def spec(s: Theorem43Settings, at: At) -> RunSpec:
 def row(s: Theorem43Settings, at: At, outcome: Outcome) -> dict[str, Any]:
     """Losses over that of the mean label, the norms at the end beside their radii, and the bound on the gap."""
     radii = settings_of(s, at.width).radii
-    line: dict[str, Any] = {"w_radius": radii[0], "v_radius": radii[1]}
+    run = f"{at.objective}, {at.target}, m = {at.width}"
+    line: dict[str, Any] = {"run": run, "w_radius": radii[0], "v_radius": radii[1]}
     if outcome.status != "finished":
         return line
     found, whole = outcome.scalars, constant_loss(problem_of(s, at.target, at.seed))
@@ -111,7 +112,6 @@ def row(s: Theorem43Settings, at: At, outcome: Outcome) -> dict[str, Any]:
     line |= {"gap": line["test"] - line["train"], "w_norm": w, "v_norm": v, "bound": bound}
     return line | {
         "inside": max(w / radii[0], v / radii[1]),
-        "run": f"{at.objective}, {at.target}, m = {at.width}",
         "scale": found["scale"],
         "chosen": found["chosen"],
     }
