@@ -170,9 +170,7 @@ def test_compiled_against_eager(optimiser):
 )
 def test_other_rules_have_no_compiled_step(optimiser):
     rule = Descent(30, optimiser, 10, objective=Squared())
-    with pytest.raises(
-        InputError, match="Layerwise, OnePass, ThreeLayerSGD, and Descent with momentum"
-    ):
+    with pytest.raises(InputError, match="Layerwise, OnePass, ThreeLayerSGD, and Descent with momentum"):
         TrainedNetwork(NETWORK, rule, backend="compiled")
 
 

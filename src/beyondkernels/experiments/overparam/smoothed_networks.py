@@ -53,6 +53,10 @@ class SmoothedSettings(Checked):
             self.snapshots[-1] < self.steps,
             f"snapshots must end before step {self.steps}, the last, got {self.snapshots[-1]}",
         )
+        require(
+            self.smoothing not in self.other_smoothing,
+            f"other_smoothing must not hold smoothing, which is run anyway, got {self.smoothing:g} in both",
+        )
         least = self.widths[0] * self.output_std**2
         require(
             self.rate < least, f"rate must be below {least:g}, so that λ shrinks by less than all, got {self.rate:g}"
