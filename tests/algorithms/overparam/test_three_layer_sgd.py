@@ -303,5 +303,8 @@ def test_identity_and_bad_input():
         member(network=TwoLayerLearner(4))
     with pytest.raises(InputError, match="learning_rate must be below 1, so that 1 − η shrinks λ, got 2"):
         replace(RULE, learning_rate=2.0)
+    with pytest.raises(InputError, match=r"learning_rate must be at least 1e-06 where λ shrinks.*got 1e-08"):
+        replace(RULE, learning_rate=1e-8)
+    assert replace(RULE, learning_rate=1e-8, settings=replace(RULE.settings, wait=None)).learning_rate == 1e-8
     with pytest.raises(InputError, match="variant must be"):
         replace(RULE, variant="L3")

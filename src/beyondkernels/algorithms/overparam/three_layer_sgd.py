@@ -21,6 +21,7 @@ from beyondkernels.theory.overparam import ThreeLayerSettings
 
 _NAMES = ("W", "V")
 _SCALE, _LEFT, _CHOSEN = "scale", "left", "chosen"
+_LEAST_RATE = 1e-6  # below, rounding 1 − η to single precision can change η by more than 3 %
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ class ThreeLayerSGD(Algorithm):
             self.settings.wait is None or self.learning_rate < 1,
             f"learning_rate must be below 1, so that 1 − η shrinks λ, got {self.learning_rate:g}; settings with "
             "wait=None leave λ alone",
+        )
+        require(
+            self.settings.wait is None or self.learning_rate >= _LEAST_RATE,
+            f"learning_rate must be at least {_LEAST_RATE:g} where λ shrinks, since single precision does not tell "
+            f"1 − η from 1 below, got {self.learning_rate:g}; settings with wait=None leave λ alone",
         )
 
     @property

@@ -137,7 +137,8 @@ class PaperTable(Experiment):
         return OverTime(
             self._name("accuracy", case),
             self._titled("Test accuracy over steps", case),
-            "The readout's steps are large at first and fade, so that curves may swing before they settle.",
+            "The readout's steps are large at first and fade, so that curves may swing before they settle. The axis "
+            f"is cut at {floor:g} %.",
             "Test accuracy of eight methods against the step on a logarithmic axis",
             y="test_accuracy",
             factor=100,

@@ -169,7 +169,7 @@ class Theorem1(Experiment):
                 "width",
                 "Hinge loss over width, k = {}",
                 "The least test loss over training. The bound has constant one; above 1 it says nothing, because a "
-                "network that answers 0 has a loss of 1.",
+                "network that answers 0 has a loss of 1. A loss of 0 has no place on this axis.",
                 "Hinge loss over width for each training time, with the bound",
                 x="pairs",
                 line={**lines, f"bound, T = {last}": {"y": "bound", "steps": last}},
@@ -182,7 +182,7 @@ class Theorem1(Experiment):
                 "time",
                 "Hinge loss over training time, k = 1",
                 "The least test loss over training. The rate of a step is k²/(Tm^(1/3)), so that the way of all steps "
-                "together does not depend on T.",
+                "together does not depend on T. A loss of 0 has no place on this axis.",
                 "Hinge loss over training time for three widths, with the bounds",
                 x="steps",
                 line={**by_width, **bounds},
