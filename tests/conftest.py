@@ -1,10 +1,24 @@
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads of one would only be in another's way
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector the modules and tests, which live as long as the process and are very many."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
