@@ -168,8 +168,8 @@ class Existence(Experiment):
             Over(
                 "error",
                 "Error of the explicit weights over width",
-                "The mean over points of the error, summed over outputs, of the pseudo network at W̃. The straight line "
-                f"falls like m^({SLOPE:g}).",
+                "The mean over points of the error, summed over outputs, of the pseudo network at W̃. The line "
+                f"“slope −{-SLOPE:g}” falls like m^({SLOPE:g}).",
                 "The error against the width, one line for each function and lemma, and a line of slope −1/2",
                 x="width",
                 y="error",
@@ -248,4 +248,4 @@ def guide(s: ExistenceSettings, rows: Frame) -> list[Line]:
     """A line that falls as promised, from the largest error at the least width on."""
     start = rows.loc[(rows["width"] == s.widths[0]) & (rows["std"] == s.epsilon), "error"].max()
     heights = [start * (width / s.widths[0]) ** SLOPE for width in s.widths]
-    return [Line(f"m^({SLOPE:g})", list(s.widths), heights)] if start > 0 else []
+    return [Line(f"slope −{-SLOPE:g}", list(s.widths), heights)] if start > 0 else []
