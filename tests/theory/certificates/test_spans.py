@@ -176,7 +176,7 @@ def test_functions_that_are_almost_dependent_are_refused():
 def test_functions_that_are_zero_or_equal():
     x = corners(4)
     span = EnumeratedSpan(x, torch.stack([x[:, 0], 0 * x[:, 0], x[:, 0]], 1))
-    assert (span.dimension, span.absent) == (1, 2)
+    assert (span.dimension, span.left_out) == (1, 1)
     assert EnumeratedSpan(x, torch.zeros(16, 2, dtype=torch.float64)).coordinates([(0,)]).shape == (0, 1)
 
 

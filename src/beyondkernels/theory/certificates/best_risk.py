@@ -29,7 +29,8 @@ class BestRisk(Learner):
     - ``smallest_risk`` and ``largest_risk``: of the listed targets; ``learnt_share``: the share of them with risk α²/16
       or less;
     - ``bound`` and ``bound_share``: the bounds on the mean and on that share for all kernels or feature maps;
-    - ``dimension`` of the span, and ``numerical_error`` of a risk.
+    - ``dimension`` of the span, and ``left_out``: how many directions were left out as rounding;
+    - ``numerical_error`` of a risk.
 
     The array ``risks`` has the risk of each listed target.
 
@@ -43,7 +44,7 @@ class BestRisk(Learner):
     >>> problem = HardInstance(dim=20, outputs=3, alpha=0.3)
     >>> run = bk.fit(BestRisk(bk.kernels.Gaussian(1.0)), problem, n=50, test=1)
     >>> {name: round(run.outcome.scalars[name], 4) for name in ("risk", "bound", "learnt_share", "bound_share")}
-    {'risk': 0.4096, 'bound': 0.2582, 'learnt_share': 0.0, 'bound_share': 0.0468}
+    {'risk': 0.4164, 'bound': 0.2582, 'learnt_share': 0.0, 'bound_share': 0.0468}
 
     Reference: Allen-Zhu & Li (resnet), Theorems 2 and 3.
     """
@@ -82,6 +83,7 @@ class BestRisk(Learner):
             "bound": found.universal.mean_risk,
             "bound_share": found.universal.learnable_share,
             "dimension": float(found.dimension),
+            "left_out": float(found.left_out),
             "numerical_error": found.error,
         }
         return Outcome(scalars=scalars, arrays={"risks": np.array(found.risks)})
