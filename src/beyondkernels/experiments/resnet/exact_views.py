@@ -72,10 +72,10 @@ def pictures(
         words: the case in words.
         lines: the learners.
     """
-    alone = outputs * s.alpha**2
+    alone, name = outputs * s.alpha**2, case.replace(" ", "-")
     axes: dict[str, Any] = {
         "x": "functions",
-        "line": {name: {"learner": name} for name in lines},
+        "line": {line: {"learner": line} for line in lines},
         "where": {"case": case},
         "x_label": f"{letter}; C = {targets}",
         "x_scale": "log",
@@ -104,7 +104,7 @@ def pictures(
 
     return [
         Over(
-            f"risk-{case}",
+            f"risk-{name}",
             f"Risk over {letter}, {words}",
             f"The network's test error, and the mean over targets of exact best risks. F alone leaves kα². Where the "
             f"bound on the mean ends, {letter} = C.",
@@ -117,7 +117,7 @@ def pictures(
             **axes,
         ),
         Over(
-            f"share-{case}",
+            f"share-{name}",
             f"Share of targets at or below α²/{THRESHOLD} over {letter}, {words}",
             "Of a network, the share of its seeds, each of which has a target of its own.",
             f"Share of targets learnt over {letter} of {', '.join(lines)}, beside the bounds from above",

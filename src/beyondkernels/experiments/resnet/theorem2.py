@@ -119,7 +119,7 @@ class Theorem2(Experiment):
             enumerated_dim=6,
             large_dim=12,
             large_outputs=4,
-            large_samples=(20, 40),
+            large_samples=(40,),
             shares=(0.1, 1.0),
             width=8,
             steps=50,
