@@ -216,12 +216,30 @@ def test_a_cube_too_large_says_how_long():
     kernel = kernels.RandomFeatureKernel(kernels.GaussianFeatures(count=20))
     with pytest.raises(InputError, match=r"this would take .* GiB and about .* is not rotation-invariant"):
         certify(kernel, HardInstance(dim=40, outputs=3, alpha=0.3), n=50)
+    with pytest.raises(InputError, match=r"with 16 varying coordinates takes at most 2048 functions, got .* minutes"):
+        certify(kernel, HardInstance(dim=16, outputs=3, alpha=0.3), n=5000)
 
 
 def test_the_closed_form_can_be_asked_for():
     problem = HardInstance(dim=8, outputs=2, alpha=0.3)
-    with pytest.raises(InputError, match=r"off the cube .*; enumeration would do up to d = 16"):
+    with pytest.raises(InputError, match=r"off the cube .*; route='enumeration' would do"):
         certify(GAUSS, problem, torch.zeros(2, 8), route="closed form")
+    with pytest.raises(InputError, match=r"off the cube .*; enumeration would do up to 16 varying coordinates, here"):
+        certify(GAUSS, HARD, torch.zeros(2, 20), route="closed form")
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"route": "magic"}, "route must be 'closed form' or 'enumeration', got 'magic'"),
+        ({"targets": 0}, "targets must be positive, got 0"),
+        ({"targets": 1.5}, "targets must be"),
+        ({"seed": "a"}, "seed must be a whole number, got 'a'"),
+    ],
+)
+def test_bad_options(more, sentence):
+    with pytest.raises(InputError, match=sentence):
+        certify(GAUSS, HARD, n=3, **more)
 
 
 def test_directions_that_float64_cannot_see_are_told():

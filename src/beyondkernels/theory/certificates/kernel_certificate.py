@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar, get_args
 
 import torch
 
@@ -19,7 +19,7 @@ from beyondkernels.theory.certificates.extended_span import MOST_EXTENDED, Exten
 from beyondkernels.theory.certificates.hard_class import HardClass, Points
 from beyondkernels.theory.certificates.instance import InstanceCertificate, Risks
 from beyondkernels.theory.certificates.least_squares import LeastSquaresSpan
-from beyondkernels.theory.certificates.span import EnumeratedSpan, Span
+from beyondkernels.theory.certificates.span import LARGEST_ENUMERATION, EnumeratedSpan, Span
 
 AGREEMENT = 1e-9
 """The largest difference between two routes, unless their stated errors allow more."""
@@ -31,6 +31,8 @@ MOST_EXPLICIT, _EXPLICIT = 6, 4_000_000
 """For how many targets explicit predictors are made: at most so many, and fewer where the square of N is large."""
 
 Route = Literal["closed form", "enumeration"]
+
+ROUTES: tuple[Route, ...] = get_args(Route)
 
 Spanned = TypeVar("Spanned", DegreeSpan, ExtendedSpan)
 
@@ -156,7 +158,7 @@ def certify_kernel(
     chosen = route or ("enumeration" if refusal else "closed form")
     if chosen == "closed form":
         if refusal:
-            raise InputError(f"the closed form does not apply: {refusal}; enumeration would do up to d = 16")
+            raise InputError(f"the closed form does not apply: {refusal}; {_instead(among.varying)}")
         signs = among.varying_signs(points)
         assert signs is not None
         span: Span = DegreeSpan(signs, degree_coefficients(kernel, problem.dim, among.varying))
@@ -168,6 +170,12 @@ def certify_kernel(
             raise InputError(f"{error}{why}") from None
     risks = Risks.of(problem, span, targets, seed)
     return KernelCertificate(problem, len(points), **vars(risks), route=chosen, kernel=kernel, points=points)
+
+
+def _instead(coordinates: int) -> str:
+    if coordinates <= LARGEST_ENUMERATION:
+        return "route='enumeration' would do"
+    return f"enumeration would do up to {LARGEST_ENUMERATION} varying coordinates, here there are {coordinates}"
 
 
 def closed_form_refusal(kernel: Kernel, problem: HardInstance, points: Points) -> str | None:

@@ -106,11 +106,13 @@ def require_enumerable(coordinates: int, functions: int) -> None:
     count = 2**coordinates
     if coordinates <= LARGEST_ENUMERATION and count * functions <= MOST_VALUES:
         return
-    raise InputError(
-        f"the cube must have at most {LARGEST_ENUMERATION} varying coordinates and at most {MOST_VALUES} values of all "
-        f"functions to be enumerated, got {coordinates} coordinates and {functions} functions: this would take "
-        f"{said_bytes(8.0 * count * functions)} and about {said_time(2.0 * count * functions**2 / _SPEED)}"
-    )
+    takes = f"{said_bytes(8.0 * count * functions)} and about {said_time(2.0 * count * functions**2 / _SPEED)}"
+    if coordinates > LARGEST_ENUMERATION:
+        asked = f"the cube must have at most {LARGEST_ENUMERATION} varying coordinates to be enumerated"
+    else:
+        asked = f"the cube with {coordinates} varying coordinates takes at most {MOST_VALUES // count} functions"
+    got = f"{coordinates} coordinates and {functions} functions"
+    raise InputError(f"{asked}, got {got}: this would take {takes}; the bound for all kernels needs no enumeration")
 
 
 _SPEED = 5e9
