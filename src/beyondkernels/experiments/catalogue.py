@@ -53,6 +53,8 @@ CATALOGUE = {
     "resnet/fig4a": "beyondkernels.experiments.resnet.fig4:Fig4a",
     "resnet/fig4b": "beyondkernels.experiments.resnet.fig4:Fig4b",
     "resnet/theorem1": "beyondkernels.experiments.resnet.theorem1:Theorem1",
+    "resnet/theorem2": "beyondkernels.experiments.resnet.theorem2:Theorem2",
+    "resnet/theorem3": "beyondkernels.experiments.resnet.theorem3:Theorem3",
 }
 """Where each experiment is declared."""
 
