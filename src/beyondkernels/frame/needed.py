@@ -125,7 +125,11 @@ class Needed(Runs):
             low, high = self.bisection(at).ends(tried)
             shown = low if high is None else high
             assert shown is not None
-            found = {"needed": None if low is None else high, "not_enough": low, "tried": len(tried)}
+            found = {
+                "needed": math.nan if low is None or high is None else float(high),
+                "not_enough": math.nan if low is None else float(low),
+                "tried": len(tried),
+            }
             for row in self._read(settings, self._with(at, shown), finished):
                 outcome = row.pop("outcome")
                 yield {**row, **found, "outcome": outcome}
