@@ -52,6 +52,7 @@ CATALOGUE = {
     "resnet/fig3": "beyondkernels.experiments.resnet.fig3:Fig3",
     "resnet/fig4a": "beyondkernels.experiments.resnet.fig4:Fig4a",
     "resnet/fig4b": "beyondkernels.experiments.resnet.fig4:Fig4b",
+    "resnet/scaling": "beyondkernels.experiments.resnet.scaling:Scaling",
     "resnet/theorem1": "beyondkernels.experiments.resnet.theorem1:Theorem1",
     "resnet/theorem2": "beyondkernels.experiments.resnet.theorem2:Theorem2",
     "resnet/theorem3": "beyondkernels.experiments.resnet.theorem3:Theorem3",
