@@ -14,6 +14,9 @@ from beyondkernels.theory.hypotheses import Hypothesis
 MOST_PATTERNS = 10_000
 """The most patterns for which the sets of relevant ones are counted exactly."""
 
+_MOST_DIGITS = 300
+"""The most digits of the number of sets, which float64 must hold."""
+
 _LARGEST = 1e100
 """The largest norm, which float64 must still multiply."""
 
@@ -65,6 +68,12 @@ class FixedFeatureBound(Certificate):
             f"relevant must not exceed patterns, got {self.relevant} relevant of {self.patterns} patterns",
         )
         require_between("background", self.background, 0, 1, "()")
+        digits = math.log10(self.targets)
+        require(
+            digits < _MOST_DIGITS,
+            f"the number of sets A must be below 1e{_MOST_DIGITS}, got about 1e{digits:.0f} for {self.relevant} of "
+            f"{self.patterns} patterns",
+        )
 
     @property
     def targets(self) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-_FIRST, _FACTOR, _LAST = 0.3, 0.3, 1e-7
-"""Where the smoothing begins, by what it is multiplied, and where the solver gives up."""
+_FIRST, _WARM, _FACTOR, _LAST = 0.3, 0.03, 0.3, 1e-7
+"""Where the smoothing begins, where it does with weights to start from, its factor, and where the solver gives up."""
 
 _BARRIER = 0.25
 """The weight of the ball's barrier relative to the smoothing."""
@@ -15,7 +15,7 @@ _BARRIER = 0.25
 _STEPS = 30
 """The most Newton steps for one smoothing."""
 
-_RIDGE = 1e-12
+_RIDGE = 1e-6
 """What is added to the diagonal of the Hessian matrix, relative to its largest entry, so that it can be factored."""
 
 _ACTIVE = 1e-5
@@ -78,7 +78,7 @@ def least_hinge_loss(
     if start is not None and bool(start.norm() > 0):
         w = start * min(1.0, 0.9 * norm / float(start.norm()))
     upper, lower, best = float("inf"), -float("inf"), w
-    smoothing = _FIRST
+    smoothing = _FIRST if start is None else _WARM
     while upper - lower > tolerance and smoothing > _LAST:
         for _ in range(_STEPS):
             point = _Smoothed(Z, p, norm, smoothing, w)
@@ -126,7 +126,8 @@ class _Smoothed:
         curvature = self.alpha * (1 - self.alpha)
         active = curvature > _ACTIVE
         rows = self.Z[active] * (self.p[active] * curvature[active] / self.smoothing).sqrt()[:, None]
-        hessian = rows.T @ rows
+        rows = rows.float()  # enough for a direction, in half the time
+        hessian = (rows.T @ rows).double()
         hessian.diagonal().add_(2 * self.barrier / self.room + _RIDGE * float(hessian.diagonal().max()))
         hessian.addr_(self.w, self.w, alpha=4 * self.barrier / self.room**2)
         gradient = 2 * self.barrier / self.room * self.w - self.direction

@@ -116,8 +116,10 @@ class FixedFeatureCertificate(FixedFeatureBound):
             "hinge loss for some A, at least (paper)": self.paper,
             "mean hinge loss over A, at least (ours)": self.bound,
             "its distance from p_o": self.background - self.bound,
-            "N·B² at which the paper's bound is 0": math.ldexp(1.0, min(2 * self.relevant - 1, 1023)),
-            "N·B² at which ours is 0": math.exp(min(math.log(self.targets), 700)),
+            "N·B² at which the paper's bound is 0": 2.0 ** (2 * self.relevant - 1)
+            if self.relevant <= 512
+            else math.inf,
+            "N·B² at which ours is 0": self.targets,
         }
 
     @property
