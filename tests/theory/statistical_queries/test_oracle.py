@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
-from beyondkernels.problems import DictionaryParity, DictionaryProblem, Incoherent, IntervalLabelling, StructuredMixture
+from beyondkernels.core import InputError, Stream, accuracy
+from beyondkernels.problems import (
+    Counts,
+    DictionaryParity,
+    DictionaryProblem,
+    Incoherent,
+    IndependentPatterns,
+    IntervalLabelling,
+    StructuredMixture,
+)
 from beyondkernels.problems.resnet import HardInstance
 from beyondkernels.theory.statistical_queries import (
     AdversarialOracle,
@@ -21,6 +32,7 @@ from beyondkernels.theory.statistical_queries import (
 
 STRUCTURED = DictionaryParity(7, 5, relevant=3, background=0.3, instance=100)
 PLAIN = STRUCTURED.without_structure()
+UNEQUAL = DictionaryProblem(7, 5, 3, Counts((2, 3)), IndependentPatterns(0.4, 0.3), instance=100)
 
 
 def queries(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -39,7 +51,7 @@ def literal_means(problem: DictionaryProblem, points: str) -> tuple[list[float],
             p += part.weight * math.prod(
                 q if bit else 1 - q for bit, q in zip(bits, part.probabilities.tolist(), strict=True)
             )
-        y = 1.0 if sum(bits[j] for j in A) % 2 else -1.0
+        y = float(problem.labels.signs(problem.relevant)[sum(bits[j] for j in A)])
         phi = (torch.tensor(bits, dtype=torch.float64) - exact.means) / exact.scale
         x = 2.0 * torch.tensor(bits, dtype=torch.float64) - 1 if points == "patterns" else problem.matrix @ phi
         positive += p * (y > 0)
@@ -54,7 +66,7 @@ def literal_means(problem: DictionaryProblem, points: str) -> tuple[list[float],
 
 
 @pytest.mark.parametrize("points", ["patterns", "inputs"])
-@pytest.mark.parametrize("problem", [STRUCTURED, PLAIN], ids=["structured", "plain"])
+@pytest.mark.parametrize("problem", [STRUCTURED, PLAIN, UNEQUAL], ids=["structured", "plain", "unequal"])
 @pytest.mark.parametrize("tolerance", [0.01, 0.1, 0.6])
 def test_exact_answers_lie_as_near_to_random_labels_as_allowed(problem, points, tolerance):
     truth, null = literal_means(problem, points)
@@ -214,6 +226,17 @@ def test_bad_oracles(change, sentence):
     fields = {"problem": STRUCTURED, "tolerance": 0.1, "budget": 5, "stream": Stream(0), **change}
     with pytest.raises(InputError, match=sentence):
         SampledOracle(**fields)
+
+
+def test_the_learner_of_the_documentation():
+    page = (Path(__file__).parents[3] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    part = page.partition("A learner of one's own")[2].partition("`oracle.ask_products")[0]
+    found: dict[str, Any] = {}
+    exec(textwrap.dedent(part.partition("\n\n")[2]), found)
+    sample = found["problem"].sample(500, Stream(100))
+    signs = 2.0 * sample.hidden["patterns"] - 1
+    assert accuracy(found["hypothesis"](signs), sample.y) == 1.0
+    assert found["oracle"].left == 0
 
 
 def test_noise_and_unequal_classes_can_be_asked_about():
