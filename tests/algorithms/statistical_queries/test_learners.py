@@ -147,6 +147,11 @@ def test_a_method_that_asks_too_much_keeps_its_last_hypothesis():
     assert (scores[0], scores[-1]) == (0.5, run.test_accuracy)
 
 
+def test_rates_beyond_reason_diverge():
+    learner = QueryLearner(QueriedDescent(TwoLayer(3), 1e20, 1e20), "adversarial", 0.1, 1000)
+    assert bk.fit(learner, PROBLEM, n=1, test=5, progress=False).outcome.status == "diverged"
+
+
 @pytest.mark.parametrize("points", ["patterns", "inputs"])
 def test_the_predictor_takes_inputs(points):
     learner = QueryLearner(Greedy(), "sampled", 0.2, 20, points=points)

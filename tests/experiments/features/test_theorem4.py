@@ -73,6 +73,11 @@ def test_hypotheses_count_from_the_query_on_at_which_they_came() -> None:
     assert {row["test_accuracy"] for row in found} == {0.5, 0.9}
 
 
+def test_a_run_that_diverged_has_no_numbers() -> None:
+    found = rows(SETTINGS, At(inputs=WITH, method=DESCENT, oracle="sampled", seed=0), Outcome("diverged"))
+    assert all("test_accuracy" not in row and row["queries"] > 0 for row in found)
+
+
 def test_runs_have_the_bounds_budget() -> None:
     for method in (SEARCH, DESCENT):
         learner: Any = spec(SETTINGS, At(inputs=WITH, method=method, oracle="adversarial", seed=1)).learner

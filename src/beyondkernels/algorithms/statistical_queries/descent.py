@@ -10,10 +10,12 @@ import torch
 
 from beyondkernels.activations import activation
 from beyondkernels.algorithms.statistical_queries.base import Hypothesis, QueryMethod
-from beyondkernels.core import Stream, Tensors
+from beyondkernels.core import DivergedError, Stream, Tensors
 from beyondkernels.core.constraints import at_least, positive
 from beyondkernels.networks import TwoLayer
 from beyondkernels.theory.statistical_queries import Oracle
+
+_LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,17 @@ class QueriedDescent(QueryMethod):
         output = oracle.ask(lambda x, y: active(x, y) * rule.value(inside(x)))
         a = params["output.weight"]
         moved = self.hidden_rate * a.T * hidden.to(a.dtype)
-        return {
+        new = {
             "hidden.weight": params["hidden.weight"] + self.reach * moved[:, :-1],
             "hidden.bias": params["hidden.bias"] + moved[:, -1],
             "output.weight": a + self.output_rate * output.to(a.dtype),
         }
+        # squares of the largest numbers must still be finite, or outputs are not
+        if not all(bool((value.abs() < _LARGEST).all()) for value in new.values()):
+            raise DivergedError(
+                f"the network's weights left the range of single precision after {oracle.asked} queries"
+            )
+        return new
 
     def _hypothesis(self, params: Tensors) -> Hypothesis:
         def score(x: torch.Tensor) -> torch.Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from beyondkernels.algorithms.statistical_queries.base import Hypothesis, QueryMethod
-from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Stream, accuracy
+from beyondkernels.core import Case, DivergedError, Learner, Outcome, Problem, Progress, Stream, accuracy
 from beyondkernels.core.constraints import between, positive
 from beyondkernels.problems import DictionaryProblem
 from beyondkernels.theory.statistical_queries import AdversarialOracle, BudgetSpentError, Oracle, SampledOracle
@@ -67,6 +67,8 @@ class QueryLearner(Learner):
                 progress(oracle.asked / oracle.budget)
         except BudgetSpentError:
             pass
+        except DivergedError:
+            return Outcome("diverged")
         scalars = {
             "test_accuracy": scores[-1],
             "queries": float(oracle.asked),
