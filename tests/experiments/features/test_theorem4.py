@@ -68,8 +68,8 @@ def test_claims_can_fail(wrong: dict[str, float], claims: list[str]) -> None:
 def test_hypotheses_count_from_the_query_on_at_which_they_came() -> None:
     found = rows(SETTINGS, At(inputs=WITH, method=SEARCH, oracle="sampled", seed=0), outcome_of(0.9, 20))
     for row in found:
-        assert row["queries"] == pytest.approx(row["share"] * BOUND)
-        assert row["test_accuracy"] == (0.9 if row["queries"] >= 10 else 0.5)
+        assert row["queries"] == pytest.approx(row["share"] * BOUND, rel=1e-3)
+        assert row["test_accuracy"] == (0.9 if row["share"] * BOUND >= 10 else 0.5)
     assert {row["test_accuracy"] for row in found} == {0.5, 0.9}
 
 
@@ -94,7 +94,7 @@ def test_table_figures_and_remarks() -> None:
     check_figures(read, ["accuracy-with", "accuracy-without", "cost"])
     accuracy, _, cost = read.figures
     assert [event.x for event in accuracy.events] == [pytest.approx(BOUND)]  # pyright: ignore[reportAttributeAccessIssue]
-    assert [line.label for line in cost.lines] == ["search", "½C^{1/3}", "τ²(C − 1), ours"]  # pyright: ignore[reportAttributeAccessIssue]
+    assert [line.label for line in cost.lines] == ["search", "½ ∛C", "τ²(C − 1), ours"]  # pyright: ignore[reportAttributeAccessIssue]
     case, dimension = EXPERIMENT.remarks(SETTINGS)
     assert "Q < C^(1/3)/2" in case
     assert dimension.endswith("by search: 35.")

@@ -86,14 +86,20 @@ def rows(s: Theorem4Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
     """The accuracy of the last hypothesis before each number of queries."""
     bound = bk.theory.statistical_queries.theorem4(s.patterns, s.relevant)
     if outcome.status != "finished":
-        return [{"share": share, "queries": share * bound} for share in (*SHARES, s.beyond)]
+        return [{"share": share, "queries": in_short(share * bound)} for share in (*SHARES, s.beyond)]
     steps, scores = outcome.over("test_accuracy")
     found = []
     for share in (*SHARES, s.beyond):
         score = float(scores[int((steps <= share * bound).sum()) - 1])
-        numbers = {"share": share, "queries": share * bound, "test_accuracy": score, "distance": abs(score - 0.5)}
-        found.append({**numbers, "asked": outcome.scalars["queries"], "sample_size": outcome.scalars["sample_size"]})
+        place = {"share": share, "queries": in_short(share * bound)}
+        asked = {"asked": outcome.scalars["queries"], "sample_size": outcome.scalars["sample_size"]}
+        found.append({**place, "test_accuracy": score, "distance": abs(score - 0.5), **asked})
     return found
+
+
+def in_short(number: float) -> float:
+    """A number with four digits, as an axis shows it."""
+    return float(f"{number:.4g}")
 
 
 def small_spec(s: Theorem4Settings, at: At) -> RunSpec:
