@@ -34,6 +34,7 @@ CATALOGUE = {
     "features/tables": "beyondkernels.experiments.features.overview:Overview",
     "features/theorem1": "beyondkernels.experiments.features.theorem1:Theorem1",
     "features/theorem2": "beyondkernels.experiments.features.theorem2:Theorem2",
+    "features/theorem4": "beyondkernels.experiments.features.theorem4:Theorem4",
     "features/theorem34": "beyondkernels.experiments.features.theorem34:Theorem34",
     "overparam/conv": "beyondkernels.experiments.overparam.conv:Conv",
     "overparam/coupling": "beyondkernels.experiments.overparam.coupling:Coupling",
