@@ -46,7 +46,7 @@ class Theorem42Settings(Checked):
 
     dim: Count = setting(6, "ours", "d")
     frequency: Frequency = setting(
-        12.0, "ours", "c of the one product; chosen on truths 100 to 108; the paper's example has 100"
+        12.0, "ours", "c of the one product; chosen on truths from 100 on; the paper's example has 100"
     )
     steepness: Frequency = setting(100.0, "ours", "a of the product of sums; chosen on truths 100 to 102")
     inner_terms: Count = setting(2, "ours", "p₂ of the product of sums")
