@@ -136,7 +136,7 @@ def test_the_variants_of_algorithm_2():
 
 
 def test_variance():
-    """That of cos u cos v with independent, uniform u and v is 1/4, and c = 14 is not far from it."""
+    """That of cos u cos v with independent, uniform u and v is 1/4, and c = 12 is not far from it."""
     assert variance(problem_of(EXPERIMENT.settings("laptop"), ONE, 0)) == pytest.approx(0.25, rel=0.2)
     assert math.isfinite(variance(problem_of(SETTINGS, SUMS, 0)))
 

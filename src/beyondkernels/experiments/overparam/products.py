@@ -30,7 +30,7 @@ KERNELS = {KERNEL_THREE: THREE, KERNEL_TWO: TWO}
 METHODS = (THREE, *VARIANTS, TWO, *KERNELS)
 
 Frequency = Annotated[float, between(0.01, 1e6)]
-"""Below, a target is constant up to rounding; above, rounding is all there is of it."""
+"""Below, a target is constant up to rounding; above, rounding is all there is of a wave."""
 Rate = Annotated[float, between(0, 1, "()")]
 Std = Annotated[float, between(0, 1, "(]")]
 
@@ -46,7 +46,7 @@ class Theorem42Settings(Checked):
 
     dim: Count = setting(6, "ours", "d")
     frequency: Frequency = setting(
-        14.0, "ours", "c of the one product; chosen on truths 100 to 102; the paper's example has 100"
+        12.0, "ours", "c of the one product; chosen on truths from 100 on; the paper's example has 100"
     )
     steepness: Frequency = setting(100.0, "ours", "a of the product of sums; chosen on truths 100 to 102")
     inner_terms: Count = setting(2, "ours", "p₂ of the product of sums")
