@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference
-from beyondkernels.core.constraints import at_least, between
+from beyondkernels.core.constraints import at_least, at_most, between
 from beyondkernels.frame import (
     At,
     Count,
@@ -64,11 +64,13 @@ class ExistenceSettings(Checked):
     dim: Annotated[int, at_least(2)] = setting(10, "ours", "d")
     terms: Count = setting(4, "ours", "p")
     outputs: Count = setting(2, "ours", "k")
-    widths: Counts = setting((1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000), "ours", "m, half-decades")
+    widths: Annotated[Counts, at_most(10**8)] = setting(
+        (1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000), "ours", "m, half-decades"
+    )
     epsilon: Annotated[float, between(0, 1, "()")] = setting(0.001, "ours", "ε, and ε_a where not said otherwise")
     reach: Annotated[float, between(1e-6, 1e6)] = setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
     stds: Sizes = setting((0.01, 0.1, 1.0), "ours", "other ε_a, for the real network")
-    test_samples: Count = setting(200, "ours", "points at which the error is measured")
+    test_samples: Annotated[Count, at_most(10**6)] = setting(200, "ours", "points at which the error is measured")
     star: Size = setting(1e4, "paper", "C and C* of the complexities in the conditions on ε")
     seeds: Seeds = setting(20, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 
