@@ -64,11 +64,11 @@ class Scaling(Experiment):
             dims2=(10, 14, 20, 28, 40), dims3=(8, 10, 12, 15, 18), dims4=(8, 9, 10, 11, 13), most=1200, seeds=5
         ),
         "smoke": scale(
+            outputs=(2,),
             dims2=(3, 4),
-            dims3=(4, 5),
-            dims4=(5, 6),
             start=16,
             most=16,
+            resolution=1.0,
             growth=100.0,
             kernel_resolution=1.0,
             width=8,
