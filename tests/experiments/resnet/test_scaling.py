@@ -172,7 +172,7 @@ def test_claims_fail_where_they_should() -> None:
         return usual(k, d, seed, method) * (0.5 if method == KERNELS[0] else 1.0)
 
     def flat(k: int, d: int, seed: int, method: str) -> float:
-        return 1.2 * math.comb(40, 2) if method in KERNELS else usual(k, d, seed, method)
+        return 1.2 * math.comb(28, 2) if method in KERNELS else usual(k, d, seed, method)
 
     failed = verdicts(s, rows_of(s, like_kernels))
     fewer = {"machine", "network-fewer", "machine-fewer", "network-dim", "network-2", "network-3", "network-4"}

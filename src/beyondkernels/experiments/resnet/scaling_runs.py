@@ -37,7 +37,7 @@ class ScalingSettings(Checked):
     outputs: Annotated[tuple[int, ...], between(2, 4), rising, not_empty] = setting((2, 3, 4), "ours", "k")
     dims2: Dims = setting((10, 14, 20, 28, 40, 56), "ours", "d for k = 2")
     dims3: Dims = setting((8, 10, 12, 15, 18, 22), "ours", "d for k = 3")
-    dims4: Dims = setting((8, 9, 10, 11, 13, 15), "ours", "d for k = 4")
+    dims4: Dims = setting((8, 9, 10, 12, 14, 16), "ours", "d for k = 4")
     start: Annotated[int, at_least(LEAST)] = setting(64, "ours", "the first N of network and feature machine")
     most: Annotated[int, at_least(LEAST), at_most(5000)] = setting(2400, "ours", "no larger N is tried")
     resolution: Annotated[float, between(0, 1, "[]")] = setting(
