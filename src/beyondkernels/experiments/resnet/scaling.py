@@ -60,15 +60,13 @@ class Scaling(Experiment):
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 0.3, "paper": 1.5}
     numbers: ClassVar[type] = ScalingSettings
     scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(
-            dims2=(10, 14, 20, 28, 40), dims3=(8, 10, 12, 15, 18), dims4=(8, 9, 10, 11, 13), most=1200, seeds=5
-        ),
+        "laptop": scale(dims2=(10, 14, 20, 28), dims3=(8, 10, 12, 15), dims4=(8, 9, 10, 12), most=800, seeds=5),
         "smoke": scale(
+            outputs=(2,),
             dims2=(3, 4),
-            dims3=(4, 5),
-            dims4=(5, 6),
             start=16,
             most=16,
+            resolution=1.0,
             growth=100.0,
             kernel_resolution=1.0,
             width=8,

@@ -34,9 +34,10 @@ class ScalingSettings(Checked):
     """The numbers of the experiment."""
 
     alpha: Annotated[float, between(0.001, 1, "[)")] = setting(0.3, "ours", "α, as in §8.1")
+    outputs: Annotated[tuple[int, ...], between(2, 4), rising, not_empty] = setting((2, 3, 4), "ours", "k")
     dims2: Dims = setting((10, 14, 20, 28, 40, 56), "ours", "d for k = 2")
     dims3: Dims = setting((8, 10, 12, 15, 18, 22), "ours", "d for k = 3")
-    dims4: Dims = setting((8, 9, 10, 11, 13, 15), "ours", "d for k = 4")
+    dims4: Dims = setting((8, 9, 10, 12, 14, 16), "ours", "d for k = 4")
     start: Annotated[int, at_least(LEAST)] = setting(64, "ours", "the first N of network and feature machine")
     most: Annotated[int, at_least(LEAST), at_most(5000)] = setting(2400, "ours", "no larger N is tried")
     resolution: Annotated[float, between(0, 1, "[]")] = setting(
@@ -65,7 +66,8 @@ class ScalingSettings(Checked):
     @property
     def dims(self) -> dict[int, tuple[int, ...]]:
         """All d, by k."""
-        return {2: self.dims2, 3: self.dims3, 4: self.dims4}
+        given = {2: self.dims2, 3: self.dims3, 4: self.dims4}
+        return {k: given[k] for k in self.outputs}
 
     @property
     def threshold(self) -> float:
