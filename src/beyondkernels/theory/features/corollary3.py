@@ -151,7 +151,7 @@ class KernelBallCertificate(FixedFeatureBound):
         failing = f" The paper's corollary does not apply, because this fails: {self.failing}." if self.failing else ""
         if not self.holds:
             return f"Counting says nothing, because the ball is too large for the number of targets.{failing}"
-        return f"By counting, the mean hinge loss over A is at least {self.bound:.4g}.{failing}"
+        return f"{self.counted}{failing}"
 
     def verify(self) -> Verification:
         """Count the targets by their factors; enumerate a small cube.

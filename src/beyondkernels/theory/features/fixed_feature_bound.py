@@ -116,6 +116,14 @@ class FixedFeatureBound(Certificate):
         return "; ".join(hypothesis.text for hypothesis in self.hypotheses if not hypothesis.holds)
 
     @property
+    def counted(self) -> str:
+        """The bound by counting in words. It may differ from p_o by less than its digits show, so it says by what."""
+        return (
+            f"By counting, the mean hinge loss over A is at least {self.bound:.4g}, which is p_o less "
+            f"{self.background - self.bound:.2g}."
+        )
+
+    @property
     def holds(self) -> bool:
         """Whether the bound by counting is above zero."""
         return self.bound > 0

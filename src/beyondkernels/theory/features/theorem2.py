@@ -130,8 +130,8 @@ class FixedFeatureCertificate(FixedFeatureBound):
         if self.failing:
             theirs = f"The paper's theorem does not apply, because this fails: {self.failing}."
         if not self.holds:
-            return f"{theirs} Counting says nothing either, because N·B² is at least the number of targets."
-        return f"{theirs} By counting, the mean hinge loss over A is at least {self.bound:.4g}."
+            return f"{theirs} Counting says nothing, because N·B² is at least the number of targets."
+        return f"{theirs} {self.counted}"
 
     def verify(self) -> Verification:
         """Count the targets by their factors; on a small cube, try a map of N random signs against the bound.
