@@ -19,6 +19,7 @@ CATALOGUE = {
     "bfc/search": "beyondkernels.experiments.bfc.search:Search",
     "bfc/theorem1": "beyondkernels.experiments.bfc.theorem1:Theorem1",
     "bfc/theorem2": "beyondkernels.experiments.bfc.theorem2:Theorem2",
+    "bfc/theoremI1": "beyondkernels.experiments.bfc.theorem_i1:TheoremI1",
     "bfc/theoremI6": "beyondkernels.experiments.bfc.theorem_i6:TheoremI6",
     "bfc/toy12": "beyondkernels.experiments.bfc.toy12:Toy12",
     "bfc/toy61": "beyondkernels.experiments.bfc.toy61:Toy61",

@@ -150,8 +150,8 @@ class TheoremI6(Experiment):
         deep = [
             claim(
                 f"deep-{NAMES[case]}",
-                f"{case}: a deep network with widths {', '.join(map(str, s.deep_widths(case)))} has at most {FAR_BELOW:g} "
-                "of the risk that two layers with as many neurons must have, in the median over starts",
+                f"{case}: a deep network with widths {', '.join(map(str, s.deep_widths(case)))} has at most "
+                f"{FAR_BELOW:g} of the risk that two layers with as many neurons must have, in the median over starts",
                 of("over", case=case, method=DEEP).median(),
                 AtMost(FAR_BELOW),
                 interval="median over starts",

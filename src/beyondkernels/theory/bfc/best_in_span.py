@@ -32,7 +32,7 @@ class BestInSpan(Learner):
     distribution.
 
     Scalars are means over targets, in units of c², where :math:`c = \alpha_L\,p!\,p^{-p/2}`: ``low`` and ``risk`` are
-    the two numbers, and ``error`` is the standard error of ``risk`` over the fresh points. ``top_low`` and ``top`` are
+    the two numbers, and ``error`` is the standard error of ``risk`` over the fresh points. ``low_top`` and ``top`` are
     the two numbers for the target's top part :math:`c \prod_{i \in S} x_i` alone, whose mean square is c²: they are
     divided by its mean square on the same points, which takes most of the noise out. ``dimension`` is that of the span.
 
@@ -73,7 +73,7 @@ class BestInSpan(Learner):
                 "low": float(solved.left[:k].mean()) / unit,
                 "risk": float(whole.mean()),
                 "error": float(whole.std()) / self.points**0.5,
-                "top_low": float(solved.left[k:].mean()) / tops[0],
+                "low_top": float(solved.left[k:].mean()) / tops[0],
                 "top": float(left[:, k:].mean()) / tops[1],
                 "dimension": float(solved.dimension),
             }
