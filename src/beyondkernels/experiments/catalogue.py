@@ -19,6 +19,8 @@ CATALOGUE = {
     "bfc/search": "beyondkernels.experiments.bfc.search:Search",
     "bfc/theorem1": "beyondkernels.experiments.bfc.theorem1:Theorem1",
     "bfc/theorem2": "beyondkernels.experiments.bfc.theorem2:Theorem2",
+    "bfc/theoremI1": "beyondkernels.experiments.bfc.theorem_i1:TheoremI1",
+    "bfc/theoremI6": "beyondkernels.experiments.bfc.theorem_i6:TheoremI6",
     "bfc/toy12": "beyondkernels.experiments.bfc.toy12:Toy12",
     "bfc/toy61": "beyondkernels.experiments.bfc.toy61:Toy61",
     "features/fig15": "beyondkernels.experiments.features.fig15:Fig15",
@@ -33,6 +35,8 @@ CATALOGUE = {
     "features/table6": "beyondkernels.experiments.features.table6:Table6",
     "features/tables": "beyondkernels.experiments.features.overview:Overview",
     "features/theorem1": "beyondkernels.experiments.features.theorem1:Theorem1",
+    "features/theorem2": "beyondkernels.experiments.features.theorem2:Theorem2",
+    "features/theorem4": "beyondkernels.experiments.features.theorem4:Theorem4",
     "features/theorem34": "beyondkernels.experiments.features.theorem34:Theorem34",
     "overparam/conv": "beyondkernels.experiments.overparam.conv:Conv",
     "overparam/coupling": "beyondkernels.experiments.overparam.coupling:Coupling",
@@ -52,7 +56,10 @@ CATALOGUE = {
     "resnet/fig3": "beyondkernels.experiments.resnet.fig3:Fig3",
     "resnet/fig4a": "beyondkernels.experiments.resnet.fig4:Fig4a",
     "resnet/fig4b": "beyondkernels.experiments.resnet.fig4:Fig4b",
+    "resnet/scaling": "beyondkernels.experiments.resnet.scaling:Scaling",
     "resnet/theorem1": "beyondkernels.experiments.resnet.theorem1:Theorem1",
+    "resnet/theorem2": "beyondkernels.experiments.resnet.theorem2:Theorem2",
+    "resnet/theorem3": "beyondkernels.experiments.resnet.theorem3:Theorem3",
 }
 """Where each experiment is declared."""
 
