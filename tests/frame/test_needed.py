@@ -41,6 +41,12 @@ def test_a_resolution_bounds_the_error_and_saves_runs() -> None:
         assert len(tried) <= 2 + math.ceil(math.log2(64)) + math.ceil(math.log2(math.log(2) / math.log(1.05)))
 
 
+def test_luck_at_a_small_number_counts() -> None:
+    search = Bisection(10, most=100)
+    assert search.ends({10: True, 20: False}) == (None, 10) and search.next({10: True, 20: False}) == 5
+    assert search.ends({5: False, 10: True, 20: False}) == (5, 10)
+
+
 def test_bad_searches_are_refused() -> None:
     with pytest.raises(InputError, match=r"start must lie in \[1, 10\], got 20"):
         Bisection(20, most=10)
