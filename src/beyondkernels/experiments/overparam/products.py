@@ -46,14 +46,18 @@ class Theorem42Settings(Checked):
 
     dim: Count = setting(6, "ours", "d")
     frequency: Frequency = setting(
-        12.0, "ours", "c of the one product; chosen on truths from 100 on; the paper's example has 100"
+        14.0, "ours", "c of the one product; chosen on truths from 100 on; the paper's example has 100"
     )
     steepness: Frequency = setting(100.0, "ours", "a of the product of sums; chosen on truths 100 to 102")
     inner_terms: Count = setting(2, "ours", "p₂ of the product of sums")
     sample_sizes: Counts = setting((750, 1500, 3000, 6000), "ours", "N")
-    width: Count = setting(200, "ours", "m₁ = m₂ of three layers; among 200 and 400")
+    width: Count = setting(400, "ours", "m₁ = m₂ of three layers on the one product; among 200 and 400")
+    sums_width: Count = setting(200, "ours", "the same on the product of sums")
     two_layer_width: Count = setting(4000, "ours", "m of two layers")
-    rate: Size = setting(0.01, "ours", "Adam's first rate for three layers; chosen on truths and seeds 100 to 102")
+    rate: Size = setting(
+        0.003, "ours", "Adam's first rate for three layers on the one product; chosen on truths and seeds from 100 on"
+    )
+    sums_rate: Size = setting(0.01, "ours", "the same on the product of sums")
     two_layer_rate: Size = setting(0.03, "ours", "the same for two layers, chosen in the same way")
     steps: Count = setting(20_000, "ours", "T of three layers")
     two_layer_steps: Count = setting(
@@ -99,16 +103,16 @@ def problem_of(s: Theorem42Settings, target: str, seed: int) -> ThreeLayerTruth:
     )
 
 
-def network_of(s: Theorem42Settings, name: str) -> Network:
-    """The network of a method."""
+def network_of(s: Theorem42Settings, target: str, name: str) -> Network:
+    """The network of a method on a target."""
     if name in VARIANTS:
         return bk.networks.ThreeLayerLearner(s.sgd_width, s.sgd_output_std if name == FIRST else s.signed_output_std)
     if name == THREE:
-        return bk.networks.ThreeLayerLearner(s.width)
+        return bk.networks.ThreeLayerLearner(s.width if target == ONE else s.sums_width)
     return bk.networks.TwoLayerLearner(s.two_layer_width)
 
 
-def rule_of(s: Theorem42Settings, name: str) -> Algorithm:
+def rule_of(s: Theorem42Settings, target: str, name: str) -> Algorithm:
     """How a network is trained: by Algorithm 2 with practical settings, or by Adam."""
     from beyondkernels.algorithms.optimisers import Cosine, adam  # a declaration does not import torch
 
@@ -120,16 +124,18 @@ def rule_of(s: Theorem42Settings, name: str) -> Algorithm:
         )
         objective = bk.algorithms.Scaled(squared, s.loss_factor)
         return bk.algorithms.ThreeLayerSGD(settings, steps, rate, VARIANTS[name], s.batch, objective)
-    rate, steps = (s.rate, s.steps) if name == THREE else (s.two_layer_rate, s.two_layer_steps)
+    deep = s.rate if target == ONE else s.sums_rate
+    rate, steps = (deep, s.steps) if name == THREE else (s.two_layer_rate, s.two_layer_steps)
     return bk.algorithms.Descent(steps, adam(Cosine(rate, steps)), s.batch, objective=squared)
 
 
 def spec(s: Theorem42Settings, at: At) -> RunSpec:
     """One run."""
     if at.method in KERNELS:
-        learner = bk.kernels.KernelRidge(bk.kernels.infinite_tangent(network_of(s, KERNELS[at.method])))
+        learner = bk.kernels.KernelRidge(bk.kernels.infinite_tangent(network_of(s, at.target, KERNELS[at.method])))
     else:
-        learner = bk.engine.TrainedNetwork(network_of(s, at.method), rule_of(s, at.method), backend=s.backend)
+        network, rule = network_of(s, at.target, at.method), rule_of(s, at.target, at.method)
+        learner = bk.engine.TrainedNetwork(network, rule, backend=s.backend)
     return RunSpec(problem_of(s, at.target, at.seed), learner, at.samples, s.test_samples, at.seed)
 
 

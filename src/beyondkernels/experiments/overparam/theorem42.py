@@ -68,6 +68,7 @@ class Theorem42(Experiment):
         "smoke": scale(
             sample_sizes=(30, 60),
             width=16,
+            sums_width=16,
             two_layer_width=32,
             steps=30,
             two_layer_steps=30,
