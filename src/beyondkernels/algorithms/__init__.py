@@ -1,6 +1,6 @@
 """Training rules: stages of pure steps."""
 
-from beyondkernels.algorithms import bfc, optimisers, overparam
+from beyondkernels.algorithms import bfc, optimisers, overparam, statistical_queries
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult, declared_rule
 from beyondkernels.algorithms.bfc import DenseNetSGD, Joining
 from beyondkernels.algorithms.descent import Descent
@@ -42,4 +42,5 @@ __all__ = [
     "loss_and_gradient",
     "optimisers",
     "overparam",
+    "statistical_queries",
 ]

@@ -9,6 +9,7 @@ from beyondkernels.problems.bfc.assumptions import (
     tail_constant,
 )
 from beyondkernels.problems.bfc.graph import Graph, require_graph, require_wiring, skip_graph
+from beyondkernels.problems.bfc.hard import even_target, sparse_target
 from beyondkernels.problems.bfc.inputs import (
     GaussianInputs,
     GivenInputs,
@@ -46,10 +47,12 @@ __all__ = [
     "check_inputs",
     "degree_constant",
     "drawn_mixture",
+    "even_target",
     "isotropy",
     "moment_constant",
     "require_graph",
     "require_wiring",
     "skip_graph",
+    "sparse_target",
     "tail_constant",
 ]

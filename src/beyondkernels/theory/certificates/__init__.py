@@ -1,6 +1,7 @@
 """Certificates: lower bounds on the error of every predictor of some kind, with their hypotheses and a verdict."""
 
 from beyondkernels.theory.certificates.best_risk import BestRisk
+from beyondkernels.theory.certificates.catalecticant import sphere_spectrum, uniform_tail, weighted_tails
 from beyondkernels.theory.certificates.certificate import Certificate, DisagreementError, Verification, from_json
 from beyondkernels.theory.certificates.certify import certify
 from beyondkernels.theory.certificates.coefficients import DegreeCoefficients, degree_coefficients
@@ -11,7 +12,9 @@ from beyondkernels.theory.certificates.hard_class import HardClass
 from beyondkernels.theory.certificates.kernel_certificate import KernelCertificate, certify_kernel
 from beyondkernels.theory.certificates.krawtchouk import krawtchouk
 from beyondkernels.theory.certificates.named import KERNELS, named_kernel
+from beyondkernels.theory.certificates.neuron_certificate import NeuronCertificate
 from beyondkernels.theory.certificates.span import EnumeratedSpan, Span
+from beyondkernels.theory.certificates.sparse_certificate import SparseTargetCertificate, top_coefficient
 from beyondkernels.theory.certificates.universal import UniversalCertificate, threshold_share
 
 __all__ = [
@@ -26,7 +29,9 @@ __all__ = [
     "FeatureCertificate",
     "HardClass",
     "KernelCertificate",
+    "NeuronCertificate",
     "Span",
+    "SparseTargetCertificate",
     "UniversalCertificate",
     "Verification",
     "certify",
@@ -37,5 +42,9 @@ __all__ = [
     "from_json",
     "krawtchouk",
     "named_kernel",
+    "sphere_spectrum",
     "threshold_share",
+    "top_coefficient",
+    "uniform_tail",
+    "weighted_tails",
 ]

@@ -1,0 +1,200 @@
+"""How many neurons a two-layer polynomial network needs for a target of several layers: a bound from ranks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import torch
+
+from beyondkernels.core import Stream, require, require_positive, require_whole, unknown
+from beyondkernels.problems.bfc.hard import Shallow, require_depth
+from beyondkernels.theory.certificates.catalecticant import (
+    LARGEST_MATRIX,
+    nearest,
+    sphere_norm,
+    sphere_spectrum,
+    spread,
+    uniform_tail,
+    weighted_tails,
+)
+from beyondkernels.theory.certificates.certificate import Certificate, Numbers, Verification
+from beyondkernels.theory.certificates.universal import require_alpha
+from beyondkernels.theory.hypotheses import Hypothesis
+
+_LARGEST_TRIAL = 2000
+"""The most monomials for which networks are tried in a verification."""
+
+_LARGEST_SIZE = 10**5
+"""The most coordinates: far beyond, the rank leaves the range of float64."""
+
+_LARGEST_RISK = 10**300
+"""What float64 must hold."""
+
+
+@dataclass(frozen=True)
+class NeuronCertificate(Certificate):
+    r"""Theorems I.6 and I.7 in a finite version: a lower bound on the risk of every network with r neurons.
+
+    .. math:: h(x) = \sum_{i=1}^r \tilde\sigma_i\bigl(\langle w_i, z(x)\rangle + b_i\bigr), \qquad
+              E\bigl(h(x) - G^*(x)\bigr)^2 \ge \sum_{i > r} s_i^2
+
+    Theorem I.6 has :math:`z = (x, x^2)` and any polynomials :math:`\tilde\sigma_i` of degree :math:`2^{L-1}`, Theorem
+    I.7 has z = x and degree :math:`2^L`. Targets are those of :func:`~beyondkernels.problems.bfc.even_target`. Their
+    part of the highest degree is :math:`A \|u\|^{2q}` with u = x² or u = x, and that of the network is a sum of r
+    powers :math:`a_i \langle w_i, u\rangle^{2q}`. The numbers s are the singular values of a matrix that the first
+    gives, weighted so that its norm stays below the mean square under Gaussian inputs; the second gives one of rank at
+    most r. See :func:`~beyondkernels.theory.certificates.weighted_tails`. The bound is ours. The paper's has an open
+    constant.
+
+    Arguments:
+        neurons: r.
+        dim: d.
+        depth: L.
+        alpha: α_L.
+        theorem: ``I.6`` or ``I.7``.
+        constant: what is taken for the absolute constant C of Lemma I.5, which the paper leaves open.
+
+    >>> certificate = NeuronCertificate(neurons=3, dim=5, depth=2, alpha=1.0)
+    >>> certificate.rank, certificate.risk
+    (5, 16.0)
+
+    Reference: Allen-Zhu & Li (bfc), Lemma I.5, Theorems I.6 and I.7.
+    """
+
+    neurons: int
+    dim: int
+    depth: int
+    alpha: float
+    theorem: Shallow = "I.6"
+    constant: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_depth(self.depth)
+        require_whole("dim", self.dim)
+        require_whole("neurons", self.neurons)
+        require(self.dim <= _LARGEST_SIZE, f"dim (d) must be at most {_LARGEST_SIZE}, got {self.dim}")
+        require_alpha(self.alpha)
+        require_positive("constant", self.constant)
+        if self.theorem not in ("I.6", "I.7"):
+            unknown("theorem", self.theorem, ["I.6", "I.7"])
+        require(
+            self._factor * uniform_tail(self.dim, self.half, self.squares, 0) < _LARGEST_RISK,
+            f"alpha must give risks below 1e300, got {self.alpha:g} with d = {self.dim} and L = {self.depth}",
+        )
+
+    @property
+    def squares(self) -> bool:
+        """Whether the network is given the squares of the inputs."""
+        return self.theorem == "I.6"
+
+    @property
+    def half(self) -> int:
+        """q: the highest part is the 2q-th power of a length."""
+        return 2 ** (self.depth - (2 if self.squares else 1))
+
+    @property
+    def rank(self) -> int:
+        """With fewer neurons than this, no network is exact."""
+        return math.comb(self.dim + self.half - 1, self.half)
+
+    @property
+    def factor(self) -> float:
+        """A, the number in front of the target's highest part."""
+        return math.sqrt(self._factor)
+
+    @property
+    def _factor(self) -> Fraction:
+        """A², exactly."""
+        return Fraction(self.alpha) ** 2 / (1 if self.squares and self.depth == 2 else self.dim**self.half)
+
+    @property
+    def risk(self) -> float:
+        """The bound."""
+        if self.neurons >= self.rank:
+            return 0.0
+        plain = float(self._factor * uniform_tail(self.dim, self.half, self.squares, self.neurons))
+        if self.rank > LARGEST_MATRIX:
+            return plain
+        return max(plain, self.factor**2 * float(weighted_tails(self.dim, self.half, self.squares)[self.neurons]))
+
+    @property
+    def title(self) -> str:
+        """The theorem."""
+        return f"Theorem {self.theorem} of Allen-Zhu & Li (bfc), in a finite version with explicit constants"
+
+    @property
+    def setting(self) -> dict[str, str]:
+        """The hard instance of App. I.2."""
+        above = " and one in each layer above" if self.depth > 2 else ""
+        layers = f"{self.dim} neurons in layer 2{above}" if self.squares else "one neuron in each"
+        given = "(x, x²)" if self.squares else "x"
+        return {
+            "inputs": f"standard Gaussian, d = {self.dim}",
+            "target": f"L = {self.depth} layers, {layers}, α_L = {self.alpha:g}",
+            "predictors": f"r = {self.neurons} neurons on {given}, each with any polynomial of degree {2 * self.half}",
+        }
+
+    @property
+    def claim(self) -> str:
+        """The bound in words."""
+        return (
+            "whatever the weights, biases and polynomials, the risk E(h − G*)² is at least the sum of the squared "
+            "singular values beyond the first r of the weighted matrix of the target's highest part. The paper: for "
+            "r ≤ (d/q)^q/C the risk is at least α_L²/q^(Cq), with a constant C that it leaves open."
+        )
+
+    @property
+    def numbers(self) -> Numbers:
+        """The bound."""
+        return {
+            "half degree q": self.half,
+            "rank: no network with fewer neurons is exact": self.rank,
+            "neurons r": self.neurons,
+            "risk, at least": self.risk,
+            "the paper's risk, with C as below": self.alpha**2 * self.half ** (-self.constant * self.half),
+        }
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """That of Lemma I.5; the finite version needs none."""
+        most = (self.dim / self.half) ** self.half / self.constant
+        return (Hypothesis(f"r ≤ (d/q)^q/C with C = {self.constant:g}", self.neurons, most, at_least=False),)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bound is above zero."""
+        return self.risk > 0
+
+    @property
+    def verdict(self) -> str:
+        """What the bound says."""
+        theirs = "The paper's constant C is not known, so its theorem decides no case."
+        if not self.holds:
+            return f"{theirs} The finite version says nothing, because r is at least the rank {self.rank}."
+        return f"{theirs} The finite version: every such network has risk at least {self.risk:.4g}."
+
+    def verify(self) -> Verification:
+        """Compare eigenvalues with the norm of the tensor; where it is quick, try networks against the bound.
+
+        The networks are random, or have one or two coordinates in each neuron. Their outputs have the best weights, so
+        the risk of their highest part is exact. It must not fall below the bound.
+        """
+        norm = sphere_norm(self.dim, self.half)
+        total = sum(many * value**2 for value, many in sphere_spectrum(self.dim, self.half))
+        off, route = float(abs(total - norm) / norm), "the norm of the target's tensor"
+        count = sum(many for _, many in sphere_spectrum(self.dim, self.half))
+        off = max(off, abs(count - self.rank) / self.rank)
+        if math.comb(self.dim + 2 * self.half - 1, 2 * self.half) <= _LARGEST_TRIAL and self.rank <= LARGEST_MATRIX:
+            whole = nearest(self.dim, self.half, self.squares, torch.zeros(1, self.dim, dtype=torch.float64))
+            bound = self.risk / self.factor**2
+            for neurons in self._trials():
+                off = max(off, (bound - nearest(self.dim, self.half, self.squares, neurons)) / whole)
+            route += ", and networks tried against the bound"
+        return Verification(route, off, 1e-9).require()
+
+    def _trials(self) -> list[torch.Tensor]:
+        stream, r = Stream(0).child("certificate"), min(self.neurons, self.rank)
+        drawn = [stream.child(str(i)).normal(r, self.dim, dtype=torch.float64) for i in range(3)]
+        return [*drawn, torch.tensor([*spread(self.dim, r)], dtype=torch.float64)]
