@@ -106,8 +106,8 @@ def pictures(
         Over(
             f"risk-{name}",
             f"Risk over {letter}, {words}",
-            f"The network's test error, and the mean over targets of exact best risks. F alone leaves kα². Where the "
-            f"bound on the mean ends, {letter} = C.",
+            "The network's test error, and the mean over targets of exact best risks. F alone leaves kα². The bound on "
+            f"the mean is zero at {letter} = C.",
             f"Risk over {letter} of {', '.join(lines)}, beside the bound for all and the level α²/{THRESHOLD}",
             y="risk",
             y_label="risk E‖H − f‖²",

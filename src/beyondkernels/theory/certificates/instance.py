@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 from beyondkernels.problems.resnet.hard import HardInstance
 from beyondkernels.theory.certificates.certificate import Certificate, Numbers
+from beyondkernels.theory.certificates.degree_span import DegreeSpan
 from beyondkernels.theory.certificates.hard_class import HardClass
 from beyondkernels.theory.certificates.span import Parity, Span
 from beyondkernels.theory.certificates.universal import (
@@ -55,7 +56,8 @@ class Risks:
         own = float(among.risks(span, [tuple(sorted(problem.relevant))])[0])
         scale = problem.outputs * (problem.alpha**2 + problem.beta**2)
         listed = tuple(max(0.0, risk) for risk in risks.tolist())
-        mean, error = among.mean_risk(span), 2 * scale * span.error
+        every = len(targets) == among.size and not isinstance(span, DegreeSpan)  # which has a closed form of its own
+        mean, error = float(risks.mean()) if every else among.mean_risk(span), 2 * scale * span.error
         return Risks(tuple(targets), listed, mean, max(0.0, own), span.dimension, error, span.left_out)
 
 
