@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -98,9 +99,14 @@ class TheoremI1Settings(Checked):
 
 def problem_at(s: TheoremI1Settings, depth: int, instance: int) -> QuadraticTarget:
     """One of the targets; kernels take its dimension, depth and α alone."""
+    return _target(s.dim(depth), depth, s.alphas(depth), instance)
+
+
+@functools.lru_cache(maxsize=64)
+def _target(dim: int, depth: int, alphas: tuple[float, ...], instance: int) -> QuadraticTarget:
     from beyondkernels.problems.bfc import sparse_target
 
-    return sparse_target(s.dim(depth), depth, s.alphas(depth), instance)
+    return sparse_target(dim, depth, alphas, instance)
 
 
 def span_spec(s: TheoremI1Settings, at: At) -> RunSpec:
