@@ -76,6 +76,20 @@ class Problem(Component, ABC):
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points."""
 
+    def draw(self, part: str, n: int, seed: int) -> Sample:
+        """The n points of one part of a run's data.
+
+        A distribution draws them anew. A finite data set takes them from what it has put aside for that part.
+
+        Arguments:
+            part: ``train``, ``validation`` or ``test``.
+            n: how many.
+            seed: of the run.
+        """
+        from beyondkernels.core.streams import Stream
+
+        return self.sample(n, Stream(seed).child(part))
+
 
 @dataclass(repr=False)
 class Outcome:
