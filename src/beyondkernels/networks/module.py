@@ -14,6 +14,7 @@ import torch
 from torch.func import functional_call
 
 from beyondkernels.core import Shape, Stream, Tensors, require, seeded_globally, shape_of
+from beyondkernels.core.streams import seeded_by
 from beyondkernels.networks.base import Network
 
 ModuleFactory = Callable[[Any, int], torch.nn.Module]
@@ -77,8 +78,7 @@ class ModuleNetwork(Network):
             return
         seed, passes = buffers[_DRAWS].tolist()
         buffers[_DRAWS] = buffers[_DRAWS] + torch.tensor([0, 1], device=buffers[_DRAWS].device)
-        with torch.random.fork_rng(devices=[] if x_on_processor(buffers) else None):
-            torch.manual_seed((seed + passes) % 2**63)
+        with seeded_by(seed + passes, everywhere=buffers[_DRAWS].device.type != "cpu"):
             yield
 
     def as_module(self, params: Tensors, buffers: Tensors, in_dim: Shape) -> torch.nn.Module:
@@ -197,11 +197,6 @@ def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.M
     """The module without its numbers, which ``functional_call`` supplies."""
     with torch.device("meta"):
         return factory(in_dim, out_dim)
-
-
-def x_on_processor(buffers: Tensors) -> bool:
-    """Whether a network's buffers, and so its numbers, are on the processor."""
-    return buffers[_DRAWS].device.type == "cpu"
 
 
 class NetworkModule(torch.nn.Module):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import InputError, require, require_whole, shown
+from beyondkernels.core.errors import InputError, require, require_whole, shown, unknown
 
 if TYPE_CHECKING:
     import torch
 
     from beyondkernels.algorithms import Algorithm, Recipe
+    from beyondkernels.networks import Network
+
+_READING = ("target", "classify", "split_seed")
+"""The arguments that say how to read data."""
 
 TEST_POINTS = 10_000
 """The size of the test sample of a distribution, unless it is said."""
@@ -39,6 +43,7 @@ def asked(data: Any, n: int | None, test: Any, validation: float, options: Mappi
         options: further arguments of ``given``.
     """
     from beyondkernels.problems import GivenData, given
+    from beyondkernels.problems.data.reading import FORMS
 
     if isinstance(data, Problem) and not isinstance(data, GivenData):
         require(n is not None, "n must be given with a problem: how many points to learn from")
@@ -46,9 +51,13 @@ def asked(data: Any, n: int | None, test: Any, validation: float, options: Mappi
         assert n is not None
         size = TEST_POINTS if test is None else test
         require_whole("n", n)
-        require_whole("test", size)
+        require_whole("test", size, 0)
         require_whole("validation", validation, 0)
         return Asked(data, n, size, int(validation))
+    require(
+        data is not None and not isinstance(data, type | str),
+        f"problem must be a Problem, or data as {FORMS}, got {shown(data)}",
+    )
     if isinstance(test, float):
         options, test = {**options, "test_fraction": test}, None
     require(
@@ -62,6 +71,27 @@ def asked(data: Any, n: int | None, test: Any, validation: float, options: Mappi
         f"n must be at most {problem.size('train')}, the training points there are, got {samples}",
     )
     return Asked(problem, samples, problem.size("test"), problem.size("validation"))
+
+
+def sorted_options(
+    options: Mapping[str, Any], algorithm: Algorithm | None
+) -> tuple[dict[str, Any], Recipe, dict[str, Any]]:
+    """Options for reading data, for training and for recording."""
+    from beyondkernels.algorithms import Recipe
+    from beyondkernels.engine import TrainedNetwork
+
+    training = [each.name for each in fields(Recipe)]
+    recorded = [each.name for each in fields(TrainedNetwork) if each.name not in ("network", "algorithm")]
+    for name in options:
+        if name not in (*_READING, *training, *recorded):
+            unknown("argument", name, [*_READING, *training, *recorded, "n", "seed", "test", "validation"])
+    asked_for = {name: options[name] for name in training if name in options}
+    require(
+        algorithm is None or not asked_for,
+        f"{', '.join(asked_for)} can be given in place of an algorithm, got both",
+    )
+    reading = {name: options[name] for name in _READING if name in options}
+    return reading, Recipe(**asked_for), {name: options[name] for name in recorded if name in options}
 
 
 def learner_of(
@@ -86,13 +116,11 @@ def learner_of(
 
     from beyondkernels.engine import FromEstimator, TrainedNetwork
     from beyondkernels.kernels import Kernel, KernelRidge
-    from beyondkernels.networks import FromCopy, Network
+    from beyondkernels.networks import Network
 
     problem = ask.problem
-    if isinstance(model, torch.nn.Module):
-        problem = fitting(model, problem, name)
-        model = FromCopy.of(model)
-    if isinstance(model, Network):
+    if isinstance(model, Network | torch.nn.Module):
+        model, problem = network_of(model, problem, name)
         rule = algorithm if algorithm is not None else recipe.rule(problem, ask.samples)
         return TrainedNetwork(model, rule, **recording), problem
     given = [each for each in ("algorithm", *recording) if each != "algorithm" or algorithm is not None]
@@ -107,6 +135,25 @@ def learner_of(
         f"{name} must be a torch.nn.Module, a network, a kernel, a learner or an estimator of scikit-learn, got a "
         f"{type(model).__name__}"
     )
+
+
+def network_of(model: Any, problem: Problem, name: str = "network") -> tuple[Network, Problem]:
+    """A network, and the problem with labels of as many outputs as it has.
+
+    Arguments:
+        model: a network, or a module, which is copied.
+        problem: what it is to learn.
+        name: what to call the model in error messages.
+    """
+    import torch
+
+    from beyondkernels.networks import FromCopy, Network
+
+    if isinstance(model, torch.nn.Module):
+        network = FromCopy.of(model)
+        return network, fitting(network.module, problem, name)
+    require(isinstance(model, Network), f"{name} must be a Network or a torch.nn.Module, got {shown(model)}")
+    return model, problem
 
 
 def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:

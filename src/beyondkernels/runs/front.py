@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import require, unknown
-from beyondkernels.runs.asked import Asked, asked, learner_of
+from beyondkernels.core.errors import require
+from beyondkernels.runs.asked import Asked, asked, learner_of, sorted_options
 from beyondkernels.runs.comparison import Comparison
 from beyondkernels.runs.device import PROCESSOR, require_device_name
 from beyondkernels.runs.progress import Shown
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from beyondkernels.algorithms import Algorithm, Recipe
     from beyondkernels.kernels import Kernel
     from beyondkernels.networks import Network
-
-_DATA = ("target", "classify", "split_seed")
-"""The arguments that say how to read data."""
 
 
 def fit(
@@ -82,7 +79,7 @@ def fit(
     >>> run.predict(X[:1]).tolist(), type(run.module).__name__
     (['low'], 'Sequential')
     """
-    reading, recipe, recording = _sorted(options, algorithm)
+    reading, recipe, recording = sorted_options(options, algorithm)
     ask = asked(data, n, test, validation, reading)
     spec = _spec(model, ask, algorithm, recipe, recording, seed, device, "model")
     (run,) = run_all([spec], store=store, progress=progress)
@@ -132,7 +129,7 @@ def compare(
     which = list(dict.fromkeys(range(seeds) if isinstance(seeds, int) else seeds))
     require(len(which) > 0, f"seeds must give at least one seed, got {seeds}")
     require(isinstance(learners, Mapping) and len(learners) > 0, "learners must hold at least one learner by name")
-    reading, recipe, recording = _sorted(options, algorithm)
+    reading, recipe, recording = sorted_options(options, algorithm)
     ask = asked(data, n, test, validation, reading)
     specs = []
     for name, model in learners.items():
@@ -142,27 +139,6 @@ def compare(
     runs = run_all(specs, workers=workers, store=store, progress=progress)
     k = len(which)
     return Comparison({name: tuple(runs[i * k : (i + 1) * k]) for i, name in enumerate(learners)})
-
-
-def _sorted(options: Mapping[str, Any], algorithm: Algorithm | None) -> tuple[dict[str, Any], Recipe, dict[str, Any]]:
-    """Options for reading data, for training and for recording."""
-    import dataclasses
-
-    from beyondkernels.algorithms import Recipe
-    from beyondkernels.engine import TrainedNetwork
-
-    training = [each.name for each in dataclasses.fields(Recipe)]
-    recorded = [each.name for each in dataclasses.fields(TrainedNetwork) if each.name not in ("network", "algorithm")]
-    for name in options:
-        if name not in (*_DATA, *training, *recorded):
-            unknown("argument", name, [*_DATA, *training, *recorded, "n", "seed", "test", "validation"])
-    asked_for = {name: options[name] for name in training if name in options}
-    require(
-        algorithm is None or not asked_for,
-        f"{', '.join(asked_for)} can be given in place of an algorithm, got both",
-    )
-    reading = {name: options[name] for name in _DATA if name in options}
-    return reading, Recipe(**asked_for), {name: options[name] for name in recorded if name in options}
 
 
 def _is_network(model: object) -> bool:

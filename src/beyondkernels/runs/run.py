@@ -73,8 +73,10 @@ class Run:
         Arguments:
             x: the points, of the shape that the training points have; arrays, tensors and tables of numbers.
         """
+        from beyondkernels.problems import GivenData
+
         out = self.outputs(x)
-        return self.problem.decoded(out) if getattr(self.problem, "classes", ()) else out
+        return self.problem.decoded(out) if isinstance(self.problem, GivenData) and self.problem.classes else out
 
     def predict_proba(self, x: Any) -> Any:
         """The probability of each class, (n, classes), for a network that was trained with a cross entropy.

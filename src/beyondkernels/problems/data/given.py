@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from beyondkernels.core import InputError, Problem, Sample, Stream, require
+from beyondkernels.core import InputError, Problem, Sample, Stream, require, shown
 from beyondkernels.problems.data.labels import named
 
 PARTS = ("train", "validation", "test")
@@ -172,7 +172,7 @@ def _found(content: str, file: str | None) -> Arrays:
     if held is None:
         require(
             file is not None and Path(file).is_file(),
-            f"the data with the content {content} is neither in this process nor in the file {file}; give it again",
+            f"the data {shown(content)} is neither in this process nor in the file {shown(file)}; give it again",
         )
         assert file is not None
         with np.load(file, allow_pickle=False) as stored:

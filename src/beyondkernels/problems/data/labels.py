@@ -57,11 +57,10 @@ def class_numbers(y: np.ndarray, classes: tuple[str, ...], part: str) -> np.ndar
 def numbers(y: np.ndarray) -> np.ndarray:
     """Labels that are numbers, in single precision."""
     values = y.astype(np.float32)
-    bad = ~np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
     require(
-        not bad.any(),
-        f"y must be finite, got NaN or infinity in {bad.sum()} of {len(y)} labels, the first in row "
-        f"{int(bad.argmax())}",
+        len(bad) == 0,
+        f"y must be finite, got NaN or infinity in {len(bad)} of {len(y)} labels, the first in row {bad[:1]}",
     )
     return values
 

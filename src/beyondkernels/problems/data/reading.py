@@ -73,13 +73,13 @@ def read_points(x: Any) -> np.ndarray:
     )
     require(array.ndim >= 1, f"X must have a row for each point, got the single value {shown(x)}")
     array = array[:, None] if array.ndim == 1 else array
+    require(len(array) > 0, "data must hold at least one point, got none")
     require(array[:1].size > 0, f"points must have at least one coordinate, got the shape {array.shape}")
     points = array.astype(np.float32) / 255 if array.dtype == np.uint8 and array.ndim > 2 else array.astype(np.float32)
-    bad = ~np.isfinite(points).all(axis=tuple(range(1, points.ndim)))
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=tuple(range(1, points.ndim))))
     require(
-        not bad.any(),
-        f"X must be finite, got NaN or infinity in {bad.sum()} of {len(points)} points, the first in row "
-        f"{int(bad.argmax())}",
+        len(bad) == 0,
+        f"X must be finite, got NaN or infinity in {len(bad)} of {len(points)} points, the first in row {bad[:1]}",
     )
     return points
 
