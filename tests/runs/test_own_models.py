@@ -96,6 +96,10 @@ def test_runs_of_data_are_stored_and_read(tmp_path):
     first = bk.fit(learner, (X, WORDS), steps=3, store=tmp_path / "store")
     again = bk.fit(learner, (X, WORDS), steps=3, store=tmp_path / "store")
     assert first.outcome.scalars == again.outcome.scalars
+    stored = [bk.fit(module(), (X, WORDS), steps=3, store=tmp_path / "store").test_loss for _ in range(2)]
+    assert stored[0] == stored[1] == bk.fit(module(), (X, WORDS), steps=3).test_loss
+    two = bk.compare((X, WORDS), learners={"a": learner}, seeds=2, steps=3, workers=2)
+    assert two.runs["a"][0].test_loss == first.test_loss
     with pytest.raises(InputError, match="cannot predict: it was read from a store"):
         again.predict(X)
 

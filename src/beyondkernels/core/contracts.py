@@ -13,6 +13,8 @@ from beyondkernels.core.errors import InputError, require, unknown
 from beyondkernels.core.points import Shape, vectors
 
 if TYPE_CHECKING:  # the command line reads outcomes without importing torch
+    from pathlib import Path
+
     import numpy as np
     import torch
 
@@ -89,6 +91,14 @@ class Problem(Component, ABC):
         from beyondkernels.core.streams import Stream
 
         return self.sample(n, Stream(seed).child(part))
+
+    def shared(self, folder: Path) -> Problem:
+        """The same problem, such that other processes can make it from its fields.
+
+        Arguments:
+            folder: for files that they need; it lasts as long as they do.
+        """
+        return self
 
 
 @dataclass(repr=False)

@@ -146,7 +146,7 @@ def test_bad_data(data, options, sentence, monkeypatch):
 
 
 def test_other_processes_read_it_from_a_file(tmp_path):
-    problem = given((X, CLASSES)).kept(tmp_path)
+    problem = given((X, CLASSES)).shared(tmp_path)
     description = describe(problem, remarks=True)
     key, train = digest(problem), problem.arrays["train_x"].copy()
     assert digest(given((X, CLASSES))) == key

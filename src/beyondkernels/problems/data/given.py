@@ -130,13 +130,13 @@ class GivenData(Problem):
         names = np.array(self.classes if self.words else [int(name) for name in self.classes])
         return names[places.cpu().numpy()]
 
-    def kept(self, folder: str | Path) -> GivenData:
+    def shared(self, folder: Path) -> GivenData:
         """The same data in a file, where other processes find it.
 
         Arguments:
             folder: where the file is written, unless it is there.
         """
-        path = Path(folder) / f"{self.content}.npz"
+        path = folder / f"{self.content}.npz"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
