@@ -183,8 +183,8 @@ def test_sizes_of_samples_are_whole():
 @pytest.mark.parametrize("which", ["network", "problem", "algorithm"])
 def test_classes_in_place_of_instances(which):
     given = {"network": NETWORK, "problem": PROBLEM, "algorithm": RULE}
-    for wrong in (type(given[which]), "relu", None):
-        with pytest.raises(InputError, match=f"{which} must be an? {which.capitalize()}, got"):
+    for wrong in (type(given[which]), "relu"):
+        with pytest.raises(InputError, match=f"{which} must be an? {which.capitalize()}"):
             fit_many(**{**given, which: wrong}, n=60, grid=grid(width=[4, 8]), test=30)  # pyright: ignore
 
 
