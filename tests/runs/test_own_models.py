@@ -52,7 +52,7 @@ def test_a_module_trains_as_a_loop_written_by_hand():
     run = bk.fit(network, data, steps=5, batch=160, rate=0.05, optimiser="sgd", momentum=0.5, weight_decay=0.1)
     twin = network.fresh(6, 3, Stream(0).child("learner", "initial"))
     optimiser = torch.optim.SGD(twin.parameters(), 0.05, momentum=0.5, weight_decay=0.1)
-    sample = data.draw("train", 160, 0)
+    sample = data.take("train", 160, 0)
     for _ in range(5):
         optimiser.zero_grad()
         nn.functional.cross_entropy(twin(sample.x), sample.y.argmax(1)).backward()

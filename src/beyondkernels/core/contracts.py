@@ -78,7 +78,7 @@ class Problem(Component, ABC):
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points."""
 
-    def draw(self, part: str, n: int, seed: int) -> Sample:
+    def take(self, part: str, n: int, seed: int) -> Sample:
         """The n points of one part of a run's data.
 
         A distribution draws them anew. A finite data set takes them from what it has put aside for that part.

@@ -170,7 +170,7 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
 
     from beyondkernels.problems import GivenData
 
-    x = problem.draw("train", 2, 0).x
+    x = problem.take("train", 2, 0).x
     tried = copy.deepcopy(module).eval()
     weight = next(tried.parameters(), torch.empty(0))
     x = x.to(weight.device, weight.dtype) if weight.is_floating_point() else x

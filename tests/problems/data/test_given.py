@@ -56,15 +56,15 @@ def test_nothing_leaks_and_nothing_is_lost():
 
 def test_seeds_choose_among_training_points_alone():
     problem = given((X, CLASSES))
-    first, again, other = (problem.draw("train", 10, seed).x for seed in (0, 0, 1))
+    first, again, other = (problem.take("train", 10, seed).x for seed in (0, 0, 1))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert {row.numpy().tobytes() for row in torch.cat([first, other])} <= rows(problem, "train")
-    assert torch.equal(problem.draw("test", 6, 0).x, problem.draw("test", 6, 1).x)
+    assert torch.equal(problem.take("test", 6, 0).x, problem.take("test", 6, 1).x)
     with pytest.raises(InputError, match="no fresh points"):
         problem.sample(3, Stream(0))
     with pytest.raises(InputError, match="has 24 points, got n=25"):
-        problem.draw("train", 25, 0)
+        problem.take("train", 25, 0)
 
 
 def test_a_pair_of_training_and_test_data_stays_as_it_is():
@@ -80,11 +80,11 @@ def test_labels_of_every_kind():
     signs = given((X, words))
     assert signs.classes == ("no", "yes")
     assert signs.out_dim == 1
-    y = signs.draw("train", 24, 0).y
+    y = signs.take("train", 24, 0).y
     assert set(y.tolist()) == {-1.0, 1.0}
     assert signs.decoded(y).tolist() == [signs.classes[i] for i in signs.arrays["train_y"]]
     several = given((X, CLASSES))
-    y = several.draw("train", 24, 0).y
+    y = several.take("train", 24, 0).y
     assert y.shape == (24, 3)
     assert several.decoded(y).tolist() == several.arrays["train_y"].tolist()
     numbers = given((X, X[:, 0] / 7))

@@ -105,7 +105,7 @@ class GivenData(Problem):
         """Refused: a finite data set has no fresh points."""
         raise InputError(f"{self.name} is a finite data set, from which no fresh points can be drawn")
 
-    def draw(self, part: str, n: int, seed: int) -> Sample:
+    def take(self, part: str, n: int, seed: int) -> Sample:
         """All points of a part, or n of them that the seed chooses."""
         x, y = self.arrays[f"{part}_x"], self.arrays[f"{part}_y"]
         require(n <= len(x), f"the {part} part of {self.name} has {len(x)} points, got n={n}")
