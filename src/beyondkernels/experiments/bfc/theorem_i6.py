@@ -134,7 +134,6 @@ class TheoremI6(Experiment):
                 "below the bound: the least risk over the bound",
                 least("over", per_seed=False, case=case, method=SHALLOW),
                 AtLeast(1.0),
-                paper="at least 1",
             )
             for case in DEPTHS
         ]
