@@ -29,6 +29,7 @@ demo:
 	$(BIN)/bk demo --store store --out report
 
 test: .venv/installed-dev
+	$(BIN)/python -m compileall -q src # tests start many processes: none of them compiles the package again
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright

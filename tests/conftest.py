@@ -1,10 +1,32 @@
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator, Iterator
 
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads of one would only be in another's way
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector the modules and tests, which live as long as the process and are very many."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Files are handed to the kernel and not awaited: no test cuts the power. Processes that tests start do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,10 @@ import dataclasses
 import os
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
+from sklearn.linear_model import Ridge
 
 from beyondkernels.activations import Sine
 from beyondkernels.algorithms import GradientDescent, Hinge
@@ -15,6 +18,7 @@ from beyondkernels.core import digest
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.experiments import CATALOGUE
 from beyondkernels.networks import TwoLayer
+from beyondkernels.problems import given
 from beyondkernels.problems.overparam import UnitInputs, windows
 from beyondkernels.problems.resnet.inputs import Cube, Sphere
 from beyondkernels.problems.resnet.maps import DrawnMap
@@ -22,10 +26,14 @@ from beyondkernels.running import ask
 from beyondkernels.theory.bfc import practical
 from fuzz import BAD, WORDS, complaint, examples
 
+_DATA = given((np.arange(20.0).reshape(10, 2), [0, 1] * 5))
 _MAP = DrawnMap(4, 4, 2, Sine())
 _SETTINGS = practical((1.0, 0.1), (1.0, 0.1), error=0.1)
 GIVEN: dict[str, dict[str, Any]] = {
     "ConvolutionalTruth": {"source": UnitInputs(3), "rows": 5, "patches": windows(5, 2), "terms": 2},
+    "FromCopy": {"architecture": "a", "name": "line", "module": torch.nn.Linear(2, 1)},
+    "FromEstimator": {"settings": "a", "name": "ridge", "estimator": Ridge()},
+    "GivenData": {"content": _DATA.content},
     "GivenWeights": {"a": ((1.0,),), "w1": ((0.6, 0.8),), "w2": ((0.0, 1.0),)},
     "Padded": {"dim": 5, "source": Cube(3)},
     "SignalInputs": {"dim": 8},

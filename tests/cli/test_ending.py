@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from beyondkernels.core import load_file
 from beyondkernels.running import run
@@ -24,17 +22,16 @@ from beyondkernels.runs import SerialExecutor, Store
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for workers in /proc")
 
-SMALL = {"steps": "10", "samples": "500", "test_samples": "100"}
-TABLE1 = ("features/table1", "--scale", "smoke", "--seeds", "1", *(f"--set={key}={n}" for key, n in SMALL.items()))
 SERIAL = SerialExecutor()
 
 
 @contextlib.contextmanager
-def start(*words: str) -> Iterator[subprocess.Popen[str]]:
+def start(*words: str, **surroundings: str) -> Iterator[subprocess.Popen[str]]:
     """``bk run`` in a process, a session and a process group of its own, ended with the block whatever happens."""
     command = [sys.executable, "-m", "beyondkernels", "run", *words]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+    around = {**os.environ, **surroundings}
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, env=around) as process:
         try:
             yield process
         finally:
@@ -76,7 +73,7 @@ def rows(file: Path) -> Any:
 
 def kill_parent(words: tuple[str, ...], store: Path, workers: int, after: int) -> None:
     """Kill ``bk run`` when it has its workers and so many runs are stored."""
-    with start(*words, "--workers", str(workers)) as parent:
+    with start(*words, "--workers", str(workers), USER_WAITS="yes") as parent:  # it would not end by itself
         wait_until(
             lambda: parent.poll() is not None or (len(children(parent.pid)) == workers and stored(store) >= after)
         )
@@ -87,28 +84,29 @@ def kill_parent(words: tuple[str, ...], store: Path, workers: int, after: int) -
     wait_until(lambda: not orphans(parent.pid), 20)
 
 
-def test_killed_at_any_moment(tmp_path: Path) -> None:
-    torch.set_num_threads(1)
-    undisturbed = run("features/table1", "smoke", seeds=1, settings=SMALL, store=tmp_path / "quiet", executor=SERIAL)
-    assert len(undisturbed.rows) == 11
+def test_killed_at_any_moment(tmp_path: Path, user: Path) -> None:
+    settings, plain = {"behaviour": "wait on a word", "guesses": "0,1,2,3,4,5"}, load_file(user).Plain()
+    undisturbed = run(plain, "smoke", settings=settings, store=tmp_path / "quiet", executor=SERIAL)
+    assert len(undisturbed.rows) == 12
 
     store, file = tmp_path / "store", tmp_path / "out.json"
-    words = (*TABLE1, "--store", str(store), "--json", str(file))
-    for workers, after in ((2, 0), (1, 2)):
+    sets = (word for name, value in settings.items() for word in ("--set", f"{name}={value}"))
+    words = (f"{user}:Plain", "--scale", "smoke", *sets, "--store", str(store), "--json", str(file))
+    for workers, after in ((2, 0), (1, 1)):
         kill_parent(words, store, workers, after)
         assert Store.open(store).verify() == []
         assert not file.exists()
     before = stored(store)
-    assert 2 <= before < 11
+    assert 1 <= before < 12
 
-    with start(*words, "--workers", "1") as parent:
+    with start(*words, "--workers", "2") as parent:
         out, err = parent.communicate(timeout=300)
     assert parent.returncode == 0, err
-    assert "features/table1 · smoke scale · 1 seed" in out
-    assert err.splitlines()[0] == f"features/table1: {11 - before} runs to do, {before} stored already"
+    assert "user/plain · smoke scale · 2 seeds" in out
+    assert err.splitlines()[0] == f"user/plain: {12 - before} runs to do, {before} stored already"
     assert rows(file) == undisturbed.as_json()["rows"]
     assert Store.open(store).verify() == []
-    assert stored(store) == 11
+    assert stored(store) == 12
     assert orphans(parent.pid) == []
 
 
@@ -137,10 +135,10 @@ def test_interrupted_while_it_starts() -> None:
     began = time.monotonic()
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     usual = time.monotonic() - began
-    chance, ends = random.Random(0), []
-    for _ in range(16):
+    ends, moments = [], 8
+    for moment in range(moments):
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            time.sleep(chance.uniform(0, usual))
+            time.sleep(usual * moment / moments)
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)
         ends.append(process.returncode)

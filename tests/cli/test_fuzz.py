@@ -15,7 +15,7 @@ THOROUGH = "BK_FUZZ" in os.environ
 ODD = [
     *WORDS,
     *("-", "--", "-x", "--nonsense", "--store", "-h", "features/table1", "table1", "../..", "/", ".", "~", "a b"),
-    *("missing.py:Own", "user.py", "user.py:", ":Own", "user.py:missing", "é", "\udcff", "\n", "'", "*", "smoke"),
+    *("missing.py:Own", "typed.py", "typed.py:", ":Own", "typed.py:missing", "é", "\udcff", "\n", "'", "*", "smoke"),
 ]
 """Words that somebody, a shell or a broken script may hand over."""
 
@@ -36,9 +36,9 @@ PLACES: list[tuple[str, ...]] = [
     ("report", "?"),
     ("report", "--store", "?"),
     ("results", "--check", "?"),
-    ("results", "--check", "--scale", "?"),
-    ("results", "--check", "--workers", "?"),
-    ("results", "--check", "--out", "?"),
+    ("results", "features/table1", "--check", "--scale", "?"),
+    ("results", "features/table1", "--check", "--workers", "?"),
+    ("results", "features/table1", "--check", "--out", "?"),
     ("bench", "?"),
     ("certify", "--kernel", "?", "--d", "8", "--k", "2", "--n", "3"),
     *[("certify", "--kernel", "any", *sizes) for sizes in (("--d", "?"), ("--d", "8", "--k", "?", "--n", "3"))],
@@ -60,7 +60,7 @@ def lines() -> Iterator[tuple[str, ...]]:
 
 
 def test_command_lines(bk: Any, user: Path, tmp_path: Path) -> None:
-    (tmp_path / "user.py").write_text(user.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "typed.py").write_text(user.read_text(encoding="utf-8"), encoding="utf-8")
     wrong, tried = [], 0
     for words in lines():
         if words in HARMFUL:

@@ -85,7 +85,7 @@ def test_the_demo_is_a_command_one_can_type() -> None:
 def test_the_demo_runs_and_writes_a_page(bk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "SCALE", "smoke")
     monkeypatch.setattr(demo, "SETTINGS", ("samples=300", "steps=5", "batch=100", "test_samples=100"))
-    answer = bk("demo", "--workers", 2, "--store", "kept", "--out", "pages")
+    answer = bk("demo", "--workers", 1, "--store", "kept", "--out", "pages")
     assert answer.exit_code == 0, answer.output
     assert "report: pages/index.html" in answer.stdout
     assert f"  {demo.command()}\n" in answer.stderr

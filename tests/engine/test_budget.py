@@ -216,6 +216,9 @@ def test_other_sentences():
         InputError, match=r"width=1 needs .* KiB, memory allows 9.77 KiB: smaller batches than 400 points"
     ):
         one.check(COMPOSITE, 500, 100)
+    wide = TrainedNetwork(FullyConnected(10**12, 3), RULE)
+    with pytest.raises(InputError, match=r"weights of shape \(1000000000000, 1000000000000\) fit into no memory"):
+        wide.check(COMPOSITE, 500, 100)
 
 
 def test_a_network_that_wants_numbers_is_not_judged():

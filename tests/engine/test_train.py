@@ -255,9 +255,22 @@ def make_random_module(in_dim: int, out_dim: int) -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(in_dim, out_dim))
 
 
-def test_a_module_that_draws_its_own_numbers_is_refused():
-    with pytest.raises(InputError, match="noisy holds a Dropout, which draws random numbers"):
-        fit(FromModule(make_random_module, "noisy"), PROBLEM, n=50, algorithm=GradientDescent(2, 0.1))
+def test_what_a_module_draws_comes_from_the_seed_of_the_run():
+    network, rule = FromModule(make_random_module, "noisy"), GradientDescent(12, 0.1, batch=10)
+    torch.rand(3)  # whatever happened to the global generator
+    first = fit(network, PROBLEM, n=50, algorithm=rule)
+    before = torch.get_rng_state()
+    again, other = (fit(network, PROBLEM, n=50, algorithm=rule, seed=seed) for seed in (0, 1))
+    assert torch.equal(before, torch.get_rng_state())
+    assert first.train_loss == again.train_loss != other.train_loss
+    params, buffers = network.init(12, 1, Stream(0))
+    x = torch.ones(40, 12)
+    outs = []
+    for _ in range(2):
+        out, buffers = network.apply(params, buffers, x, train=True)
+        outs.append(out)
+    assert not torch.equal(*outs)
+    assert torch.equal(network.apply(params, buffers, x)[0], network.apply(params, buffers, x)[0])
 
 
 def test_a_module_sees_its_batch_whole(monkeypatch):

@@ -7,6 +7,7 @@ to import.
 from __future__ import annotations
 
 import math
+import os
 import resource
 import sys
 import time
@@ -47,7 +48,9 @@ _main = getattr(sys.modules["__main__"], "__spec__", None)
 if _main is not None and _main.name == "beyondkernels.runs.worker":
     sys.modules.setdefault("torch", _Pretend("torch"))
 
-Behaviour = Literal["learn", "crash", "diverge", "wait", "fill the disk"]
+Behaviour = Literal["learn", "crash", "diverge", "wait", "wait on a word", "fill the disk"]
+WORD = "USER_WAITS"
+"""A variable of the surroundings: a learner that waits on a word waits as long as it is set."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Guess(Learner):
                 return Outcome("diverged", {"steps": 1.0})
             if self.behaviour == "fill the disk":
                 resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))  # as good as a full one
-            while self.behaviour == "wait":
+            while self.behaviour == "wait" or (self.behaviour == "wait on a word" and WORD in os.environ):
                 time.sleep(0.01)
         progress(1.0)
         errors = (np.asarray(case.test.y) - self.guess * np.asarray(case.test.x)[:, 0]) ** 2

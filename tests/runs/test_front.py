@@ -26,9 +26,9 @@ def test_fit_gives_scalars_as_attributes():
         _ = run.risk
 
 
-def test_fit_needs_a_rule_for_a_network():
-    with pytest.raises(InputError, match="a network needs an algorithm that trains it"):
-        fit(TwoLayer(pairs=4), PROBLEM, n=60)
+def test_fit_needs_points_to_learn_from():
+    with pytest.raises(InputError, match="n must be given with a problem"):
+        fit(TwoLayer(pairs=4), PROBLEM, algorithm=RULE)
     with pytest.raises(InputError, match="n must be positive, got 0"):
         fit(TwoLayer(pairs=4), PROBLEM, n=0, algorithm=RULE)
 
@@ -91,8 +91,8 @@ def make(in_dim, out_dim):
             "seeds must give at least one seed",
         ),
         (
-            lambda: compare(PROBLEM, 60, learners={"a": TwoLayer(4)}),  # pyright: ignore[reportArgumentType]
-            "a must be a learner or a kernel, got a TwoLayer; a network becomes one with TrainedNetwork",
+            lambda: compare(PROBLEM, 60, learners={"a": "a network"}),
+            "a must be a torch.nn.Module, a network, a kernel, a learner or an estimator of scikit-learn, got a str",
         ),
         (lambda: fit(ConstantClassifier(), PROBLEM, n=60, algorithm=RULE), "ConstantClassifier knows how to learn"),
         (

@@ -1,6 +1,7 @@
-"""Trains one network again and again in processes that are killed while they do, and then to its end.
+"""Trains networks again and again in processes that are killed while they do, and then to their ends.
 
-Called with the path of a store and how many states each process may save; prints at which steps they died.
+Called with the path of a store, backends in one word, and how many states each process may save; prints a line for each
+backend: at which steps they died.
 """
 
 from __future__ import annotations
@@ -42,11 +43,16 @@ def train(store: Store, backend: str) -> None:
         assert event.status in (None, "finished"), event
 
 
-def main(path: str, backend: str, *saves: str) -> None:
+def main(path: str, backends: str, *saves: str) -> None:
     torch.set_num_threads(1)
-    perform([spec(backend, 8)])  # what is loaded late is loaded once, for all children
     store = Store.open(path)
-    state = Path(path, "checkpoints", f"{spec(backend).key}.state")
+    for backend in backends.split(","):
+        perform([spec(backend, 8)])  # what is loaded late is loaded once, for all children
+        print(*train_and_die(store, backend, saves), flush=True)
+
+
+def train_and_die(store: Store, backend: str, saves: tuple[str, ...]) -> list[int]:
+    state = store.path / "checkpoints" / f"{spec(backend).key}.state"
     died_at = []
     for most in map(int, saves):
         child = os.fork()
@@ -61,7 +67,7 @@ def main(path: str, backend: str, *saves: str) -> None:
         assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
         died_at.append(json.loads(state.read_bytes().partition(b"\n")[0])["facts"]["counts"]["step"])
     train(store, backend)
-    print(*died_at)
+    return died_at
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""A small experiment that may be killed at any moment: ``drive.py STORE RESULT``; does what is missing, writes all."""
+"""A small experiment that may be killed at any moment: ``drive.py STORE RESULT RUNS`` does what is missing."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from beyondkernels.reports.files import write_atomically
 from beyondkernels.runs import LocalExecutor, RunSpec, Store
 
 PARTS = Path(__file__).with_name("parts.py")
-RUNS = 12
 
 
-def specs() -> list[RunSpec]:
+def specs(runs: int) -> list[RunSpec]:
     parts = load_file(PARTS)
-    return [RunSpec(parts.Noise(), parts.Walk(), 5, 5, seed) for seed in range(RUNS)]
+    return [RunSpec(parts.Noise(), parts.Walk(), 5, 5, seed) for seed in range(runs)]
 
 
 def request(wanted: list[RunSpec], *, complete: bool) -> dict[str, Any]:
     runs = [{"label": ["walk", spec.seed], "key": spec.key} for spec in wanted]
-    asked = {"name": "soak", "scale": "smoke", "seeds": list(range(RUNS)), "settings": {}, "runs": runs}
+    asked = {"name": "soak", "scale": "smoke", "seeds": list(range(len(wanted))), "settings": {}, "runs": runs}
     return {**asked, "claims": [], "provenance": {}, "complete": complete}
 
 
-def main(store_path: str, result: str) -> None:
-    wanted = specs()
+def main(store_path: str, result: str, runs: str) -> None:
+    wanted = specs(int(runs))
     store = Store.open(store_path)
     store.write_request("soak/walk", request(wanted, complete=False))
     missing = [spec for spec in wanted if not store.has(spec.key)]

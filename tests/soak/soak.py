@@ -1,8 +1,9 @@
 """Kills a small experiment again and again at random moments, resumes it, and compares it with an undisturbed one.
 
-``python tests/soak/soak.py --kills 1000 [--seed 0] [--folder DIR]`` prints counts and ends with 1 if anything is wrong.
-After each kill: no process is left, the store verifies, nothing that was stored is gone, nothing differs from the
-undisturbed experiment. After each experiment: it equals the undisturbed one, and every flipped byte is found.
+``python tests/soak/soak.py --kills 1000 [--runs 12] [--seed 0] [--folder DIR]`` prints counts and ends with 1 if
+anything is wrong. After each kill: no process is left, the store verifies, nothing that was stored is gone, nothing
+differs from the undisturbed experiment. After each experiment: it equals the undisturbed one, and every flipped byte
+is found.
 
 With ``--broken`` the store publishes runs file by file, as it must not; then it ends with 1 if nothing is found wrong.
 """
@@ -26,7 +27,7 @@ from beyondkernels.runs import Store
 
 DRIVE = Path(__file__).with_name("drive.py")
 BROKEN = "BK_SOAK_BROKEN"
-VICTIMS = ("parent", "worker", "group")
+VICTIMS = ("parent", "group", "worker")
 FLIPS = 8
 
 
@@ -37,13 +38,15 @@ class Soak:
     Arguments:
         folder: where everything is kept; new or empty.
         kills: how many.
-        random: decides when and whom.
+        random: decides when, and which worker.
+        runs: how many an experiment has.
         broken: whether runs are published as they must not be, so that the first thing wrong is enough.
     """
 
     folder: Path
     kills: int
     random: random.Random
+    runs: int = 12
     broken: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -67,7 +70,7 @@ class Soak:
     def start(self, place: Path, broken: bool) -> subprocess.Popen[bytes]:
         place.mkdir(exist_ok=True)
         log = (place / "log").open("ab")
-        command = [sys.executable, str(DRIVE), str(place / "store"), str(place / "result.json")]
+        command = [sys.executable, str(DRIVE), str(place / "store"), str(place / "result.json"), str(self.runs)]
         with log:
             surroundings = {**os.environ, BROKEN: "yes"} if broken else None
             return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, env=surroundings)
@@ -101,12 +104,12 @@ class Soak:
         self.flip(place)
 
     def disturb(self, process: subprocess.Popen[bytes], store: Path) -> bool:
-        """Kill the parent, a worker or all of them after a random while; whether there was anything left to kill.
+        """Kill the parent, all of them or a worker, in turn, after a random while; whether any was left to kill.
 
         Every other time it waits until a run is being written, a few milliseconds that are seldom hit by chance.
         """
         time.sleep(self.random.uniform(0.0, self.duration))
-        victim = self.random.choice(VICTIMS)
+        victim = VICTIMS[self.killed % len(VICTIMS)]
         if self.random.random() < 0.5 and seen_writing(store):
             self.counts["aimed at a run being written"] += 1
             time.sleep(self.random.uniform(0.0, 0.005))
@@ -218,6 +221,7 @@ def gone(processes: list[int], seconds: float = 10.0) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Kill a small experiment at random moments and see what it costs.")
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=12, help="of one experiment")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=None, help="keep everything here")
     parser.add_argument("--broken", action="store_true", help="publish runs as they must not be, and find it out")
@@ -227,7 +231,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        soak = Soak(folder, options.kills, random.Random(options.seed), options.broken)
+        soak = Soak(folder, options.kills, random.Random(options.seed), options.runs, options.broken)
         began = time.monotonic()
         try:
             soak.run()

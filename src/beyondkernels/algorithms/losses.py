@@ -9,7 +9,7 @@ from typing import Annotated
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
 
-from beyondkernels.core import Component, accuracy
+from beyondkernels.core import Component, accuracy, are_classes
 from beyondkernels.core.constraints import positive
 
 
@@ -52,8 +52,9 @@ class Squared(Loss):
         return ((out - y.reshape(out.shape)) ** 2).sum(-1)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss``."""
-        return {"loss": self.each(out.double(), y.double()).mean().item()}
+        """``loss``, and ``accuracy`` where labels are classes."""
+        found = {"loss": self.each(out.double(), y.double()).mean().item()}
+        return found | ({"accuracy": accuracy(out, y)} if len(y) and are_classes(y) else {})
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,47 @@ class CrossEntropy(Loss):
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """log(1 + exp(−vyŷ)) for each point."""
         return cross_entropy(out, y, self.scale)
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """``loss`` and ``accuracy``."""
+        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
+
+
+@dataclass(frozen=True)
+class Softmax(Loss):
+    r"""The cross-entropy of a classifier with an output for each class.
+
+    .. math:: \ell(y, \hat y) = -\log \frac{e^{\hat y_c}}{\sum_j e^{\hat y_j}}, \qquad y = e_c
+
+    >>> round(Softmax().each(torch.tensor([[0.0, 0.0, 0.0]]), torch.tensor([[0.0, 1.0, 0.0]])).item(), 4)
+    1.0986
+    """
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """−log of the probability of the right class, for each point."""
+        return -(y * F.log_softmax(out, -1)).sum(-1)
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """``loss`` and ``accuracy``."""
+        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
+
+
+@dataclass(frozen=True)
+class ClassHinge(Loss):
+    r"""The hinge loss of a classifier with an output for each class.
+
+    .. math:: \ell(y, \hat y) = \max\bigl(0, 1 + \max_{j \ne c} \hat y_j - \hat y_c\bigr), \qquad y = e_c
+
+    >>> ClassHinge().each(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([[0.0, 1.0, 0.0]])).item()
+    0.5
+
+    Reference: Crammer & Singer (2001), On the algorithmic implementation of multiclass kernel-based vector machines.
+    """
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """How much the right class fails to be ahead by one, for each point."""
+        others = torch.where(y == 1, -torch.inf, out).amax(-1)
+        return torch.relu(1 + others - (y * out).sum(-1))
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
         """``loss`` and ``accuracy``."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
-from beyondkernels.core import InputError
+from beyondkernels.core import InputError, require
 from beyondkernels.frame.settings import parsed
 from beyondkernels.problems.resnet import HardInstance
 from beyondkernels.theory.certificates import KERNELS, certify, named_kernel
-from beyondkernels.theory.certificates.universal import require_alpha, require_functions, require_sizes
+from beyondkernels.theory.certificates.certify import MOST_DRAWN
+from beyondkernels.theory.certificates.krawtchouk import LARGEST_CUBE
+from beyondkernels.theory.certificates.universal import require_alpha, require_sizes
 
 ALL = "any"
 """The name that stands for all kernels."""
@@ -36,8 +38,18 @@ def print_certificate(
     d, k, n = (parsed(name, word, int) for name, word in sizes.items())
     a = 0.3 if alpha is None else parsed("--alpha", alpha, float)
     number = 0 if seed is None else parsed("--seed", seed, int)
+    require(k >= 2, f"--k must be at least 2, since a parity of one sign is linear, got {k}")
+    require(d >= k, f"--d must be at least --k = {k}, because a parity has k different coordinates, got {d}")
+    require(n >= 1, f"--n must be at least 1, since without training points there is no predictor, got {n}")
+    require(a > 0, f"--alpha must be positive, since without it the targets have no parity, got {a:g}")
+    if chosen is not None:
+        for name, value, most in (("--d", d, LARGEST_CUBE), ("--n", n, MOST_DRAWN)):
+            require(
+                value <= most,
+                f"{name} must be at most {most} for the exact risk of one kernel, got {value}; --kernel {ALL} has no "
+                "such limit",
+            )
     require_sizes(d, k, None)
-    require_functions(n, "kernel")
     require_alpha(a)
     certificate = certify(chosen, HardInstance(dim=d, outputs=k, alpha=a), n=n, seed=number)
     second = certificate.verify() if verify else None

@@ -35,7 +35,7 @@ from beyondkernels.core.references import PAPERS, Paper, Reference
 from beyondkernels.core.rounding import settled
 
 if TYPE_CHECKING:
-    from beyondkernels.core.scores import accuracy
+    from beyondkernels.core.scores import accuracy, are_classes
     from beyondkernels.core.streams import Stream, seeded_globally
 
 __all__ = [
@@ -62,6 +62,7 @@ __all__ = [
     "Tensors",
     "UncacheableError",
     "accuracy",
+    "are_classes",
     "batch_shape",
     "build",
     "canonical_json",
@@ -86,10 +87,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Stream", "accuracy", "seeded_globally"):  # these import torch, which takes a second
+    if name in ("Stream", "accuracy", "are_classes", "seeded_globally"):  # these import torch, which takes a second
         from beyondkernels.core import scores, streams
 
-        return getattr(scores if name == "accuracy" else streams, name)
+        return getattr(scores if name in ("accuracy", "are_classes") else streams, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

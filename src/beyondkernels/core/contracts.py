@@ -13,6 +13,8 @@ from beyondkernels.core.errors import InputError, require, unknown
 from beyondkernels.core.points import Shape, vectors
 
 if TYPE_CHECKING:  # the command line reads outcomes without importing torch
+    from pathlib import Path
+
     import numpy as np
     import torch
 
@@ -75,6 +77,28 @@ class Problem(Component, ABC):
     @abstractmethod
     def sample(self, n: int, stream: Stream) -> Sample:
         """Draw n points."""
+
+    def draw(self, part: str, n: int, seed: int) -> Sample:
+        """The n points of one part of a run's data.
+
+        A distribution draws them anew. A finite data set takes them from what it has put aside for that part.
+
+        Arguments:
+            part: ``train``, ``validation`` or ``test``.
+            n: how many.
+            seed: of the run.
+        """
+        from beyondkernels.core.streams import Stream
+
+        return self.sample(n, Stream(seed).child(part))
+
+    def shared(self, folder: Path) -> Problem:
+        """The same problem, such that other processes can make it from its fields.
+
+        Arguments:
+            folder: for files that they need; it lasts as long as they do.
+        """
+        return self
 
 
 @dataclass(repr=False)

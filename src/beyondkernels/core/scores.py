@@ -5,15 +5,39 @@ from __future__ import annotations
 import torch
 
 
-def accuracy(out: torch.Tensor, y: torch.Tensor) -> float:
-    """The share of points with the right sign. An output of zero is undecided and counts one half.
+def are_classes(y: torch.Tensor) -> bool:
+    """Whether labels are classes: ±1 in one output, or in each row a single one among zeros.
 
     Arguments:
-        out: predictions, (n,) or (n, 1).
-        y: labels ±1, of either shape.
+        y: labels, (n,) or (n, out_dim).
+
+    >>> are_classes(torch.tensor([1.0, -1.0])), are_classes(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    (True, True)
+    >>> are_classes(torch.tensor([0.5, 1.0])), are_classes(torch.tensor([[1.0, 1.0]]))
+    (False, False)
+    """
+    if y.ndim < 2 or y.shape[1] == 1:
+        return bool((y.abs() == 1).all())
+    return bool(((y == 0) | (y == 1)).all()) and bool((y.sum(1) == 1).all())
+
+
+def accuracy(out: torch.Tensor, y: torch.Tensor) -> float:
+    """The share of points that are put into the right class.
+
+    With one output the sign decides, and an output of zero counts one half. With several the largest decides, and t
+    equally large ones count 1/t if the right class is among them.
+
+    Arguments:
+        out: predictions, (n,), (n, 1) or (n, classes).
+        y: labels ±1, (n,) or (n, 1), or for several classes (n, classes) with a single one among zeros in each row.
 
     >>> accuracy(torch.tensor([2.0, -1.0, 0.0]), torch.tensor([1.0, 1.0, -1.0]))
     0.5
+    >>> accuracy(torch.tensor([[0.1, 0.7, 0.2], [0.4, 0.4, 0.1]]), torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]))
+    0.75
     """
+    if y.ndim == 2 and y.shape[1] > 1:
+        largest = (out == out.amax(1, keepdim=True)).double()
+        return ((largest * (y == 1)).sum(1) / largest.sum(1)).mean().item()
     margin = (out.reshape(-1) * y.reshape(-1)).double()
     return ((margin > 0).double() + 0.5 * (margin == 0).double()).mean().item()

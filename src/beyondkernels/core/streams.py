@@ -114,8 +114,20 @@ class Stream:
 @contextlib.contextmanager
 def seeded_globally(stream: Stream) -> Iterator[None]:
     """Fork torch's global generator and seed it from a stream. Only for constructors of modules that are not ours."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(stream.generator().integers(2**32)))
+    with seeded_by(int(stream.generator().integers(2**32))):
+        yield
+
+
+@contextlib.contextmanager
+def seeded_by(seed: int, everywhere: bool = False) -> Iterator[None]:
+    """Fork torch's global generator and seed it by a number. Only for modules that are not ours.
+
+    Arguments:
+        seed: any number.
+        everywhere: whether to do so on the other devices too.
+    """
+    with torch.random.fork_rng(devices=None if everywhere else []):
+        torch.manual_seed(seed % 2**63)
         yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ _NUMBER = 8
 
 _FEW = 1_000_000
 """So many weights are drawn at once rather than made without numbers, which loads PyTorch's compiler (two seconds)."""
+
+_MOST = 2**60 // _NUMBER
+"""The most weights whose bytes can be counted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,6 +285,8 @@ class _Shapes(Stream):
         return self
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        if math.prod(shape) > _MOST:  # even a tensor without numbers counts its bytes in 64 bits
+            raise InputError(f"weights of shape {shape} fit into no memory; a narrower network would")
         return torch.empty(shape, dtype=dtype, device="meta")
 
     uniform = normal

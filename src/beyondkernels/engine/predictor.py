@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import Tensors
-from beyondkernels.networks import Network, predictions
+from beyondkernels.core import Stream, Tensors, shape_of
+from beyondkernels.networks import ModuleNetwork, Network, NetworkModule, predictions
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,20 @@ class Predictor:
         """The outputs of each layer, as in ``Network.intermediates``."""
         with torch.no_grad():
             return self.network.intermediates(self.params, self.buffers, x.to(self.device))
+
+    def module(self, in_shape: tuple[int, ...], out_dim: int) -> torch.nn.Module:
+        """The network as a module with these parameters: a user's own one, or one around a network of the package.
+
+        Arguments:
+            in_shape: the shape of a point.
+            out_dim: the dimension of a prediction.
+        """
+        in_dim = shape_of(in_shape)
+        if isinstance(self.network, ModuleNetwork):
+            return self.network.as_module(self.params, self.buffers, in_dim)
+        made = NetworkModule(self.network, in_dim, out_dim, Stream(0))
+        made.load(self.params, self.buffers)
+        return made.eval()
 
     @property
     def device(self) -> torch.device:

@@ -35,6 +35,8 @@ CATALOGUE = {
     "features/table6": "beyondkernels.experiments.features.table6:Table6",
     "features/tables": "beyondkernels.experiments.features.overview:Overview",
     "features/theorem1": "beyondkernels.experiments.features.theorem1:Theorem1",
+    "features/theorem2": "beyondkernels.experiments.features.theorem2:Theorem2",
+    "features/theorem4": "beyondkernels.experiments.features.theorem4:Theorem4",
     "features/theorem34": "beyondkernels.experiments.features.theorem34:Theorem34",
     "overparam/conv": "beyondkernels.experiments.overparam.conv:Conv",
     "overparam/coupling": "beyondkernels.experiments.overparam.coupling:Coupling",
@@ -54,7 +56,10 @@ CATALOGUE = {
     "resnet/fig3": "beyondkernels.experiments.resnet.fig3:Fig3",
     "resnet/fig4a": "beyondkernels.experiments.resnet.fig4:Fig4a",
     "resnet/fig4b": "beyondkernels.experiments.resnet.fig4:Fig4b",
+    "resnet/scaling": "beyondkernels.experiments.resnet.scaling:Scaling",
     "resnet/theorem1": "beyondkernels.experiments.resnet.theorem1:Theorem1",
+    "resnet/theorem2": "beyondkernels.experiments.resnet.theorem2:Theorem2",
+    "resnet/theorem3": "beyondkernels.experiments.resnet.theorem3:Theorem3",
 }
 """Where each experiment is declared."""
 

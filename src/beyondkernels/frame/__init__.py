@@ -4,6 +4,7 @@ from beyondkernels.frame.axes import Axis
 from beyondkernels.frame.claims import Crossing, Provided, Statement, claim
 from beyondkernels.frame.experiment import SCALES, Experiment, Scale, scale
 from beyondkernels.frame.figures import Dotted, Drawn, Over, OverTime, Picture, Scope, by_seed
+from beyondkernels.frame.needed import Bisection, Needed
 from beyondkernels.frame.notes import fill, read_notes
 from beyondkernels.frame.reading import Reading, expected, plan, stated
 from beyondkernels.frame.rows import Frame, Series, Where, select, tabulate, tidy
@@ -30,6 +31,7 @@ __all__ = [
     "At",
     "Axis",
     "Backend",
+    "Bisection",
     "Count",
     "Counts",
     "Crossing",
@@ -39,6 +41,7 @@ __all__ = [
     "Finished",
     "Frame",
     "Label",
+    "Needed",
     "Over",
     "OverTime",
     "Picture",

@@ -15,6 +15,7 @@ from beyondkernels.core import (
     Outcome,
     Progress,
     accuracy,
+    are_classes,
     require,
     vectors,
 )
@@ -101,7 +102,7 @@ class KernelRidge(Learner):
         """Choose the ridge, fit, and measure.
 
         Losses are means over points of the squared error summed over outputs, without the ½ (resnet, §8.1). Accuracies
-        are there when all labels are ±1 and there is one output. ``ridge_on_edge`` is 1 when the best ridge is the
+        are there when all labels are classes. ``ridge_on_edge`` is 1 when the best ridge is the
         first or last that was tried, of several, and ``path_choice_loss`` is what it was chosen by: held-out points of
         the training sample, whose loss is ``held_out_loss`` then, or each point left out. ``path_test_loss`` and
         ``path_validation_loss``, of fits to all points, choose nothing here, and are for those who choose as a paper
@@ -119,7 +120,7 @@ class KernelRidge(Learner):
             f"{name}_loss": (found[name] - labels).square().sum(1).mean().item() for name, labels in fresh.items()
         }
         scalars = losses | scalars
-        if y.shape[1] == 1 and bool((torch.cat([y, *fresh.values()]).abs() == 1).all()):
+        if are_classes(torch.cat([y, *fresh.values()])):
             scalars["train_accuracy"] = accuracy(y - missing, y)
             scalars |= {f"{name}_accuracy": accuracy(found[name], labels) for name, labels in fresh.items()}
         progress(1.0)

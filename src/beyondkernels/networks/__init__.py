@@ -3,13 +3,14 @@
 from beyondkernels.networks import bfc, overparam
 from beyondkernels.networks.base import Network, declared_form
 from beyondkernels.networks.bfc import DistilledDenseNet, QuadraticDenseNet
+from beyondkernels.networks.copied import FromCopy
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.evaluation import evaluation_block, predictions
 from beyondkernels.networks.fully_connected import FullyConnected
 from beyondkernels.networks.initialisation import Initialisation, Symmetric, initialisation
 from beyondkernels.networks.linear import Use, linear, recorded
 from beyondkernels.networks.linearised import Linearised
-from beyondkernels.networks.module import FromModule, NetworkModule
+from beyondkernels.networks.module import FromModule, ModuleNetwork, NetworkModule
 from beyondkernels.networks.overparam import ConvolutionalLearner, ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
 from beyondkernels.networks.polynomial_two_layer import PolynomialTwoLayer
@@ -22,11 +23,13 @@ __all__ = [
     "ConvolutionalLearner",
     "DenseForm",
     "DistilledDenseNet",
+    "FromCopy",
     "FromModule",
     "FullyConnected",
     "Initialisation",
     "Layer",
     "Linearised",
+    "ModuleNetwork",
     "Network",
     "NetworkModule",
     "Parameterisation",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -11,6 +14,7 @@ import torch
 from torch.func import functional_call
 
 from beyondkernels.core import Shape, Stream, Tensors, require, seeded_globally, shape_of
+from beyondkernels.core.streams import seeded_by
 from beyondkernels.networks.base import Network
 
 ModuleFactory = Callable[[Any, int], torch.nn.Module]
@@ -20,64 +24,84 @@ _SIZE = "out_dim"
 """An empty buffer that carries out_dim in its shape: a network's ``apply`` is not told."""
 
 
-_RANDOM = (torch.nn.modules.dropout._DropoutNd, torch.nn.RReLU, torch.nn.FractionalMaxPool2d)  # noqa: SLF001
+_DRAWS = "forward_draws"
+"""A buffer with the seed of the random numbers of a training pass, and with how many passes there were."""
 
 
-@dataclass(frozen=True)
-class FromModule(Network):
-    """A network around a user's module.
+class ModuleNetwork(Network):
+    """A network around a user's module; a subclass says where the module comes from.
 
-    Arguments:
-        factory: a named, importable function of (in_dim, out_dim) that makes the module. It is given the dimension of
-            points that are vectors, and the shape of others, such as (3, 32, 32) for images: the module takes points
-            as they are.
-        name: what to call it in tables.
-        parts: named groups of parameters, each a tuple of parameter names of the module.
-
-    The module's constructor draws from torch's global generator. That generator is seeded for the call and put back
-    afterwards.
+    The module's constructor and its training passes (dropout) draw from torch's global generator. That generator is
+    seeded from the run's stream for each call, and put back afterwards.
     """
 
     batching: ClassVar[Literal["vmapped", "sequential"]] = "sequential"
     structured: ClassVar[bool] = False
 
-    factory: ModuleFactory
     name: str
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: Mapping[str, tuple[str, ...]]
 
-    def __post_init__(self) -> None:
-        require(
-            not isinstance(self.factory, torch.nn.Module),
-            "factory must be a function of (in_dim, out_dim) that makes the module, got a module",
-        )
+    @abstractmethod
+    def fresh(self, in_dim: Shape, out_dim: int, stream: Stream) -> torch.nn.Module:
+        """A module with initial values of its own."""
+
+    @abstractmethod
+    def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
+        """The module without its numbers, which ``functional_call`` supplies."""
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers of a fresh module."""
-        _skeleton(self.factory, in_dim, out_dim)  # a constructor cannot run while a gradient is taken, so it runs here
-        with seeded_globally(stream):
-            module = self.factory(in_dim, out_dim)
-        for part in module.modules():
-            require(
-                not isinstance(part, _RANDOM),
-                f"{self.name} holds a {type(part).__name__}, which draws random numbers that no seed of ours controls",
-            )
+        self.skeleton(in_dim, out_dim)  # a constructor cannot run while a gradient is taken, so it runs here
+        module = self.fresh(in_dim, out_dim, stream)
         params = {name: value.detach().clone() for name, value in module.named_parameters()}
         buffers = {name: value.detach().clone() for name, value in module.named_buffers()}
-        return params, buffers | {_SIZE: torch.empty(out_dim, 0)}
+        seed = stream.child("forward").integers(2**62).reshape(1)
+        draws = {_DRAWS: torch.cat([seed, torch.zeros(1, dtype=torch.int64)])}
+        return params, buffers | {_SIZE: torch.empty(out_dim, 0)} | draws
 
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """The module's output; buffers are replaced, never changed in place."""
-        module = _skeleton(self.factory, shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
+        module = self._module(buffers, x)
         module.train(train)
         after = {name: value.clone() for name, value in buffers.items()}
-        own = {name: value for name, value in after.items() if name != _SIZE}
-        return functional_call(module, (params, own), (x,)), after
+        own = {name: value for name, value in after.items() if name not in (_SIZE, _DRAWS)}
+        with self._seeded(after, train):
+            return functional_call(module, (params, own), (x,)), after
+
+    @contextlib.contextmanager
+    def _seeded(self, buffers: Tensors, train: bool) -> Iterator[None]:
+        """Seed what a training pass draws by the number of the pass, and count it."""
+        if not train or _DRAWS not in buffers:
+            yield
+            return
+        seed, passes = buffers[_DRAWS].tolist()
+        buffers[_DRAWS] = buffers[_DRAWS] + torch.tensor([0, 1], device=buffers[_DRAWS].device)
+        with seeded_by(seed + passes, everywhere=buffers[_DRAWS].device.type != "cpu"):
+            yield
+
+    def as_module(self, params: Tensors, buffers: Tensors, in_dim: Shape) -> torch.nn.Module:
+        """The user's module with these numbers in it, ready to predict.
+
+        Arguments:
+            params: its parameters.
+            buffers: its buffers, with what ``init`` has added.
+            in_dim: the dimension of an input, or its shape.
+        """
+        out_dim = buffers[_SIZE].shape[-2]
+        module = copy.deepcopy(self.skeleton(in_dim, out_dim)).to_empty(device="cpu")
+        own = {name: value for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
+        with torch.no_grad():
+            for name, value in module.named_parameters():
+                value.copy_(params[name])
+            for name, value in module.named_buffers():
+                value.copy_(own[name])
+        return module.eval()
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the linear layer that is called last, and a one where it has a bias."""
-        module = _skeleton(self.factory, shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
+        module = self._module(buffers, x)
         calls: list[tuple[torch.nn.Linear, torch.Tensor]] = []
 
         def record(part: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
@@ -101,7 +125,7 @@ class FromModule(Network):
 
     def intermediates(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
         """The outputs of the innermost modules that hold parameters, by their names, use by use."""
-        module = _skeleton(self.factory, shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
+        module = self._module(buffers, x)
         found: dict[str, tuple[torch.Tensor, ...]] = {}
 
         def keep(name: str) -> Callable[[torch.nn.Module, object, torch.Tensor], None]:
@@ -122,6 +146,9 @@ class FromModule(Network):
                 hook.remove()
         return found
 
+    def _module(self, buffers: Tensors, x: torch.Tensor) -> torch.nn.Module:
+        return self.skeleton(shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
+
     @property
     def footprint(self) -> int:
         """Zero: it cannot be known for a user's module, and modules do not train in ensembles."""
@@ -130,6 +157,39 @@ class FromModule(Network):
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The groups given as ``parts``."""
         return self.parts
+
+
+@dataclass(frozen=True)
+class FromModule(ModuleNetwork):
+    """A network around the module that a function makes.
+
+    Arguments:
+        factory: a named, importable function of (in_dim, out_dim) that makes the module. It is given the dimension of
+            points that are vectors, and the shape of others, such as (3, 32, 32) for images: the module takes points
+            as they are.
+        name: what to call it in tables.
+        parts: named groups of parameters, each a tuple of parameter names of the module.
+    """
+
+    factory: ModuleFactory
+    name: str
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require(
+            not isinstance(self.factory, torch.nn.Module),
+            "factory must be a function of (in_dim, out_dim) that makes the module, got a module; "
+            "FromCopy.of(module) takes one",
+        )
+
+    def fresh(self, in_dim: Shape, out_dim: int, stream: Stream) -> torch.nn.Module:
+        """What the function makes."""
+        with seeded_globally(stream):
+            return self.factory(in_dim, out_dim)
+
+    def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
+        """What the function makes, without numbers."""
+        return _skeleton(self.factory, in_dim, out_dim)
 
 
 @functools.cache
@@ -159,6 +219,14 @@ class NetworkModule(torch.nn.Module):
         self._buffer_names = tuple(buffers)
         for name, value in buffers.items():
             self.register_buffer(name.replace(".", "_"), value)
+
+    def load(self, params: Tensors, buffers: Tensors) -> None:
+        """Take over the numbers of a network that was trained."""
+        with torch.no_grad():
+            for name, value in params.items():
+                getattr(self, name.replace(".", "_")).copy_(value)
+        for name, value in buffers.items():
+            setattr(self, name.replace(".", "_"), value.detach().clone())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The network's predictions."""

@@ -1,6 +1,7 @@
 """Distributions of inputs and labels, with the quantities that are known exactly."""
 
 from beyondkernels.problems.bfc import Agnostic, Classified, FirstToy, QuadraticTarget, SecondToy, skip_graph
+from beyondkernels.problems.data import DataWarning, GivenData, given
 from beyondkernels.problems.features import (
     Assumption,
     Counts,
@@ -55,12 +56,14 @@ __all__ = [
     "CompositeProblem",
     "ConvolutionalTruth",
     "Counts",
+    "DataWarning",
     "Dictionary",
     "DictionaryParity",
     "DictionaryProblem",
     "Equiangular",
     "FirstToy",
     "GaussianMixture",
+    "GivenData",
     "HardInstance",
     "HiddenPatterns",
     "Incoherent",
@@ -88,6 +91,7 @@ __all__ = [
     "UniformPatterns",
     "UnitInputs",
     "coherence",
+    "given",
     "padded",
     "skip_graph",
     "two_gaussians",

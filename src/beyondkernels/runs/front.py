@@ -1,4 +1,4 @@
-"""The Python front door: fit one learner, compare several."""
+"""The Python front door: fit one model, compare several."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import require, require_whole
+from beyondkernels.core.errors import require
+from beyondkernels.runs.asked import Asked, asked, learner_of, sorted_options
 from beyondkernels.runs.comparison import Comparison
 from beyondkernels.runs.device import PROCESSOR, require_device_name
 from beyondkernels.runs.progress import Shown
@@ -16,39 +17,51 @@ from beyondkernels.runs.run import Run
 from beyondkernels.runs.spec import RunSpec
 
 if TYPE_CHECKING:
-    from beyondkernels.algorithms import Algorithm
+    import torch
+
+    from beyondkernels.algorithms import Algorithm, Recipe
     from beyondkernels.kernels import Kernel
     from beyondkernels.networks import Network
 
 
 def fit(
-    learner: Learner | Network | Kernel,
-    problem: Problem,
-    n: int,
+    model: Learner | Network | Kernel | torch.nn.Module | Any,
+    data: Problem | Any,
+    n: int | None = None,
     *,
     algorithm: Algorithm | None = None,
     seed: int = 0,
-    test: int = 10_000,
-    validation: int = 0,
+    test: Any = None,
+    validation: float = 0,
     store: str | Path | None = None,
     device: str = PROCESSOR,
     progress: Shown = True,
-    **recording: Any,
+    **options: Any,
 ) -> Run:
-    """Draw a sample, learn from it, and test on fresh points.
+    """Train a model on data and test it.
+
+    The model may be a ``torch.nn.Module``, a network of this package, a kernel (for :class:`KernelRidge`), a learner,
+    or an estimator of scikit-learn. A module is copied, and the seed draws its parameters anew (:class:`FromCopy`).
+
+    Data may be a :class:`Problem`, a distribution from which samples are drawn, or a finite set: ``(X, y)`` as arrays
+    or tensors, ``((X, y), (X_test, y_test))``, a torch ``Dataset`` or ``DataLoader``, a DataFrame with
+    ``target="column"``. A finite set is split once, whatever the seed (:func:`~beyondkernels.problems.given`).
 
     Arguments:
-        learner: a learner, a network that ``algorithm`` trains, or a kernel for :class:`KernelRidge`.
-        problem: where the samples come from.
-        n: the size of the training sample.
-        algorithm: the training rule of a network.
-        seed: everything random is a function of it.
-        test: the size of the test sample.
-        validation: the size of the validation sample, by which to choose among learners.
+        model: what learns.
+        data: what it learns from.
+        n: the size of the training sample; of a finite set all training points unless given.
+        algorithm: the training rule of a network, in place of the options of :class:`Recipe`.
+        seed: everything random is a function of it, but for the split of a finite set.
+        test: of a problem the size of the test sample, 10,000 unless given; of a finite set its test points, or the
+            fraction that is put aside for them, a fifth unless given.
+        validation: of a problem the size of the validation sample; of a finite set the fraction of the training points.
         store: where the run is kept, and read from if it is there; None keeps nothing.
         device: where a network trains; what computes on the processor alone stays there.
         progress: whether to show how far it is, or what to tell the fraction that is done.
-        recording: further fields of :class:`TrainedNetwork`, such as ``snapshot_at``.
+        options: how to train a network (``loss``, ``optimiser``, ``rate``, ``epochs``, … of :class:`Recipe`), how to
+            read data (``target``, ``classify``, ``split_seed``), and what to record (``record_at``, … of
+            :class:`TrainedNetwork`).
 
     >>> import beyondkernels as bk
     >>> problem = bk.problems.DictionaryParity(dim=8, patterns=6, relevant=3)
@@ -56,57 +69,55 @@ def fit(
     >>> run = bk.fit(bk.networks.TwoLayer(pairs=4), problem, n=100, algorithm=rule)
     >>> run.status, run.steps
     ('finished', 20.0)
-    """
-    from beyondkernels.engine import TrainedNetwork
-    from beyondkernels.networks import Network
 
-    require_whole("n", n)
-    require_whole("test", test)
-    learner = _learner(learner) if not isinstance(learner, Network) else learner
-    if isinstance(learner, Network):
-        require(
-            algorithm is not None, "a network needs an algorithm that trains it: fit(network, problem, n, algorithm=…)"
-        )
-        assert algorithm is not None
-        learner = TrainedNetwork(learner, algorithm, **recording)
-    else:
-        given = [name for name in ("algorithm", *recording) if name != "algorithm" or algorithm is not None]
-        require(
-            not given, f"{type(learner).__name__} knows how to learn; {', '.join(given)} can be given with a network"
-        )
-    spec = RunSpec(problem, learner, n, test, seed, validation_samples=validation, device=_possible(learner, device))
+    A module and arrays:
+
+    >>> import torch
+    >>> X = torch.linspace(-1, 1, 100).reshape(50, 2)
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    >>> run = bk.fit(model, (X, ["low"] * 25 + ["high"] * 25), epochs=30, rate=0.01)
+    >>> run.predict(X[:1]).tolist(), type(run.module).__name__
+    (['low'], 'Sequential')
+    """
+    reading, recipe, recording = sorted_options(options, algorithm)
+    ask = asked(data, n, test, validation, reading)
+    spec = _spec(model, ask, algorithm, recipe, recording, seed, device, "model")
     (run,) = run_all([spec], store=store, progress=progress)
     return run
 
 
 def compare(
-    problem: Problem,
-    n: int,
+    data: Problem | Any,
+    n: int | None = None,
     *,
-    learners: Mapping[str, Learner | Kernel],
+    learners: Mapping[str, Any],
     seeds: int | Iterable[int] = 5,
-    test: int = 10_000,
-    validation: int = 0,
+    algorithm: Algorithm | None = None,
+    test: Any = None,
+    validation: float = 0,
     workers: int = 1,
     store: str | Path | None = None,
     device: str = PROCESSOR,
     progress: Shown = True,
+    **options: Any,
 ) -> Comparison:
-    """Give several learners the same samples, seed by seed; the spread is the standard deviation over seeds.
+    """Give several models the same samples, seed by seed; the spread is the standard deviation over seeds.
 
     Networks of one kind train together, whatever their seeds.
 
     Arguments:
-        problem: where the samples come from.
-        n: the size of the training samples.
-        learners: learners by name; a kernel stands for ridge regression with it.
+        data: a problem, or a finite set in any form that :func:`fit` takes.
+        n: the size of the training samples; of a finite set all training points unless given.
+        learners: models by name, of any kind that :func:`fit` takes; a kernel stands for ridge regression with it.
         seeds: how many, or which.
-        test: the size of the test samples.
-        validation: the size of the validation samples.
+        algorithm: the training rule of all networks that are given without one.
+        test: as in :func:`fit`.
+        validation: as in :func:`fit`.
         workers: worker processes; 1 trains in this one.
         store: where runs are kept, and read from if they are there; None keeps nothing.
         device: where networks train; what computes on the processor alone stays there.
         progress: whether to show how far it is, or what to tell the fraction that is done.
+        options: as in :func:`fit`.
 
     >>> import beyondkernels as bk
     >>> network = bk.engine.TrainedNetwork(bk.networks.FullyConnected(8), bk.algorithms.GradientDescent(
@@ -118,30 +129,39 @@ def compare(
     which = list(dict.fromkeys(range(seeds) if isinstance(seeds, int) else seeds))
     require(len(which) > 0, f"seeds must give at least one seed, got {seeds}")
     require(isinstance(learners, Mapping) and len(learners) > 0, "learners must hold at least one learner by name")
-    ready = {name: _learner(learner, name) for name, learner in learners.items()}
-    specs = [
-        RunSpec(problem, learner, n, test, seed, validation_samples=validation, device=_possible(learner, device))
-        for learner in ready.values()
-        for seed in which
-    ]
+    reading, recipe, recording = sorted_options(options, algorithm)
+    ask = asked(data, n, test, validation, reading)
+    specs = []
+    for name, model in learners.items():
+        trained = recording if _is_network(model) else {}
+        rule = algorithm if _is_network(model) else None
+        specs += [_spec(model, ask, rule, recipe, trained, seed, device, name) for seed in which]
     runs = run_all(specs, workers=workers, store=store, progress=progress)
     k = len(which)
-    return Comparison({name: tuple(runs[i * k : (i + 1) * k]) for i, name in enumerate(ready)})
+    return Comparison({name: tuple(runs[i * k : (i + 1) * k]) for i, name in enumerate(learners)})
 
 
-def _learner(given: object, name: str = "learner") -> Learner:
-    """A learner; a kernel stands for ridge regression with it."""
-    from beyondkernels.kernels import Kernel, KernelRidge
+def _is_network(model: object) -> bool:
+    import torch
 
-    if isinstance(given, Kernel):
-        return KernelRidge(given)
-    require(
-        isinstance(given, Learner),
-        f"{name} must be a learner or a kernel, got a {type(given).__name__}; a network becomes one with "
-        "TrainedNetwork(network, algorithm)",
-    )
-    assert isinstance(given, Learner)
-    return given
+    from beyondkernels.networks import Network
+
+    return isinstance(model, Network | torch.nn.Module)
+
+
+def _spec(
+    model: Any,
+    ask: Asked,
+    algorithm: Algorithm | None,
+    recipe: Recipe,
+    recording: Mapping[str, Any],
+    seed: int,
+    device: str,
+    name: str,
+) -> RunSpec:
+    learner, problem = learner_of(model, ask, algorithm, recipe, recording, name)
+    where = _possible(learner, device)
+    return RunSpec(problem, learner, ask.samples, ask.test, seed, validation_samples=ask.validation, device=where)
 
 
 def _possible(learner: Learner, device: str) -> str:

@@ -62,7 +62,7 @@ def cases_of(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint] | None 
     def draw(spec: RunSpec, n: int, name: str) -> Sample:
         identity = (_identity(spec.problem), n, spec.seed, name, spec.device)
         if identity not in drawn:
-            sample = spec.problem.sample(n, Stream(spec.seed).child(name))
+            sample = spec.problem.draw(name, n, spec.seed)
             drawn[identity] = sample if spec.device == "cpu" else sample.to(spec.device)
         return drawn[identity]
 

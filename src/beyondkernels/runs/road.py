@@ -98,6 +98,9 @@ def run_all(
             return _here(specs, watch, forgiving, predictors)
     _ = [spec.key for spec in specs]  # what cannot be stored says so before a store is made
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ending:
+        if workers > 1:
+            shared = {id(spec.problem): spec.problem.shared(Path(folder)) for spec in specs}
+            specs = [dataclasses.replace(spec, problem=shared[id(spec.problem)]) for spec in specs]
         opened = store if isinstance(store, Store) else Store.open(Path(folder) / "store" if store is None else store)
         save_every = SAVE_EVERY if store is not None else None
         executor = SerialExecutor(None, save_every) if workers == 1 else LocalExecutor(workers, save_every=save_every)

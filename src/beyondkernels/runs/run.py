@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Ended, Learner, Measured, Outcome, Problem
-from beyondkernels.core.errors import InputError
+from beyondkernels.core.errors import InputError, require
 from beyondkernels.runs.perform import cases_of
 from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.views import html_view, in_words
@@ -66,16 +67,69 @@ class Run:
         """``finished``, ``diverged`` or ``crashed``."""
         return "crashed" if self.reason else self.outcome.status
 
-    def predict(self, x: torch.Tensor) -> torch.Tensor:
-        """What it makes of points (n, …): predictions (n, out_dim).
+    def predict(self, x: Any) -> Any:
+        """What it makes of points (n, …): the class of each where labels are classes, else predictions (n, out_dim).
 
         Arguments:
-            x: the points, of the shape that the problem's have.
+            x: the points, of the shape that the training points have; arrays, tensors and tables of numbers.
         """
+        from beyondkernels.problems import GivenData
+
+        out = self.outputs(x)
+        return self.problem.decoded(out) if isinstance(self.problem, GivenData) and self.problem.classes else out
+
+    def predict_proba(self, x: Any) -> Any:
+        """The probability of each class, (n, classes), for a network that was trained with a cross entropy.
+
+        Arguments:
+            x: the points.
+        """
+        import torch
+
+        from beyondkernels.algorithms import CrossEntropy, Softmax
+
+        loss = getattr(getattr(self.learner, "algorithm", None), "loss", None)
+        if not isinstance(loss, CrossEntropy | Softmax):
+            raise InputError(
+                f"probabilities come from the cross entropy, which {in_words(self.learner)} was not trained with"
+            )
+        out = self.outputs(x)
+        if isinstance(loss, Softmax):
+            return out.softmax(1).cpu().numpy()
+        above = torch.sigmoid(loss.scale * out.reshape(-1))
+        return torch.stack([1 - above, above], 1).cpu().numpy()
+
+    def outputs(self, x: Any) -> torch.Tensor:
+        """What the predictor gives for points (n, …), as it is: (n, out_dim).
+
+        Arguments:
+            x: the points.
+        """
+        import torch
+
         if self.outcome.predictor is None:
             how = {"finished": "was read from a store, which keeps no predictor", "diverged": "diverged"}
             raise InputError(f"this run cannot predict: it {how.get(self.status, 'crashed')}")
+        if not isinstance(x, torch.Tensor):
+            from beyondkernels.problems.data.reading import read_points
+
+            x = torch.from_numpy(read_points(x))
+        shape = self.problem.in_shape
+        require(
+            tuple(x.shape[1:]) in (shape, (math.prod(shape),)),
+            f"x must be points of the shape {shape}, got {tuple(x.shape)}",
+        )
         return self.outcome.predictor(x)
+
+    @property
+    def module(self) -> torch.nn.Module:
+        """The trained module, ready to predict: a copy of the one that was given, or the network as a module."""
+        from beyondkernels.engine import Predictor
+
+        predictor = self.outcome.predictor
+        if not isinstance(predictor, Predictor):
+            raise InputError(f"{in_words(self.learner)} leaves no module; a network that trained in this process does")
+        return predictor.module(self.problem.in_shape, self.problem.out_dim)
 
     def measure(self, measurement: Measurement) -> Measured:
         """What a measurement finds in this run: scalars, series and arrays."""

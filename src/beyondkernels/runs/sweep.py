@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
+from beyondkernels.runs.asked import asked, network_of, sorted_options
 from beyondkernels.runs.device import PROCESSOR
 from beyondkernels.runs.progress import Shown
 from beyondkernels.runs.road import run_all
@@ -23,9 +24,10 @@ from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.views import html_view
 
 if TYPE_CHECKING:
+    import torch
     from pandas import DataFrame
 
-    from beyondkernels.algorithms import Algorithm
+    from beyondkernels.algorithms import Algorithm, Recipe
     from beyondkernels.networks import Network
 
 Point = Mapping[str, Any]
@@ -144,44 +146,47 @@ class Sweep:
 
 
 def fit_many(
-    network: Network,
-    problem: Problem,
-    n: int,
+    network: Network | torch.nn.Module,
+    problem: Problem | Any,
+    n: int | None = None,
     *,
-    algorithm: Algorithm,
+    algorithm: Algorithm | None = None,
     grid: Sequence[Point],
-    test: int = 10_000,
-    validation: int = 0,
+    test: Any = None,
+    validation: float = 0,
     backend: Literal["eager", "compiled"] = "eager",
     workers: int = 1,
     store: str | Path | None = None,
     memory: int = 2**33,
     device: str = PROCESSOR,
     progress: Shown = True,
-    **recording: Any,
+    **options: Any,
 ) -> Sweep:
     """Train a network at every point of a grid, many at once.
 
-    A setting of a point is a field of the algorithm (``learning_rate``), a field of the network (``width``, also inside
+    A setting of a point is a field of the algorithm (``learning_rate``), or of :class:`Recipe` where there is none
+    (``rate``, ``weight_decay``), a field of the network (``width``, also inside
     it: ``parameterisation__weight_variance`` for initial scales), a field of the problem (``problem__alpha``), ``n``,
     or ``seed``, of which everything random is a function: the sample too. All points are looked at before the first
     is trained. Runs that diverge are rows with that status; the others go on.
 
     Arguments:
-        network: the architecture.
-        problem: where the samples come from.
+        network: the architecture, or a module.
+        problem: where the samples come from: a problem, or data as :func:`fit` takes it.
         n: the size of the training samples, where a point does not say.
-        algorithm: the training rule.
+        algorithm: the training rule; without one :class:`Recipe` says how to train.
         grid: the points, as :func:`grid` makes them.
-        test: the size of the test samples.
-        validation: the size of the validation samples, by which to choose: ``best("validation_loss")``.
+        test: the size of the test samples, or as :func:`fit` takes it for data.
+        validation: the size of the validation samples, or for data a fraction of the training points, by which to
+            choose: ``best("validation_loss")``.
         backend: ``eager``, or ``compiled`` for the networks and rules that have steps written by hand.
         workers: how many processes; with 1 everything happens in this one.
         store: where runs are kept, so that none is done twice and one that was ended goes on; None keeps nothing.
         memory: bytes that each process may take beside the samples; decides whether there is an answer, never which.
         device: where the networks train; the compiled backend is for the processor.
         progress: whether to show how far it is, or what to tell the fraction that is done.
-        recording: further fields of :class:`TrainedNetwork`, such as ``record_at``.
+        options: further fields of :class:`TrainedNetwork`, such as ``record_at``, of :class:`Recipe` where there is no
+            algorithm, and how to read data.
 
     >>> import beyondkernels as bk
     >>> network = bk.networks.TwoLayer(pairs=4)
@@ -201,26 +206,21 @@ def fit_many(
     """
     from beyondkernels.algorithms import Algorithm
     from beyondkernels.engine import TrainedNetwork
-    from beyondkernels.networks import Network
 
-    _require_instance("network", network, (Network,))
-    _require_instance("problem", problem, (Problem,))
-    _require_instance("algorithm", algorithm, (Algorithm,))
-    known = [field.name for field in dataclasses.fields(TrainedNetwork)]
-    for name in recording:
+    _require_instance("algorithm", algorithm, (Algorithm, types.NoneType))
+    for name in options:
         require(name not in ("seed", "seeds"), "seeds go into the grid: bk.grid(seed=range(5))")
-        if name not in known:
-            unknown("argument", name, ["test", "workers", "store", *known])
-    require_whole("n", n)
-    require_whole("test", test, 0)
+    reading, recipe, recording = sorted_options(options, algorithm)
     points = _points(grid)
+    ask = asked(problem, n, test, validation, reading)
+    model, labelled = network_of(network, ask.problem)
     specs = []
     for point in points:
-        given = _applied(_Given(network, algorithm, problem, n), point)
-        learner = TrainedNetwork(given.network, given.algorithm, backend=backend, memory=memory, **recording)
-        specs.append(
-            RunSpec(given.problem, learner, given.n, test, given.seed, validation_samples=validation, device=device)
-        )
+        given = _applied(_Given(model, recipe if algorithm is None else algorithm, labelled, ask.samples), point)
+        rule = given.algorithm if isinstance(given.algorithm, Algorithm) else given.algorithm.rule(labelled, given.n)
+        learner = TrainedNetwork(given.network, rule, **({"backend": backend, "memory": memory} | recording))
+        fresh = {"validation_samples": ask.validation, "device": device}
+        specs.append(RunSpec(given.problem, learner, given.n, ask.test, given.seed, **fresh))
     _require_different(points, specs)
     runs = run_all(specs, store=store, workers=workers, progress=progress, forgiving=True, predictors=False)
     return Sweep(tuple({**point, **run.as_row()} for point, run in zip(points, runs, strict=True)), tuple(runs))
@@ -252,7 +252,7 @@ class _Given:
     """What a point changes."""
 
     network: Network
-    algorithm: Algorithm
+    algorithm: Algorithm | Recipe
     problem: Problem
     n: int
     seed: int = 0

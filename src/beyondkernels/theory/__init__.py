@@ -2,10 +2,11 @@
 
 What belongs to one paper is in ``theory.resnet``, ``theory.features``, ``theory.bfc`` or ``theory.overparam``. Names
 that are clear without the paper are here too. A theorem with a common number, such as ``theory.resnet.theorem1``, is in
-its paper's package alone. Lower bounds are in ``theory.certificates``.
+its paper's package alone. Lower bounds are in ``theory.certificates``, and oracles
+of the statistical-query model in ``theory.statistical_queries``.
 """
 
-from beyondkernels.theory import bfc, certificates, features, overparam, resnet
+from beyondkernels.theory import bfc, certificates, features, overparam, resnet, statistical_queries
 from beyondkernels.theory.certificates import Certificate, certify
 from beyondkernels.theory.complexity import (
     Complexity,
@@ -57,6 +58,7 @@ __all__ = [
     "resnet",
     "sample_complexity",
     "smooth_complexity",
+    "statistical_queries",
     "taylor_series",
     "theorem26",
     "theorem34",

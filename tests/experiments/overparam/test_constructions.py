@@ -83,6 +83,14 @@ def test_bad_settings():
         changed(indicator.Indicator().settings("smoke"), {"reaches": (1.0, 100.0)})
     with pytest.raises(InputError, match="snapshots must begin with 0, the start, got 5"):
         changed(coupling.Coupling().settings("smoke"), {"snapshots": (5, 10)})
+    for experiment, name in (
+        (existence.Existence(), "test_samples"),
+        (indicator.Indicator(), "points"),
+        (randomness.Randomness(), "draws"),
+        (coupling.Coupling(), "points"),
+    ):
+        with pytest.raises(InputError, match=f"{name} must be at most 1000000, got 1000001"):
+            changed(experiment.settings("smoke"), {name: 10**6 + 1})
 
 
 EXISTENCE = changed(existence.Existence().settings("smoke"), {"widths": (100, 1000, 10_000)})
@@ -213,6 +221,13 @@ def test_neurons_that_move_too_far():
 
 def test_figures_of_coupling():
     check_figures(finish(coupling.Coupling(), COUPLING, SEEDS, coupled()), ["flips", "gap", "distance"])
+
+
+def test_coupling_where_no_training_came_to_its_end():
+    found = finish(coupling.Coupling(), COUPLING, SEEDS, lambda at, spec: Outcome("diverged"))
+    assert {claim.holds for claim in found.claims} == {None}
+    _, lines = found.table
+    assert len(lines) == 4
 
 
 RANDOMNESS = changed(randomness.Randomness().settings("smoke"), {"widths": (100, 10_000), "draws": 100, "seeds": 2})

@@ -73,3 +73,5 @@ def test_settings_that_do_not_fit():
         replace(SETTINGS, patch=5)
     with pytest.raises(InputError, match="channel must be one of channels"):
         replace(SETTINGS, channel=5)
+    with pytest.raises(InputError, match="rows must be at most 1000, got 1001"):
+        replace(SETTINGS, rows=1001)

@@ -70,3 +70,7 @@ def test_the_target_does_not_depend_on_the_dimension():
 def test_settings_that_do_not_fit():
     with pytest.raises(InputError, match=r"dims must hold at least two numbers, got \(8,\)"):
         replace(SETTINGS, dims=(8,))
+    with pytest.raises(InputError, match="relevant must be at least 2, got 1"):  # the target would be constant
+        replace(SETTINGS, relevant=1)
+    with pytest.raises(InputError, match=r"share must lie in \[0\.001, 0\.75\), got 1e-30"):
+        replace(SETTINGS, share=1e-30)

@@ -183,6 +183,7 @@ def test_both_experiments_share_their_runs():
         ({"snapshots": (3, 10)}, "snapshots must begin with 0, the start, got 3"),
         ({"snapshots": (0, 300)}, "snapshots must end before step 300, the last, got 300"),
         ({"rate": 6.0}, "rate must be below 5.76"),
+        ({"ridge": 1e-30}, r"ridge must lie in \[1e-12, 1000000\.0\], got 1e-30"),
         ({"smoothing": 1.0, "other_smoothing": (0.5, 1.0)}, "other_smoothing must not hold smoothing"),
     ],
 )

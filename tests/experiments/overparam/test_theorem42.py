@@ -83,19 +83,29 @@ def test_claims_can_fail(numbers, expected):
     assert failing({each.id: each for each in reading(**numbers).claims}) == expected
 
 
-def test_the_targets_are_sums_of_cosines():
-    """2 cos u cos v = cos(u + v) + cos(u − v), which the notes say of both targets."""
-    for target, terms, c in ((ONE, 1, SETTINGS.frequency), (SUMS, SETTINGS.inner_terms, SETTINGS.sums_frequency)):
-        problem = problem_of(SETTINGS, target, 1)
-        w = problem.matrices()
-        x = problem.sample(50, Stream(1)).x.double()
-        total = torch.zeros(50, dtype=torch.float64)
-        for i in range(terms):
-            for j in range(terms):
-                for sign in (1, -1):
-                    direction = w["w1"][i] + sign * w["w2"][j]
-                    total += w["v1"][0, i] * w["v2"][0, j] * torch.cos(c * x @ direction) / 2
-        torch.testing.assert_close(problem.signal(x)[:, 0], w["a"][0, 0] * total, rtol=1e-9, atol=1e-9)
+def test_a_product_of_cosines_is_a_sum_of_cosines():
+    """2 cos u cos v = cos(u + v) + cos(u − v), which the notes say of the first target."""
+    problem = problem_of(SETTINGS, ONE, 1)
+    w = problem.matrices()
+    x = problem.sample(50, Stream(1)).x.double()
+    waves = [torch.cos(SETTINGS.frequency * x @ (w["w1"][0] + sign * w["w2"][0])) for sign in (1, -1)]
+    assert abs(float(w["v1"] * w["v2"])) == pytest.approx(1)
+    expected = w["a"][0, 0] * w["v1"][0, 0] * w["v2"][0, 0] * sum(waves) / 2
+    torch.testing.assert_close(problem.signal(x)[:, 0], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_product_of_sums_is_one_of_smooth_steps():
+    """Eq. (19) term by term: p₂² products of two steps."""
+    problem = problem_of(SETTINGS, SUMS, 1)
+    w, terms = problem.matrices(), SETTINGS.inner_terms
+    x = problem.sample(50, Stream(1)).x.double()
+    total = torch.zeros(50, dtype=torch.float64)
+    for i in range(terms):
+        for j in range(terms):
+            steps = [torch.erf(SETTINGS.steepness * x @ each) for each in (w["w1"][i], w["w2"][j])]
+            total += w["v1"][0, i] * w["v2"][0, j] * steps[0] * steps[1]
+    assert terms > 1
+    torch.testing.assert_close(problem.signal(x)[:, 0], w["a"][0, 0] * total, rtol=1e-9, atol=1e-9)
 
 
 def test_all_methods_see_the_same_points():

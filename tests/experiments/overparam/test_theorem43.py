@@ -158,7 +158,7 @@ def test_the_recorded_norms_are_those_of_the_increments():
 
 def test_the_remark_names_what_is_missed():
     (remark,) = EXPERIMENT.remarks(EXPERIMENT.settings("laptop"))
-    assert "At m = 1024 and ε = 0.1" in remark
+    assert "At m = 512 and ε = 0.1" in remark
     assert "L1: N ≥ M m²" in remark
 
 

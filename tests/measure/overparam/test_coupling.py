@@ -1,6 +1,7 @@
 """Lemmas G.3, 5.5 and 5.8 along runs, point by point and neuron by neuron."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -62,16 +63,61 @@ def test_two_layer_terms(loss):
         assert float(found.gradient[n]) == pytest.approx(float(gradients[0].norm(dim=1).sum()))
 
 
-def test_bounds_as_they_are_printed():
-    m, k, tau, B = 400, 3, 0.002, 2.5
-    found = two_layer_bounds(m, k, tau, B)
-    assert found["flips"] == pytest.approx(tau * m**0.5)
-    assert found["gap"] == pytest.approx(B * tau**2 * m**1.5)
-    assert found["gradient_gap"] == pytest.approx(k**0.5 * B * tau * m**1.5 + k * B**2 * tau**2 * m**2.5)
-    found = three_layer_bounds((100, 400), (0.02, 0.3))
-    assert found["first_flips"] * 100 == pytest.approx(0.02**0.8 * 100**1.2)
-    assert found["second_flips"] * 400 == pytest.approx(0.3 ** (2 / 3) * 400 + 0.02 ** (2 / 3) * 100 ** (1 / 6) * 400)
-    assert found["left_over"] == pytest.approx(0.02**3.2 * 100**0.8 * 400**1.5 + 2 * 0.3)
+def product(powers: str, values: dict[str, float]) -> float:
+    """A product of powers, written as ``tau_w^4/5 m_1^6/5``; a name alone has the power 1."""
+    found = 1.0
+    for factor in powers.split():
+        name, _, power = factor.partition("^")
+        found *= values[name] ** float(Fraction(power or 1))
+    return found
+
+
+def summed(powers: str, values: dict[str, float]) -> float:
+    return sum(product(each, values) for each in powers.split("+"))
+
+
+@pytest.mark.parametrize(
+    ("term", "printed", "dropped"),
+    [
+        # the numbers of changed gates lose a √k in the print, and what each of them costs gains one in (3)
+        ("flips", ["tau m^1/2"], ["k^1/2"]),
+        ("gap", ["k^1/2 tau^2 m^3/2"], ["k^1/2"]),  # in the print the root reaches too far, over τ² as well
+        ("gradient_gap", ["k tau m^3/2", "k^3/2 tau^2 m^5/2"], ["", "k^1/2"]),
+    ],
+)
+@pytest.mark.parametrize("m", [400, 90_000])
+def test_right_sides_of_g3_as_they_are_printed(term, printed, dropped, m):
+    """With τ = ηt as printed, the distance √k B τ, and B = 1 as what Õ hides."""
+    values = {"k": 3.0, "tau": 0.002, "m": float(m)}
+    found = two_layer_bounds(m, 3, math.sqrt(3) * 0.002, 1.0)[term]
+    wanted = sum(product(one, values) * product(more, values) for one, more in zip(printed, dropped, strict=True))
+    assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_right_sides_of_g3_neuron_by_neuron():
+    """As the proof adds them up over neurons; the sizes make every count a whole number."""
+    m, k, B, distance = 400, 4, 2.5, 0.005
+    found = two_layer_bounds(m, k, distance, B)
+    changed = [i < round(found["flips"] * m) for i in range(m)]
+    assert sum(changed) == round(m * distance * 20) == 40  # √400 is 20: the inputs have the density √m
+    gap = sum(B * distance for each in changed if each)  # |a_{r,i}| ≤ B, and its input is at most a distance from 0
+    assert found["gap"] == pytest.approx(gap)
+    readout = math.sqrt(k * B**2)  # of a neuron, over the outputs
+    slopes = math.sqrt(k * gap**2)  # of a 1-smooth loss, whose outputs differ by a gap each
+    with_one_gate = sum(readout * 1.0 for each in changed if each)  # the loss is 1-Lipschitz
+    assert found["gradient_gap"] == pytest.approx(with_one_gate + sum(readout * slopes for _ in changed))
+
+
+@pytest.mark.parametrize(
+    ("m1", "m2", "tau_w", "tau_v"), [(100, 400, 0.02, 0.3), (64, 64, 0.1, 1.0), (900, 1600, 1e-2, 0.05)]
+)
+def test_right_sides_of_5_5_and_5_8_as_they_are_printed(m1, m2, tau_w, tau_v):
+    """The lemma counts gates; σ_v is 0."""
+    values = {"m_1": float(m1), "m_2": float(m2), "tau_w": tau_w, "tau_v": tau_v}
+    found = three_layer_bounds((m1, m2), (tau_w, tau_v))
+    assert found["first_flips"] * m1 == pytest.approx(summed("tau_w^4/5 m_1^6/5", values))
+    assert found["second_flips"] * m2 == pytest.approx(summed("tau_v^2/3 m_2 + tau_w^2/3 m_1^1/6 m_2", values))
+    assert found["left_over"] == pytest.approx(summed("tau_w^16/5 m_1^4/5 m_2^3/2 + m_2^1/2 m_1^-1/2 tau_v", values))
 
 
 def test_the_bound_on_flips_is_met_by_random_moves():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -17,7 +18,14 @@ from beyondkernels import kernels
 from beyondkernels.core import InputError, Stream
 from beyondkernels.problems.resnet import HardInstance
 from beyondkernels.problems.resnet.inputs import Alike, Biased, corners
-from beyondkernels.theory.certificates import DisagreementError, certify_features, certify_kernel, from_json
+from beyondkernels.theory.certificates import (
+    DisagreementError,
+    EnumeratedSpan,
+    HardClass,
+    certify_features,
+    certify_kernel,
+    from_json,
+)
 
 certify: Any = bk.certify
 """Without its types: what comes back depends on what is certified."""
@@ -208,9 +216,60 @@ def test_a_cube_too_large_says_how_long():
     kernel = kernels.RandomFeatureKernel(kernels.GaussianFeatures(count=20))
     with pytest.raises(InputError, match=r"this would take .* GiB and about .* is not rotation-invariant"):
         certify(kernel, HardInstance(dim=40, outputs=3, alpha=0.3), n=50)
+    with pytest.raises(InputError, match=r"with 16 varying coordinates takes at most 2048 functions, got .* minutes"):
+        certify(kernel, HardInstance(dim=16, outputs=3, alpha=0.3), n=5000)
 
 
 def test_the_closed_form_can_be_asked_for():
     problem = HardInstance(dim=8, outputs=2, alpha=0.3)
-    with pytest.raises(InputError, match=r"off the cube .*; enumeration would do up to d = 16"):
+    with pytest.raises(InputError, match=r"off the cube .*; route='enumeration' would do"):
         certify(GAUSS, problem, torch.zeros(2, 8), route="closed form")
+    with pytest.raises(InputError, match=r"off the cube .*; enumeration would do up to 16 varying coordinates, here"):
+        certify(GAUSS, HARD, torch.zeros(2, 20), route="closed form")
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"route": "magic"}, "route must be 'closed form' or 'enumeration', got 'magic'"),
+        ({"targets": 0}, "targets must be positive, got 0"),
+        ({"targets": 1.5}, "targets must be"),
+        ({"seed": "a"}, "seed must be a whole number, got 'a'"),
+    ],
+)
+def test_bad_options(more, sentence):
+    with pytest.raises(InputError, match=sentence):
+        certify(GAUSS, HARD, n=3, **more)
+
+
+def test_directions_that_float64_cannot_see_are_told():
+    problem = HardInstance(dim=8, outputs=3, alpha=0.3)
+    narrow = kernels.RandomFeatureKernel(kernels.GaussianFeatures(count=12))
+    certificate = certify(narrow, problem, corners(8)[::13] / 8**0.5)
+    assert (certificate.dimension, certificate.left_out) == (12, 8)
+    assert certificate.mean_at_least == certificate.universal.mean_risk  # eight directions could do much
+    assert "8" in str(certificate).split("directions left out as rounding")[1].splitlines()[0]
+    assert "unless some of the 8 directions left out" in certificate.verdict
+    seen = certify(kernels.Gaussian(1.0), problem, n=20)
+    assert seen.left_out == 0 and seen.mean_at_least == seen.mean
+    assert "left out" not in str(seen)
+
+
+@pytest.mark.parametrize("direction", ["worst", "random"])
+def test_what_a_direction_left_out_can_change(direction):
+    """One more function lowers the mean risk by at most k(β²/d₁ + α²/C), and there is a function that does."""
+    problem = HardInstance(dim=6, outputs=3, alpha=0.3, beta=2.0)
+    signs = corners(6)
+    S = list(itertools.combinations(range(6), 3))
+    parities = torch.stack([signs[:, list(T)].prod(1) for T in S], 1)
+    # the top eigenvector of Σ vvᵀ: all coordinates alike, all parities alike, as β√D to α√k
+    worst = 2.0 * 10**0.5 * signs.sum(1) / 6**0.5 + 0.3 * 3**0.5 * parities.sum(1) / 20**0.5
+    more = worst if direction == "worst" else Stream(3).normal(64, dtype=torch.float64)
+    seen = parities[:, :1] * signs[:, :1]  # of degree 2: no target has a part in it
+    spans = [EnumeratedSpan(signs, torch.cat(values, 1)) for values in ([seen], [seen, more[:, None]])]
+    one, two = (HardClass(problem).mean_risk(span) for span in spans)
+    most = 3 * (4 / 6 + 0.09 / 20)
+    assert 0 < one - two <= most + 1e-12
+    assert (one - two > 0.999 * most) == (direction == "worst")
+    certificate = dataclasses.replace(certify_features(squares, problem), mean=one, left_out=1)
+    assert certificate.mean_at_least == pytest.approx(one - most)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
+from beyondkernels.core.constraints import at_most
 from beyondkernels.experiments.overparam.two_layers import (
     SINE,
     TwoLayerSettings,
@@ -54,13 +55,13 @@ class ConvSettings(TwoLayerSettings):
     """The numbers of the experiment."""
 
     terms: Count = setting(2, "ours", "p, the channels of the ground truth")
-    rows: Count = setting(8, "ours", "d, the rows of a point")
+    rows: Annotated[Count, at_most(1000)] = setting(8, "ours", "d, the rows of a point")
     row_dim: Count = setting(4, "ours", "s, the numbers in a row")
     patch: Count = setting(2, "ours", "neighbouring rows in a patch")
     rate: Size = setting(
         3.0, "ours", "η times m ε_a² and the sum of ‖x_S‖² over the patches; chosen on seeds and truths 100, 101"
     )
-    steps: Count = setting(10_000, "ours", "T, one point each")
+    steps: Annotated[Count, at_most(10**8)] = setting(10_000, "ours", "T, one point each")
     channels: Counts = setting((64, 256, 1024, 4096), "ours", "m of the learner with shared weights")
     samples: Count = setting(1000, "ours", "N while m varies")
     channel: Count = setting(256, "ours", "m of the learner with shared weights while N varies")

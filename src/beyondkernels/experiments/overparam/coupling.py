@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping
 from typing import ClassVar
@@ -194,8 +195,8 @@ class Coupling(Experiment):
 
 
 def least_of(column: str) -> Callable[[Frame], float]:
-    """What a table shows of a column: the least over the runs."""
-    return lambda rows: rows[column].min()
+    """What a table shows of a column: the least over the runs; a run that diverged has none."""
+    return lambda rows: rows[column].min() if column in rows else math.nan
 
 
 def along_distance(s: CouplingSettings, picture: Drawn, rows: Frame) -> list[Curves]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Reference, require
-from beyondkernels.core.constraints import between
+from beyondkernels.core.constraints import at_least, at_most, between
 from beyondkernels.experiments.overparam.two_layers import (
     SINE,
     TwoLayerSettings,
@@ -57,10 +57,12 @@ FLAT = 0.25
 class DimensionSettings(TwoLayerSettings):
     """The numbers of the experiment."""
 
-    steps: Count = setting(10_000, "ours", "T, one point each")
+    steps: Annotated[Count, at_most(10**8)] = setting(10_000, "ours", "T, one point each")
     dims: Counts = setting((16, 32, 64, 128, 256, 512, 1024), "ours", "d")
-    relevant: Count = setting(4, "ours", "coordinates that the target depends on")
-    share: Annotated[float, between(0, 0.75, "()")] = setting(0.5, "ours", "their part of ‖x‖² = 1")
+    relevant: Annotated[int, at_least(2)] = setting(
+        4, "ours", "coordinates that the target depends on; with one alone it would be constant"
+    )
+    share: Annotated[float, between(1e-3, 0.75, "[)")] = setting(0.5, "ours", "their part of ‖x‖² = 1")
     width: Count = setting(256, "ours", "m")
     sample_sizes: Counts = setting((64, 125, 250, 500, 1000, 2000, 4000), "ours", "N, wide enough for every target")
 

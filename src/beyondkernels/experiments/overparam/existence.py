@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference
-from beyondkernels.core.constraints import at_least, between
+from beyondkernels.core.constraints import at_least, at_most, between
 from beyondkernels.frame import (
     At,
     Count,
@@ -64,11 +64,13 @@ class ExistenceSettings(Checked):
     dim: Annotated[int, at_least(2)] = setting(10, "ours", "d")
     terms: Count = setting(4, "ours", "p")
     outputs: Count = setting(2, "ours", "k")
-    widths: Counts = setting((1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000), "ours", "m, half-decades")
+    widths: Annotated[Counts, at_most(10**8)] = setting(
+        (1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000), "ours", "m, half-decades"
+    )
     epsilon: Annotated[float, between(0, 1, "()")] = setting(0.001, "ours", "ε, and ε_a where not said otherwise")
     reach: Annotated[float, between(1e-6, 1e6)] = setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
     stds: Sizes = setting((0.01, 0.1, 1.0), "ours", "other ε_a, for the real network")
-    test_samples: Count = setting(200, "ours", "points at which the error is measured")
+    test_samples: Annotated[Count, at_most(10**6)] = setting(200, "ours", "points at which the error is measured")
     star: Size = setting(1e4, "paper", "C and C* of the complexities in the conditions on ε")
     seeds: Seeds = setting(20, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 
@@ -166,8 +168,8 @@ class Existence(Experiment):
             Over(
                 "error",
                 "Error of the explicit weights over width",
-                "The mean over points of the error, summed over outputs, of the pseudo network at W̃. The straight line "
-                f"falls like m^({SLOPE:g}).",
+                "The mean over points of the error, summed over outputs, of the pseudo network at W̃. The line "
+                f"“slope −{-SLOPE:g}” falls like m^({SLOPE:g}).",
                 "The error against the width, one line for each function and lemma, and a line of slope −1/2",
                 x="width",
                 y="error",
@@ -246,4 +248,4 @@ def guide(s: ExistenceSettings, rows: Frame) -> list[Line]:
     """A line that falls as promised, from the largest error at the least width on."""
     start = rows.loc[(rows["width"] == s.widths[0]) & (rows["std"] == s.epsilon), "error"].max()
     heights = [start * (width / s.widths[0]) ** SLOPE for width in s.widths]
-    return [Line(f"m^({SLOPE:g})", list(s.widths), heights)] if start > 0 else []
+    return [Line(f"slope −{-SLOPE:g}", list(s.widths), heights)] if start > 0 else []

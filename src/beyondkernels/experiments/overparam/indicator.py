@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference, require
-from beyondkernels.core.constraints import at_least, between, not_empty, rising
+from beyondkernels.core.constraints import at_least, at_most, between, not_empty, rising
 from beyondkernels.frame import (
     At,
     Count,
@@ -72,8 +72,10 @@ class IndicatorSettings(Checked):
         (1.0, 1.5, 2.0), "ours", "smaller constants, to see where holding constant begins to cost"
     )
     star: Size = setting(1e4, "paper", "C of (17)")
-    draws: Count = setting(1_000_000, "ours", "of the Monte Carlo estimate")
-    points: Annotated[int, at_least(2)] = setting(41, "ours", "of [−1, 1], evenly spaced, the ends among them")
+    draws: Annotated[Count, at_most(10**9)] = setting(1_000_000, "ours", "of the Monte Carlo estimate")
+    points: Annotated[int, at_least(2), at_most(10**6)] = setting(
+        41, "ours", "of [−1, 1], evenly spaced, the ends among them"
+    )
     seeds: Seeds = setting(3, "ours", "of the draws")
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import at_least, between
+from beyondkernels.core.constraints import at_least, at_most, between
 from beyondkernels.frame import At, Backend, Count, Counts, Seeds, Size, setting
 from beyondkernels.runs import RunSpec
 
@@ -33,8 +33,8 @@ class RademacherSettings(Checked):
     rate: Size = setting(1.0, "ours", "η = rate/(m ε_a²) of Algorithm 1, as in overparam/coupling")
     signed_rate: Size = setting(3.0, "ours", "the same of Algorithm 2; tried with truth and seed 100")
     batch: Count = setting(20, "ours", "points in a step of Algorithm 2, which share their signs; the paper has 1")
-    steps: Count = setting(5000, "ours", "T of both")
-    draws: Annotated[int, at_least(2)] = setting(200, "ours", "of signs ξ")
+    steps: Annotated[Count, at_most(10**8)] = setting(5000, "ours", "T of both")
+    draws: Annotated[int, at_least(2), at_most(10**6)] = setting(200, "ours", "of signs ξ")
     test_samples: Count = setting(5000, "ours")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a ground truth, a start and a sample of its own")
     backend: Backend = setting("compiled", "ours", "needs a C++ compiler; eager does without, more slowly")

@@ -211,7 +211,7 @@ class Rademacher(Experiment):
                     for column, words in columns.items()
                 },
                 x_label=label,
-                y_label="complexity",
+                y_label="complexity, gap of the loss",
                 x_scale="log",
                 y_scale="log",
             )

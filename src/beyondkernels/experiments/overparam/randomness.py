@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, Reference
-from beyondkernels.core.constraints import at_least, between
+from beyondkernels.core.constraints import at_least, at_most, between
 from beyondkernels.frame import (
     At,
     Counts,
@@ -70,14 +70,16 @@ SLOPES = {
 class RandomnessSettings(Checked):
     """The numbers of the experiment."""
 
-    widths: Counts = setting((1000, 3162, 10_000, 31_623, 100_000), "ours", "m₁, half-decades")
-    draws: Annotated[int, at_least(3)] = setting(1000, "ours", "first layers in a run")
+    widths: Annotated[Counts, at_most(10**8)] = setting(
+        (1000, 3162, 10_000, 31_623, 100_000), "ours", "m₁, half-decades"
+    )
+    draws: Annotated[int, at_least(3), at_most(10**6)] = setting(1000, "ours", "first layers in a run")
     epsilon: Annotated[float, between(0, 1, "()")] = setting(0.1, "ours", "ε")
     reach: Annotated[float, between(1e-6, 1e6)] = setting(
         1.0, "ours", "the constant in B_i; the paper's 100 makes C so large that no width shows ρ"
     )
     probability: Annotated[float, between(0, 0.01, "(]")] = setting(0.01, "paper", "τ")
-    points: Annotated[int, at_least(2)] = setting(7, "ours", "at which everything is measured")
+    points: Annotated[int, at_least(2), at_most(10**6)] = setting(7, "ours", "at which everything is measured")
     seeds: Seeds = setting(5, "ours", "of the draws; draws and bars were chosen on seeds from 100 on")
 
 

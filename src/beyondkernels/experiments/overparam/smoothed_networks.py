@@ -8,7 +8,7 @@ from typing import Annotated
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import at_least, between, not_empty, not_negative, positive, rising
+from beyondkernels.core.constraints import at_least, at_most, between, not_empty, not_negative, positive, rising
 from beyondkernels.frame import At, Count, Counts, Scale, Seeds, Size, scale, setting
 from beyondkernels.runs import RunSpec
 
@@ -28,7 +28,7 @@ class SmoothedSettings(Checked):
     radius: Size = setting(100.0, "ours", "R of the penalties: λ_w = 2m/R⁴, λ_v = 2/R²")
     epsilon: Annotated[float, between(0, 1, "()")] = setting(0.1, "ours", "ε, for how often λ shrinks")
     rate: Size = setting(1.0, "ours", "the step size is rate/(m ε_a²)")
-    steps: Count = setting(300, "ours", "T")
+    steps: Annotated[Count, at_most(10**8)] = setting(300, "ours", "T")
     batch: Count = setting(10, "ours", "points in a step; the paper has one")
     samples: Count = setting(1000, "ours", "N")
     snapshots: Annotated[tuple[int, ...], not_negative, rising, not_empty] = setting(
@@ -40,10 +40,10 @@ class SmoothedSettings(Checked):
     coupling_rates: Annotated[tuple[float, ...], positive, rising, not_empty] = setting(
         (0.1, 0.3, 1.0), "ours", "η of Lemma 5.7, where W″ and V″ have the powers of m of (40)"
     )
-    points: Count = setting(200, "ours", "at which everything is measured")
-    draws: Annotated[int, at_least(2)] = setting(20, "ours", "of the noise and of ±Σ")
-    fit_points: Count = setting(3000, "ours", "from which W* and V* are made")
-    ridge: Size = setting(1e-3, "ours", "of their regression")
+    points: Annotated[Count, at_most(10**6)] = setting(200, "ours", "at which everything is measured")
+    draws: Annotated[int, at_least(2), at_most(10**6)] = setting(20, "ours", "of the noise and of ±Σ")
+    fit_points: Annotated[Count, at_most(10**6)] = setting(3000, "ours", "from which W* and V* are made")
+    ridge: Annotated[float, between(1e-12, 1e6)] = setting(1e-3, "ours", "of their regression")
     test_samples: Count = setting(1000, "ours")
     seeds: Seeds = setting(5, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 

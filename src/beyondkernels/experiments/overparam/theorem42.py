@@ -39,16 +39,16 @@ LEARNT = 0.05
 
 
 class Theorem42(Experiment):
-    """Test error of networks and kernels on products of cosines."""
+    """Test error of networks and kernels on products of nonlinear measurements."""
 
     id: ClassVar[str] = "overparam/theorem42"
     title: ClassVar[str] = "§4.2: products of nonlinear measurements, with three layers and with two"
     summary: ClassVar[str] = (
-        "The targets are a product of cosines of {{frequency:g}}⟨w, x⟩, and a product of sums of {{inner_terms}} "
-        "cosines of {{sums_frequency:g}}⟨w, x⟩. After Theorem 4.2 the paper says that three layers learn such "
-        "correlations with samples polynomial in 1/ε, and that it does not know how two layers would. Here networks of "
-        "three and of two layers are trained in their hidden weights on the same points, three layers also by both "
-        "variants of Algorithm 2, and ridge regression uses the tangent kernels of both."
+        "The targets are a product of two cosines of {{frequency:g}}⟨w, x⟩, and a product of two sums of "
+        "{{inner_terms}} smooth steps erf({{steepness:g}}⟨w, x⟩). After Theorem 4.2 the paper says that three layers "
+        "learn such correlations with samples polynomial in 1/ε, and that it does not know how two layers would. Here "
+        "networks of three and of two layers are trained in their hidden weights on the same points, three layers also "
+        "by both variants of Algorithm 2, and ridge regression uses the tangent kernels of both."
     )
     reference: ClassVar[Reference] = Reference("overparam", "§4.2, Theorem 4.2, eq. (19)")
     notes_file: ClassVar[str] = "theorem42.md"
@@ -57,17 +57,18 @@ class Theorem42(Experiment):
     numbers: ClassVar[type] = Theorem42Settings
     scales: ClassVar[Mapping[str, Scale]] = {
         "laptop": scale(
-            sample_sizes=(1000, 3000),
+            sample_sizes=(3000, 6000),
             two_layer_width=2000,
-            steps=10_000,
-            two_layer_steps=40_000,
-            sgd_steps=15_000,
+            two_layer_steps=80_000,
+            sgd_steps=20_000,
+            sgd_gradient_noise=0.0,
             test_samples=5000,
             seeds=3,
         ),
         "smoke": scale(
             sample_sizes=(30, 60),
             width=16,
+            sums_width=16,
             two_layer_width=32,
             steps=30,
             two_layer_steps=30,

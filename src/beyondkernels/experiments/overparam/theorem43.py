@@ -42,7 +42,7 @@ class Theorem43(Experiment):
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 20.0, "paper": 40.0}
     numbers: ClassVar[type] = Theorem43Settings
     scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(widths=(16, 64, 256, 1024), steps=3000, gradient_noise=0.0, test_samples=5000, seeds=5),
+        "laptop": scale(widths=(8, 32, 128, 512), gradient_noise=0.0, test_samples=5000, seeds=5),
         "smoke": scale(widths=(4, 16), samples=20, steps=20, batch=5, draws=2, test_samples=50, seeds=2),
     }
 

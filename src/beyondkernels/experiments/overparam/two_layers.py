@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels.core import Checked
-from beyondkernels.core.constraints import between
+from beyondkernels.core.constraints import at_most, between
 from beyondkernels.frame import Backend, Count, Frame, Seeds, Series, Size, Value, of, setting
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class TwoLayerSettings(Checked):
     rate: Size = setting(
         3.0, "ours", "η m ε_a²; the theorem has η = 1/(m poly(M, log m)); chosen on seeds and truths 100 to 102"
     )
-    steps: Count = setting(20_000, "ours", "T, one point each")
+    steps: Annotated[Count, at_most(10**8)] = setting(20_000, "ours", "T, one point each")
     test_samples: Count = setting(20_000, "ours")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a ground truth of its own")
     backend: Backend = setting("compiled", "ours", "needs a C++ compiler; eager does without, far more slowly")

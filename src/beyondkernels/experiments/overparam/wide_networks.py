@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import at_least, between, not_empty, not_negative, rising
+from beyondkernels.core.constraints import at_least, at_most, between, not_empty, not_negative, rising
 from beyondkernels.frame import At, Count, Counts, Seeds, Size, setting
 from beyondkernels.runs import RunSpec
 
@@ -42,12 +42,12 @@ class CouplingSettings(Checked):
     widths: Counts = setting((256, 1024, 4096, 16_384, 65_536), "ours", "m of two layers")
     deep_widths: Counts = setting((64, 128, 256, 512, 1024, 2048), "ours", "m₁ = m₂ of three layers")
     rate: Size = setting(1.0, "ours", "η = rate/(m ε_a²); tried with seeds 100 and 101")
-    steps: Count = setting(5000, "ours", "T")
+    steps: Annotated[Count, at_most(10**8)] = setting(5000, "ours", "T")
     samples: Count = setting(1000, "ours", "N")
     snapshots: Annotated[tuple[int, ...], not_negative, rising, not_empty] = setting(
         (0, 10, 30, 100, 300, 1000), "ours", "where everything is measured, beside the end"
     )
-    points: Count = setting(200, "ours", "fresh points at which terms are measured")
+    points: Annotated[Count, at_most(10**6)] = setting(200, "ours", "fresh points at which terms are measured")
     test_samples: Count = setting(2000, "ours")
     seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 

@@ -3,6 +3,7 @@
 from beyondkernels.kernels.classical.arcsin import Arcsin
 from beyondkernels.kernels.classical.correlation import Correlation
 from beyondkernels.kernels.classical.distances import squared_distances
+from beyondkernels.kernels.classical.drawn_maps import DerivativeFeatures, ParityFeatures
 from beyondkernels.kernels.classical.function import FunctionKernel
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial, Recursive
@@ -19,6 +20,7 @@ from beyondkernels.kernels.classical.random_features import (
 __all__ = [
     "Arcsin",
     "Correlation",
+    "DerivativeFeatures",
     "FourierFeatures",
     "FunctionFeatures",
     "FunctionKernel",
@@ -26,6 +28,7 @@ __all__ = [
     "GaussianFeatures",
     "InversePolynomial",
     "Laplace",
+    "ParityFeatures",
     "PolynomialKernel",
     "RandomFeatureKernel",
     "RandomFeatures",

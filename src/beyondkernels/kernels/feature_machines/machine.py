@@ -18,6 +18,7 @@ from beyondkernels.core import (
     Progress,
     Stream,
     accuracy,
+    are_classes,
     require,
     require_between,
     vectors,
@@ -222,11 +223,11 @@ class RecursiveFeatureMachine(Learner):
             "bandwidth": fit.kernel.kernel.bandwidth,
         }
         samples = {"train": case.train} | case.fresh
-        signs = all(bool((sample.y.abs() == 1).all()) for sample in samples.values())
+        classes = all(are_classes(outputs("y", sample.y, len(sample))) for sample in samples.values())
         for name, sample in samples.items():
             out, y = fit.predict(sample.x, memory=self.memory), outputs("y", sample.y, len(sample))
             scalars[f"{name}_loss"] = mean_error(out, y)
-            if signs and y.shape[1] == 1:
+            if classes:
                 scalars[f"{name}_accuracy"] = accuracy(out, y)
         record = {"ridge": "ridge", "train_loss": "train_error", "leave_one_out_loss": "loo_error"}
         if self.validation is not None:

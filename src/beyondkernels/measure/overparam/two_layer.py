@@ -19,7 +19,7 @@ from beyondkernels.theory.overparam import gates, pseudo_two_layer
 
 @dataclass(frozen=True)
 class TwoLayerTerms:
-    r"""The left sides of Lemma G.3 point by point, or its right sides.
+    r"""The left sides of Lemma G.3 point by point.
 
     Arguments:
         flips: (1) the share of gates that changed.
@@ -69,8 +69,11 @@ def two_layer_bounds(width: int, outputs: int, radius: float, largest: float) ->
     .. math:: \text{flips: } \tau\sqrt m, \qquad \text{gap: } B\,\tau^2 m^{3/2}, \qquad
               \text{gradient\_gap: } \sqrt k B\,\tau m^{3/2} + k B^2\,\tau^2 m^{5/2}
 
-    Here τ bounds how far any neuron moved; the lemma writes :math:`\sqrt k B \eta t` for it. The constant 1 of the
-    first is larger than :math:`\sqrt{2/\pi}`, which the density of the neurons' inputs gives.
+    Here τ bounds how far any neuron moved. In the lemma τ is :math:`\eta t`, and the proof bounds the distance by
+    :math:`\sqrt k B \eta t`. With that distance the right sides have the powers of m and :math:`\eta t` that the lemma
+    prints. The powers of k are larger by 1/2 in the first, in the second and in the last summand: where the proof
+    counts the changed gates, it drops the :math:`\sqrt k` of the distance. The constant 1 of the first is larger than
+    :math:`\sqrt{2/\pi}`, which the density of the neurons' inputs gives.
 
     Arguments:
         width: m.

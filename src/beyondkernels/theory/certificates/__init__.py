@@ -1,5 +1,6 @@
 """Certificates: lower bounds on the error of every predictor of some kind, with their hypotheses and a verdict."""
 
+from beyondkernels.theory.certificates.best_risk import BestRisk
 from beyondkernels.theory.certificates.catalecticant import sphere_spectrum, uniform_tail, weighted_tails
 from beyondkernels.theory.certificates.certificate import Certificate, DisagreementError, Verification, from_json
 from beyondkernels.theory.certificates.certify import certify
@@ -18,6 +19,7 @@ from beyondkernels.theory.certificates.universal import UniversalCertificate, th
 
 __all__ = [
     "KERNELS",
+    "BestRisk",
     "Certificate",
     "CorrelationCertificate",
     "DegreeCoefficients",

@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-from beyondkernels.core import InputError, Stream, require, shown
+from beyondkernels.core import InputError, Stream, require, require_whole, shown
 from beyondkernels.kernels import Kernel, RandomFeatures
 from beyondkernels.kernels.checks import Numbers, tensor
 from beyondkernels.problems.resnet.hard import HardInstance
 from beyondkernels.theory.certificates.certificate import Certificate
 from beyondkernels.theory.certificates.feature_certificate import Features, certify_features
-from beyondkernels.theory.certificates.kernel_certificate import Route, certify_kernel
+from beyondkernels.theory.certificates.kernel_certificate import ROUTES, Route, certify_kernel
 from beyondkernels.theory.certificates.universal import UniversalCertificate, require_alpha, require_functions
 
 MOST_DRAWN = 50_000
@@ -51,7 +51,11 @@ def certify(
     if not isinstance(problem, HardInstance):
         raise InputError(f"problem must be a HardInstance, to which the theorems apply, got {shown(problem)}")
     require_alpha(problem.alpha)
-    require(targets >= 1, f"targets must be at least 1, got {targets}")
+    require_whole("targets", targets)
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise InputError(f"seed must be a whole number, got {shown(seed)}")
+    if route not in (None, *ROUTES):
+        raise InputError(f"route must be {' or '.join(map(repr, ROUTES))}, got {shown(route)}")
     require(x is None or n is None, "x and n must not both be given: x holds the training points, n says how many")
     if what is None:
         count = len(_points(x)) if x is not None else n
@@ -62,7 +66,10 @@ def certify(
     if isinstance(what, Kernel):
         if n is not None:
             require_functions(n, "kernel")
-            require(n <= MOST_DRAWN, f"n must be at most {MOST_DRAWN}, got {n}; None in place of a kernel takes any n")
+            require(
+                n <= MOST_DRAWN,
+                f"n must be at most {MOST_DRAWN}, got {n}; certify(None, …), for all kernels, takes any",
+            )
         if x is None and n is None:
             raise InputError("x or n must be given: the training points of the kernel, or how many to draw")
         points = _points(x) if n is None else problem.sample(n, Stream(seed).child("train")).x

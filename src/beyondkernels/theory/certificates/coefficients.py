@@ -74,22 +74,52 @@ def degree_coefficients(kernel: Kernel, dim: int, uniform: int | None = None) ->
         "enumeration of the cube takes any kernel",
     )
     varying = dim if uniform is None else uniform
-    table, exact = krawtchouk(varying), has_exact_profile(kernel)
-    digits = Digits(60 + 5 * min(varying, _RELEVANT))
-    with digits.work():
-        if exact:
-            profile = exact_profile(kernel, digits.cosines(dim, varying))
-            largest = max(map(abs, profile))
-            error = largest * mpmath.mpf(10) ** (20 - digits.count)
-        else:
-            profile, noise = _float_profile(kernel, dim, varying)
-            largest = max(map(abs, profile))
-            error = largest * mpmath.mpf(_FLOAT_ROUNDING) + mpmath.mpf(noise)
+    profile, table = profile_of(kernel, dim, varying), krawtchouk(varying)
+    with _digits(varying).work():
         scale = mpmath.mpf(2) ** -varying
         values = tuple(
-            scale * mpmath.fsum(kappa * table[h][j] for h, kappa in enumerate(profile)) for j in range(varying + 1)
+            scale * mpmath.fsum(kappa * table[h][j] for h, kappa in enumerate(profile.values))
+            for j in range(varying + 1)
         )
-    return DegreeCoefficients(values, error, exact)
+    return DegreeCoefficients(values, profile.error, profile.exact)
+
+
+@dataclass(frozen=True)
+class KernelProfile:
+    """A kernel as a function of the Hamming distance.
+
+    Arguments:
+        values: κ(0), …, κ(d) in extended precision.
+        error: a bound on the error of each of them.
+        exact: whether they were computed in extended precision, or come from float64.
+    """
+
+    values: tuple[Real, ...]
+    error: Real
+    exact: bool
+
+
+def profile_of(kernel: Kernel, dim: int, varying: int) -> KernelProfile:
+    """A rotation-invariant kernel at all distances that points with so many varying coordinates have.
+
+    Arguments:
+        kernel: a rotation-invariant kernel.
+        dim: d.
+        varying: how many coordinates vary; the others are constant.
+    """
+    exact, digits = has_exact_profile(kernel), _digits(varying)
+    with digits.work():
+        if exact:
+            values = exact_profile(kernel, digits.cosines(dim, varying))
+            error = max(map(abs, values)) * mpmath.mpf(10) ** (20 - digits.count)
+        else:
+            values, noise = _float_profile(kernel, dim, varying)
+            error = max(map(abs, values)) * mpmath.mpf(_FLOAT_ROUNDING) + mpmath.mpf(noise)
+    return KernelProfile(tuple(values), error, exact)
+
+
+def _digits(varying: int) -> Digits:
+    return Digits(60 + 5 * min(varying, _RELEVANT))
 
 
 def _float_profile(kernel: Kernel, dim: int, varying: int) -> tuple[list[Real], float]:

@@ -13,6 +13,7 @@ import torch
 from beyondkernels.core import InputError, require
 from beyondkernels.theory.certificates.coefficients import DegreeCoefficients
 from beyondkernels.theory.certificates.krawtchouk import krawtchouk
+from beyondkernels.theory.certificates.profiles import Real
 from beyondkernels.theory.certificates.span import LARGEST_ERROR, Parity, Span, said_bytes
 
 _ZERO, _NOT_ZERO = 1e-12, 1e-9
@@ -106,6 +107,28 @@ class DegreeSpan(Span):
     def ranks(self) -> dict[int, int]:
         """How many directions each degree adds, in the order of the levels."""
         return {level.degree: level.weights.shape[1] for level in self._levels}
+
+    @property
+    def least_coefficient(self) -> Real:
+        """The smallest |λ| of a degree that has a level; 1 if there is none."""
+        return min((abs(self._coefficients.values[level.degree]) for level in self._levels), default=1)
+
+    def weights(self, products: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Weights w of the projection Σ w_n K(·, a_n) of functions, and the squared norms of these projections.
+
+        In float64. If λ falls by more than its digits between two levels, weights in the later one are rounding.
+
+        Arguments:
+            products: inner products of the functions with the K(·, a_n), shape (n, functions).
+        """
+        blocks = [
+            level.weights / (level.sizes * float(self._coefficients.values[level.degree])) for level in self._levels
+        ]
+        basis = torch.cat([products.new_zeros(len(products), 0), *blocks], 1)
+        if not self.dimension:
+            return torch.zeros_like(products), products.new_zeros(products.shape[1])
+        half = torch.linalg.solve_triangular(self._factor, basis.T @ products, upper=False)
+        return basis @ torch.linalg.solve_triangular(self._factor.T, half, upper=True), half.square().sum(0)
 
     def coordinates(self, parities: Sequence[Parity]) -> torch.Tensor:
         """The components of parities of any degrees, each from the signs of the training points alone."""
@@ -236,8 +259,7 @@ class DegreeSpan(Span):
     @property
     def _relative_error(self) -> float:
         """The error of the coefficients, relative to the smallest one that a level has."""
-        sizes = [abs(self._coefficients.values[level.degree]) for level in self._levels]
-        return float(self._coefficients.error / min(sizes)) if sizes else 0.0
+        return float(self._coefficients.error / self.least_coefficient) if self._levels else 0.0
 
 
 def _beyond(left: torch.Tensor, found: torch.Tensor) -> torch.Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar, get_args
 
 import torch
 
@@ -14,11 +14,12 @@ from beyondkernels.problems.resnet.hard import HardInstance
 from beyondkernels.theory.certificates.certificate import Verification
 from beyondkernels.theory.certificates.coefficients import degree_coefficients
 from beyondkernels.theory.certificates.degree_span import DegreeSpan
+from beyondkernels.theory.certificates.explicit import explicit_risks
 from beyondkernels.theory.certificates.extended_span import MOST_EXTENDED, ExtendedSpan
 from beyondkernels.theory.certificates.hard_class import HardClass, Points
 from beyondkernels.theory.certificates.instance import InstanceCertificate, Risks
-from beyondkernels.theory.certificates.least_squares import LeastSquaresSpan, PlainGramSpan
-from beyondkernels.theory.certificates.span import EnumeratedSpan, Span
+from beyondkernels.theory.certificates.least_squares import LeastSquaresSpan
+from beyondkernels.theory.certificates.span import LARGEST_ENUMERATION, EnumeratedSpan, Span
 
 AGREEMENT = 1e-9
 """The largest difference between two routes, unless their stated errors allow more."""
@@ -26,7 +27,14 @@ AGREEMENT = 1e-9
 _QUICK = 2**23
 """Values of all functions at all points up to which verification enumerates the cube."""
 
+MOST_EXPLICIT, _EXPLICIT = 6, 4_000_000
+"""For how many targets explicit predictors are made: at most so many, and fewer where the square of N is large."""
+
 Route = Literal["closed form", "enumeration"]
+
+ROUTES: tuple[Route, ...] = get_args(Route)
+
+Spanned = TypeVar("Spanned", DegreeSpan, ExtendedSpan)
 
 
 @dataclass(frozen=True)
@@ -63,34 +71,49 @@ class KernelCertificate(InstanceCertificate):
         }
 
     def verify(self) -> Verification:
-        """Compute risks again by another route: enumeration, extended precision, or the plain Gram matrix."""
+        """Compute risks again by another route.
+
+        - The closed form, if the cube has few points: enumeration of the cube.
+        - The closed form for at most 32 points: the Gram matrix in extended precision.
+        - The closed form otherwise, for some targets: risks of explicit predictors in whole numbers.
+        - Enumeration: the closed form, where it applies, otherwise least squares with pivoting.
+        """
         refusals = []
-        for name, make in self._other_routes():
+        for name, compare in self._other_routes():
             try:
-                span = make()
+                difference, error = compare()
             except InputError as refusal:
                 refusals.append(f"{name}: {refusal}")
                 continue
-            scale = 2 * self.problem.outputs * (self.problem.alpha**2 + self.problem.beta**2)
-            tolerance = max(AGREEMENT, self.error, scale * span.error)
-            return Verification(name, self.compared(span), tolerance).require()
+            return Verification(name, difference, max(AGREEMENT, self.error, error)).require()
         raise InputError("this certificate has no second route: " + "; ".join(refusals))
 
-    def _other_routes(self) -> Iterator[tuple[str, Callable[[], Span]]]:
+    def _other_routes(self) -> Iterator[tuple[str, Callable[[], tuple[float, float]]]]:
+        """Names, and functions that give the largest difference and the error of the other computation."""
         among = HardClass(self.problem)
         closed = closed_form_refusal(self.kernel, self.problem, self.points) is None
         if self.route == "closed form":
             if 2**among.varying * self.functions <= _QUICK:
-                yield "enumeration of the cube", lambda: enumerated(self.kernel, self.problem, self.points)
+                yield "enumeration of the cube", lambda: self._to(enumerated(self.kernel, self.problem, self.points))
             if self.functions <= MOST_EXTENDED:
-                yield "the Gram matrix in extended precision", lambda: self._from_gram(ExtendedSpan)
-            yield "the plain Gram matrix in float64", lambda: self._from_gram(PlainGramSpan)
+                yield "the Gram matrix in extended precision", lambda: self._to(self._from_gram(ExtendedSpan))
+            yield "explicit predictors, evaluated in whole numbers", self._to_explicit
         else:
             if closed:
-                yield "the closed form", lambda: self._from_gram(DegreeSpan)
-            yield "least squares over the cube", self._least_squares
+                yield "the closed form", lambda: self._to(self._from_gram(DegreeSpan))
+            yield "least squares over the cube", lambda: self._to(self._least_squares())
 
-    def _from_gram(self, make: type[DegreeSpan] | type[ExtendedSpan] | type[PlainGramSpan]) -> Span:
+    def _to(self, span: Span) -> tuple[float, float]:
+        scale = 2 * self.problem.outputs * (self.problem.alpha**2 + self.problem.beta**2)
+        return self.compared(span), scale * span.error
+
+    def _to_explicit(self) -> tuple[float, float]:
+        span = self._from_gram(DegreeSpan)
+        places = self.spaced(min(MOST_EXPLICIT, max(1, _EXPLICIT // self.functions**2)))
+        found = explicit_risks(self.kernel, self.problem, span, [self.targets[i] for i in places])
+        return self.difference(places, found.risks) + found.gain, 0.0
+
+    def _from_gram(self, make: type[Spanned]) -> Spanned:
         among = HardClass(self.problem)
         signs = among.varying_signs(self.points)
         assert signs is not None, "the closed form is offered for points of the cube alone"
@@ -135,7 +158,7 @@ def certify_kernel(
     chosen = route or ("enumeration" if refusal else "closed form")
     if chosen == "closed form":
         if refusal:
-            raise InputError(f"the closed form does not apply: {refusal}; enumeration would do up to d = 16")
+            raise InputError(f"the closed form does not apply: {refusal}; {_instead(among.varying)}")
         signs = among.varying_signs(points)
         assert signs is not None
         span: Span = DegreeSpan(signs, degree_coefficients(kernel, problem.dim, among.varying))
@@ -147,6 +170,12 @@ def certify_kernel(
             raise InputError(f"{error}{why}") from None
     risks = Risks.of(problem, span, targets, seed)
     return KernelCertificate(problem, len(points), **vars(risks), route=chosen, kernel=kernel, points=points)
+
+
+def _instead(coordinates: int) -> str:
+    if coordinates <= LARGEST_ENUMERATION:
+        return "route='enumeration' would do"
+    return f"enumeration would do up to {LARGEST_ENUMERATION} varying coordinates, here there are {coordinates}"
 
 
 def closed_form_refusal(kernel: Kernel, problem: HardInstance, points: Points) -> str | None:

@@ -25,7 +25,7 @@ def krawtchouk(dim: int) -> tuple[tuple[int, ...], ...]:
     >>> krawtchouk(3)
     ((1, 1, 1, 1), (3, 1, -1, -3), (3, -1, -1, 3), (1, -1, 1, -1))
     """
-    require(1 <= dim <= LARGEST_CUBE, f"dim must lie between 1 and {LARGEST_CUBE} for a table of degrees, got {dim}")
+    require(1 <= dim <= LARGEST_CUBE, f"dim must lie between 1 and {LARGEST_CUBE} for the closed form, got {dim}")
     column = [1]
     for _ in range(dim):
         column = [a + b for a, b in zip([*column, 0], [0, *column], strict=True)]

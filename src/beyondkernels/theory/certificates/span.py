@@ -23,7 +23,7 @@ _ROUNDING = 1e-15
 """The error of float64 values of functions, relative to their largest singular value."""
 
 _ABSENT = 1e-13
-"""Directions with a singular value below this, relative to the largest, count as absent: float64 sees no more."""
+"""Directions with a singular value below this, relative to the largest, are left out: float64 sees no more."""
 
 LARGEST_ERROR = 1e-6
 """A certificate is refused if its shares of parities are less certain than this."""
@@ -35,10 +35,13 @@ class Span(ABC):
     Arguments:
         dimension: of V.
         error: an estimate of the error of :math:`\|P\chi_T\|^2`, from the conditioning of the functions.
+        left_out: how many directions were taken as zero because rounding cannot tell them from zero. V without them is
+            smaller, so what is computed of :math:`\|P\chi_T\|^2` is at most what it is with them.
     """
 
     dimension: int
     error: float
+    left_out: int = 0
 
     @abstractmethod
     def coordinates(self, parities: Sequence[Parity]) -> torch.Tensor:
@@ -49,8 +52,8 @@ class EnumeratedSpan(Span):
     r"""The span of functions given by their values at every point of the cube.
 
     The functions are scaled to norm 1 and orthonormalised by a QR decomposition with a singular value decomposition
-    of R. Directions whose singular value is below 1e-13 of the largest count as absent, because float64 values cannot
-    tell them from zero.
+    of R. Directions whose singular value is below 1e-13 of the largest are left out, because float64 values cannot tell
+    them from zero.
 
     Arguments:
         signs: the points, shape (points, coordinates), entries ±1; all equally likely.
@@ -72,14 +75,14 @@ class EnumeratedSpan(Span):
         values = values[:, norms > 0] / norms[norms > 0]
         self._signs = signs
         if values.shape[1] == 0:
-            self.dimension, self.error, self.absent = 0, 0.0, len(norms)
+            self.dimension, self.error = 0, 0.0
             self._basis = values
             return
         Q, R = torch.linalg.qr(values)
         U, s, _ = torch.linalg.svd(R)
         present = s > _ABSENT * s[0]
         self.dimension = int(present.sum())
-        self.absent = len(norms) - self.dimension
+        self.left_out = values.shape[1] - self.dimension
         self.error = float(2 * _ROUNDING * s[0] / s[present].min())
         if self.error > LARGEST_ERROR:
             raise InputError(
@@ -103,11 +106,13 @@ def require_enumerable(coordinates: int, functions: int) -> None:
     count = 2**coordinates
     if coordinates <= LARGEST_ENUMERATION and count * functions <= MOST_VALUES:
         return
-    raise InputError(
-        f"the cube must have at most {LARGEST_ENUMERATION} varying coordinates and at most {MOST_VALUES} values of all "
-        f"functions to be enumerated, got {coordinates} coordinates and {functions} functions: this would take "
-        f"{said_bytes(8.0 * count * functions)} and about {said_time(2.0 * count * functions**2 / _SPEED)}"
-    )
+    takes = f"{said_bytes(8.0 * count * functions)} and about {said_time(2.0 * count * functions**2 / _SPEED)}"
+    if coordinates > LARGEST_ENUMERATION:
+        asked = f"the cube must have at most {LARGEST_ENUMERATION} varying coordinates to be enumerated"
+    else:
+        asked = f"the cube with {coordinates} varying coordinates takes at most {MOST_VALUES // count} functions"
+    got = f"{coordinates} coordinates and {functions} functions"
+    raise InputError(f"{asked}, got {got}: this would take {takes}; the bound for all kernels needs no enumeration")
 
 
 _SPEED = 5e9

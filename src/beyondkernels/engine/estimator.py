@@ -1,0 +1,89 @@
+"""Estimators of scikit-learn as learners."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, are_classes, require
+
+
+@dataclass(frozen=True)
+class FromEstimator(Learner):
+    """An estimator with ``fit`` and ``predict``, cloned for each run.
+
+    If it has a ``random_state``, the seed of the run sets it. Classes are given as 0, 1, 2, …
+
+    Arguments:
+        settings: a hash of its class and parameters.
+        name: what to call it in tables.
+        estimator: the estimator itself, which only this process has.
+
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> FromEstimator.of(RidgeClassifier()).name
+    'RidgeClassifier'
+    """
+
+    settings: str
+    name: str
+    estimator: Any = field(default=None, metadata={"identity": False}, repr=False)
+
+    @classmethod
+    def of(cls, estimator: Any, name: str | None = None) -> FromEstimator:
+        """A learner around an estimator.
+
+        Arguments:
+            estimator: stays as it is.
+            name: what to call it in tables; its class unless given.
+        """
+        kind = type(estimator)
+        told = f"{kind.__module__}.{kind.__qualname__} {sorted(estimator.get_params().items(), key=str)!r}"
+        return cls(hashlib.sha256(told.encode()).hexdigest()[:32], name or kind.__name__, estimator)
+
+    def __post_init__(self) -> None:
+        require(
+            self.estimator is not None and hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict"),
+            "an estimator is in the process that made it alone, so it cannot train in worker processes",
+        )
+
+    def fit(self, case: Case, progress: Progress) -> Outcome:
+        """Fit a clone; losses are squared errors, accuracies are there when labels are classes."""
+        from sklearn.base import clone
+
+        case = case.flattened()
+        estimator: Any = clone(self.estimator)
+        if "random_state" in estimator.get_params():
+            estimator.set_params(random_state=int(case.stream.child("estimator").integers(2**31)))
+        classes, y = are_classes(case.train.y), case.train.y
+        estimator.fit(case.train.x.numpy(), _classes(y) if classes else y.numpy())
+        progress(0.9)
+
+        def predictor(x: torch.Tensor) -> torch.Tensor:
+            found = np.asarray(estimator.predict(x.flatten(1).numpy()))
+            return _encoded(found, y) if classes else torch.from_numpy(found.reshape(len(x), -1)).float()
+
+        scalars: dict[str, float] = {}
+        for name, part in ({"train": case.train} | case.fresh).items():
+            out = predictor(part.x)
+            if classes:
+                scalars[f"{name}_accuracy"] = accuracy(out, part.y)
+            else:
+                scalars[f"{name}_loss"] = (out - part.y.reshape(out.shape)).square().sum(1).mean().item()
+        progress(1.0)
+        return Outcome(scalars=scalars, predictor=predictor)
+
+
+def _classes(y: torch.Tensor) -> np.ndarray:
+    places = (y.reshape(-1) > 0).long() if y.ndim == 1 or y.shape[1] == 1 else y.argmax(1)
+    return places.numpy()
+
+
+def _encoded(places: np.ndarray, y: torch.Tensor) -> torch.Tensor:
+    chosen = torch.from_numpy(places.astype(np.int64))
+    if y.ndim == 1 or y.shape[1] == 1:
+        return (2.0 * chosen - 1).float().reshape(-1, 1)
+    return torch.nn.functional.one_hot(chosen, y.shape[1]).float()

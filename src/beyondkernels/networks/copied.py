@@ -1,0 +1,149 @@
+"""Networks made from a module that exists: copied, and drawn anew for each seed."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import hashlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from beyondkernels.core import InputError, Shape, Stream, require, seeded_globally
+from beyondkernels.networks.module import ModuleNetwork
+
+RESET = ("reset_parameters", "_reset_parameters")
+"""The methods by which PyTorch's layers draw their parameters anew."""
+
+
+@dataclass(frozen=True)
+class FromCopy(ModuleNetwork):
+    """A network around copies of a module.
+
+    Each seed draws all parameters anew: every part of the module that has parameters of its own is told to
+    ``reset_parameters``, in the order of ``modules()``, as PyTorch's layers do when they are made. A module with
+    parameters that no such method draws is refused, unless it starts as it is.
+
+    Arguments:
+        architecture: a hash of the module's structure, of the source of its classes and of the numbers that are kept.
+        name: what to call it in tables.
+        fresh_start: whether each seed draws all parameters anew; otherwise all start from the module's own.
+        parts: named groups of parameters, each a tuple of parameter names of the module.
+        module: the module itself, which only this process has.
+
+    >>> network = FromCopy.of(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)))
+    >>> params, _ = network.init(4, 1, Stream(0))
+    >>> sorted(params)
+    ['0.bias', '0.weight', '2.bias', '2.weight']
+    """
+
+    architecture: str
+    name: str
+    fresh_start: bool = True
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    module: Any = field(default=None, metadata={"identity": False}, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        module: torch.nn.Module,
+        *,
+        name: str | None = None,
+        fresh_start: bool = True,
+        parts: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> FromCopy:
+        """A network around a copy of a module.
+
+        Arguments:
+            module: stays as it is.
+            name: what to call it in tables; its class unless given.
+            fresh_start: whether each seed draws all parameters anew.
+            parts: named groups of parameters.
+        """
+        try:
+            kept = copy.deepcopy(module)
+        except Exception as error:
+            raise InputError(
+                f"the module {type(module).__name__} cannot be copied ({error}); FromModule takes a function that "
+                "makes it"
+            ) from None
+        _require_plain(kept)
+        if fresh_start:
+            _require_resets(kept)
+        return cls(_architecture(kept, fresh_start), name or type(module).__name__, fresh_start, parts or {}, kept)
+
+    def __post_init__(self) -> None:
+        require(
+            isinstance(self.module, torch.nn.Module),
+            "a module is in the process that made it alone; for other processes give a named function that makes it: "
+            "FromModule(factory, name)",
+        )
+
+    def fresh(self, in_dim: Shape, out_dim: int, stream: Stream) -> torch.nn.Module:
+        """A copy, drawn anew unless it starts as it is."""
+        made = copy.deepcopy(self.module)
+        if self.fresh_start:
+            with seeded_globally(stream), torch.no_grad():
+                for part in made.modules():
+                    if (reset := _reset(part)) is not None:
+                        reset()
+        return made
+
+    def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
+        """A copy without numbers."""
+        return self._skeleton
+
+    @functools.cached_property
+    def _skeleton(self) -> torch.nn.Module:
+        return copy.deepcopy(self.module).to("meta")
+
+
+def _reset(part: torch.nn.Module) -> Any:
+    return next((getattr(part, name) for name in RESET if callable(getattr(part, name, None))), None)
+
+
+def _require_plain(module: torch.nn.Module) -> None:
+    lazy = [
+        name
+        for name, value in (*module.named_parameters(), *module.named_buffers())
+        if torch.nn.parameter.is_lazy(value)
+    ]
+    require(not lazy, f"the module has lazy parameters such as {lazy[:1]}; run it once on a point before it is given")
+    require(
+        next(module.parameters(), None) is not None,
+        f"the module {type(module).__name__} has no parameters, so there is nothing to train",
+    )
+
+
+def _require_resets(module: torch.nn.Module) -> None:
+    """Ask that every parameter belongs to a part that can draw it anew."""
+    covered: set[int] = set()
+    for part in module.modules():
+        if _reset(part) is not None:
+            own = part.parameters(recurse=type(part).__module__.startswith("torch."))
+            covered |= {id(value) for value in own}
+    alone = [name for name, value in module.named_parameters() if id(value) not in covered]
+    require(
+        not alone,
+        f"no reset_parameters draws {', '.join(alone[:3])} of {type(module).__name__} anew for each seed; write one, "
+        "give a function that makes the module (FromModule), or start from the numbers it has (fresh_start=False)",
+    )
+
+
+def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
+    hashed = hashlib.sha256(repr(module).encode())
+    for kind in dict.fromkeys(type(part) for part in module.modules()):
+        hashed.update(f"{kind.__module__}.{kind.__qualname__}".encode())
+        if not kind.__module__.startswith("torch."):
+            with contextlib.suppress(OSError, TypeError):  # typed into a console: its structure has to tell it
+                hashed.update(inspect.getsource(kind).encode())
+    drawn = {id(value) for value in module.parameters()} if fresh_start else set()
+    for name, value in module.state_dict(keep_vars=True).items():
+        hashed.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
+        if id(value) not in drawn:
+            hashed.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return hashed.hexdigest()[:32]

@@ -1,0 +1,119 @@
+"""From data as it comes to a problem: read, split once, look for what would spoil a test."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from beyondkernels.core import Problem, Stream, require, require_between
+from beyondkernels.problems.data.given import DataWarning, GivenData, hold
+from beyondkernels.problems.data.labels import class_names, class_numbers, numbers
+from beyondkernels.problems.data.reading import FORMS, read_pair
+
+
+def given(
+    data: Any,
+    *,
+    test: Any = None,
+    validation: float = 0.0,
+    test_fraction: float = 0.2,
+    target: str | None = None,
+    classify: bool | None = None,
+    split_seed: int = 0,
+    name: str = "data",
+) -> GivenData:
+    """A problem from data as it comes.
+
+    A set without test points is split once: ``split_seed`` alone says how, whatever the seeds of the runs. Validation
+    points come from what remains. Classes are found in the labels; each class is split by itself.
+
+    Arguments:
+        data: a pair (X, y), a pair of such pairs for training and test, a torch Dataset or DataLoader, or a DataFrame.
+        test: the test points, in any of these forms.
+        validation: the fraction of the training points that is put aside to choose by.
+        test_fraction: the fraction of the points that is put aside to test on, where there is no ``test``.
+        target: the column of a DataFrame that holds the labels.
+        classify: whether labels are classes; None guesses from what they are.
+        split_seed: says how the set is split.
+        name: what to call the data.
+
+    >>> problem = given(([[0.0], [1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "b", "a"]), test_fraction=0.4)
+    >>> problem.classes, problem.size("train"), problem.size("test")
+    (('a', 'b'), 3, 2)
+    """
+    if isinstance(data, Problem):
+        require(isinstance(data, GivenData), f"data must be {FORMS}, got the problem {type(data).__name__}")
+        assert isinstance(data, GivenData)
+        return data
+    require_between("validation", validation, 0, 1, "[)")
+    require_between("test_fraction", test_fraction, 0, 1, "()")
+    if test is None and isinstance(data, tuple | list) and len(data) == 2 and _is_source(data[0]):
+        data, test = data
+    x, y = read_pair(data, target)
+    classes = class_names(y, classify)
+    if test is None:
+        inside, outside = _split(y, classes, test_fraction, Stream(split_seed).child("test"))
+        x, y, test_x, test_y = x[inside], y[inside], x[outside], y[outside]
+    else:
+        test_x, test_y = read_pair(test, target)
+        require(
+            test_x.shape[1:] == x.shape[1:],
+            f"test points must have the shape of the training points, {x.shape[1:]}, got {test_x.shape[1:]}",
+        )
+    inside, outside = _split(y, classes, validation, Stream(split_seed).child("validation"))
+    parts = {
+        "train": (x[inside], y[inside]),
+        "validation": (x[outside], y[outside]),
+        "test": (test_x, test_y),
+    }
+    _warn_of_repeats(parts["train"][0], test_x, name)
+    arrays = {}
+    for part, (points, labels) in parts.items():
+        arrays[f"{part}_x"] = points
+        arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else numbers(labels)
+    words = not all(name.removeprefix("-").isdigit() for name in classes) or y.dtype.kind in "US"
+    return hold(arrays, classes, words, name)
+
+
+def _is_source(part: Any) -> bool:
+    """Whether this is data by itself: a pair of points and labels, a data set or a loader, and no array."""
+    import torch
+
+    pair = isinstance(part, tuple | list) and len(part) == 2 and hasattr(part[0], "__len__") and _rows(part)
+    return pair or isinstance(part, torch.utils.data.Dataset | torch.utils.data.DataLoader)
+
+
+def _rows(pair: Any) -> bool:
+    """Whether a pair holds points and their labels, and not two points."""
+    points, labels = np.shape(pair[0]), np.shape(pair[1])
+    return len(labels) >= 1 and len(points) >= 1 and len(points) >= len(labels) and points[0] == labels[0]
+
+
+def _split(y: np.ndarray, classes: tuple[str, ...], fraction: float, stream: Stream) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that stay, and rows that are put aside: the same fraction of each class."""
+    if fraction == 0:
+        return np.arange(len(y)), np.arange(0)
+    order = stream.permutation(len(y)).numpy()
+    kinds = np.unique(y, return_inverse=True)[1].reshape(-1) if classes else np.zeros(len(y), int)
+    aside = np.concatenate([rows[: round(fraction * len(rows))] for rows in _by_kind(order, kinds)])
+    require(0 < len(aside) < len(y), f"a fraction of {fraction} of {len(y)} points must leave points on both sides")
+    return np.setdiff1d(np.arange(len(y)), aside), np.sort(aside)
+
+
+def _by_kind(order: np.ndarray, kinds: np.ndarray) -> list[np.ndarray]:
+    return [order[kinds[order] == kind] for kind in np.unique(kinds)]
+
+
+def _warn_of_repeats(train: np.ndarray, test: np.ndarray, name: str) -> None:
+    """Say how many test points are training points too: on these a test says nothing."""
+    known = {row.tobytes() for row in train}
+    repeats = sum(row.tobytes() in known for row in test)
+    if repeats:
+        warnings.warn(
+            f"{repeats} of the {len(test)} test points of {name} are among its training points, so the test is too "
+            "easy",
+            DataWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.experiments.features.balls import CUBE, FIXED, LEARNED
+from beyondkernels.experiments.features.theorem2 import Theorem2
+from beyondkernels.frame import At, Reading, changed
+from beyondkernels.runs import RunSpec
+from experiments.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Theorem2()
+SETTINGS = changed(EXPERIMENT.settings("smoke"), {"relevants": (5, 7), "norms": (0.1, 1.0)})
+
+
+def ours(D: int, k: int, B: float) -> float:
+    return 0.5 * (1 - B * math.sqrt(D / math.comb(D, k)))  # N = D at this scale
+
+
+def outcome(at: At, **made: float) -> Outcome:
+    """Every number as far from the bounds as it is made."""
+    cube = at.place == CUBE
+    D = 8 if cube else 16 * at.relevant
+    norms = (0.3, 1.0, 3.0) if cube else (0.1, 1.0)
+    bounds = np.array([ours(D, at.relevant, B) for B in norms])
+    if at.method == LEARNED:
+        loss = np.full(len(norms), 0.6)
+        loss[-1] = made.get("learned", 0.1) + 1e-4 * at.seed
+        found = {"test_loss": loss, "lower": loss, "upper": loss + made.get("gap", 0.005)}
+        return Outcome("finished", {}, arrays=found | {"test_error": 0 * loss, "used": loss})
+    found = {
+        "lower": bounds + made.get("lower", 0.01),
+        "upper": bounds + made.get("lower", 0.01) + 0.005,
+        "floor": bounds + made.get("floor", 1e-9),
+        "test_loss": bounds + made.get("fresh", -0.02),
+        "test_error": np.full(len(norms), 0.01),
+        "used": np.array(norms),
+    }
+    if cube:
+        found["mean_floor"] = bounds + made.get("mean", 0.01)
+    return Outcome("finished", {}, arrays=found)
+
+
+def reading(**made: float) -> Reading:
+    def one(at: At, spec: RunSpec) -> Outcome:
+        only = made if at.get("seed") == 1 else {"learned": made["learned"]} if "learned" in made else {}
+        return outcome(at, **only)
+
+    return finish(EXPERIMENT, SETTINGS, (0, 1), one)
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ({}, []),
+        ({"lower": -0.001}, ["exact"]),
+        ({"mean": -0.001}, ["mean"]),
+        ({"gap": 0.011}, ["gap"]),
+        ({"floor": -1e-6}, ["floor"]),
+        ({"fresh": -0.031}, ["fresh"]),
+        ({"learned": 0.45}, ["below-paper"]),
+        ({"learned": 0.51}, ["below-ours", "below-paper"]),
+    ],
+)
+def test_claims_can_fail(made: dict[str, float], wanted: list[str]) -> None:
+    found = {claim.id: claim for claim in reading(**made).claims}
+    assert failing(found) == wanted
+    assert undecided(found) == []
+
+
+def test_the_papers_bound_must_say_something() -> None:
+    wide = changed(SETTINGS, {"norms": (1.0, 10.0)})  # √(2·112)·10/2^7 = 1.17
+    found = {each.id: each for each in finish(EXPERIMENT, wide, (0, 1), lambda at, _: outcome(at)).claims}
+    assert failing(found) == ["informative", "below-paper"]
+
+
+def test_rows_have_both_bounds() -> None:
+    rows = reading().rows
+    one = rows[(rows["relevant"] == 7) & (rows["norm"] == 1.0) & (rows["method"] == LEARNED)].iloc[0]
+    assert one["bound"] == pytest.approx(ours(112, 7, 1.0))
+    assert one["paper_bound"] == pytest.approx(0.5 * (1 - math.sqrt(224) / 2**7))
+    listed = rows[rows["place"] == CUBE]
+    assert listed["paper_bound"].isna().all()  # the paper's theorem does not apply
+    assert len(listed) == 3 * 2 * 2 * 3  # maps, targets, seeds, norms
+    assert len(rows) - len(listed) == 4 * 2 * 2 * 2  # maps, k, seeds, norms
+
+
+def test_all_maps_have_the_same_number_of_features_and_every_target_is_another_set() -> None:
+    seen: dict[Any, set[Any]] = {}
+
+    def look(at: At, spec: RunSpec) -> Outcome:
+        learner: Any = spec.learner
+        D = spec.problem.patterns  # pyright: ignore[reportAttributeAccessIssue]
+        size = learner.features.size(D) if at.method in FIXED else 2 * learner.features.network.pairs
+        assert size == D
+        assert learner.exact == (at.place == CUBE)
+        assert learner.rescaled == (at.method == LEARNED)
+        seen.setdefault((at.place, at.relevant, at.method), set()).add(spec.problem)
+        return outcome(at)
+
+    finish(EXPERIMENT, SETTINGS, (0, 1), look)
+    assert {len(problems) for (place, *_), problems in seen.items() if place == CUBE} == {4}
+    assert {len(problems) for (place, *_), problems in seen.items() if place != CUBE} == {2}
+
+
+def test_figures() -> None:
+    check_figures(reading(), ["large-5", "large-7", "listed-3"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"relevants": (4,)}, "relevants"),
+        ({"relevants": (3,)}, "relevants"),
+        ({"cube_relevant": 9}, "cube_relevant must not exceed cube"),
+        ({"cube": 17}, "cube"),
+        ({"norms": ()}, "norms"),
+        ({"background": 0.6}, "background"),
+    ],
+)
+def test_bad_settings_are_refused(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        changed(SETTINGS, change)
