@@ -159,7 +159,6 @@ def _claims(s: TheoremI1Settings, depth: int) -> list[Statement]:
             f"L = {depth}: at no N has any kernel a best risk below the bound: the least difference",
             least("margin", per_seed=False, **kernels),
             AtLeast(0.0),
-            paper="not below",
         ),
         claim(
             f"top-{depth}",
