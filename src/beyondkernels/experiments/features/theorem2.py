@@ -28,7 +28,6 @@ from beyondkernels.frame import (
     Scale,
     Seeds,
     Shown,
-    Size,
     Statement,
     Table,
     claim,
@@ -39,7 +38,7 @@ from beyondkernels.frame import (
 )
 from beyondkernels.reports import AtLeast
 
-Norms = Annotated[tuple[float, ...], positive, rising, not_empty]
+Norms = Annotated[tuple[float, ...], between(1e-3, 1e6), rising, not_empty]
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,9 @@ class Theorem2Settings(Checked):
     tangents: Annotated[int, positive, at_most(20)] = setting(
         2, "ours", "neurons of the NTK features; every map has N = D times this many features"
     )
-    spread: Size = setting(0.5, "ours", "of a fixed neuron's input; chosen on another instance (100) from 0.5 and 1")
+    spread: Annotated[float, between(1e-3, 1e3)] = setting(
+        0.5, "ours", "of a fixed neuron's input; chosen on another instance (100) from 0.5 and 1"
+    )
     samples: Count = setting(50_000, "ours")
     test_samples: Count = setting(50_000, "ours")
     cube: Annotated[int, between(6, 16)] = setting(16, "ours", "D where all patterns are listed")
