@@ -78,8 +78,8 @@ def test_a_kernel_without_degree_k_leaves_everything():
 
 @pytest.mark.parametrize("kernel", [None, Gaussian(2.0)])
 def test_a_wrong_bound_is_found(kernel, monkeypatch):
-    right = module.counting_bound
-    monkeypatch.setattr(module, "counting_bound", lambda size, *rest: right(size / 2, *rest))
+    right = module.counting_share
+    monkeypatch.setattr(module, "counting_share", lambda size, *rest: right(size / 2, *rest))
     with pytest.raises(DisagreementError):
         KernelBallCertificate(8, 3, 0.5, 1.0, kernel=kernel).verify()
 

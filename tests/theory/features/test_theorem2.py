@@ -116,8 +116,8 @@ def test_verifies_and_serialises(sizes):
 @pytest.mark.parametrize("sizes", [(176, 11, 0.5, 352, 1e6), (8, 3, 0.3, 20, 1.0)])
 def test_a_wrong_bound_is_found(sizes, monkeypatch):
     # twice too few targets in the denominator of the bound
-    right = module.counting_bound
-    monkeypatch.setattr(module, "counting_bound", lambda size, *rest: right(size / math.sqrt(2), *rest))
+    right = module.counting_share
+    monkeypatch.setattr(module, "counting_share", lambda size, *rest: right(size / math.sqrt(2), *rest))
     with pytest.raises(DisagreementError):
         FixedFeatureCertificate(*sizes).verify()
 

@@ -15,7 +15,7 @@ from beyondkernels.theory.certificates.certificate import Numbers, Verification
 from beyondkernels.theory.certificates.coefficients import degree_coefficients
 from beyondkernels.theory.features.fixed_feature_bound import (
     FixedFeatureBound,
-    counting_bound,
+    counting_share,
     require_norm,
     telescoped_log,
 )
@@ -91,9 +91,9 @@ class KernelBallCertificate(FixedFeatureBound):
             raise InputError(f"diagonal must be at least {found:.6g}, the kernel's K(x, x), got {self.diagonal}")
 
     @property
-    def bound(self) -> float:
-        """p_o(1 − L√(κ/C)), or p_o(1 − κL√(n/C)) for n points."""
-        return counting_bound(self._size, self.patterns, self.relevant, self.background)
+    def share(self) -> float:
+        """L√(κ/C), or κL√(n/C) for n points."""
+        return counting_share(self._size, self.patterns, self.relevant)
 
     @property
     def exact(self) -> float | None:
@@ -138,7 +138,7 @@ class KernelBallCertificate(FixedFeatureBound):
         found = {
             "targets C": self.targets,
             "mean hinge loss over A, at least (ours)": self.bound,
-            "its distance from p_o": self.background - self.bound,
+            "its distance from p_o": self.background * self.share,
         }
         if self.kernel is None:
             return found
@@ -174,7 +174,7 @@ class KernelBallCertificate(FixedFeatureBound):
             mean = float((self.background * (1 - self.norm * _random_norms(self))).mean())
             difference = max(difference, self.bound - mean)
             route += ", and a random kernel on the whole cube"
-        scale = max(1.0, self.background - self.bound)
+        scale = max(1.0, self.background * self.share)
         return Verification(route, difference, 1e-6 * scale if self.kernel is not None else 1e-11 * scale).require()
 
     @property

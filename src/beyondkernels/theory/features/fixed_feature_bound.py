@@ -21,22 +21,20 @@ _LARGEST = 1e100
 """The largest norm, which float64 must still multiply."""
 
 
-def counting_bound(size: float, patterns: int, relevant: int, background: float) -> float:
-    r"""The loss that is left to the mean over all sets A, where the correlations with all parities add up to a size.
+def counting_share(size: float, patterns: int, relevant: int) -> float:
+    r"""The part of :math:`p_o` that the bound lacks, where the correlations with all parities add up to a size.
 
-    .. math:: p_o \Bigl(1 - \frac{s}{\sqrt{\binom Dk}}\Bigr)
+    .. math:: q = s \Big/ \sqrt{\tbinom Dk}, \qquad\text{so that the bound is}\quad p_o(1 - q)
 
     Arguments:
         size: s, which is B√N for N bounded features; the root of a bound on :math:`B^2 \sum_A |E[\Psi\chi_A]|^2`.
         patterns: D.
         relevant: k.
-        background: :math:`p_o`.
 
-    >>> counting_bound(size=1.0, patterns=4, relevant=1, background=0.5)
-    0.25
+    >>> round(counting_share(size=1.0, patterns=4, relevant=1), 12)
+    0.5
     """
-    count = math.comb(patterns, relevant)
-    return background * (1 - math.exp(math.log(size) - math.log(count) / 2))
+    return math.exp(math.log(size) - math.log(math.comb(patterns, relevant)) / 2)
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,13 @@ class FixedFeatureBound(Certificate):
 
     @property
     @abstractmethod
+    def share(self) -> float:
+        """The part of p_o that the bound by counting lacks; from 1 on the bound says nothing."""
+
+    @property
     def bound(self) -> float:
-        """The lower bound by counting; below zero it says nothing."""
+        """The lower bound by counting, on the mean over all A of the best hinge loss."""
+        return self.background * (1 - self.share)
 
     @property
     def setting(self) -> dict[str, str]:
@@ -120,7 +123,7 @@ class FixedFeatureBound(Certificate):
         """The bound by counting in words. It may differ from p_o by less than its digits show, so it says by what."""
         return (
             f"By counting, the mean hinge loss over A is at least {self.bound:.4g}, which is p_o less "
-            f"{self.background - self.bound:.2g}."
+            f"{self.background * self.share:.2g}."
         )
 
     @property

@@ -13,7 +13,7 @@ from beyondkernels.problems.resnet.inputs import corners
 from beyondkernels.theory.certificates.certificate import Numbers, Verification
 from beyondkernels.theory.features.fixed_feature_bound import (
     FixedFeatureBound,
-    counting_bound,
+    counting_share,
     require_norm,
     telescoped_log,
 )
@@ -84,9 +84,9 @@ class FixedFeatureCertificate(FixedFeatureBound):
         require_norm("norm", self.norm)
 
     @property
-    def bound(self) -> float:
-        """p_o(1 − B√(N/C))."""
-        return counting_bound(self.norm * math.sqrt(self.features), self.patterns, self.relevant, self.background)
+    def share(self) -> float:
+        """B√(N/C)."""
+        return counting_share(self.norm * math.sqrt(self.features), self.patterns, self.relevant)
 
     @property
     def paper(self) -> float:
@@ -115,7 +115,7 @@ class FixedFeatureCertificate(FixedFeatureBound):
             "targets C": self.targets,
             "hinge loss for some A, at least (paper)": self.paper,
             "mean hinge loss over A, at least (ours)": self.bound,
-            "its distance from p_o": self.background - self.bound,
+            "its distance from p_o": self.background * self.share,
             "N·B² at which the paper's bound is 0": 2.0 ** (2 * self.relevant - 1)
             if self.relevant <= 512
             else math.inf,
@@ -145,7 +145,7 @@ class FixedFeatureCertificate(FixedFeatureBound):
             mean = float(self.background * (1 - self.norm * _tried(self).norm(dim=1)).mean())
             difference = max(difference, self.bound - mean)
             route += ", and a map of random signs on the whole cube"
-        scale = max(1.0, self.background - self.bound)
+        scale = max(1.0, self.background * self.share)
         return Verification(route, difference, 1e-11 * scale).require()
 
 
