@@ -40,7 +40,8 @@ def reading(experiment: Any, **wrong: float) -> Reading:
         risk += wrong.get("route", 0.0) if at.learner == BOTH[1] else 0.0
         scalars = {"risk": risk, "own_risk": 0.1, "smallest_risk": wrong.get("smallest", 0.1), "dimension": 1.0}
         share = wrong.get("share", 0.0)
-        return Outcome(scalars={**scalars, "learnt_share": share, "numerical_error": 1e-14, "left_out": 0.0})
+        left_out = wrong.get("left_out", 0.0)
+        return Outcome(scalars={**scalars, "learnt_share": share, "numerical_error": 1e-14, "left_out": left_out})
 
     return finish(experiment, SHORT[experiment.id], SEEDS, outcome)
 
@@ -70,6 +71,14 @@ def test_claims_of_one_experiment_alone():
     assert failing(claims(KERNEL, route=2e-9)) == ["routes"]
     assert failing(claims(FEATURE, room=0.0051)) == ["tight"]  # kα²d/C = 0.36 · 14/1001 = 0.005035
     assert failing(claims(FEATURE, room=0.0050)) == []
+
+
+@pytest.mark.parametrize("experiment", [KERNEL, FEATURE], ids=["kernels", "features"])
+def test_the_table_shows_directions_left_out(experiment):
+    shown, lines = reading(experiment, left_out=7.0).table
+    assert "left_out" in [column.key for column in shown]
+    found = {line["learner"] == exact_risks.NETWORK: line["left_out"] for line in lines}
+    assert (found[True], found[False]) == (None, 7.0)
 
 
 def test_numbers_of_points():

@@ -44,19 +44,44 @@ def test_the_papers_constants_follow():
     assert "The paper's theorem applies" in certificate.verdict
 
 
-def test_a_space_of_parities_attains_the_bound():
-    d, k, n, alpha = 6, 3, 5, 0.3
-    problem = HardInstance(dim=d, outputs=k, alpha=alpha)
-    among = HardClass(problem)
+def test_coordinates_and_parities_exceed_the_bound_by_what_the_coordinates_are_worth():
+    d, k, n, alpha = 6, 3, 11, 0.3
+    among = HardClass(HardInstance(dim=d, outputs=k, alpha=alpha))
     x = corners(d)
-    values = torch.cat([x, torch.stack([x[:, list(S)].prod(1) for S in among.every()[:n]], 1)], 1)
-    risks = among.risks(EnumeratedSpan(x, values), among.every())
+    values = torch.cat([x, torch.stack([x[:, list(S)].prod(1) for S in among.every()[: n - d]], 1)], 1)
+    span = EnumeratedSpan(x, values)
+    assert span.dimension == n
+    risks = among.risks(span, among.every())
     universal = UniversalCertificate(n, d, k, alpha)
-    # the linear functions come for free here, so only the n parities count
-    assert float(risks.mean()) == pytest.approx(universal.mean_risk)
+    C = universal.targets
+    assert float(risks.mean()) - universal.mean_risk == pytest.approx(k * alpha**2 * d / C)
     learnt = float((risks <= alpha**2 / 16).double().mean())
-    assert learnt == pytest.approx(n / universal.targets)
+    assert learnt == pytest.approx((n - d) / C)
     assert learnt <= universal.learnable_share
+
+
+@pytest.mark.parametrize(("d", "k", "alpha", "beta"), [(6, 3, 0.3, 1.0), (5, 4, 0.7, 1.3), (6, 2, 0.9, 0.4)])
+def test_the_smallest_mean_of_all_spaces_is_a_sum_of_eigenvalues(d, k, alpha, beta):
+    among = HardClass(HardInstance(dim=d, outputs=k, alpha=alpha, beta=beta))
+    sets, x = among.every(), corners(d)
+    C, r, mu = len(sets), math.comb(d - 1, k - 1), math.comb(d - 2, k - 1)
+    outputs = torch.zeros(C * k, d + C, dtype=torch.float64)
+    for row, (place, i) in enumerate((place, i) for place, S in enumerate(sets) for i in S):
+        outputs[row, i], outputs[row, d + place] = beta, alpha
+    values, vectors = torch.linalg.eigh(outputs.T @ outputs)
+    mixed = alpha * beta * mu**0.5
+    block = torch.tensor([[beta**2 * r, mixed], [mixed, k * alpha**2]], dtype=torch.float64)
+    closed = [beta**2 * r + k * alpha**2, 0.0, *torch.linalg.eigvalsh(block).tolist() * (d - 1)]
+    closed = sorted([*closed, *[k * alpha**2] * (C - d)], reverse=True)
+    torch.testing.assert_close(values.flip(0), torch.tensor(closed, dtype=torch.float64), rtol=0, atol=1e-11)
+    functions = torch.cat([x, torch.stack([x[:, list(S)].prod(1) for S in sets], 1)], 1)
+    for n in (1, d, C):
+        best = among.risks(EnumeratedSpan(x, functions @ vectors.flip(1)[:, :n]), sets)
+        smallest = sum(closed[n:]) / C
+        assert float(best.mean()) == pytest.approx(smallest, abs=1e-11)
+        assert smallest >= UniversalCertificate(n, d, k, alpha).mean_risk - 1e-12
+        drawn = functions @ Stream(0).normal(d + C, n, dtype=torch.float64)
+        assert float(among.risks(EnumeratedSpan(x, drawn), sets).mean()) >= smallest
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

@@ -135,5 +135,6 @@ def row(s: ExactRiskSettings, functions: int, dim: int, outputs: int, outcome: O
         "unlearnt_share": 1 - exact["learnt_share"],
         "share_room": bounds.learnable_share - exact["learnt_share"],
         "dimension": exact["dimension"],
+        "left_out": exact["left_out"],
         "numerical_error": exact["numerical_error"],
     }

@@ -29,15 +29,15 @@ def theorem_claims(what: str, letter: str, number: int) -> list[Statement]:
         ),
         claim(
             "share",
-            f"{every}, at most the share 16{letter}/(15C) of the targets has a best risk of α²/{THRESHOLD} or less: "
-            "that bound minus the share, at the least",
+            f"{every}, at most the share 16{letter}/(15C) of the listed targets has a best risk of α²/{THRESHOLD} or "
+            "less: that bound minus the share, at the least",
             least("share_room", per_seed=False),
             AtLeast(0.0),
         ),
         claim(
             "theorem",
-            f"Theorem {number}: wherever {letter} ≤ C/{PAPER_SHARE}, at least {PAPER_TARGETS:.0%} of the targets have "
-            f"a best risk above α²/{THRESHOLD}: their share, at the least",
+            f"Theorem {number}: wherever {letter} ≤ C/{PAPER_SHARE}, at least {PAPER_TARGETS:.0%} of the listed "
+            f"targets have a best risk above α²/{THRESHOLD}: their share, at the least",
             least("unlearnt_share", per_seed=False, in_theorem=True),
             AtLeast(PAPER_TARGETS),
             paper=f"at least {PAPER_TARGETS:.0%}",
@@ -52,8 +52,9 @@ def columns() -> list[Shown]:
         Shown("bound", "Bound", ".3g", show="first", about="kα²(1 − N/C), below which no such risk is."),
         Shown("own_risk", "Own target", ".3g", about="The best risk for the target that the network of this seed has."),
         Shown("smallest_risk", "Smallest", ".3g", about="The smallest best risk of the listed targets."),
-        Shown("learnt_share", "Learnt", ".3g", about=f"Share of targets with risk α²/{THRESHOLD} or less."),
+        Shown("learnt_share", "Learnt", ".3g", about=f"Share of the listed targets with risk α²/{THRESHOLD} or less."),
         Shown("bound_share", "Learnt ≤", ".3g", show="first", about="16N/(15C), above which no such share is."),
+        Shown("left_out", "Left out", ".0f", show="largest", about="Directions of the span left out as rounding."),
         Shown("numerical_error", "Error", ".0e", show="largest", about="An estimate of the numerical error of a risk."),
     ]
 
@@ -119,7 +120,7 @@ def pictures(
         Over(
             f"share-{name}",
             f"Share of targets at or below α²/{THRESHOLD} over {letter}, {words}",
-            "Of a network, the share of its seeds, each of which has a target of its own.",
+            "Of the listed targets; of a network, the share of its seeds, each of which has a target of its own.",
             f"Share of targets learnt over {letter} of {', '.join(lines)}, beside the bounds from above",
             y="learnt_share",
             y_label="share of targets",

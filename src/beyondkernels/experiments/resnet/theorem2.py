@@ -178,7 +178,8 @@ class Theorem2(Experiment):
             claim(
                 "all-points",
                 f"Even with N = {whole} points at d = {s.dim} none of the six "
-                f"kernels has a best risk of α²/{THRESHOLD} or less for any target: the smallest, in units of it",
+                f"kernels has a best risk of α²/{THRESHOLD} or less for any of the listed targets: the smallest, "
+                "in units of it",
                 least("smallest_excess", per_seed=False, case=CUBE, functions=whole),
                 AtLeast(1.0),
             ),

@@ -92,9 +92,9 @@ class Theorem3(Experiment):
     summary: ClassVar[str] = (
         "The target is k unknown coordinates, and in each output α times the product of all k. There are C such "
         "targets. For feature maps with D features the exact risk of the best linear function of them is computed for "
-        "all targets. No map comes below a bound that counts dimensions, and one of them comes as near to it as can "
-        "be. A three-layer ResNet with D parameters, trained by SGD, reaches α²/16 where no map of D features does for "
-        "most targets."
+        "all targets. No map comes below a bound that counts dimensions, and one of them comes near to it. A "
+        "three-layer ResNet with D parameters, trained by SGD, reaches α²/16 where no map of D features does for most "
+        "targets."
     )
     reference: ClassVar[Reference] = Reference("resnet", "Theorem 3 (§3.2, §7.2, App. D.2)")
     notes_file: ClassVar[str] = "theorem3.md"
@@ -152,15 +152,15 @@ class Theorem3(Experiment):
             network("network", SMALL, few[min(1, len(few) - 1)]),
             claim(
                 "tight",
-                f"The bound on the mean cannot be raised: with all d = {s.dim} coordinates and D − d parities the mean "
-                "exceeds it by no more than what d features are worth, kα²d/C, for every D above d",
+                "The bound on the mean cannot be raised by more than kα²d/C: with all "
+                f"d = {s.dim} coordinates and D − d parities the mean exceeds it by no more, for every D above d",
                 of("room", "functions", learner=PARITIES, functions=more),
                 AtMost(s.outputs * s.alpha**2 * s.dim / class_size(*s.sizes(SMALL)) * (1 + 1e-9)),
             ),
             claim(
                 "usual-maps",
-                f"Of the three usual maps none has a best risk of α²/{THRESHOLD} or less for any target, at any D up "
-                "to C: the smallest, in units of it",
+                f"Of the three usual maps none has a best risk of α²/{THRESHOLD} or less for any of the listed "
+                "targets, at any D up to C: the smallest, in units of it",
                 least("smallest_excess", per_seed=False, learner=[NEURONS, DERIVATIVES, WAVES]),
                 AtLeast(1.0),
             ),

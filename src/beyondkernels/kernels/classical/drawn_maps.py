@@ -61,8 +61,8 @@ class DerivativeFeatures(RandomFeatures):
 class ParityFeatures(RandomFeatures):
     r"""All coordinates, and then parities of one degree that are drawn without repetition.
 
-    No feature map of the same number of features does better on the mean over all targets :math:`x_i + \alpha\chi_S`,
-    up to the in_dim features that the coordinates take.
+    The mean over all targets :math:`x_i + \alpha\chi_S` of its best risk exceeds the bound for all feature maps only by
+    what the in_dim features are worth that the coordinates take.
 
     Arguments:
         count: how many features.
