@@ -107,7 +107,7 @@ class Scaling(Experiment):
                 interval="one number over all kernels, d, k and seeds",
             )
         ]
-        for k in s.dims:
+        for k, dims in s.dims.items():
             made += [
                 claim(
                     f"kernel-{k}",
@@ -115,6 +115,7 @@ class Scaling(Experiment):
                     exponent[k, BEST],
                     Between(1 - CLOSE, 1 + CLOSE),
                     paper="at least 1",
+                    beside=("between the two largest d it is", needed(k, KERNELS, "targets", dim=dims[-2:]).slope()),
                 ),
                 claim(
                     f"network-{k}",

@@ -46,7 +46,7 @@ class ScalingSettings(Checked):
     growth: Annotated[float, between(1.1, 100)] = setting(
         1.25, "ours", "by which N grows from the bound on, until a kernel gets there"
     )
-    kernel_resolution: Annotated[float, between(0, 1, "[]")] = setting(0.02, "ours", "for kernels")
+    kernel_resolution: Annotated[float, between(0, 1, "[]")] = setting(0.03, "ours", "for kernels")
     width: Count = setting(100, "ours", "m")
     rate: Size = setting(0.05, "ours", "learning rate; chosen with instances and seeds 100 to 103")
     decay: Size = setting(0.003, "ours", "weight decay; chosen likewise")
