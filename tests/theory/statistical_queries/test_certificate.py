@@ -139,6 +139,7 @@ def test_it_is_verified_and_written_as_json(sizes):
         ("guess_advantage", lambda D, k: 0.1),
         ("theorem4", lambda D, k: 1.0),
         ("learnable_share", lambda *sizes: Fraction(1, 7)),
+        ("exposed_share", lambda *sizes: Fraction(1, 5)),
         ("class_size", lambda D, k: 57),
         ("guess", lambda k, z: torch.ones(len(z), dtype=z.dtype)),
     ],
@@ -147,6 +148,22 @@ def test_a_wrong_number_is_noticed(monkeypatch, name, wrong):
     found = StatisticalQueryCertificate(8, 3, 2, 0.5, 0.4)
     found.verify()
     monkeypatch.setattr(certificate, name, wrong)
+    with pytest.raises(DisagreementError):
+        found.verify()
+
+
+@pytest.mark.parametrize(
+    ("advantage", "wrong"),
+    [
+        (0.4, lambda found: found.tolerance**2 * found.targets),  # without the targets that a guess reaches
+        (0.4, lambda found: found.tolerance * (found.targets - 1 / (4 * found.advantage**2))),
+        (0.05, lambda found: found.tolerance**2 * (found.targets - 1 / (4 * found.advantage**2))),  # below 0
+    ],
+)
+def test_a_wrong_number_of_needed_queries_is_noticed(monkeypatch, advantage, wrong):
+    found = StatisticalQueryCertificate(8, 3, 2, 0.5, advantage)
+    found.verify()
+    monkeypatch.setattr(StatisticalQueryCertificate, "needed", property(wrong))
     with pytest.raises(DisagreementError):
         found.verify()
 
