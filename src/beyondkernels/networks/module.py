@@ -73,7 +73,7 @@ class ModuleNetwork(Network):
     @contextlib.contextmanager
     def _seeded(self, buffers: Tensors, train: bool) -> Iterator[None]:
         """Seed what a training pass draws by the number of the pass, and count it."""
-        if not train or _DRAWS not in buffers:
+        if not train or _DRAWS not in buffers or buffers[_DRAWS].is_meta:  # without numbers nothing is drawn
             yield
             return
         seed, passes = buffers[_DRAWS].tolist()

@@ -19,6 +19,7 @@ from beyondkernels.theory.features import (
     FixedWaves,
     every_pattern,
     mean_floor,
+    parity_norms,
     population_floor,
 )
 
@@ -68,6 +69,7 @@ def test_floor_and_mean_floor_literally():
     sizes = [
         float((z[:, list(A)].prod(1)[:, None] * values).mean(0).norm()) for A in itertools.combinations(range(7), 3)
     ]
+    assert sorted(parity_norms(values, 3).tolist()) == pytest.approx(sorted(sizes), rel=1e-12)
     own = float((y[:, None] * values).mean(0).norm())
     both = float((p @ (y[:, None] * values)).norm())
     for norm, floor, mean in zip(

@@ -122,6 +122,16 @@ def test_a_wrong_bound_is_found(sizes, monkeypatch):
         FixedFeatureCertificate(*sizes).verify()
 
 
+@pytest.mark.parametrize("factor", [2.0, 0.5])
+def test_a_count_that_is_wrong_on_both_routes_is_found(factor, monkeypatch):
+    # all parities as features have a loss below the bound, or above: the bound is attained by them
+    bound, log = module.counting_bound, module.telescoped_log
+    monkeypatch.setattr(module, "counting_bound", lambda size, *rest: bound(size / math.sqrt(factor), *rest))
+    monkeypatch.setattr(module, "telescoped_log", lambda *sizes: log(*sizes) + math.log(factor))
+    with pytest.raises(DisagreementError):
+        FixedFeatureCertificate(8, 3, 0.3, 20, 1.0).verify()
+
+
 def test_says_nothing_where_there_are_too_many_features():
     certificate = FixedFeatureCertificate(8, 3, 0.3, 56, 1.0)
     assert certificate.bound == pytest.approx(0.0, abs=1e-12)

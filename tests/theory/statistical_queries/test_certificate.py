@@ -23,6 +23,7 @@ from beyondkernels.theory.statistical_queries import (
     guess,
     guess_advantage,
     learnable_share,
+    mean_queries,
     theorem4,
 )
 
@@ -78,6 +79,20 @@ def test_asking_for_each_parity_comes_near_the_bound():
     for asked in (1, 10, C):
         # a parity exposes itself alone, so Q queries expose Q targets; the bound is Q/τ²
         assert asked / C <= float(exposed_share(C, asked, tolerance)) <= 1.03 * asked / C
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 0.4, 1.0])
+@pytest.mark.parametrize("targets", [1, 2, 35, 924])
+def test_the_mean_number_of_queries_by_its_sum(targets, tolerance):
+    literal = sum(float(1 - learnable_share(targets, Q, tolerance, 0.5)) for Q in range(targets))
+    assert mean_queries(targets, tolerance) <= literal + 1e-9
+    assert literal <= mean_queries(targets, tolerance) + 1  # a sum of falling terms exceeds its integral by the first
+
+
+def test_asking_for_each_parity_comes_near_the_mean_number_of_queries():
+    C = 100
+    asked = [*range(1, C), C - 1]  # the last parity is known when all others are excluded
+    assert mean_queries(C, 1.0) <= sum(asked) / C <= mean_queries(C, 1.0) + 1.5
 
 
 @pytest.mark.parametrize(("D", "k"), [(3, 1), (4, 2), (6, 3), (7, 4), (9, 5)])
@@ -139,6 +154,7 @@ def test_it_is_verified_and_written_as_json(sizes):
         ("guess_advantage", lambda D, k: 0.1),
         ("theorem4", lambda D, k: 1.0),
         ("learnable_share", lambda *sizes: Fraction(1, 7)),
+        ("exposed_share", lambda *sizes: Fraction(1, 5)),
         ("class_size", lambda D, k: 57),
         ("guess", lambda k, z: torch.ones(len(z), dtype=z.dtype)),
     ],
@@ -147,6 +163,22 @@ def test_a_wrong_number_is_noticed(monkeypatch, name, wrong):
     found = StatisticalQueryCertificate(8, 3, 2, 0.5, 0.4)
     found.verify()
     monkeypatch.setattr(certificate, name, wrong)
+    with pytest.raises(DisagreementError):
+        found.verify()
+
+
+@pytest.mark.parametrize(
+    ("advantage", "wrong"),
+    [
+        (0.4, lambda found: found.tolerance**2 * found.targets),  # without the targets that a guess reaches
+        (0.4, lambda found: found.tolerance * (found.targets - 1 / (4 * found.advantage**2))),
+        (0.05, lambda found: found.tolerance**2 * (found.targets - 1 / (4 * found.advantage**2))),  # below 0
+    ],
+)
+def test_a_wrong_number_of_needed_queries_is_noticed(monkeypatch, advantage, wrong):
+    found = StatisticalQueryCertificate(8, 3, 2, 0.5, advantage)
+    found.verify()
+    monkeypatch.setattr(StatisticalQueryCertificate, "needed", property(wrong))
     with pytest.raises(DisagreementError):
         found.verify()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import beyondkernels as bk
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from beyondkernels.core import Outcome
     from beyondkernels.engine import NetworkFeatures
     from beyondkernels.problems import DictionaryProblem
-    from beyondkernels.theory.features import FixedFeatureCertificate
+    from beyondkernels.theory.features import FixedFeatureCertificate, FixedMap
 
 FIXED = {"Random neurons": "FixedNeurons", "Fourier features": "FixedWaves", "NTK features": "FixedTangents"}
 """The fixed maps, by the class of each."""
@@ -44,6 +45,11 @@ def features_of(s: Any, at: At) -> int:
     return patterns_of(s, at) * (s.cube_neurons if at.place == CUBE else s.tangents)
 
 
+def targets_of(s: Any, at: At) -> int:
+    """C, the number of sets A."""
+    return math.comb(patterns_of(s, at), at.relevant)
+
+
 def problem_of(s: Any, at: At) -> DictionaryProblem:
     """Parity in the mixture, with a set A of its own for every seed and target."""
     D, instance = patterns_of(s, at), at.seed * s.targets + at.target if at.place == CUBE else at.seed
@@ -63,15 +69,31 @@ def two_steps(problem: DictionaryProblem, pairs: int, batch: int) -> NetworkFeat
     return bk.engine.NetworkFeatures(network, bk.algorithms.FeatureLearning(process), after=2)
 
 
+def fixed_map(method: str, patterns: int, features: int, spread: float) -> FixedMap:
+    """A fixed map with N features."""
+    neurons = features // patterns if method == "NTK features" else features
+    return getattr(bk.theory.features, FIXED[method])(neurons, spread)
+
+
+def every_target(s: Any) -> dict[str, tuple[float, float]]:
+    """For each fixed map the smallest and the largest |c_A| over all sets A where all patterns are listed."""
+    z, found = bk.theory.features.every_pattern(_parity(s.cube, s.cube_relevant, s.background, 0))[0], {}
+    for method in FIXED:
+        values = fixed_map(method, s.cube, s.cube * s.cube_neurons, s.spread).values(z)
+        norms = bk.theory.features.parity_norms(values, s.cube_relevant)
+        found[method] = float(norms.min()), float(norms.max())
+    return found
+
+
 def spec(s: Any, at: At) -> RunSpec:
     """The best model for every B."""
     problem, exact, learned = problem_of(s, at), at.place == CUBE, at.method == LEARNED
     N, norms = features_of(s, at), s.cube_norms if exact else s.norms
-    if learned:
-        features: Any = two_steps(problem, N // 2, min(BATCH, s.samples))
-    else:
-        neurons = N // patterns_of(s, at) if at.method == "NTK features" else N
-        features = getattr(bk.theory.features, FIXED[at.method])(neurons, s.spread)
+    features: Any = (
+        two_steps(problem, N // 2, min(BATCH, s.samples))
+        if learned
+        else fixed_map(at.method, patterns_of(s, at), N, s.spread)
+    )
     learner = bk.theory.features.BallClassifier(features, norms, exact, learned, s.tolerance)
     return RunSpec(problem, learner, 1 if exact else s.samples, s.test_samples, at.seed)
 
@@ -102,7 +124,9 @@ def _distances(s: Any, at: At, row: dict[str, Any]) -> dict[str, float]:
     rooms = {"worst_loss": loss, "gap_room": s.tolerance - (row["upper"] - row["lower"])}
     if at.method == LEARNED:
         return rooms | {"learned_room": bound - loss, "learned_paper_room": row["paper_bound"] - loss}
-    rooms |= {"floor_room": row["floor"] - bound, "fresh_room": loss + SURE * row["test_error"] - bound}
+    # scale-free, so that a bound close to p_o keeps its digits
+    used = (1 - row["floor"] / s.background) / (row["norm"] * math.sqrt(features_of(s, at) / targets_of(s, at)))
+    rooms |= {"floor_room": 1 - used, "fresh_room": loss + SURE * row["test_error"] - bound}
     if at.place != CUBE:
         return rooms
     return rooms | {"lower_room": row["lower"] - bound, "mean_room": row["mean_floor"] - bound}

@@ -57,7 +57,7 @@ class NeuronCertificate(Certificate):
         constant: what is taken for the absolute constant C of Lemma I.5, which the paper leaves open.
 
     >>> certificate = NeuronCertificate(neurons=3, dim=5, depth=2, alpha=1.0)
-    >>> certificate.rank, certificate.risk
+    >>> certificate.rank, round(certificate.risk, 9)
     (5, 16.0)
 
     Reference: Allen-Zhu & Li (bfc), Lemma I.5, Theorems I.6 and I.7.

@@ -1,7 +1,13 @@
 """Shi, Wei & Liang, A theoretical analysis on feature learning in neural networks: its theorems and lemmas."""
 
 from beyondkernels.theory.features.application import error_bound
-from beyondkernels.theory.features.ball_classifier import BallClassifier, every_pattern, mean_floor, population_floor
+from beyondkernels.theory.features.ball_classifier import (
+    BallClassifier,
+    every_pattern,
+    mean_floor,
+    parity_norms,
+    population_floor,
+)
 from beyondkernels.theory.features.corollary3 import KernelBallCertificate
 from beyondkernels.theory.features.exact_steps import ExactSteps
 from beyondkernels.theory.features.fixed_maps import FixedMap, FixedNeurons, FixedTangents, FixedWaves
@@ -34,6 +40,7 @@ __all__ = [
     "good_network",
     "least_hinge_loss",
     "mean_floor",
+    "parity_norms",
     "pattern_gradients",
     "population_floor",
     "theorem2_bound",

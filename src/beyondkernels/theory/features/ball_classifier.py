@@ -151,13 +151,24 @@ def mean_floor(values: torch.Tensor, problem: Problem, norms: tuple[float, ...])
         norms: B.
     """
     known, share = require_parity(problem)
+    mean = float(parity_norms(values, known.relevant).mean())
+    return [share * (1 - norm * mean) for norm in norms]
+
+
+def parity_norms(values: torch.Tensor, relevant: int) -> torch.Tensor:
+    """The norm of the correlations c_A for every set A of k patterns, shape (C,).
+
+    Arguments:
+        values: Ψ at all sign vectors, in the order of :func:`every_pattern`, shape (2^D, N).
+        relevant: k.
+    """
+    patterns = len(values).bit_length() - 1
     found = values / len(values)
-    for j in range(known.patterns):
+    for j in range(patterns):
         pairs = found.reshape(-1, 2, 2**j, values.shape[1])
         found = torch.stack([pairs[:, 1] + pairs[:, 0], pairs[:, 1] - pairs[:, 0]], 1).reshape(values.shape)
-    chosen = (torch.arange(len(values))[:, None] >> torch.arange(known.patterns) & 1).sum(1) == known.relevant
-    mean = float(found[chosen].norm(dim=1).mean())
-    return [share * (1 - norm * mean) for norm in norms]
+    chosen = (torch.arange(len(values))[:, None] >> torch.arange(patterns) & 1).sum(1) == relevant
+    return found[chosen].norm(dim=1)
 
 
 def every_pattern(problem: Problem) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

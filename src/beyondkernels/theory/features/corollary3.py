@@ -15,7 +15,12 @@ from beyondkernels.theory.certificates.certificate import Numbers, Verification
 from beyondkernels.theory.certificates.coefficients import degree_coefficients
 from beyondkernels.theory.features.fixed_feature_bound import (
     FixedFeatureBound,
+<<<<<<< HEAD
     counting_share,
+=======
+    counting_bound,
+    every_parity,
+>>>>>>> part-f
     require_norm,
     telescoped_log,
 )
@@ -24,7 +29,7 @@ MOST_DEGREES = 400
 """The most patterns for which a kernel's coefficient of degree k is computed in extended precision."""
 
 _TRIED = 8
-"""Up to so many patterns, :meth:`KernelBallCertificate.verify` takes a random kernel on the whole cube."""
+"""Up to so many patterns, :meth:`KernelBallCertificate.verify` takes kernels of its own on the whole cube."""
 
 _ENUMERATED = 14
 """Up to so many patterns, it computes a given kernel's coefficient as a mean over the cube."""
@@ -156,8 +161,8 @@ class KernelBallCertificate(FixedFeatureBound):
     def verify(self) -> Verification:
         """Count the targets by their factors; enumerate a small cube.
 
-        There, a given kernel's coefficient is a mean of kernel times parity, and without a kernel a random positive
-        matrix must not fall below the bound.
+        There, a given kernel's coefficient is a mean of kernel times parity. The ball of a random kernel must not fall
+        below the bound for the Hilbert space, and that of a kernel with all parities as features attains it.
         """
         log = math.log(self._size) - telescoped_log(self.patterns, self.relevant) / 2
         difference = abs(self.background * (1 - math.exp(log)) - self.bound)
@@ -170,11 +175,19 @@ class KernelBallCertificate(FixedFeatureBound):
                 second = float((row * z[:, : self.relevant].prod(1)).mean())
                 difference = max(difference, abs(self._by(max(second, 0.0)) - self._by(self.coefficient(self.kernel))))
                 route += ", and the mean of kernel times parity over the cube"
+<<<<<<< HEAD
         elif self.patterns <= _TRIED and self.points is None:
             mean = float((self.background * (1 - self.norm * _random_norms(self))).mean())
             difference = max(difference, self.bound - mean)
             route += ", and a random kernel on the whole cube"
         scale = max(1.0, self.background * self.share)
+=======
+        if self.patterns <= _TRIED and self.points is None:
+            random, extremal = (self._mean_loss(gram) for gram in (_random_gram(self), _extremal_gram(self)))
+            difference = max(difference, self.bound - random, abs(self.bound - extremal))
+            route += ", and a random and an extremal kernel on the whole cube"
+        scale = max(1.0, self.background - self.bound)
+>>>>>>> part-f
         return Verification(route, difference, 1e-6 * scale if self.kernel is not None else 1e-11 * scale).require()
 
     @property
@@ -183,15 +196,26 @@ class KernelBallCertificate(FixedFeatureBound):
             return self.norm * math.sqrt(self.diagonal)
         return self.norm * self.diagonal * math.sqrt(self.points)
 
+    def _mean_loss(self, gram: torch.Tensor) -> float:
+        """The mean over A of p_o(1 − L‖µ_A‖), for a kernel on the whole cube."""
+        parities = every_parity(self.patterns, self.relevant)
+        squares = (parities * (gram @ parities)).sum(0) / len(gram) ** 2
+        return float((self.background * (1 - self.norm * squares.clamp(min=0).sqrt())).mean())
+
     def _by(self, coefficient: float) -> float:
         size = math.sqrt(coefficient) if self.points is None else coefficient * math.sqrt(self.points)
         return self.background * (1 - self.norm * size)
 
 
-def _random_norms(certificate: KernelBallCertificate) -> torch.Tensor:
-    """‖µ_A‖ for every A, of a random kernel with K(x, x) = κ."""
-    z = corners(certificate.patterns)
-    roots = Stream(0).child("certificate").normal(len(z), len(z), dtype=torch.float64)
-    roots *= math.sqrt(certificate.diagonal) / roots.norm(dim=1, keepdim=True)
-    sets = torch.combinations(torch.arange(certificate.patterns), certificate.relevant)
-    return (z[:, sets].prod(2).T @ roots / len(z)).norm(dim=1)
+def _random_gram(certificate: KernelBallCertificate) -> torch.Tensor:
+    """A random kernel with K(x, x) = κ."""
+    size = 2**certificate.patterns
+    roots = Stream(0).child("certificate").normal(size, size, dtype=torch.float64)
+    roots /= roots.norm(dim=1, keepdim=True)
+    return certificate.diagonal * (roots @ roots.T)
+
+
+def _extremal_gram(certificate: KernelBallCertificate) -> torch.Tensor:
+    """The kernel whose features are all parities: K(x, x) = κ, and every µ_A has the same norm."""
+    parities = every_parity(certificate.patterns, certificate.relevant)
+    return certificate.diagonal / parities.shape[1] * (parities @ parities.T)

@@ -7,7 +7,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
+
 from beyondkernels.core import require, require_between, require_positive, require_whole
+from beyondkernels.problems.resnet.inputs import corners
 from beyondkernels.theory.certificates.certificate import Certificate
 from beyondkernels.theory.hypotheses import Hypothesis
 
@@ -136,6 +139,12 @@ def require_norm(name: str, value: float) -> None:
     """Ask for a positive norm that float64 can square."""
     require_positive(name, value)
     require_between(name, value, 1 / _LARGEST, _LARGEST)
+
+
+def every_parity(patterns: int, relevant: int) -> torch.Tensor:
+    """The parities of all sets A of k patterns on the whole cube, shape (2^D, C)."""
+    sets = torch.combinations(torch.arange(patterns), relevant)
+    return corners(patterns)[:, sets].prod(2)
 
 
 def telescoped_log(patterns: int, relevant: int) -> float:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
 
 from beyondkernels.core import Stream, require_whole
-from beyondkernels.problems.resnet.inputs import corners
 from beyondkernels.theory.certificates.certificate import Numbers, Verification
 from beyondkernels.theory.features.fixed_feature_bound import (
     FixedFeatureBound,
+<<<<<<< HEAD
     counting_share,
+=======
+    counting_bound,
+    every_parity,
+>>>>>>> part-f
     require_norm,
     telescoped_log,
 )
@@ -134,25 +138,37 @@ class FixedFeatureCertificate(FixedFeatureBound):
         return f"{theirs} {self.counted}"
 
     def verify(self) -> Verification:
-        """Count the targets by their factors; on a small cube, try a map of N random signs against the bound.
+        """Count the targets by their factors; on a small cube, try two maps against the bound.
 
-        The map's correlations with all parities are enumerated, and its mean loss must not fall below the bound.
+        Their correlations with all parities are enumerated. The mean loss of a map of N random signs must not fall
+        below the bound. With all C parities as features the bound for N = C is attained.
         """
         log = math.log(self.norm) + math.log(self.features) / 2 - telescoped_log(self.patterns, self.relevant) / 2
         second = self.background * (1 - math.exp(log))
         difference, route = abs(second - self.bound), "the factors of the binomial coefficient"
+<<<<<<< HEAD
         if self.patterns <= _TRIED and self.features <= _MOST_TRIED:
             mean = float(self.background * (1 - self.norm * _tried(self).norm(dim=1)).mean())
             difference = max(difference, self.bound - mean)
             route += ", and a map of random signs on the whole cube"
         scale = max(1.0, self.background * self.share)
+=======
+        scale = max(1.0, self.background - self.bound)
+        if self.patterns <= _TRIED:
+            extremal = replace(self, features=self.targets).bound
+            scale = max(scale, self.background - extremal)
+            parities = every_parity(self.patterns, self.relevant)
+            difference = max(difference, abs(extremal - _mean_loss(self, parities)))
+            route += ", and all parities as features on the whole cube"
+            if self.features <= _MOST_TRIED:
+                draws = Stream(0).child("certificate").bernoulli(0.5, len(parities), self.features)
+                difference = max(difference, self.bound - _mean_loss(self, 2 * draws.double() - 1))
+                route += ", and a map of random signs"
+>>>>>>> part-f
         return Verification(route, difference, 1e-11 * scale).require()
 
 
-def _tried(certificate: FixedFeatureCertificate) -> torch.Tensor:
-    """c_A for every A, shape (C, N), of a map of random signs."""
-    z = corners(certificate.patterns)
-    draws = Stream(0).child("certificate").bernoulli(0.5, len(z), certificate.features)
-    sets = torch.combinations(torch.arange(certificate.patterns), certificate.relevant)
-    parities = z[:, sets].prod(2)
-    return parities.T @ (2 * draws.double() - 1) / len(z)
+def _mean_loss(certificate: FixedFeatureCertificate, values: torch.Tensor) -> float:
+    """The mean over A of p_o(1 − B|c_A|), for a map with the given values on the whole cube, shape (2^D, N)."""
+    correlations = every_parity(certificate.patterns, certificate.relevant).T @ values / len(values)
+    return float(certificate.background * (1 - certificate.norm * correlations.norm(dim=1)).mean())

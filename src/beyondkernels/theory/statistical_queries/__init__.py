@@ -6,6 +6,7 @@ from beyondkernels.theory.statistical_queries.bounds import (
     guess,
     guess_advantage,
     learnable_share,
+    mean_queries,
     theorem4,
 )
 from beyondkernels.theory.statistical_queries.certificate import StatisticalQueryCertificate, certify_queries
@@ -35,6 +36,7 @@ __all__ = [
     "guess",
     "guess_advantage",
     "learnable_share",
+    "mean_queries",
     "samples_for",
     "theorem4",
 ]

@@ -90,6 +90,24 @@ def learnable_share(targets: int, queries: int, tolerance: float, advantage: flo
     return min(Fraction(1), exposed_share(targets, queries, tolerance) + guessed)
 
 
+def mean_queries(targets: int, tolerance: float) -> float:
+    r"""How many queries a learner takes to know the target, at least, in the mean over all targets.
+
+    .. math:: \sum_{Q \ge 0} \max\Bigl(0,\ 1 - \frac{Q}{\tau^2 C} - \frac1C\Bigr) \ge \frac{\tau^2 (C - 1)^2}{2C}
+
+    A term is the share of targets that are not known after Q queries (:func:`learnable_share` with ε = 1/2). The sum of
+    falling terms is at least their integral.
+
+    Arguments:
+        targets: C.
+        tolerance: τ.
+
+    >>> mean_queries(1000, tolerance=1.0)
+    499.0005
+    """
+    return float(_fraction(tolerance) ** 2 * Fraction((targets - 1) ** 2, 2 * targets))
+
+
 def guess(relevant: int, points: torch.Tensor) -> torch.Tensor:
     r"""A classifier that needs no query: the majority of all parities of k patterns.
 

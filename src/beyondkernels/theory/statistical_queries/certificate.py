@@ -156,12 +156,20 @@ class StatisticalQueryCertificate(Certificate):
         )
 
     def verify(self) -> Verification:
-        """Compute C and the guess by sums; for few patterns, list the cube and try random queries and hypotheses."""
+        """Compute C and the guess by sums; for few patterns, list the cube and try random queries and hypotheses.
+
+        With as many queries as are needed, the shares of exposed and of guessed targets add up to one. The mean
+        accuracy is 1 on the exposed targets and 1/2 on the others.
+        """
         D, k = self.patterns, self.relevant
         C = math.prod(Fraction(D - i, i + 1) for i in range(k))
-        share = Fraction(self.queries) / Fraction(str(float(self.tolerance))) ** 2
-        share += (2 * Fraction(str(float(self.advantage)))) ** -2
-        pairs = [(self.targets / C, 1.0), (min(1.0, float(share / C)), self.learnable_share)]
+        exposed = Fraction(self.queries) / Fraction(str(float(self.tolerance))) ** 2
+        guessed = (2 * Fraction(str(float(self.advantage)))) ** -2
+        pairs = [(self.targets / C, 1.0), (min(1.0, float((exposed + guessed) / C)), self.learnable_share)]
+        seen = min(exposed, C)
+        pairs.append((float((seen + (C - seen) / 2) / C), self.mean_accuracy))
+        shown = Fraction(self.needed) / Fraction(str(float(self.tolerance))) ** 2 / C
+        pairs += [(float(shown + min(1, guessed / C)), 1.0), (min(self.needed, 0.0), 0.0)]
         pairs.append(((2 * theorem4(D, k)) ** 3 / float(C), 1.0))
         route = "exact fractions"
         if D <= LARGEST_GUESS // 10:
