@@ -27,6 +27,15 @@ def test_verdicts(measured, bound, at_least, holds, factor, verdict):
     assert str(hypothesis) == f"{verdict}: what is asked ({measured} against {bound})"
 
 
+@pytest.mark.parametrize("at_least", [True, False])
+def test_a_strict_one_does_not_hold_at_equality(at_least):
+    away = 0.1 if at_least else -0.1
+    assert not Hypothesis("what is asked", 5, 5, at_least, strict=True).holds
+    assert not Hypothesis("what is asked", 5 * (1 + 1e-15), 5, True, strict=True).holds
+    assert Hypothesis("what is asked", 5 + away, 5, at_least, strict=True).holds
+    assert not Hypothesis("what is asked", 5 - away, 5, at_least, strict=True).holds
+
+
 @pytest.mark.parametrize(("measured", "holds"), [(0, True), (1e-15, True), (0.085, False)])
 def test_what_must_vanish(measured, holds):
     hypothesis = Hypothesis("nothing is there", measured, 0, at_least=False)

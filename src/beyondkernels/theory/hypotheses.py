@@ -17,6 +17,7 @@ class Hypothesis:
         measured: the number on the left.
         bound: the number on the right, with the theorem's hidden constant as given.
         at_least: whether ``measured`` must reach ``bound`` (otherwise it must not exceed it).
+        strict: whether equality does not do.
 
     >>> print(Hypothesis("m ≥ D", measured=300, bound=100))
     holds by a factor 3: m ≥ D (300 against 100)
@@ -26,13 +27,15 @@ class Hypothesis:
     measured: float
     bound: float
     at_least: bool = True
+    strict: bool = False
 
     @property
     def holds(self) -> bool:
         """Whether it holds, up to the rounding of exact moments: relative to the bound, absolute where that is zero."""
         ahead = self.measured >= self.bound if self.at_least else self.measured <= self.bound
         least = 0.0 if self.bound else _ROUNDING
-        return ahead or math.isclose(self.measured, self.bound, rel_tol=_ROUNDING, abs_tol=least)
+        equal = math.isclose(self.measured, self.bound, rel_tol=_ROUNDING, abs_tol=least)
+        return ahead and not equal if self.strict else ahead or equal
 
     @property
     def factor(self) -> float:

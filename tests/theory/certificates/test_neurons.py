@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import pytest
 import torch
@@ -110,6 +111,7 @@ def test_numbers():
     shallow = NeuronCertificate(4, 4, 2, 1.0, "I.7")
     assert shallow.rank == 10 and shallow.risk == pytest.approx(32 / 3 / 16 * 6)  # (32/3)(α²/d²)(rank − r)
     assert not NeuronCertificate(10, 4, 3, 0.1).holds
+    assert NeuronCertificate(1, 2, 7, 0.1, "I.7").verify().agrees  # degree 128: weights near the ends of float64
     assert NeuronCertificate(1, 40, 6, 0.1).risk > 0  # a rank beyond any matrix: the closed form
 
 
@@ -143,6 +145,31 @@ def test_verification_finds_a_bound_that_is_too_high(monkeypatch):
     monkeypatch.setattr(neuron_certificate, "weighted_tails", lambda *case: 4 * true(*case))
     with pytest.raises(DisagreementError):
         NeuronCertificate(4, 5, 2, 1.0).verify()
+
+
+@pytest.mark.parametrize(("theorem", "dim", "depth"), [("I.6", 4, 3), ("I.7", 4, 2), ("I.6", 50, 5), ("I.7", 50, 5)])
+def test_verification_finds_a_wrong_factor_of_the_target(monkeypatch, theorem, dim, depth):
+    # the paper's slip: d^(−q) in the place of d^(−q/2)
+    slipped = property(lambda self: Fraction(self.alpha) ** 2 / self.dim ** (2 * self.half))
+    monkeypatch.setattr(NeuronCertificate, "_factor", slipped)
+    with pytest.raises(DisagreementError, match="coefficient of a target"):
+        NeuronCertificate(4, dim, depth, 0.1, theorem).verify()
+
+
+@pytest.mark.parametrize(("dim", "depth"), [(5, 2), (4, 3), (50, 5)])
+@pytest.mark.parametrize("theorem", ["I.6", "I.7"])
+def test_verification_finds_a_constant_that_is_too_high(monkeypatch, theorem, dim, depth):
+    true = neuron_certificate.uniform_factor
+    monkeypatch.setattr(neuron_certificate, "uniform_factor", lambda *case: 2 * true(*case))
+    with pytest.raises(DisagreementError):
+        NeuronCertificate(1, dim, depth, 0.1, theorem).verify()
+
+
+def test_verification_finds_a_sum_that_lacks_a_value(monkeypatch):
+    true = neuron_certificate.uniform_tail
+    monkeypatch.setattr(neuron_certificate, "uniform_tail", lambda d, q, squares, r: true(d, q, squares, r + 1))
+    with pytest.raises(DisagreementError):
+        NeuronCertificate(1, 30, 3, 0.1).verify()  # too many rows for a matrix: the closed form alone
 
 
 def test_bad_input_is_told():

@@ -101,6 +101,17 @@ def test_the_papers_hypothesis_is_far_away():
     assert not SparseTargetCertificate(1, 2, 2, 0.05).hypotheses[0].holds  # log log 2 is negative
 
 
+def test_the_papers_risk_is_shown_where_it_means_something():
+    shown = {d: [name for name in SparseTargetCertificate(1, d, 2, 0.05).numbers if "paper" in name] for d in (2, 3)}
+    assert shown == {2: [], 3: ["the paper's risk, its constant read as 1"]}
+
+
+def test_only_the_theorem_on_features_allows_the_largest_alpha():
+    for alpha, kernel, features in ((0.1, False, True), (0.0999, True, True), (0.1001, False, False)):
+        assert SparseTargetCertificate(1, 20, 2, alpha).hypotheses[2].holds is kernel
+        assert SparseTargetCertificate(1, 20, 2, alpha, "features").hypotheses[2].holds is features
+
+
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(dim=st.integers(3, 4), n=st.integers(1, 8), seed=st.integers(0, 10_000), cunning=st.booleans())
 def test_no_space_of_polynomials_falls_below_the_bound(dim, n, seed, cunning):
@@ -114,15 +125,14 @@ def test_no_space_of_polynomials_falls_below_the_bound(dim, n, seed, cunning):
     assert share <= certificate.learnable_share + 1e-12
 
 
-def test_products_attain_the_bound():
-    # if everything but the products of two coordinates comes for free, N of the products leave exactly c²(1 − N/C)
+def test_the_part_of_degree_p_alone_cannot_give_more():
+    # N of the products leave exactly c²(1 − N/C) of the targets c·x_S
     dim, n = 4, 3
     terms, G = every_target(dim, 11)
     products = [i for i, term in enumerate(terms) if sorted(term) == [0] * (dim - 2) + [1, 1]]
-    free = [i for i in range(len(terms)) if i not in products[n:]]
     certificate = SparseTargetCertificate(n, dim, 2, 0.7)
     assert len(products) == certificate.targets
-    risks = best_risks(torch.eye(len(terms), dtype=torch.float64)[:, free], G)
+    risks = best_risks(torch.eye(len(products), dtype=torch.float64)[:, :n], G[products])
     assert float(risks.mean()) == pytest.approx(certificate.mean_risk)
 
 

@@ -211,5 +211,7 @@ def spread(dim: int, count: int) -> Iterator[Index]:
 
 
 def _weight(K: Index, tilt: float) -> float:
+    """D_K up to a factor: what has the exponent s is divided by its largest value, so that it cannot overflow."""
     half, doubled = sum(K), factorial(tuple(2 * k for k in K))
-    return math.factorial(half) / factorial(K) * (doubled / (factorial(K) * 2**half)) ** tilt
+    largest = math.factorial(2 * half) // math.factorial(half)
+    return math.factorial(half) / factorial(K) * (doubled / (factorial(K) * largest)) ** tilt

@@ -123,7 +123,7 @@ class CorrelationCertificate(Certificate):
             Hypothesis(
                 f"α ≥ {self.alpha_constant:g}·d^(−k/4)", self.problem.alpha, self.alpha_constant * d ** (-k / 4)
             ),
-            Hypothesis("α < 1", self.problem.alpha, 1, at_least=False),
+            Hypothesis("α < 1", self.problem.alpha, 1, at_least=False, strict=True),
             Hypothesis("d₁ = d: the whole cube is uniform", self.problem.inputs.uniform, d),
         )
 

@@ -26,7 +26,7 @@ from beyondkernels.theory.certificates.universal import (
 from beyondkernels.theory.hypotheses import Hypothesis
 
 PAPER_ALPHA = 0.1
-"""The paper asks for α_L below this."""
+"""Theorem I.1 asks for α_L below this, Theorem I.3 for at most this."""
 
 PAPER_DEPTH = 100
 """The paper asks for L at most log log d divided by this."""
@@ -128,7 +128,10 @@ class SparseTargetCertificate(Certificate):
 
     @property
     def paper_risk(self) -> float:
-        r"""The paper's :math:`\alpha_L^2 \log^{-2^{L+2}}(d)`, with 1 in the place of its open constant."""
+        r"""The paper's :math:`\alpha_L^2 \log^{-2^{L+2}}(d)`, with 1 in the place of its open constant.
+
+        For d = 2 the logarithm is below 1, so the number is above α_L² and means nothing. It is not among the numbers.
+        """
         log = 2 * math.log(self.alpha) - 2 ** (self.depth + 2) * math.log(math.log(self.dim))
         return math.exp(log) if log < 700 else math.inf
 
@@ -162,6 +165,7 @@ class SparseTargetCertificate(Certificate):
     def numbers(self) -> Numbers:
         """The bounds."""
         letter = "N" if self.kind == "kernel" else "D"
+        theirs = {"the paper's risk, its constant read as 1": self.paper_risk}
         return {
             "places C": self.targets,
             f"functions {letter}": self.functions,
@@ -169,18 +173,18 @@ class SparseTargetCertificate(Certificate):
             "mean risk, at least": self.mean_risk,
             f"threshold c²/{THRESHOLD}": self.top**2 / THRESHOLD,
             "share of places at or below it, at most": self.learnable_share,
-            "the paper's risk, its constant read as 1": self.paper_risk,
+            **(theirs if math.log(self.dim) > 1 else {}),
         }
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
         """Those of the paper; the finite version needs only L ≥ 2 and 2^(L−1) ≤ d."""
-        letter = "N" if self.kind == "kernel" else "D"
+        letter, sign = ("N", "<") if self.kind == "kernel" else ("D", "≤")
         reach = max(0.0, math.log(max(math.log(self.dim), 1.0))) / PAPER_DEPTH
         return (
             Hypothesis(f"L ≤ (log log d)/{PAPER_DEPTH}", self.depth, reach, at_least=False),
             Hypothesis(f"{letter} ≤ C/{PAPER_SHARE}", self.functions, self.targets / PAPER_SHARE, at_least=False),
-            Hypothesis(f"α_L < {PAPER_ALPHA:g}", self.alpha, PAPER_ALPHA, at_least=False),
+            Hypothesis(f"α_L {sign} {PAPER_ALPHA:g}", self.alpha, PAPER_ALPHA, at_least=False, strict=sign == "<"),
         )
 
     @property

@@ -212,7 +212,7 @@ def paper_hypotheses(
         Hypothesis("k ≥ 2", outputs, 2),
         Hypothesis("k ≤ d₁", outputs, uniform, at_least=False),
         Hypothesis(f"{letter} ≤ C(d₁, k)/{PAPER_SHARE}", functions, targets / PAPER_SHARE, at_least=False),
-        Hypothesis("α < 1", alpha, 1, at_least=False),
+        Hypothesis("α < 1", alpha, 1, at_least=False, strict=True),
     )
 
 
