@@ -88,8 +88,8 @@ def test_a_wrong_bound_is_found(kernel, monkeypatch):
 @pytest.mark.parametrize("factor", [2.0, 0.5])
 def test_a_count_that_is_wrong_on_both_routes_is_found(kernel, factor, monkeypatch):
     # the kernel with all parities as features attains the bound
-    bound, log = module.counting_bound, module.telescoped_log
-    monkeypatch.setattr(module, "counting_bound", lambda size, *rest: bound(size / math.sqrt(factor), *rest))
+    bound, log = module.counting_share, module.telescoped_log
+    monkeypatch.setattr(module, "counting_share", lambda size, *rest: bound(size / math.sqrt(factor), *rest))
     monkeypatch.setattr(module, "telescoped_log", lambda *sizes: log(*sizes) + math.log(factor))
     with pytest.raises(DisagreementError):
         KernelBallCertificate(7, 3, 0.5, 1.0, diagonal=3.0, kernel=kernel).verify()

@@ -125,8 +125,8 @@ def test_a_wrong_bound_is_found(sizes, monkeypatch):
 @pytest.mark.parametrize("factor", [2.0, 0.5])
 def test_a_count_that_is_wrong_on_both_routes_is_found(factor, monkeypatch):
     # all parities as features have a loss below the bound, or above: the bound is attained by them
-    bound, log = module.counting_bound, module.telescoped_log
-    monkeypatch.setattr(module, "counting_bound", lambda size, *rest: bound(size / math.sqrt(factor), *rest))
+    bound, log = module.counting_share, module.telescoped_log
+    monkeypatch.setattr(module, "counting_share", lambda size, *rest: bound(size / math.sqrt(factor), *rest))
     monkeypatch.setattr(module, "telescoped_log", lambda *sizes: log(*sizes) + math.log(factor))
     with pytest.raises(DisagreementError):
         FixedFeatureCertificate(8, 3, 0.3, 20, 1.0).verify()

@@ -15,12 +15,8 @@ from beyondkernels.theory.certificates.certificate import Numbers, Verification
 from beyondkernels.theory.certificates.coefficients import degree_coefficients
 from beyondkernels.theory.features.fixed_feature_bound import (
     FixedFeatureBound,
-<<<<<<< HEAD
     counting_share,
-=======
-    counting_bound,
     every_parity,
->>>>>>> part-f
     require_norm,
     telescoped_log,
 )
@@ -175,19 +171,11 @@ class KernelBallCertificate(FixedFeatureBound):
                 second = float((row * z[:, : self.relevant].prod(1)).mean())
                 difference = max(difference, abs(self._by(max(second, 0.0)) - self._by(self.coefficient(self.kernel))))
                 route += ", and the mean of kernel times parity over the cube"
-<<<<<<< HEAD
-        elif self.patterns <= _TRIED and self.points is None:
-            mean = float((self.background * (1 - self.norm * _random_norms(self))).mean())
-            difference = max(difference, self.bound - mean)
-            route += ", and a random kernel on the whole cube"
-        scale = max(1.0, self.background * self.share)
-=======
         if self.patterns <= _TRIED and self.points is None:
             random, extremal = (self._mean_loss(gram) for gram in (_random_gram(self), _extremal_gram(self)))
             difference = max(difference, self.bound - random, abs(self.bound - extremal))
             route += ", and a random and an extremal kernel on the whole cube"
-        scale = max(1.0, self.background - self.bound)
->>>>>>> part-f
+        scale = max(1.0, self.background * self.share)
         return Verification(route, difference, 1e-6 * scale if self.kernel is not None else 1e-11 * scale).require()
 
     @property

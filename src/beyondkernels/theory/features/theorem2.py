@@ -12,12 +12,8 @@ from beyondkernels.core import Stream, require_whole
 from beyondkernels.theory.certificates.certificate import Numbers, Verification
 from beyondkernels.theory.features.fixed_feature_bound import (
     FixedFeatureBound,
-<<<<<<< HEAD
     counting_share,
-=======
-    counting_bound,
     every_parity,
->>>>>>> part-f
     require_norm,
     telescoped_log,
 )
@@ -146,14 +142,7 @@ class FixedFeatureCertificate(FixedFeatureBound):
         log = math.log(self.norm) + math.log(self.features) / 2 - telescoped_log(self.patterns, self.relevant) / 2
         second = self.background * (1 - math.exp(log))
         difference, route = abs(second - self.bound), "the factors of the binomial coefficient"
-<<<<<<< HEAD
-        if self.patterns <= _TRIED and self.features <= _MOST_TRIED:
-            mean = float(self.background * (1 - self.norm * _tried(self).norm(dim=1)).mean())
-            difference = max(difference, self.bound - mean)
-            route += ", and a map of random signs on the whole cube"
         scale = max(1.0, self.background * self.share)
-=======
-        scale = max(1.0, self.background - self.bound)
         if self.patterns <= _TRIED:
             extremal = replace(self, features=self.targets).bound
             scale = max(scale, self.background - extremal)
@@ -164,7 +153,6 @@ class FixedFeatureCertificate(FixedFeatureBound):
                 draws = Stream(0).child("certificate").bernoulli(0.5, len(parities), self.features)
                 difference = max(difference, self.bound - _mean_loss(self, 2 * draws.double() - 1))
                 route += ", and a map of random signs"
->>>>>>> part-f
         return Verification(route, difference, 1e-11 * scale).require()
 
 
