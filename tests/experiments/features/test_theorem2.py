@@ -144,7 +144,7 @@ def test_figures() -> None:
         ({"relevants": (4,)}, "relevants"),
         ({"relevants": (3,)}, "relevants"),
         ({"relevants": (19,)}, "relevants must be at most 17"),
-        ({"norms": (0.05,)}, "norms must be at least 0.1"),
+        ({"norms": (0.05,)}, "norms must lie in"),
         ({"cube_relevant": 9}, "cube_relevant must not exceed cube"),
         ({"cube": 17}, "cube"),
         ({"norms": ()}, "norms"),
