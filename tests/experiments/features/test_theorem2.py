@@ -96,13 +96,18 @@ def test_the_floor_has_digits_at_the_largest_k_and_the_smallest_norm(background:
 def test_a_remark_has_the_extremes_over_all_sets() -> None:
     z = np.array(list(itertools.product((-1.0, 1.0), repeat=8)))
     sets = list(itertools.combinations(range(8), 3))
-    for method, extremes in every_target(SETTINGS).items():
+    for method, extremes in every_target(8, 3, 1, SETTINGS.spread).items():
         neurons = 1 if method == "NTK features" else 8
         kind = getattr(features, FIXED[method])
         values = kind(neurons, SETTINGS.spread).values(torch.from_numpy(z)).numpy()
         norms = [np.linalg.norm((z[:, A].prod(1)[:, None] * values).mean(0)) for A in sets]
         assert extremes == pytest.approx((min(norms), max(norms)), rel=1e-9)
     assert "over all 56 sets A" in EXPERIMENT.remarks(SETTINGS)[2]
+
+
+def test_remarks_of_a_uniform_part_that_hardly_is() -> None:
+    tiny = EXPERIMENT.remarks(changed(SETTINGS, {"background": 5e-324}))
+    assert tiny[0] == EXPERIMENT.remarks(SETTINGS)[0]
 
 
 def test_rows_have_both_bounds() -> None:

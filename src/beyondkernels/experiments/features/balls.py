@@ -75,12 +75,13 @@ def fixed_map(method: str, patterns: int, features: int, spread: float) -> Fixed
     return getattr(bk.theory.features, FIXED[method])(neurons, spread)
 
 
-def every_target(s: Any) -> dict[str, tuple[float, float]]:
+@functools.cache
+def every_target(patterns: int, relevant: int, neurons: int, spread: float) -> dict[str, tuple[float, float]]:
     """For each fixed map the smallest and the largest |c_A| over all sets A where all patterns are listed."""
-    z, found = bk.theory.features.every_pattern(_parity(s.cube, s.cube_relevant, s.background, 0))[0], {}
+    z, found = bk.theory.features.every_pattern(_parity(patterns, relevant, 0.5, 0))[0], {}
     for method in FIXED:
-        values = fixed_map(method, s.cube, s.cube * s.cube_neurons, s.spread).values(z)
-        norms = bk.theory.features.parity_norms(values, s.cube_relevant)
+        values = fixed_map(method, patterns, patterns * neurons, spread).values(z)
+        norms = bk.theory.features.parity_norms(values, relevant)
         found[method] = float(norms.min()), float(norms.max())
     return found
 

@@ -228,14 +228,14 @@ class Theorem2(Experiment):
         """Up to which norm each bound says something, and what all sets A leave where all patterns are listed."""
         ends = []
         for k in s.relevants:
-            one = certificate(s.background, SHARE * k, k, s.tangents * SHARE * k, 1.0)
-            ends.append(f"{s.background / (s.background - one.paper):.3g} and {1 / one.share:.2g} at k = {k}")
+            one = certificate(0.5, SHARE * k, k, s.tangents * SHARE * k, 1.0)  # the same for every p_o
+            ends.append(f"{0.5 / (0.5 - one.paper):.3g} and {1 / one.share:.2g} at k = {k}")
         last, most, B = s.relevants[-1], s.norms[-1], s.cube_norms[-1]
         paper = certificate(s.background, SHARE * last, last, s.tangents * SHARE * last, most).paper
         targets = certificate(s.background, s.cube, s.cube_relevant, s.cube * s.cube_neurons, B).targets
         spans = [
             f"{s.background * (1 - B * high):.4g} to {s.background * (1 - B * low):.4g} for {method}"
-            for method, (low, high) in every_target(s).items()
+            for method, (low, high) in every_target(s.cube, s.cube_relevant, s.cube_neurons, s.spread).items()
         ]
         return [
             f"The paper's bound and ours are above 0 up to this B: {'; '.join(ends)}.",
