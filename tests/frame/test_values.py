@@ -72,6 +72,15 @@ def test_ratios_and_differences_are_paired() -> None:
     assert difference[0.5] == pytest.approx([(risk("b", 0.5, s) or 0) - (risk("a", 0.5, s) or 0) for s in SEEDS])
 
 
+def test_means_over_seeds() -> None:
+    a = of("risk", method="a", alpha=0.2)
+    wanted = a.groups(ROWS)[None]
+    assert a.mean().groups(ROWS) == {None: [pytest.approx(sum(wanted) / len(wanted))]}
+    assert math.isnan(of("risk", method="b", alpha=0.3).mean().groups(ROWS)[None][0])  # a gap is no small number
+    assert of("risk", method="c", alpha=0.2).mean().groups(ROWS) == {None: []}
+    assert a.mean().name == f"{a.name}.mean()"
+
+
 def test_medians_over_seeds() -> None:
     a, b = of("risk", "alpha", method="a"), of("risk", "alpha", method="b")
     for alpha, (middle,) in a.median().groups(ROWS).items():

@@ -85,6 +85,17 @@ class Value:
 
         return replace(self, compute=compute, name=f"{self.name}.median()")
 
+    def mean(self) -> Value:
+        """The mean over seeds of a value without a free coordinate; none where a number is missing."""
+
+        def compute(rows: Frame) -> Series:
+            import pandas as pd
+
+            series = self.compute(rows)
+            return pd.Series([series.mean(skipna=False)] if len(series) else [], dtype=float)
+
+        return replace(self, compute=compute, name=f"{self.name}.mean()")
+
     def at_least_mean(self, other: Value) -> Value:
         """The values at the place of the free coordinate where another value has the least mean."""
 

@@ -51,4 +51,10 @@ def test_ranks_are_those_of_the_certificates() -> None:
         certificate = SETTINGS.certificate(case, 1)
         assert certificate.rank == SETTINGS.rank(case)
         assert SETTINGS.certificate(case, SETTINGS.rank(case)).risk == 0
-    assert sum(SETTINGS.deep_widths(WIDE_3)) < SETTINGS.rank(WIDE_3)
+
+
+def test_the_deep_network_has_too_few_neurons_for_two_layers() -> None:
+    assert SETTINGS.deep_neurons(WIDE_3) == SETTINGS.three_dim + 3 < SETTINGS.rank(WIDE_3)
+    assert SETTINGS.deep_neurons(NARROW) == SETTINGS.narrow_dim + 1 < SETTINGS.rank(NARROW)  # with the squares
+    places = EXPERIMENT.claims(SETTINGS)
+    assert any("r = 5 neurons" in each.text and "4 squares of layer 1" in each.text for each in places)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import beyondkernels as bk
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import at_most, between
-from beyondkernels.frame import At, Count, Counts, Seeds, Size, setting
+from beyondkernels.frame import At, Count, Counts, Frame, Over, Seeds, Size, by_seed, setting
 from beyondkernels.reports import Line
 from beyondkernels.runs import RunSpec
 
@@ -143,6 +143,28 @@ def network_row(s: TheoremI1Settings, at: At, outcome: Outcome) -> dict[str, flo
     unit = s.certificate(at.depth, at.samples).top ** 2
     risk = outcome.scalars.get("test_loss", math.nan) / unit
     return {"risk": risk, "bound": s.bound(at.depth, at.samples)}
+
+
+ENCLOSED = (
+    "For kernels, means over targets. Each has two numbers for a seed. Both are in its line and in the shading: the "
+    "risk on the points of the fit, too small on average, and the risk at fresh points, too large on average."
+)
+"""What figures say of :class:`Enclosed`."""
+
+
+@dataclass(frozen=True)
+class Enclosed(Over):
+    """Lines shaded from the smaller of two numbers to the larger one, where runs have two.
+
+    Arguments:
+        low: the column of the smaller number; ``y`` is that of the larger.
+    """
+
+    low: str = ""
+
+    def _seeds(self, rows: Frame, y: str) -> tuple[list[float], list[list[float]]]:
+        x, high = super()._seeds(rows, y)
+        return x, [*by_seed(rows, self.x, self.low)[1], *high]
 
 
 def bound_line(s: TheoremI1Settings, depth: int) -> list[Line]:

@@ -79,6 +79,10 @@ class TheoremI6Settings(Checked):
         """The deep network: one neuron more in each layer than the target's layers have, or just as many for I.7."""
         return (self.three_dim + 1, 2) if case == WIDE_3 else (1,)
 
+    def deep_neurons(self, case: str) -> int:
+        """All neurons of the deep network; the squares of layer 1 count for I.7, where two layers do not get them."""
+        return sum(self.deep_widths(case)) + (self.narrow_dim if case == NARROW else 0)
+
     def certificate(self, case: str, neurons: int) -> NeuronCertificate:
         """What no two-layer network with so many neurons can do."""
         depth, theorem = DEPTHS[case], "I.7" if case == NARROW else "I.6"
@@ -114,16 +118,10 @@ class TheoremI6(Experiment):
 
     def runs(self, s: TheoremI6Settings) -> list[Runs]:
         """Two layers from one neuron to some beyond the rank; the deep network where the target is deeper."""
-        shallow = [
-            Runs(
-                spec,
-                {"case": [case], "method": [SHALLOW], "neurons": tuple(range(1, s.rank(case) + BEYOND + 1))},
-                row,
-            )
-            for case in DEPTHS
-        ]
+        tried = {case: tuple(range(1, s.rank(case) + BEYOND + 1)) for case in DEPTHS}
+        shallow = [Runs(spec, {"case": [case], "method": [SHALLOW], "neurons": tried[case]}, row) for case in DEPTHS]
         deep = [
-            Runs(spec, {"case": [case], "method": [DEEP], "neurons": [sum(s.deep_widths(case))]}, row)
+            Runs(spec, {"case": [case], "method": [DEEP], "neurons": [s.deep_neurons(case)]}, row)
             for case in (WIDE_3, NARROW)
         ]
         return [*shallow, *deep]
@@ -149,11 +147,13 @@ class TheoremI6(Experiment):
             )
             for case in (WIDE_2, NARROW)
         ]
+        above = {WIDE_3: "", NARROW: f" above the {s.narrow_dim} squares of layer 1, which count,"}
         deep = [
             claim(
                 f"deep-{NAMES[case]}",
-                f"{case}: a deep network with widths {', '.join(map(str, s.deep_widths(case)))} has at most "
-                f"{FAR_BELOW:g} of the risk that two layers with as many neurons must have, in the median over starts",
+                f"{case}: a deep network with widths {', '.join(map(str, s.deep_widths(case)))}{above[case]} has at "
+                f"most {FAR_BELOW:g} of the risk that two layers with r = {s.deep_neurons(case)} neurons must have, in "
+                "the median over starts",
                 of("over", case=case, method=DEEP).median(),
                 AtMost(FAR_BELOW),
                 interval="median over starts",
@@ -235,12 +235,8 @@ def row(s: TheoremI6Settings, at: At, outcome: Outcome) -> dict[str, float]:
     bound = s.certificate(at.case, at.neurons).risk
     risk = outcome.scalars.get("test_loss", float("nan"))
     more = {"over": risk / bound} if bound > 0 else {}
-    return {name: outcome.scalars.get(name, float("nan")) for name in ("variance", "iterations")} | {
-        "risk": risk,
-        "drawn": max(risk, FLOOR),
-        "bound": bound,
-        **more,
-    }
+    found = {name: outcome.scalars.get(name, float("nan")) for name in ("variance", "iterations")}
+    return found | {"risk": risk, "drawn": max(risk, FLOOR), "bound": bound, **more}
 
 
 def bound_line(s: TheoremI6Settings, case: str) -> list[Line]:
