@@ -93,7 +93,7 @@ def test_the_floor_has_digits_at_the_largest_k_and_the_smallest_norm(background:
         assert row["floor_room"] == pytest.approx(1 - used, abs=0.01)
 
 
-def test_a_remark_has_the_extremes_over_all_sets() -> None:
+def test_rows_have_the_extremes_over_all_sets() -> None:
     z = np.array(list(itertools.product((-1.0, 1.0), repeat=8)))
     sets = list(itertools.combinations(range(8), 3))
     for method, extremes in every_target(8, 3, 1, SETTINGS.spread).items():
@@ -102,7 +102,10 @@ def test_a_remark_has_the_extremes_over_all_sets() -> None:
         values = kind(neurons, SETTINGS.spread).values(torch.from_numpy(z)).numpy()
         norms = [np.linalg.norm((z[:, A].prod(1)[:, None] * values).mean(0)) for A in sets]
         assert extremes == pytest.approx((min(norms), max(norms)), rel=1e-9)
-    assert "over all 56 sets A" in EXPERIMENT.remarks(SETTINGS)[2]
+        at = At(place=CUBE, relevant=3, method=method, target=0, seed=0)
+        row = rows(SETTINGS, at, outcome(at))[1]  # B = 1
+        assert row["least_floor"] == pytest.approx(0.5 * (1 - max(norms)), rel=1e-9)
+        assert row["largest_floor"] == pytest.approx(0.5 * (1 - min(norms)), rel=1e-9)
 
 
 def test_remarks_of_a_uniform_part_that_hardly_is() -> None:

@@ -112,6 +112,9 @@ def rows(s: Any, at: At, outcome: Outcome) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"norm": norm, "bound": bounds.bound}
         if at.place != CUBE:  # there k exceeds D/16, and the paper's theorem does not apply
             row["paper_bound"] = bounds.paper
+        else:
+            low, high = every_target(s.cube, at.relevant, s.cube_neurons, s.spread)[at.method]
+            row["least_floor"], row["largest_floor"] = (s.background * (1 - norm * size) for size in (high, low))
         if outcome.status == "finished":
             row |= {name: float(values[i]) for name, values in outcome.arrays.items()}
             row |= _distances(s, at, row)
