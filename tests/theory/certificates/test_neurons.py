@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -113,6 +114,23 @@ def test_numbers():
     assert not NeuronCertificate(10, 4, 3, 0.1).holds
     assert NeuronCertificate(1, 2, 7, 0.1, "I.7").verify().agrees  # degree 128: weights near the ends of float64
     assert NeuronCertificate(1, 40, 6, 0.1).risk > 0  # a rank beyond any matrix: the closed form
+
+
+def test_lemma_i5_is_false_as_printed():
+    # p = 1, f = ‖x‖₄⁴/d and the constant 3: the lemma states a risk of at least 1 for r = d/C neurons
+    for d in (2, 5):
+        power = Polynomials(4 * torch.eye(d, dtype=torch.uint8), torch.full((d, 1), 1 / d, dtype=torch.float64))
+        found = power.expanded("normal")
+        constant = found.of_degree(0).coefficients
+        assert float(constant) == pytest.approx(3)
+        assert float(found.coefficients.square().sum() - constant.square()) == pytest.approx(96 / d)
+
+
+@pytest.mark.parametrize(("theorem", "depth"), [("I.6", 2), ("I.6", 3), ("I.6", 4), ("I.7", 2), ("I.7", 3)])
+def test_with_the_weights_of_the_paper_the_bound_keeps_its_order(theorem, depth):
+    sizes = [NeuronCertificate(1, d, depth, 1.0, theorem) for d in (100, 1000, 10_000)]
+    halves = [replace(one, neurons=one.rank // 2).risk for one in sizes]
+    assert all(risk > 1 for risk in halves)
 
 
 def test_the_bound_holds_for_whole_networks():

@@ -56,7 +56,7 @@ class NeuronCertificate(Certificate):
     powers :math:`a_i \langle w_i, u\rangle^{2q}`. The numbers s are the singular values of a matrix that the first
     gives, weighted so that its norm stays below the mean square under Gaussian inputs; the second gives one of rank at
     most r. See :func:`~beyondkernels.theory.certificates.weighted_tails`. The bound is ours. The paper's has an open
-    constant.
+    constant, and its Lemma I.5 is false as printed: see ``docs/certificates.md``.
 
     Arguments:
         neurons: r.
@@ -152,7 +152,9 @@ class NeuronCertificate(Certificate):
         return (
             "whatever the weights, biases and polynomials, the risk E(h − G*)² is at least the sum of the squared "
             "singular values beyond the first r of the weighted matrix of the target's highest part. The paper: for "
-            "r ≤ (d/q)^q/C the risk is at least α_L²/q^(Cq), with a constant C that it leaves open."
+            "r ≤ (d/q)^q/C the risk is at least α_L²/q^(Cq), with a constant C that it leaves open. Its Lemma "
+            "I.5, from which this comes, is false as printed, for a highest part that is smaller by d^(q/2) than the "
+            "paper's weights give."
         )
 
     @property
