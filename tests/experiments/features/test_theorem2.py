@@ -109,7 +109,7 @@ def test_rows_have_the_extremes_over_all_sets() -> None:
 
 
 def test_remarks_of_a_uniform_part_that_hardly_is() -> None:
-    tiny = EXPERIMENT.remarks(changed(SETTINGS, {"background": 5e-324}))
+    tiny = EXPERIMENT.remarks(changed(SETTINGS, {"background": 0.01}))
     assert tiny[0] == EXPERIMENT.remarks(SETTINGS)[0]
 
 

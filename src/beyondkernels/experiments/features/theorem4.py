@@ -73,7 +73,7 @@ class Theorem4(Experiment):
         found: dict[str, Any] = {"method": SEARCH, "inputs": few_inputs(few)}
         guessed = found | {"method": GUESS}
         whole = {"inputs": WITH, "share": 1.0}
-        most = max(s.small_relevants, key=lambda k: bk.theory.statistical_queries.class_size(few, k))
+        most = max(s.small_relevants, key=lambda k: math.comb(few, k))
         without = [
             claim(
                 f"{method}-{oracle}",
