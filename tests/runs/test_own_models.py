@@ -136,9 +136,9 @@ class Uncopied(nn.Module):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: bk.fit(module(5), (X, WORDS)), "must have 3, one for each class outputs for these labels, got 5"),
+        (lambda: bk.fit(module(5), (X, WORDS)), "model must have an output for each of 3 classes, got 5"),
         (lambda: bk.fit(nn.Linear(7, 3), (X, WORDS)), r"cannot take points of the shape \(6,\)"),
-        (lambda: bk.fit(nn.Linear(6, 1), (X, WORDS)), "must have 3, one for each class"),
+        (lambda: bk.fit(nn.Linear(6, 1), (X, WORDS)), "an output for each of 3 classes, got 1"),
         (lambda: bk.fit(Counting(), (X, WORDS)), "keeps state between calls"),
         (lambda: bk.fit(Bare(), (X, WORDS)), "no reset_parameters draws scale of Bare"),
         (lambda: bk.fit(Uncopied(), (X, WORDS)), "cannot be copied"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from beyondkernels.algorithms.descent import Descent
 from beyondkernels.algorithms.losses import ClassHinge, CrossEntropy, Hinge, Loss, Softmax, Squared
@@ -127,12 +127,3 @@ class Recipe(Checked):
             return Cosine(first, steps)
         drops = (math.ceil(steps / 2), math.ceil(3 * steps / 4))
         return Drops(first, drops) if self.schedule == "step" else first
-
-
-def recipe(given: Mapping[str, Any]) -> Recipe:
-    """A recipe from keyword arguments; an unknown one is an error with the nearest known name."""
-    known = list(Recipe.__dataclass_fields__)
-    for name in given:
-        if name not in known:
-            unknown("argument", name, known)
-    return Recipe(**given)

@@ -192,13 +192,9 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
     outputs = 1 if out.ndim == 1 else out.shape[1]
     if isinstance(problem, GivenData) and len(problem.classes) == 2 and outputs == 2:
         problem = replace(problem, one_hot=True)
-    wanted = f"{problem.out_dim}"
-    if isinstance(problem, GivenData) and problem.classes:
-        wanted = f"{len(problem.classes)}, one for each class" + (", or 1" if len(problem.classes) == 2 else "")
-    require(
-        outputs == problem.out_dim,
-        f"{name} must have {wanted} outputs for these labels, got {outputs}",
-    )
+    classes = len(problem.classes) if isinstance(problem, GivenData) else 0
+    wanted = f"an output for each of {classes} classes" if classes else f"{problem.out_dim} outputs for these labels"
+    require(outputs == problem.out_dim, f"{name} must have {wanted}{', or one' if classes == 2 else ''}, got {outputs}")
     return problem
 
 

@@ -147,7 +147,11 @@ class GivenData(Problem):
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{self.size(part)} {part}" for part in PARTS if self.size(part))
-        kind = f"{len(self.classes)} classes" if self.classes else f"{self.out_dim} numbers to predict"
+        kind = (
+            f"{len(self.classes)} classes"
+            if self.classes
+            else f"{self.out_dim} number{'s' if self.out_dim > 1 else ''} to predict"
+        )
         return f"{self.name}: {sizes} points of shape {self.in_shape}, {kind}"
 
 
