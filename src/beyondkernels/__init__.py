@@ -9,6 +9,7 @@ Begin with::
     bk.compare(problem, n=1000, learners={...})     networks and kernels on the same samples
     bk.fit_many(network, problem, n=1000, grid=...) one network at every point of a grid
     bk.certify(kernel, problem, n=100)              what no predictor with this kernel can do
+    bk.audit(model, train, test)                    how much of a model's accuracy comes from learning features
 
 Each of them has its own help, such as ``help(bk.run)``. ``bk.problems``, ``bk.networks``, ``bk.kernels`` and
 ``bk.algorithms`` hold what they take; ``bk.measure`` and ``bk.theory`` hold what is measured and what is proved.
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from beyondkernels import activations as activations
     from beyondkernels import algorithms as algorithms
+    from beyondkernels import auditing as auditing
     from beyondkernels import bench as bench
     from beyondkernels import core as core
     from beyondkernels import engine as engine
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from beyondkernels import running as running
     from beyondkernels import runs as runs
     from beyondkernels import theory as theory
+    from beyondkernels.auditing import audit as audit
     from beyondkernels.running import run as run
     from beyondkernels.runs import compare as compare
     from beyondkernels.runs import fit as fit
@@ -61,6 +64,7 @@ LAYERS = (
     "frame",
     "experiments",
     "running",
+    "auditing",
     "bench",
     "cli",
 )
@@ -74,6 +78,7 @@ _FUNCTIONS = {
     "one_two_five": "runs",
     "run": "running",
     "certify": "theory",
+    "audit": "auditing",
 }
 
 _PACKAGES = tuple(name for name in LAYERS if name != "cli")

@@ -141,6 +141,37 @@ def _run(
     return run_all(names or [], options, json_file, check, dry)
 
 
+@app.command("audit", epilog="Exit codes: 0 fine, 2 bad input, 3 runs missing or crashed.")
+@guarded
+@interruptible
+def _audit(
+    name: Annotated[str | None, typer.Argument(metavar="FILE.py:NAME", hidden=True)] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N", help="How many seeds [as the audit says].")] = None,
+    sets: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting.")] = None,
+    workers: WorkersOption = None,
+    store: StoreOption = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Where networks train, such as cuda [cpu].")
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write rows and claims here; - is standard output."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the page.")] = Path("report"),
+) -> int:
+    """Say how much of your own model's accuracy comes from learning features.
+
+    FILE.py defines NAME = beyondkernels.auditing.Audit(model, train, test, epochs=20). The audit compares the model
+    with kernels and fixed features, says when its features appear and in which layers, and writes a page. Runs that are
+    stored already are not done again: an interrupted command goes on where it stopped.
+    """
+    from beyondkernels.cli.audit import audit
+    from beyondkernels.cli.options import Options, from_words, whole
+
+    numbers = whole("--seeds", seeds), whole("--workers", workers)
+    return audit(name, Options(None, *numbers, store, device, from_words(sets or [])), json_file, out)
+
+
 @app.command("report")
 @guarded
 @interruptible

@@ -12,6 +12,7 @@ from beyondkernels.core import Reference, unknown
 from beyondkernels.frame.claims import Statement
 from beyondkernels.frame.figures import Picture
 from beyondkernels.frame.notes import fill, read_notes
+from beyondkernels.frame.rows import Frame
 from beyondkernels.frame.runs import Runs
 from beyondkernels.frame.tables import Table
 
@@ -85,6 +86,10 @@ class Experiment:
     def remarks(self, settings: Any, /) -> Sequence[str]:
         """Notes that have to be computed, such as how a theorem's hypotheses stand."""
         return ()
+
+    def finding(self, settings: Any, rows: Frame, /) -> str:
+        """What was found, in a few sentences that are computed from the rows; the page begins with them."""
+        return ""
 
     def settings(self, scale: str) -> Any:
         """The numbers at a scale; an unknown scale is bad input."""

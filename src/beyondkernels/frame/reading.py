@@ -85,6 +85,11 @@ class Reading:
         return declared.columns_and_lines(self.rows)
 
     @functools.cached_property
+    def finding(self) -> str:
+        """What was found, in a few sentences; nothing while no run is there."""
+        return self.experiment.finding(self.settings, self.rows) if len(self.rows) else ""
+
+    @functools.cached_property
     def figures(self) -> list[Figure]:
         """The pictures."""
         return [figure for picture in self.experiment.figures(self.settings) for figure in picture.draw(self.rows)]

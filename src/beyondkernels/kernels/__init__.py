@@ -33,6 +33,9 @@ from beyondkernels.kernels.conformance import (
     check_kernel,
     require_psd,
 )
+from beyondkernels.kernels.constant import (
+    Constant,
+)
 from beyondkernels.kernels.feature_machines import (
     FeatureMachineFit,
     FeatureMachineRound,
@@ -55,6 +58,7 @@ from beyondkernels.kernels.features import (
 from beyondkernels.kernels.finite import (
     FiniteConjugate,
     FiniteTangent,
+    KernelAt,
     MeanOverDraws,
     conjugate_features,
     conjugate_gram,
@@ -148,6 +152,7 @@ __all__ = [
     "CentredFeatures",
     "ConjugateKernelClassifier",
     "ConjugateKernelRegressor",
+    "Constant",
     "ConstantClassifier",
     "Correlation",
     "DenseFeatures",
@@ -176,6 +181,7 @@ __all__ = [
     "InputFeatures",
     "InversePolynomial",
     "Kernel",
+    "KernelAt",
     "KernelRidge",
     "KernelRidgePath",
     "KernelRidgePathClassifier",

@@ -45,6 +45,11 @@ class Result:
         return experiment_html(self.page())
 
     @property
+    def finding(self) -> str:
+        """What was found, in a few sentences, where the experiment says such; nothing while runs are missing."""
+        return "" if self.missing else self.reading.finding
+
+    @property
     def verdict(self) -> str:
         """How many claims hold, fail or are undecided, and how many runs are missing.
 
@@ -125,7 +130,7 @@ class Result:
         return ExperimentPage(
             id=experiment.id,
             title=experiment.title,
-            summary=experiment.summary_of(request.settings),
+            summary=" ".join(filter(None, (self.finding, experiment.summary_of(request.settings)))),
             reference=str(experiment.reference),
             scale=request.scale,
             seeds=request.seeds,

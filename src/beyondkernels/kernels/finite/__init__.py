@@ -1,6 +1,7 @@
 """Exact conjugate and tangent kernels of networks of finite width."""
 
 from beyondkernels.kernels.finite.draws import MeanOverDraws
+from beyondkernels.kernels.finite.given import KernelAt
 from beyondkernels.kernels.finite.gram import (
     FiniteConjugate,
     FiniteTangent,
@@ -13,6 +14,7 @@ from beyondkernels.kernels.finite.gram import (
 __all__ = [
     "FiniteConjugate",
     "FiniteTangent",
+    "KernelAt",
     "MeanOverDraws",
     "conjugate_features",
     "conjugate_gram",

@@ -1,0 +1,184 @@
+"""An audit as an experiment: its runs, claims, table and figures."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from beyondkernels.auditing import claims as said
+from beyondkernels.auditing import pictures, where
+from beyondkernels.auditing.finding import finding
+from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, Rung, ladder
+from beyondkernels.auditing.settings import AuditSettings
+from beyondkernels.auditing.subject import Subject, subject_of
+from beyondkernels.core import Outcome, Reference, require
+from beyondkernels.engine import TrainedNetwork
+from beyondkernels.frame import At, Experiment, Frame, Picture, Runs, Shown, Statement, Table
+from beyondkernels.frame.runs import Finished, Label, Record
+from beyondkernels.measure import Ansatz, KernelCourse, LayerChange
+from beyondkernels.runs import RunSpec
+
+RECORDS = 20
+"""How often the loss is recorded while the model trains."""
+
+
+class Audit(Experiment):
+    """How much of a model's accuracy comes from learning features, when they appear, in which layers, and what they are.
+
+    It is an experiment like those of the papers: ``bk.run`` and ``bk run file.py:NAME`` run it, its runs are stored,
+    and a report shows it. :func:`beyondkernels.auditing` makes one and runs it.
+
+    Arguments:
+        model: a ``torch.nn.Module`` or a network.
+        train: training data in any form that :func:`beyondkernels.fit` takes, or a problem.
+        test: test data, or the fraction of the data that is put aside.
+        name: what to call it.
+        settings: fields of :class:`AuditSettings` by name.
+        options: as in :func:`beyondkernels.fit`: ``epochs``, ``rate``, ``loss``, ``algorithm``, ``n``, …, and
+            ``blocks`` for paths of the modules that are the model's blocks.
+    """
+
+    reference = Reference("own", "an audit of one's own model")
+    title = "What does the model learn that a kernel does not?"
+    speaks_at = ("smoke", "laptop", "paper")
+    notes_file = "audit.md"
+    symbols = {"block": "block"}
+
+    def __init__(
+        self,
+        model: Any,
+        train: Any,
+        test: Any = None,
+        *,
+        name: str | None = None,
+        settings: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        self.subject: Subject = subject_of(model, train, test=test, **options)
+        called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
+        require(isinstance(called, str), f"name must be a text, got {called!r}")
+        self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"
+        self.summary = _summary(self.subject, called)
+        self._settings = AuditSettings(**(settings or {}))
+
+    def settings(self, scale: str) -> AuditSettings:
+        """The same at every scale: the data and the model are the user's."""
+        return self._settings
+
+    def rungs(self, settings: AuditSettings) -> list[Rung]:
+        """The ladder; without that part the model alone."""
+        rungs = ladder(self.subject, settings)
+        return rungs if "ladder" in settings.parts else [rung for rung in rungs if rung.name == MODEL]
+
+    def runs(self, settings: AuditSettings) -> Sequence[Runs]:
+        """The rungs of the ladder, the model with a block frozen, and the model corrected from above."""
+        subject = self.subject
+        learners = {rung.name: rung for rung in self.rungs(settings) if rung.learner is not None}
+
+        def rung(s: AuditSettings, at: At) -> RunSpec:
+            learner = learners[at.rung].learner
+            return self._looked_into(s, at) if at.rung == MODEL else self._spec(learner, at)
+
+        found: list[Runs] = [_Timed(rung, {"part": ["ladder"], "rung": list(learners)}, self._read)]
+        if "where" in settings.parts and subject.own_rule is not None and len(subject.blocks) > 1:
+            blocks = list(where.looked_at(subject, settings))
+            found.append(
+                _Timed(
+                    lambda s, at: self._spec(where.frozen(subject, at.block), at),
+                    {"part": ["frozen"], "block": blocks},
+                    self._read,
+                )
+            )
+            found.append(
+                _Timed(
+                    lambda s, at: self._spec(where.corrected(subject, at.block, at.below), at),
+                    {"part": ["correction"], "block": list(where.corrected_blocks(subject, settings))}
+                    | {"below": list(where.BELOW)},
+                    self._read,
+                )
+            )
+        return found
+
+    def claims(self, settings: AuditSettings) -> Sequence[Statement]:
+        """What can be said of every model, and turns out true or false of this one."""
+        return said.claims(self.subject, settings, [rung.name for rung in self.rungs(settings) if rung.learner])
+
+    def table(self, settings: AuditSettings) -> Table:
+        """The ladder."""
+        columns = [
+            Shown("score", said.score_heading(self.subject), ".2f"),
+            Shown("interval", "95 % interval", show=said.interval_of),
+            Shown("train_score", "On training points", ".2f"),
+            Shown("seconds", "Seconds", ".3g", about="What a run took on this machine, the mean over seeds."),
+        ]
+        return Table({"rung": "Learner", "kind": "May use"}, columns, {"part": "ladder"})
+
+    def figures(self, settings: AuditSettings) -> Sequence[Picture]:
+        """The ladder, and what each part has found."""
+        return pictures.pictures(self.subject, settings, self.table(settings))
+
+    def finding(self, settings: AuditSettings, rows: Frame) -> str:
+        """What was found, in a few sentences."""
+        return finding(self.subject, settings, rows)
+
+    def remarks(self, settings: AuditSettings) -> Sequence[str]:
+        """What each rung is, and which could not be had."""
+        rungs = self.rungs(settings)
+        listed = "\n".join(f"- **{rung.name}** ({KINDS[rung.kind]}): {rung.about}" for rung in rungs if rung.learner)
+        missing = [f"{rung.name} ({rung.why})" for rung in rungs if rung.learner is None]
+        blocks = ", ".join(f"`{name}`" for name in self.subject.block_names)
+        told = [f"## The rungs\n\n{listed}", f"## The blocks\n\nFrom input to output: {blocks}."]
+        return [*told, *([f"Left out: {'; '.join(missing)}."] if missing else [])]
+
+    def _looked_into(self, s: AuditSettings, at: At) -> RunSpec:
+        """The model, with what is recorded and measured while it trains."""
+        subject, moments = self.subject, self.subject.moments(s.snapshots)
+        records = sorted({round(i * subject.steps / RECORDS) for i in range(RECORDS + 1)})
+        measurements: list[Any] = []
+        if "when" in s.parts:
+            measurements.append(KernelCourse(s.points, s.points, accuracy_tolerance=s.tolerance / 100))
+        if "where" in s.parts:
+            measurements.append(LayerChange(s.points))
+        if "what" in s.parts:
+            measurements.append(Ansatz(s.points))
+        kept = {"snapshot_at": moments, "snapshot_names": ("all",)} if measurements else {}
+        learner = TrainedNetwork(subject.network, subject.rule, tuple(records), **kept)
+        return dataclasses.replace(self._spec(learner, at), measurements=tuple(measurements))
+
+    def _spec(self, learner: Any, at: At) -> RunSpec:
+        subject = self.subject
+        return RunSpec(subject.problem, learner, subject.samples, subject.test, at.seed)
+
+    def _read(self, settings: AuditSettings, at: At, outcome: Outcome) -> Record:
+        """The score on test and training points, what kind of rung it is, and everything else that a run says."""
+        kind = {"kind": KINDS[ABOUT[at.rung][0]]} if "rung" in at else {}
+        if outcome.status != "finished":
+            return kind
+        trained = {name.replace("train_", "test_"): value for name, value in outcome.scalars.items() if "train_" in name}
+        return {
+            **kind,
+            **self.subject.score(outcome.scalars),
+            "train_score": self.subject.score(trained)["score"],
+            **outcome.scalars,
+        }
+
+
+@dataclass(frozen=True)
+class _Timed(Runs):
+    """Runs whose rows also say how long each took."""
+
+    def _read(self, settings: Any, at: At, finished: Finished, label: Label | None = None) -> Iterator[Record]:
+        run = finished.get(label or at.label)
+        for row in super()._read(settings, at, finished, label):
+            yield {**row, "seconds": run.provenance.get("seconds") if run is not None else None}
+
+
+def _summary(subject: Subject, name: str) -> str:
+    what = "the class" if subject.classes else "the numbers"
+    return (
+        f"{name} learns {what} of {subject.samples} points in {subject.steps} steps and is tested on {subject.test}. "
+        f"It has {len(subject.blocks)} block{'' if len(subject.blocks) == 1 else 's'}."
+    )

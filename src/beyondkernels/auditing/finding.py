@@ -1,0 +1,127 @@
+"""What an audit has found, in a few sentences that are computed from its rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from beyondkernels.auditing.claims import best_fixed, error_of, means
+from beyondkernels.auditing.ladder import KINDS, MODEL, TRAINED_KERNEL
+from beyondkernels.auditing.settings import AuditSettings
+from beyondkernels.auditing.subject import Subject
+from beyondkernels.frame import Frame, select
+from beyondkernels.frame.rows import OUTCOME
+from beyondkernels.reports import mean_interval
+
+Sentence = Callable[[Subject, AuditSettings, Frame], str]
+
+
+def finding(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+    """The answers to the questions of an audit; nothing where runs are missing.
+
+    Arguments:
+        subject: what is audited.
+        settings: how.
+        rows: what its runs say.
+    """
+    said = [answer(subject, settings, rows) for answer in (how_much, when, where, corrected)]
+    return " ".join(sentence for sentence in said if sentence)
+
+
+def how_much(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+    """Of the points between the best fixed features and the model, how many are features."""
+    fixed = means(rows, "rung", part="ladder", kind=KINDS["fixed"])
+    model = means(rows, "rung", part="ladder").get(MODEL)
+    if not fixed or model is None:
+        return ""
+    best = max(fixed, key=lambda name: fixed[name])
+    _, low, high, _ = _difference(rows)
+    gap = model - fixed[best]
+    pair = f"the best learner with fixed features ({best}, {_score(fixed[best])}) and the model ({_score(model)})"
+    interval = f" (95 % interval {low:.1f} to {high:.1f})" if low is not None and high is not None else ""
+    if low is None:
+        seeds = "With one seed it cannot be said whether that stands beyond seeds."
+    elif low > 0:
+        seeds = f"The difference stands beyond seeds{interval}."
+    else:
+        seeds = f"The difference does not stand beyond seeds{interval}."
+    if gap < settings.tolerance or (low is not None and low <= 0):
+        ahead = f"{abs(gap):.1f} points {'ahead of' if gap >= 0 else 'behind'}"
+        return (
+            f"No gain from learning features shows: the model ({_score(model)}) is {ahead} the best learner with fixed "
+            f"features ({best}, {_score(fixed[best])}). {seeds}"
+        )
+    kernel = means(rows, "rung", part="ladder").get(TRAINED_KERNEL)
+    if kernel is None:
+        return f"There are {gap:.1f} points between {pair}. {seeds}"
+    carried = min(max(kernel - fixed[best], 0.0), gap)
+    return (
+        f"Of the {gap:.1f} points between {pair}, {carried:.1f} are features: a kernel that is frozen at the end of "
+        f"training has them. {seeds}"
+    )
+
+
+def when(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+    """The step from which on a frozen kernel does as well as the model."""
+    if "when" not in settings.parts:
+        return ""
+    runs = [run for run in select(rows, {"rung": MODEL}).get(OUTCOME, ()) if run.status == "finished"]
+    if not runs:
+        return ""
+    steps = [run.scalars.get("tangent/emergence_step", math.inf) for run in runs]
+    there = sorted(step for step in steps if math.isfinite(step))
+    many = runs[0].scalars.get("kernel_points", settings.points)
+    kernel = f"a tangent kernel that is frozen there and fitted to {many:.0f} points"
+    if len(there) < len(steps):
+        some = f" with {len(steps) - len(there)} of {len(steps)} seeds" if there else ""
+        return f"At no step does {kernel} come to stay within {_near(subject, settings)} of the model{some}."
+    first = f"step {there[0]:.0f}" if there[0] == there[-1] else f"steps {there[0]:.0f} to {there[-1]:.0f}, by seed,"
+    if there[-1] == 0:
+        return f"From the start on, {kernel} stays within {_near(subject, settings)} of the model."
+    return f"From {first} of {subject.steps} on, {kernel} stays within {_near(subject, settings)} of the model."
+
+
+def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+    """The block whose freezing costs most."""
+    model = means(rows, "rung", part="ladder").get(MODEL)
+    costs = {name: (model or 0.0) - score for name, score in means(rows, "block", part="frozen").items()}
+    if model is None or not costs:
+        return ""
+    worst = max(costs, key=lambda name: costs[name])
+    still = [block.name for block in subject.blocks if not block.parameters]
+    kept = f" The model itself keeps {', '.join(still)} frozen." if still else ""
+    if costs[worst] < settings.tolerance:
+        return f"No block has to learn: freezing any of them at its start costs less than {settings.tolerance:g} points.{kept}"
+    free = [name for name, cost in costs.items() if cost < settings.tolerance]
+    rest = f"; freezing {', '.join(free)} costs less than {settings.tolerance:g}" if free else ""
+    return f"Block {worst} has to learn most: freezing it at its start costs {costs[worst]:.1f} points{rest}.{kept}"
+
+
+def corrected(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+    """How much lower blocks that were trained first gain by being trained with those above them."""
+    fixed = means(rows, "block", part="correction", below="fixed")
+    released = means(rows, "block", part="correction", below="released")
+    gains = {name: released[name] - fixed[name] for name in fixed if name in released}
+    if not gains:
+        return ""
+    most = max(gains, key=lambda name: gains[name])
+    if gains[most] < settings.tolerance:
+        return f"Lower blocks that were trained first need no correction: it gains less than {settings.tolerance:g} points."
+    return (
+        f"Backward feature correction matters: if the blocks up to {most} are trained first, training them on with the "
+        f"blocks above gains {gains[most]:.1f} points over keeping them fixed."
+    )
+
+
+def _difference(rows: Frame) -> tuple[float | None, float | None, float | None, str]:
+    """The model's lead over the best fixed features, seed by seed, with its interval."""
+    values = (best_fixed() - error_of(MODEL)).groups(rows)[None]
+    return mean_interval([value for value in values if math.isfinite(value)])
+
+
+def _score(points: float) -> str:
+    return f"{points:.1f} %"
+
+
+def _near(subject: Subject, settings: AuditSettings) -> str:
+    return f"{settings.tolerance:g} point{'' if settings.tolerance == 1 else 's'}" if subject.classes else "5 % of the loss"

@@ -1,0 +1,192 @@
+"""The pictures of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from beyondkernels.auditing import where
+from beyondkernels.auditing.claims import means, score_heading
+from beyondkernels.auditing.ladder import MODEL
+from beyondkernels.auditing.settings import AuditSettings
+from beyondkernels.auditing.subject import Subject
+from beyondkernels.frame import Dotted, Drawn, Frame, OverTime, Picture, Scope, Table, select
+from beyondkernels.frame.rows import OUTCOME
+from beyondkernels.reports import Dot, Dots, Figure, Quantity
+from beyondkernels.reports.figures import PictureRow, Pictures
+
+_MODEL = {"part": "ladder", "rung": MODEL}
+
+
+def pictures(subject: Subject, settings: AuditSettings, table: Table) -> list[Picture]:
+    """The pictures of the parts that are asked for.
+
+    Arguments:
+        subject: what is audited.
+        settings: how.
+        table: the ladder.
+    """
+    found: list[Picture] = []
+    if "ladder" in settings.parts:
+        found.append(_ladder(subject, table))
+    if "when" in settings.parts:
+        found += _when(subject)
+    if "where" in settings.parts:
+        found += _where(subject)
+    if "what" in settings.parts:
+        found.append(
+            Drawn(
+                "what",
+                "What the model looks at",
+                "Directions of the input in which the output changes most: eigenvectors of the average gradient outer "
+                "product, and of the first layer's weights. Under each its share of the whole.",
+                "Small pictures of the leading directions, before and after training",
+                _directions,
+            )
+        )
+    return found
+
+
+def _ladder(subject: Subject, table: Table) -> Picture:
+    heading = score_heading(subject)
+    return Dotted(
+        "ladder",
+        "The ladder",
+        "From a constant to the model. The lines reach from the lowest seed to the highest.",
+        "A dot for each learner of the ladder, from the constant at the top to the model at the bottom",
+        table=table,
+        quantities={"score": Scope(heading, None)},
+    )
+
+
+def _when(subject: Subject) -> list[Picture]:
+    score = "accuracy" if subject.classes else "loss"
+    factor = 100.0 if subject.classes else 1.0
+    names = {"model": "the model", "tangent": "tangent kernel, frozen", "conjugate": "conjugate kernel, frozen"}
+    alike = {
+        "with the labels": {"y": "tangent/labels"},
+        "with its start": {"y": "tangent/start"},
+        "with its end": {"y": "tangent/end"},
+    }
+    return [
+        OverTime(
+            "when",
+            "When the features appear",
+            "At each step the kernel is frozen and fitted to fresh ridge regressions; the model is as it is at that step.",
+            f"Test {score} over training of the model and of kernels frozen at each step",
+            x="tangent/step",
+            line={label: {"y": f"{name}/{score}", **_MODEL} for name, label in names.items()},
+            x_label="Step",
+            y_label="Test accuracy (%)" if subject.classes else "Test loss",
+            x_scale="steps",
+            factor=factor,
+        ),
+        OverTime(
+            "drift",
+            "How the tangent kernel moves",
+            "Centred alignment of the tangent kernel at each step. A lazy model keeps the kernel of its start.",
+            "Centred alignment over training",
+            x="tangent/step",
+            line={label: {**where_, **_MODEL} for label, where_ in alike.items()},
+            x_label="Step",
+            y_label="Centred alignment",
+            x_scale="steps",
+            y_limits=(0.0, 1.02),
+        ),
+    ]
+
+
+def _where(subject: Subject) -> list[Picture]:
+    return [
+        Drawn(
+            "where",
+            "Which blocks learn",
+            "From input to output. Left: what freezing a block at its start costs. Middle: the correlation of its weights "
+            "with their start. Right: how similar its features on test points stay to those at the start (linear CKA).",
+            "A row for each block: cost of freezing it, weight correlation and feature similarity with the start",
+            lambda picture, rows: _layers(subject, picture, rows),
+        ),
+        Drawn(
+            "correction",
+            "Backward feature correction",
+            "The blocks up to each one are trained first, with a linear head. Then they are fixed while the rest is "
+            "trained, or all blocks are trained together.",
+            "A row for each block: score of the lower blocks alone, with them fixed, and with them released",
+            lambda picture, rows: _corrections(subject, picture, rows),
+        ),
+    ]
+
+
+def _layers(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
+    runs = [run for run in select(rows, _MODEL).get(OUTCOME, ()) if run.status == "finished"]
+    model = means(rows, "rung", part="ladder").get(MODEL)
+    if not runs or model is None:
+        return ()
+    frozen = select(rows, {"part": "frozen"})
+    names = subject.block_names
+
+    def cost(name: str) -> Dot:
+        mine = select(frozen, {"block": name}) if len(frozen) else frozen
+        return _dot([model - float(score) for score in mine["score"].dropna()] if len(mine) else [])
+
+    def seen(name: str, what: str) -> Dot:
+        return _dot([run.scalars[key] for run in runs if (key := f"layer/{name}/{what}") in run.scalars])
+
+    quantities = [
+        Quantity("Points lost if frozen", [cost(name) for name in names], chance=0.0),
+        Quantity("Weight correlation", [seen(name, "correlation") for name in names], (-0.05, 1.05)),
+        Quantity("Feature similarity", [seen(name, "similarity") for name in names], (-0.05, 1.05)),
+    ]
+    shown = [quantity for quantity in quantities if any(dot.measured is not None for dot in quantity.dots)]
+    return [Dots(**picture.words, methods=names, quantities=shown, interval=_INTERVAL)] if shown else []
+
+
+def _corrections(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
+    mine = select(rows, {"part": "correction"})
+    if mine.empty:
+        return ()
+    names = [name for name in subject.block_names if name in set(mine["block"])]
+    scores = {
+        (name, below): [float(v) for v in select(mine, {"block": name, "below": below})["score"].dropna()]
+        for name in names
+        for below in where.BELOW
+    }
+    values = [value for many in scores.values() for value in many]
+    margin = 0.05 * (max(values) - min(values) or 1.0) if values else 1.0
+    limits = (min(values) - margin, max(values) + margin) if values else None
+    quantities = [
+        Quantity(label.capitalize(), [_dot(scores[name, below]) for name in names], limits)
+        for below, label in where.BELOW.items()
+    ]
+    return [Dots(**picture.words, methods=[f"up to {name}" for name in names], quantities=quantities, interval=_INTERVAL)]
+
+
+def _directions(picture: Drawn, rows: Frame) -> Sequence[Figure]:
+    runs = [run for run in select(rows, _MODEL).get(OUTCOME, ()) if run.status == "finished"]
+    if not runs or "ansatz/end/directions" not in runs[0].arrays:
+        return ()
+    titles = {
+        "end/directions": "Gradients, trained",
+        "end/weight_directions": "First layer, trained",
+        "start/directions": "Gradients, at the start",
+        "start/weight_directions": "First layer, at the start",
+    }
+    found = []
+    for name, title in titles.items():
+        images = runs[0].arrays.get(f"ansatz/{name}")
+        shares = runs[0].arrays.get(f"ansatz/{name.replace('directions', 'shares')}")
+        if images is not None and shares is not None:
+            found.append(PictureRow(title, images, [f"{100 * share:.0f} %" for share in shares]))
+    words = picture.words
+    if (match := runs[0].scalars.get("ansatz/root_correlation_end")) is not None:
+        words["caption"] += (
+            f" The neural feature ansatz says that both agree: the square root of the first matrix and the second have "
+            f"the cosine {match:.2f} after training."
+        )
+    return [Pictures(**words, rows=found)]
+
+
+_INTERVAL = "from the lowest to the highest seed"
+
+
+def _dot(values: Sequence[float]) -> Dot:
+    return Dot(sum(values) / len(values), min(values), max(values)) if values else Dot()

@@ -1,0 +1,134 @@
+"""What is audited: a network with its blocks, the data, and the rule that trains it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from beyondkernels.algorithms import Algorithm
+from beyondkernels.algorithms.descent import ByOptimiser
+from beyondkernels.core import InputError, Problem, Stream, are_classes, require, shape_of
+from beyondkernels.core.errors import shown
+from beyondkernels.engine import TrainedNetwork
+from beyondkernels.networks import Block, FromModule, Network, find_blocks, with_blocks
+from beyondkernels.runs.asked import asked, learner_of, sorted_options
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model, its data and its training rule, as all parts of an audit see them.
+
+    Arguments:
+        network: the model, its blocks among its parameter groups.
+        blocks: its blocks, in the order of the forward pass.
+        rule: how it is trained.
+        problem: what it learns.
+        samples: how many training points.
+        test: how many test points.
+        classes: whether labels are classes; otherwise they are numbers.
+        spread: the variance of the test labels, summed over outputs; the unit of the error of numbers.
+        has_features: whether the model ends with a linear layer on vectors.
+    """
+
+    network: Network
+    blocks: tuple[Block, ...]
+    rule: Algorithm
+    problem: Problem
+    samples: int
+    test: int
+    classes: bool
+    spread: float
+    has_features: bool
+
+    @property
+    def block_names(self) -> tuple[str, ...]:
+        """The names of all blocks."""
+        return tuple(block.name for block in self.blocks)
+
+    @property
+    def steps(self) -> int:
+        """How many steps the model is trained for."""
+        return sum(stage.steps for stage in self.rule.stages())
+
+    @property
+    def own_rule(self) -> ByOptimiser | None:
+        """The rule, if parts of the model can be trained by it: one stage whose steps an optimiser takes."""
+        return self.rule if isinstance(self.rule, ByOptimiser) else None
+
+    def moments(self, count: int) -> tuple[int, ...]:
+        """Steps at which to look, from the start to the end, dense at the beginning.
+
+        Arguments:
+            count: how many at most.
+        """
+        later = np.geomspace(1, self.steps, count - 1)
+        return tuple(sorted({0, *(round(float(step)) for step in later)}))
+
+    def score(self, scalars: Mapping[str, float]) -> dict[str, float]:
+        """What the end of a run is worth, in points out of 100: the accuracy, or the share of variance explained."""
+        if self.classes:
+            points = 100 * scalars["test_accuracy"]
+        else:
+            points = 100 * (1 - scalars["test_loss"] / self.spread)
+        return {"score": points, "error": 100 - points}
+
+
+def subject_of(
+    model: Any,
+    data: Any,
+    *,
+    test: Any = None,
+    n: int | None = None,
+    algorithm: Algorithm | None = None,
+    blocks: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    **options: Any,
+) -> Subject:
+    """Understand a model and its data, or say what is wrong with them.
+
+    Arguments:
+        model: a ``torch.nn.Module`` or a network.
+        data: training data, or a problem.
+        test: test data.
+        n: the size of the training sample.
+        algorithm: the training rule, in place of the options of :class:`Recipe`.
+        blocks: paths of modules inside the model that are its blocks; found from the module tree unless given.
+        options: how to train and how to read data, as in :func:`beyondkernels.fit`.
+    """
+    reading, recipe, recording = sorted_options(options, algorithm)
+    require(not recording, f"{', '.join(recording)} cannot be given to an audit, which decides itself what to record")
+    ask = asked(data, n, test, 0, reading)
+    require(ask.test > 0, "test must give test points: an audit compares what models do on them")
+    if inspect.isfunction(model):
+        model = FromModule(model, model.__name__)
+    learner, problem = learner_of(model, ask, algorithm, recipe, {}, "model")
+    require(
+        isinstance(learner, TrainedNetwork),
+        f"model must be a torch.nn.Module or a network, got {shown(model)}, which has no layers to look into",
+    )
+    assert isinstance(learner, TrainedNetwork)
+    shape = shape_of(problem.in_shape)
+    network = with_blocks(learner.network, shape, problem.out_dim, blocks)
+    found = find_blocks(network, shape, problem.out_dim)
+    y = problem.take("test", ask.test, 0).y.double()
+    y = y.reshape(len(y), -1)
+    spread = float(y.var(0, unbiased=False).sum())
+    classes = are_classes(y)
+    require(classes or spread > 0, "the test labels are all equal, so there is nothing to explain")
+    features = _has_features(network, problem)
+    return Subject(network, found, learner.algorithm, problem, ask.samples, ask.test, classes, spread, features)
+
+
+def _has_features(network: Network, problem: Problem) -> bool:
+    """Whether a network has a last linear layer on vectors, which is tried on one point."""
+    params, buffers = network.init(shape_of(problem.in_shape), problem.out_dim, Stream(0))
+    try:
+        with torch.no_grad():
+            network.features(params, buffers, problem.take("train", 1, 0).x)
+    except (InputError, KeyError):
+        return False
+    return True

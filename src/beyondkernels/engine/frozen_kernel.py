@@ -1,0 +1,79 @@
+"""Ridge regression with a network's own kernel, taken at its start or at any step of its training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import torch
+
+from beyondkernels.algorithms import Algorithm
+from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, require, shape_of
+from beyondkernels.core.constraints import at_least, positive
+from beyondkernels.engine.member import Member, require_points
+from beyondkernels.engine.train import train
+from beyondkernels.kernels import KernelAt, KernelRidge
+from beyondkernels.networks import Network
+
+
+@dataclass(frozen=True)
+class FrozenKernel(Learner):
+    """Trains a network for some steps, freezes its kernel there, and learns by ridge regression with that kernel.
+
+    At step 0 the kernel is that of the random start, a fixed kernel. Later ones hold the features that the network
+    has learnt by then, from the same training points. The network's own output plays no part in the prediction. Its
+    start and its batches are those of a run of :class:`TrainedNetwork` with the same seed.
+
+    With several outputs the tangent kernel is traced: the mean over outputs of each output's kernel, one kernel for
+    all of them.
+
+    Arguments:
+        network: the architecture.
+        algorithm: its training rule.
+        step: after how many steps the kernel is frozen.
+        kind: ``tangent``, or ``conjugate`` for the inputs of the last layer.
+        solver: of :class:`KernelRidge`: ``exact``, with every ridge of a path and leave-one-out errors, or
+            ``iterative`` for samples whose Gram matrix is too large, with held-out points and a certified error.
+        memory: bytes that may be taken beside the sample.
+
+    >>> from beyondkernels.algorithms import GradientDescent
+    >>> from beyondkernels.networks import TwoLayer
+    >>> from beyondkernels.problems import DictionaryParity
+    >>> from beyondkernels.runs import fit
+    >>> rule = GradientDescent(steps=20, learning_rate=0.1)
+    >>> learner = FrozenKernel(TwoLayer(pairs=4), rule, step=20)
+    >>> fit(learner, DictionaryParity(8, 6, relevant=3), n=100, test=100, progress=False).status
+    'finished'
+    """
+
+    network: Network
+    algorithm: Algorithm
+    step: Annotated[int, at_least(0)] = 0
+    kind: Literal["tangent", "conjugate"] = "tangent"
+    solver: Literal["exact", "iterative"] = "exact"
+    memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
+
+    def __post_init__(self) -> None:
+        last = sum(stage.steps for stage in self.algorithm.stages())
+        require(self.step <= last, f"step must be at most {last}, the steps of the training, got {self.step}")
+
+    def check(self, problem: Problem, samples: int, test_samples: int) -> None:
+        """Check that batches fit the sample."""
+        require_points(self.algorithm, samples)
+
+    def fit(self, case: Case, progress: Progress) -> Outcome:
+        """Train up to the step, and solve."""
+        member = Member(self.network, self.algorithm, case.train, case.stream)
+        member.start(shape_of(case.problem.in_shape), case.problem.out_dim)
+        if self.step:
+            with torch.no_grad():
+                train([member], [frozenset()], lambda _: None, until=self.step)
+        if member.diverged:
+            return Outcome("diverged")
+        progress(0.2)
+        kernel = KernelAt(
+            member.network, member.params, member.buffers, case.problem.in_shape, self.kind, memory=self.memory
+        )
+        choose = "leave_one_out" if self.solver == "exact" else "validation"
+        ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory)
+        return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))
