@@ -61,6 +61,8 @@ def gram_of_factors(
             same = x2 is None and left == right
             factors_left = factors_right if same else require_finite_factors(gradient.at(x1[left]))
             _add(gram[left, :, right], factors_left, factors_right, outputs, same)
+            del factors_left  # before the next block is computed
+        del factors_right
     if x2 is None:
         _mirror(gram)
     return gram[:, 0, :, 0] if outputs == "traced" else gram.permute(0, 2, 1, 3)
@@ -97,19 +99,22 @@ def _plan(
     memory: int,
 ) -> _Plan:
     n1, n2 = len(x), len(x) if others is None else others
-    k = gradient.at(x[:1])[0][0].changes.shape[1]
+    factors = gradient.at(x[:1])
+    k = factors[0][0].changes.shape[1]
     size = torch.finfo(gradient.dtype).bits // 8
     channels = k if outputs == "full" else 1
     result = n1 * n2 * channels**2 * size
     # one point, then two: what grows is each point's share
     first, second = (peak_bytes(lambda n=n: gradient.at(x[:1].expand(n, *x.shape[1:]))) for n in (1, 2))
     point = second - first
+    kept = point if gradient.chunk is None else min(point, _bytes(factors))
     fixed = gradient.fixed_bytes() + max(first - point, 0) + _SMALL
     mirrored = min(max(_MIRRORED, channels), n1 * channels)
 
     def needed(points: int, sides: int = 2) -> int:
         tile = 3 * min(points * channels, max(_TILE, channels)) * points * channels * size
-        return result + fixed + max(sides * points * point + tile, 4 * mirrored**2 * size)
+        working = min(points, gradient.chunk or points) * (point - kept)
+        return result + fixed + max(sides * points * kept + max(working, tile), 4 * mirrored**2 * size)
 
     if needed(1) > memory:
         raise InputError(
@@ -124,6 +129,12 @@ def _plan(
         low, high = (middle, high) if needed(middle) <= memory else (low, middle - 1)
     blocks = math.ceil(max(n1, n2) / low)
     return _Plan(math.ceil(max(n1, n2) / blocks), k)
+
+
+def _bytes(factors: Factors) -> int:
+    return sum(
+        part.numel() * part.element_size() for layer in factors for one in layer for part in (one.inputs, one.changes)
+    )
 
 
 def _add(gram: torch.Tensor, left: Factors, right: Factors, outputs: Literal["traced", "full"], upper: bool) -> None:

@@ -31,9 +31,13 @@ Factors = list[list[Factor]]
 
 
 class Gradient(ABC):
-    """The gradient of a function of points in some of its parameters, as factors."""
+    """The gradient of a function of points in some of its parameters, as factors.
+
+    ``chunk`` is the number of points that are worked on at one time, None for all that are given.
+    """
 
     dtype: torch.dtype
+    chunk: int | None = None
 
     @abstractmethod
     def at(self, x: torch.Tensor) -> Factors:
@@ -106,14 +110,14 @@ class LayerGradient(Gradient):
             out, uses = self._run(x)
             changes = torch.autograd.grad((out * w).sum(), [use.output for use in uses], materialize_grads=True)
         rest = dict(zip(names, gradients, strict=True))
-        sizes = {name: _largest(gradient) for name, gradient in rest.items()}
+        sizes = {name: largest(gradient) for name, gradient in rest.items()}
         for use, change in zip(uses, changes, strict=True):
             if id(use.weight) in self._names:
                 rest[self._names[id(use.weight)]].addmm_(change[:1].T, use.input[:1].detach(), alpha=-1)
             if use.bias is not None and id(use.bias) in self._names:
                 rest[self._names[id(use.bias)]].sub_(change[0], alpha=use.bias_scale)
         tolerance = torch.finfo(self.dtype).eps ** 0.5
-        return _layers_are_apart(uses) and all(_largest(rest[name]) <= tolerance * sizes[name] for name in names)
+        return _layers_are_apart(uses) and all(largest(rest[name]) <= tolerance * sizes[name] for name in names)
 
     def fixed_bytes(self) -> int:
         """The parameters, and their gradient at one point in ``holds``."""
@@ -160,7 +164,7 @@ class JacobianGradient(Gradient):
         return sum(value.numel() * value.element_size() for value in self._params.values())
 
 
-def _largest(values: torch.Tensor) -> float:
+def largest(values: torch.Tensor) -> float:
     """The largest entry in size, without a copy; NaN if there is one."""
     return torch.linalg.vector_norm(values, math.inf).item() if values.numel() else 0.0
 
@@ -169,7 +173,7 @@ def require_finite_factors(factors: Factors) -> Factors:
     """Ask that no number of the factors is infinite or NaN."""
     for layer in factors:
         for factor in layer:
-            sound = math.isfinite(_largest(factor.inputs)) and math.isfinite(_largest(factor.changes))
+            sound = math.isfinite(largest(factor.inputs)) and math.isfinite(largest(factor.changes))
             require(sound, "the network's gradient must be finite at these points, got infinite or NaN entries")
     return factors
 

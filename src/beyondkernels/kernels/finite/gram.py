@@ -13,7 +13,8 @@ from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.checks import MEMORY, require_finite, require_representable, tensor
 from beyondkernels.kernels.finite.blocks import diagonal_of_factors, gram_of_factors
-from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, JacobianGradient, LayerGradient
+from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, LayerGradient
+from beyondkernels.kernels.finite.module_gradient import ModuleGradient
 from beyondkernels.networks import Network
 
 Outputs = Literal["traced", "full"]
@@ -64,7 +65,8 @@ def tangent_gram(
     names = network.trained(group, params)
     for name, value in params.items():
         require_finite(f"params[{name!r}]", value)
-    gram = gram_of_factors(_gradient(network, params, buffers, names, x1, dtype), x1, x2, outputs, memory)
+    gradient = _gradient(network, params, buffers, names, x1, dtype, outputs)
+    gram = gram_of_factors(gradient, x1, x2, outputs, memory)
     return require_representable("the tangent kernel", gram, x1, x2)
 
 
@@ -99,14 +101,14 @@ def module_tangent_gram(
     names = _parameter_names(module, parameters)
     everything = _cast(dict([*module.named_parameters(), *module.named_buffers()]), dtype)
 
-    def function(params: Tensors, point: torch.Tensor) -> torch.Tensor:
-        return torch.func.functional_call(module, everything | params, (point[None],)).reshape(-1)
+    def function(params: Tensors, x: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(module, everything | params, (x,))
 
-    gradient = JacobianGradient(function, {name: everything[name] for name in names}, dtype)
     modes = {part: part.training for part in module.modules()}
     module.eval()
     try:
         _require_applicable(module, everything, x1)
+        gradient = ModuleGradient(function, {name: everything[name] for name in names}, x1, outputs, dtype)
         gram = gram_of_factors(gradient, x1, x2, outputs, memory)
         return require_representable("the tangent kernel", gram, x1, x2)
     finally:
@@ -193,7 +195,8 @@ class FiniteTangent(Kernel):
         """The mean over outputs of the squared norms of the gradients."""
         params, buffers = _drawn(self.network, self.seed, x.shape[1], self.out_dim)
         network, params, buffers = self.network.expansion_point(params, buffers)
-        gradient = _gradient(network, params, buffers, network.trained(self.group, params), x, torch.float64)
+        names = network.trained(self.group, params)
+        gradient = _gradient(network, params, buffers, names, x, torch.float64, "traced")
         return diagonal_of_factors(gradient, x, self.memory)
 
     def _gram(self, x1: torch.Tensor, x2: torch.Tensor | None, outputs: Outputs) -> torch.Tensor:
@@ -263,19 +266,25 @@ class _Readout(Gradient):
 
 
 def _gradient(
-    network: Network, params: Tensors, buffers: Tensors, names: tuple[str, ...], x: torch.Tensor, dtype: torch.dtype
+    network: Network,
+    params: Tensors,
+    buffers: Tensors,
+    names: tuple[str, ...],
+    x: torch.Tensor,
+    dtype: torch.dtype,
+    outputs: Outputs,
 ) -> Gradient:
-    """The structured route where it holds, otherwise torch.func."""
+    """The structured route where it holds, otherwise layer by layer, and torch.func for what is no known layer."""
     if network.structured and len(x):
         layers = LayerGradient(network, params, buffers, names, dtype)
         if layers.holds(x):
             return layers
     everything, constant = _cast(params, dtype), _cast(buffers, dtype)
 
-    def function(chosen: Tensors, point: torch.Tensor) -> torch.Tensor:
-        return network.apply(everything | chosen, constant, point[None])[0][0]
+    def function(chosen: Tensors, x: torch.Tensor) -> torch.Tensor:
+        return network.apply(everything | chosen, constant, x)[0]
 
-    return JacobianGradient(function, {name: everything[name] for name in names}, dtype)
+    return ModuleGradient(function, {name: everything[name] for name in names}, x, outputs, dtype)
 
 
 def _drawn(network: Network, seed: int, in_dim: int, out_dim: int) -> tuple[Tensors, Tensors]:
