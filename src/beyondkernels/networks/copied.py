@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from beyondkernels.core import InputError, Shape, Stream, require, seeded_globally
+from beyondkernels.core import InputError, Shape, Stream, later, require, seeded_globally
+from beyondkernels.networks.blocks import Block
 from beyondkernels.networks.module import ModuleNetwork
 
 RESET = ("reset_parameters", "_reset_parameters")
@@ -34,6 +35,7 @@ class FromCopy(ModuleNetwork):
         fresh_start: whether each seed draws all parameters anew; otherwise all start from the module's own.
         parts: named groups of parameters, each a tuple of parameter names of the module.
         module: the module itself, which only this process has.
+        blocks: its blocks, as :func:`~beyondkernels.networks.with_blocks` sets them.
 
     >>> network = FromCopy.of(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)))
     >>> params, _ = network.init(4, 1, Stream(0))
@@ -46,6 +48,7 @@ class FromCopy(ModuleNetwork):
     fresh_start: bool = True
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     module: Any = field(default=None, metadata={"identity": False}, repr=False)
+    blocks: tuple[Block, ...] = later(())
 
     @classmethod
     def of(
