@@ -1,6 +1,7 @@
 """Measurements of runs: feature alignment, neuron directions, coupling with the start, layers of a DenseNet."""
 
-from beyondkernels.measure import overparam
+from beyondkernels.measure import audit, overparam
+from beyondkernels.measure.audit import Ansatz, KernelCourse, LayerChange
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc import (
     CoefficientErrors,
@@ -44,6 +45,7 @@ from beyondkernels.measure.resnet import (
 
 __all__ = [
     "Alignment",
+    "Ansatz",
     "CentreCoverage",
     "CentreDirections",
     "CoefficientErrors",
@@ -54,6 +56,8 @@ __all__ = [
     "FeatureErrors",
     "FoundRanks",
     "HiddenNorms",
+    "KernelCourse",
+    "LayerChange",
     "LayerContributions",
     "LearntSignals",
     "Measurement",
@@ -63,6 +67,7 @@ __all__ = [
     "SecondLayer",
     "Witness",
     "along",
+    "audit",
     "chance_cosine",
     "classical_scaling",
     "cosine_distances",
