@@ -64,7 +64,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
             found.append(claim(id_, text, error_of(name) - model, AtLeast(0.0, "clearly"), unit=POINTS))
     if "where" in settings.parts and subject.own_rule is not None and len(subject.blocks) > 1:
         gain = _correction("fixed") - _correction("released")
-        text = "For every block: releasing the blocks up to it is clearly better than fixing them after training them first"
+        text = "If the blocks up to any one are trained first, training them on is clearly better than fixing them"
         found.append(claim("correction", text, gain, AtLeast(0.0, "clearly"), unit=POINTS))
     return found
 

@@ -26,7 +26,7 @@ RECORDS = 20
 
 
 class Audit(Experiment):
-    """How much of a model's accuracy comes from learning features, when they appear, in which layers, and what they are.
+    """How much of a model's accuracy comes from learning features, when they appear, where, and what they are.
 
     It is an experiment like those of the papers: ``bk.run`` and ``bk run file.py:NAME`` run it, its runs are stored,
     and a report shows it. :func:`beyondkernels.auditing` makes one and runs it.
@@ -45,7 +45,6 @@ class Audit(Experiment):
     title = "What does the model learn that a kernel does not?"
     speaks_at = ("smoke", "laptop", "paper")
     notes_file = "audit.md"
-    symbols = {"block": "block"}
 
     def __init__(
         self,
@@ -76,25 +75,26 @@ class Audit(Experiment):
     def runs(self, settings: AuditSettings) -> Sequence[Runs]:
         """The rungs of the ladder, the model with a block frozen, and the model corrected from above."""
         subject = self.subject
-        learners = {rung.name: rung for rung in self.rungs(settings) if rung.learner is not None}
+        learners = {rung.name: rung for rung in self.rungs(settings) if rung.make is not None}
 
         def rung(s: AuditSettings, at: At) -> RunSpec:
-            learner = learners[at.rung].learner
-            return self._looked_into(s, at) if at.rung == MODEL else self._spec(learner, at)
+            make = learners[at.rung].make
+            assert make is not None, "only rungs that can be had are run"
+            return self._looked_into(s, at) if at.rung == MODEL else self._spec(make(), at)
 
         found: list[Runs] = [_Timed(rung, {"part": ["ladder"], "rung": list(learners)}, self._read)]
         if "where" in settings.parts and subject.own_rule is not None and len(subject.blocks) > 1:
             blocks = list(where.looked_at(subject, settings))
             found.append(
                 _Timed(
-                    lambda s, at: self._spec(where.frozen(subject, at.block), at),
+                    lambda _, at: self._spec(where.frozen(subject, at.block), at),
                     {"part": ["frozen"], "block": blocks},
                     self._read,
                 )
             )
             found.append(
                 _Timed(
-                    lambda s, at: self._spec(where.corrected(subject, at.block, at.below), at),
+                    lambda _, at: self._spec(where.corrected(subject, at.block, at.below), at),
                     {"part": ["correction"], "block": list(where.corrected_blocks(subject, settings))}
                     | {"below": list(where.BELOW)},
                     self._read,
@@ -104,7 +104,7 @@ class Audit(Experiment):
 
     def claims(self, settings: AuditSettings) -> Sequence[Statement]:
         """What can be said of every model, and turns out true or false of this one."""
-        return said.claims(self.subject, settings, [rung.name for rung in self.rungs(settings) if rung.learner])
+        return said.claims(self.subject, settings, [rung.name for rung in self.rungs(settings) if rung.make])
 
     def table(self, settings: AuditSettings) -> Table:
         """The ladder."""
@@ -127,8 +127,8 @@ class Audit(Experiment):
     def remarks(self, settings: AuditSettings) -> Sequence[str]:
         """What each rung is, and which could not be had."""
         rungs = self.rungs(settings)
-        listed = "\n".join(f"- **{rung.name}** ({KINDS[rung.kind]}): {rung.about}" for rung in rungs if rung.learner)
-        missing = [f"{rung.name} ({rung.why})" for rung in rungs if rung.learner is None]
+        listed = "\n".join(f"- **{rung.name}** ({KINDS[rung.kind]}): {rung.about}" for rung in rungs if rung.make)
+        missing = [f"{rung.name} ({rung.why})" for rung in rungs if rung.make is None]
         blocks = ", ".join(f"`{name}`" for name in self.subject.block_names)
         told = [f"## The rungs\n\n{listed}", f"## The blocks\n\nFrom input to output: {blocks}."]
         return [*told, *([f"Left out: {'; '.join(missing)}."] if missing else [])]
@@ -157,7 +157,9 @@ class Audit(Experiment):
         kind = {"kind": KINDS[ABOUT[at.rung][0]]} if "rung" in at else {}
         if outcome.status != "finished":
             return kind
-        trained = {name.replace("train_", "test_"): value for name, value in outcome.scalars.items() if "train_" in name}
+        trained = {
+            name.replace("train_", "test_"): value for name, value in outcome.scalars.items() if "train_" in name
+        }
         return {
             **kind,
             **self.subject.score(outcome.scalars),

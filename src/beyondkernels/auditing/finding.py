@@ -28,7 +28,7 @@ def finding(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     return " ".join(sentence for sentence in said if sentence)
 
 
-def how_much(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+def how_much(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     """Of the points between the best fixed features and the model, how many are features."""
     fixed = means(rows, "rung", part="ladder", kind=KINDS["fixed"])
     model = means(rows, "rung", part="ladder").get(MODEL)
@@ -91,13 +91,14 @@ def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     still = [block.name for block in subject.blocks if not block.parameters]
     kept = f" The model itself keeps {', '.join(still)} frozen." if still else ""
     if costs[worst] < settings.tolerance:
-        return f"No block has to learn: freezing any of them at its start costs less than {settings.tolerance:g} points.{kept}"
+        little = f"less than {settings.tolerance:g} points"
+        return f"No block has to learn: freezing any of them at its start costs {little}.{kept}"
     free = [name for name, cost in costs.items() if cost < settings.tolerance]
     rest = f"; freezing {', '.join(free)} costs less than {settings.tolerance:g}" if free else ""
     return f"Block {worst} has to learn most: freezing it at its start costs {costs[worst]:.1f} points{rest}.{kept}"
 
 
-def corrected(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+def corrected(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     """How much lower blocks that were trained first gain by being trained with those above them."""
     fixed = means(rows, "block", part="correction", below="fixed")
     released = means(rows, "block", part="correction", below="released")
@@ -106,7 +107,8 @@ def corrected(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         return ""
     most = max(gains, key=lambda name: gains[name])
     if gains[most] < settings.tolerance:
-        return f"Lower blocks that were trained first need no correction: it gains less than {settings.tolerance:g} points."
+        little = f"less than {settings.tolerance:g} points"
+        return f"Lower blocks that were trained first need no correction: it gains {little}."
     return (
         f"Backward feature correction matters: if the blocks up to {most} are trained first, training them on with the "
         f"blocks above gains {gains[most]:.1f} points over keeping them fixed."
@@ -124,4 +126,8 @@ def _score(points: float) -> str:
 
 
 def _near(subject: Subject, settings: AuditSettings) -> str:
-    return f"{settings.tolerance:g} point{'' if settings.tolerance == 1 else 's'}" if subject.classes else "5 % of the loss"
+    return (
+        f"{settings.tolerance:g} point{'' if settings.tolerance == 1 else 's'}"
+        if subject.classes
+        else "5 % of the loss"
+    )

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from beyondkernels.algorithms import Blockwise, Staged
+from beyondkernels.algorithms import Algorithm, Blockwise, Staged
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.core import Learner, unknown, vectors
+from beyondkernels.core import Learner, unknown
 from beyondkernels.engine import FrozenKernel, TrainedNetwork
-from beyondkernels.kernels import Constant, KernelRidge, Laplace, PolynomialKernel, RecursiveFeatureMachine
-from beyondkernels.networks import Linearised
+from beyondkernels.kernels import Constant, Kernel, KernelRidge, Laplace, PolynomialKernel, RecursiveFeatureMachine
+from beyondkernels.networks import Linearised, Network
 
 Kind = Literal["floor", "fixed", "learning", "model"]
-"""What a rung may do: nothing; fit fixed features; learn features in another way than the model; what the model does."""
+"""What a rung may do: nothing; fit fixed features; learn features in another way; what the model does."""
 
 KINDS: dict[Kind, str] = {
     "floor": "no features",
@@ -31,8 +31,6 @@ TRAINED_KERNEL = "trained tangent kernel"
 LAYERWISE = "layer by layer"
 LINEARISED = "linearised network"
 
-_BANDWIDTH_POINTS = 1000
-
 
 @dataclass(frozen=True)
 class Rung:
@@ -40,17 +38,23 @@ class Rung:
 
     Arguments:
         name: what it is called in tables.
-        kind: what it may do.
-        about: what it is, in a sentence.
-        learner: what learns; None where it cannot be had.
+        make: makes what learns; None where it cannot be had.
         why: why it cannot.
     """
 
     name: str
-    kind: Kind
-    about: str
-    learner: Learner | None
+    make: Callable[[], Learner] | None
     why: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """What it may do."""
+        return ABOUT[self.name][0]
+
+    @property
+    def about(self) -> str:
+        """What it is, in a sentence."""
+        return ABOUT[self.name][1]
 
 
 def ladder(subject: Subject, settings: AuditSettings) -> list[Rung]:
@@ -60,13 +64,11 @@ def ladder(subject: Subject, settings: AuditSettings) -> list[Rung]:
         subject: what is audited.
         settings: how.
     """
-    rungs = [*_kernels(subject, settings), *_trained(subject, settings)]
-    order = {name: place for place, name in enumerate(ABOUT)}
-    rungs.sort(key=lambda rung: order[rung.name])
     for name in settings.without:
         if name not in ABOUT or name == MODEL:
             unknown("rung in without", name, [each for each in ABOUT if each != MODEL])
-    return [rung for rung in rungs if rung.name not in settings.without]
+    by_name = {rung.name: rung for rung in (*_kernels(subject, settings), *_trained(subject, settings))}
+    return [by_name[name] for name in ABOUT if name not in settings.without]
 
 
 ABOUT: dict[str, tuple[Kind, str]] = {
@@ -86,62 +88,64 @@ ABOUT: dict[str, tuple[Kind, str]] = {
 """Every rung by its name: what it may do, and what it is."""
 
 
-def _rung(name: str, learner: Learner | None, why: str = "") -> Rung:
-    kind, about = ABOUT[name]
-    return Rung(name, kind, about, learner, why)
-
-
 def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
     """Rungs that solve for a minimum and need no training rule, but for the kernel of the trained model."""
     large = subject.samples > settings.exact_points
-    ridge = {"solver": "iterative", "choose": "validation"} if large else {}
     solver = "iterative" if large else "exact"
-    points = subject.problem.take("train", min(subject.samples, _BANDWIDTH_POINTS), 0).x
-    numbers = "" if points.is_floating_point() else "the points are no vectors of numbers"
-    many = f"{subject.samples} points are more than exact_points = {settings.exact_points}" if large else numbers
-    tail = _no_last_layer(subject)
-    rungs = [_rung("constant", Constant())]
-    if numbers:
-        rungs += [_rung(name, None, numbers) for name in ("linear", "Laplace kernel")]
-    else:
-        x = vectors(points).double()
-        typical = float((2 * x.var(0, unbiased=False).sum()).sqrt()) or 1.0
-        rungs.append(_rung("linear", KernelRidge(PolynomialKernel(1), **ridge)))
-        rungs.append(_rung("Laplace kernel", KernelRidge(Laplace(typical), **ridge)))
-    rungs.append(_rung("feature machine", None if many else RecursiveFeatureMachine("laplace"), many))
+    no_numbers = "" if subject.distance else "the points are no vectors of numbers"
+    many = f"{subject.samples} points are more than exact_points = {settings.exact_points}" if large else ""
+
+    def ridge(kernel: Kernel) -> KernelRidge:
+        return KernelRidge(kernel, choose="validation", solver="iterative") if large else KernelRidge(kernel)
 
     def frozen(step: int, kind: Literal["tangent", "conjugate"]) -> FrozenKernel:
         return FrozenKernel(subject.network, subject.rule, step, kind, solver)
 
-    rungs.append(_rung("conjugate kernel", None if tail else frozen(0, "conjugate"), tail))
-    rungs.append(_rung("tangent kernel", frozen(0, "tangent")))
-    rungs.append(_rung(TRAINED_KERNEL, frozen(subject.steps, "tangent")))
-    return rungs
+    return [
+        Rung("constant", Constant),
+        _unless(no_numbers, "linear", lambda: ridge(PolynomialKernel(1))),
+        _unless(no_numbers, "Laplace kernel", lambda: ridge(Laplace(subject.distance))),
+        _unless(no_numbers or many, "feature machine", lambda: RecursiveFeatureMachine("laplace")),
+        _unless(_no_last_layer(subject), "conjugate kernel", lambda: frozen(0, "conjugate")),
+        Rung("tangent kernel", lambda: frozen(0, "tangent")),
+        Rung(TRAINED_KERNEL, lambda: frozen(subject.steps, "tangent")),
+    ]
 
 
 def _trained(subject: Subject, settings: AuditSettings) -> list[Rung]:
-    """Rungs that train parts of the model by its own rule."""
-    rule, tail = subject.own_rule, _no_last_layer(subject)
-    no_rule = "" if rule else f"{type(subject.rule).__name__} trains the model in stages of its own"
-
-    def trained(name: str, make: Callable[[ByOptimiser], Learner], unless: str = "") -> Rung:
-        why = no_rule or unless
-        return _rung(name, None if why or rule is None else make(rule), why)
-
+    """Rungs that train the model, or parts of it, by its own rule."""
     network, steps = subject.network, subject.steps
+    no_rule = "" if subject.own_rule else f"{type(subject.rule).__name__} trains the model in stages of its own"
+    no_tail = no_rule or _no_last_layer(subject)
     early = max(1, round(settings.frozen_after * steps))
-    one = "" if len(subject.blocks) > 1 else "the model has a single block"
+
+    def trained(rule: Callable[[ByOptimiser], Algorithm], network: Network = network) -> Callable[[], Learner]:
+        def make() -> Learner:
+            assert subject.own_rule is not None, "asked for only where there is one"
+            return TrainedNetwork(network, rule(subject.own_rule))
+
+        return make
+
     return [
-        trained("last layer", lambda own: TrainedNetwork(network, in_group(own, "last")), tail),
-        trained(LINEARISED, lambda own: TrainedNetwork(Linearised(network), own)),
-        trained(LAYERWISE, lambda own: TrainedNetwork(network, Blockwise(own, subject.block_names)), one),
-        trained(
-            "early features",
-            lambda own: TrainedNetwork(network, Staged.frozen_after(own, early)),
-            tail or ("" if early < steps else "training has a single step"),
+        _unless(no_tail, "last layer", trained(lambda own: in_group(own, "last"))),
+        _unless(no_rule, LINEARISED, trained(lambda own: own, Linearised(network))),
+        _unless(
+            no_rule or ("" if len(subject.blocks) > 1 else "the model has a single block"),
+            LAYERWISE,
+            trained(lambda own: Blockwise(own, subject.block_names)),
         ),
-        _rung(MODEL, TrainedNetwork(network, subject.rule)),
+        _unless(
+            no_tail or ("" if early < steps else "training has a single step"),
+            "early features",
+            trained(lambda own: Staged.frozen_after(own, early)),
+        ),
+        Rung(MODEL, lambda: TrainedNetwork(network, subject.rule)),
     ]
+
+
+def _unless(why: str, name: str, make: Callable[[], Learner]) -> Rung:
+    """A rung, unless there is a reason why it cannot be had."""
+    return Rung(name, None if why else make, why)
 
 
 def in_group(rule: ByOptimiser, group: str) -> ByOptimiser:

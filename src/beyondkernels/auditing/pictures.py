@@ -71,7 +71,7 @@ def _when(subject: Subject) -> list[Picture]:
         OverTime(
             "when",
             "When the features appear",
-            "At each step the kernel is frozen and fitted to fresh ridge regressions; the model is as it is at that step.",
+            "At each step the kernel is frozen and fitted by ridge regression. The model is as it is at that step.",
             f"Test {score} over training of the model and of kernels frozen at each step",
             x="tangent/step",
             line={label: {"y": f"{name}/{score}", **_MODEL} for name, label in names.items()},
@@ -100,8 +100,8 @@ def _where(subject: Subject) -> list[Picture]:
         Drawn(
             "where",
             "Which blocks learn",
-            "From input to output. Left: what freezing a block at its start costs. Middle: the correlation of its weights "
-            "with their start. Right: how similar its features on test points stay to those at the start (linear CKA).",
+            "From input to output: what freezing a block at its start costs, the correlation of its weights with their "
+            "start, and how similar its features on test points stay to those at the start (linear CKA).",
             "A row for each block: cost of freezing it, weight correlation and feature similarity with the start",
             lambda picture, rows: _layers(subject, picture, rows),
         ),
@@ -157,7 +157,9 @@ def _corrections(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figu
         Quantity(label.capitalize(), [_dot(scores[name, below]) for name in names], limits)
         for below, label in where.BELOW.items()
     ]
-    return [Dots(**picture.words, methods=[f"up to {name}" for name in names], quantities=quantities, interval=_INTERVAL)]
+    return [
+        Dots(**picture.words, methods=[f"up to {name}" for name in names], quantities=quantities, interval=_INTERVAL)
+    ]
 
 
 def _directions(picture: Drawn, rows: Frame) -> Sequence[Figure]:

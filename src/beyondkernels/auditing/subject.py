@@ -12,11 +12,14 @@ import torch
 
 from beyondkernels.algorithms import Algorithm
 from beyondkernels.algorithms.descent import ByOptimiser
-from beyondkernels.core import InputError, Problem, Stream, are_classes, require, shape_of
+from beyondkernels.core import InputError, Problem, Stream, are_classes, require, shape_of, vectors
 from beyondkernels.core.errors import shown
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.networks import Block, FromModule, Network, find_blocks, with_blocks
 from beyondkernels.runs.asked import asked, learner_of, sorted_options
+
+_DISTANCE_POINTS = 1000
+"""Training points that the typical distance is taken from."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Subject:
         test: how many test points.
         classes: whether labels are classes; otherwise they are numbers.
         spread: the variance of the test labels, summed over outputs; the unit of the error of numbers.
+        distance: the typical distance of two points; 0 where points are no vectors of numbers.
         has_features: whether the model ends with a linear layer on vectors.
     """
 
@@ -43,6 +47,7 @@ class Subject:
     test: int
     classes: bool
     spread: float
+    distance: float
     has_features: bool
 
     @property
@@ -71,10 +76,8 @@ class Subject:
 
     def score(self, scalars: Mapping[str, float]) -> dict[str, float]:
         """What the end of a run is worth, in points out of 100: the accuracy, or the share of variance explained."""
-        if self.classes:
-            points = 100 * scalars["test_accuracy"]
-        else:
-            points = 100 * (1 - scalars["test_loss"] / self.spread)
+        share = scalars["test_accuracy"] if self.classes else 1 - scalars["test_loss"] / self.spread
+        points = 100 * share
         return {"score": points, "error": 100 - points}
 
 
@@ -119,8 +122,23 @@ def subject_of(
     spread = float(y.var(0, unbiased=False).sum())
     classes = are_classes(y)
     require(classes or spread > 0, "the test labels are all equal, so there is nothing to explain")
-    features = _has_features(network, problem)
-    return Subject(network, found, learner.algorithm, problem, ask.samples, ask.test, classes, spread, features)
+    return Subject(
+        network=network,
+        blocks=found,
+        rule=learner.algorithm,
+        problem=problem,
+        samples=ask.samples,
+        test=ask.test,
+        classes=classes,
+        spread=spread,
+        distance=_distance(problem.take("train", min(ask.samples, _DISTANCE_POINTS), 0).x),
+        has_features=_has_features(network, problem),
+    )
+
+
+def _distance(x: torch.Tensor) -> float:
+    """The root of the mean squared distance between two points; 0 where they are no vectors of numbers."""
+    return float((2 * vectors(x).double().var(0, unbiased=False).sum()).sqrt()) if x.is_floating_point() else 0.0
 
 
 def _has_features(network: Network, problem: Problem) -> bool:

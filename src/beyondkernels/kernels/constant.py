@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, are_classes
 from beyondkernels.kernels.learner import fresh_outputs
 from beyondkernels.kernels.solvers.ridge import outputs

@@ -126,9 +126,7 @@ class ModuleGradient(Gradient):
         pairs = zip(calls, self._layouts, strict=True)
         return [(call, where) for call, where in pairs if where is not None and wanted & {call.weight, call.bias}]
 
-    def _fill(
-        self, x: torch.Tensor, formed: torch.Tensor, apart: dict[str, tuple[torch.Tensor, torch.Tensor]]
-    ) -> None:
+    def _fill(self, x: torch.Tensor, formed: torch.Tensor, apart: dict[str, tuple[torch.Tensor, torch.Tensor]]) -> None:
         """Write the gradients at a few points."""
         out, calls = self._run(x)
         if _order(calls) != self._order:
@@ -172,7 +170,9 @@ class ModuleGradient(Gradient):
         if _order(two) != self._order:
             return
         self._layouts = [layout(a, b) for a, b in zip(two, three, strict=True)]
-        lost = {name for names, where in zip(self._order, self._layouts, strict=True) if where is None for name in names}
+        lost = {
+            name for names, where in zip(self._order, self._layouts, strict=True) if where is None for name in names
+        }
         seen = {name for names in self._order for name in names}
         found = self._accounted(points[:1], out, three, [name for name in self._params if name in seen - lost])
         used = self._used(three, found)
