@@ -50,7 +50,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
         found.append(
             claim(
                 "carried",
-                f"A kernel with the trained model's features comes within {tolerance:g} points of the model",
+                f"A kernel with the trained model's features comes within {points(tolerance)} of the model",
                 error_of(TRAINED_KERNEL) - model,
                 AtMost(tolerance),
                 unit=POINTS,
@@ -74,6 +74,11 @@ def interval_of(rows: Frame) -> str | None:
     values = [float(value) for value in rows["score"].dropna()] if "score" in rows else []
     _, low, high, _ = mean_interval(values, within=(float("-inf"), 100.0))
     return None if low is None else f"{low:.2f} to {high:.2f}"
+
+
+def points(number: float) -> str:
+    """A number of points, in words."""
+    return f"{number:g} point{'' if number == 1 else 's'}"
 
 
 def score_heading(subject: Subject) -> str:

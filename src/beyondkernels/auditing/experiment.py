@@ -80,7 +80,10 @@ class Audit(Experiment):
         def rung(s: AuditSettings, at: At) -> RunSpec:
             make = learners[at.rung].make
             assert make is not None, "only rungs that can be had are run"
-            return self._looked_into(s, at) if at.rung == MODEL else self._spec(make(), at)
+            if at.rung == MODEL:
+                return self._looked_into(s, at)
+            same = not learners[at.rung].drawn and subject.same_sample  # then all seeds share one run
+            return self._spec(make(), at.with_(seed=0) if same else at)
 
         found: list[Runs] = [_Timed(rung, {"part": ["ladder"], "rung": list(learners)}, self._read)]
         if "where" in settings.parts and subject.own_rule is not None and len(subject.blocks) > 1:

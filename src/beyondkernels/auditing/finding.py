@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from beyondkernels.auditing.claims import best_fixed, error_of, means
+from beyondkernels.auditing.claims import best_fixed, error_of, means, points
 from beyondkernels.auditing.ladder import KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
@@ -38,13 +38,11 @@ def how_much(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     _, low, high, _ = _difference(rows)
     gap = model - fixed[best]
     pair = f"the best learner with fixed features ({best}, {_score(fixed[best])}) and the model ({_score(model)})"
-    interval = f" (95 % interval {low:.1f} to {high:.1f})" if low is not None and high is not None else ""
-    if low is None:
-        seeds = "With one seed it cannot be said whether that stands beyond seeds."
-    elif low > 0:
-        seeds = f"The difference stands beyond seeds{interval}."
+    if low is None or high is None:
+        seeds = "With one seed it cannot be said whether the difference stands beyond seeds."
     else:
-        seeds = f"The difference does not stand beyond seeds{interval}."
+        stands = "stands" if low > 0 or high < 0 else "does not stand"
+        seeds = f"The difference {stands} beyond seeds (95 % interval {low:.1f} to {high:.1f} points)."
     if gap < settings.tolerance or (low is not None and low <= 0):
         ahead = f"{abs(gap):.1f} points {'ahead of' if gap >= 0 else 'behind'}"
         return (
@@ -91,10 +89,10 @@ def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     still = [block.name for block in subject.blocks if not block.parameters]
     kept = f" The model itself keeps {', '.join(still)} frozen." if still else ""
     if costs[worst] < settings.tolerance:
-        little = f"less than {settings.tolerance:g} points"
+        little = f"less than {points(settings.tolerance)}"
         return f"No block has to learn: freezing any of them at its start costs {little}.{kept}"
     free = [name for name, cost in costs.items() if cost < settings.tolerance]
-    rest = f"; freezing {', '.join(free)} costs less than {settings.tolerance:g}" if free else ""
+    rest = f"; freezing {', '.join(free)} costs less than {points(settings.tolerance)}" if free else ""
     return f"Block {worst} has to learn most: freezing it at its start costs {costs[worst]:.1f} points{rest}.{kept}"
 
 
@@ -107,7 +105,7 @@ def corrected(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         return ""
     most = max(gains, key=lambda name: gains[name])
     if gains[most] < settings.tolerance:
-        little = f"less than {settings.tolerance:g} points"
+        little = f"less than {points(settings.tolerance)}"
         return f"Lower blocks that were trained first need no correction: it gains {little}."
     return (
         f"Backward feature correction matters: if the blocks up to {most} are trained first, training them on with the "
@@ -126,8 +124,4 @@ def _score(points: float) -> str:
 
 
 def _near(subject: Subject, settings: AuditSettings) -> str:
-    return (
-        f"{settings.tolerance:g} point{'' if settings.tolerance == 1 else 's'}"
-        if subject.classes
-        else "5 % of the loss"
-    )
+    return points(settings.tolerance) if subject.classes else "5 % of the loss"

@@ -40,11 +40,13 @@ class Rung:
         name: what it is called in tables.
         make: makes what learns; None where it cannot be had.
         why: why it cannot.
+        drawn: whether it depends on random numbers besides the sample.
     """
 
     name: str
     make: Callable[[], Learner] | None
     why: str = ""
+    drawn: bool = True
 
     @property
     def kind(self) -> Kind:
@@ -102,10 +104,10 @@ def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
         return FrozenKernel(subject.network, subject.rule, step, kind, solver)
 
     return [
-        Rung("constant", Constant),
-        _unless(no_numbers, "linear", lambda: ridge(PolynomialKernel(1))),
-        _unless(no_numbers, "Laplace kernel", lambda: ridge(Laplace(subject.distance))),
-        _unless(no_numbers or many, "feature machine", lambda: RecursiveFeatureMachine("laplace")),
+        Rung("constant", Constant, drawn=False),
+        _unless(no_numbers, "linear", lambda: ridge(PolynomialKernel(1)), drawn=large),
+        _unless(no_numbers, "Laplace kernel", lambda: ridge(Laplace(subject.distance)), drawn=large),
+        _unless(no_numbers or many, "feature machine", lambda: RecursiveFeatureMachine("laplace"), drawn=False),
         _unless(_no_last_layer(subject), "conjugate kernel", lambda: frozen(0, "conjugate")),
         Rung("tangent kernel", lambda: frozen(0, "tangent")),
         Rung(TRAINED_KERNEL, lambda: frozen(subject.steps, "tangent")),
@@ -143,9 +145,9 @@ def _trained(subject: Subject, settings: AuditSettings) -> list[Rung]:
     ]
 
 
-def _unless(why: str, name: str, make: Callable[[], Learner]) -> Rung:
+def _unless(why: str, name: str, make: Callable[[], Learner], drawn: bool = True) -> Rung:
     """A rung, unless there is a reason why it cannot be had."""
-    return Rung(name, None if why else make, why)
+    return Rung(name, None if why else make, why, drawn)
 
 
 def in_group(rule: ByOptimiser, group: str) -> ByOptimiser:

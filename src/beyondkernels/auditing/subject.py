@@ -16,6 +16,7 @@ from beyondkernels.core import InputError, Problem, Stream, are_classes, require
 from beyondkernels.core.errors import shown
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.networks import Block, FromModule, Network, find_blocks, with_blocks
+from beyondkernels.problems import GivenData
 from beyondkernels.runs.asked import asked, learner_of, sorted_options
 
 _DISTANCE_POINTS = 1000
@@ -64,6 +65,12 @@ class Subject:
     def own_rule(self) -> ByOptimiser | None:
         """The rule, if parts of the model can be trained by it: one stage whose steps an optimiser takes."""
         return self.rule if isinstance(self.rule, ByOptimiser) else None
+
+    @property
+    def same_sample(self) -> bool:
+        """Whether all seeds have the same training and test points: all that a finite data set has."""
+        problem = self.problem
+        return isinstance(problem, GivenData) and self.samples == problem.size("train")
 
     def moments(self, count: int) -> tuple[int, ...]:
         """Steps at which to look, from the start to the end, dense at the beginning.
