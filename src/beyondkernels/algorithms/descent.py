@@ -11,7 +11,17 @@ from typing import Annotated
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.algorithms.optimisers import Adam, Chain, Decay, Momentum, Optimiser, Rate, chain, descend
+from beyondkernels.algorithms.optimisers import (
+    Adam,
+    Chain,
+    Decay,
+    Momentum,
+    Optimiser,
+    Rate,
+    chain,
+    descend,
+    descend_in_place,
+)
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import positive
 from beyondkernels.core.fields import Checked
@@ -76,6 +86,23 @@ class ByOptimiser(Algorithm):
         loss, gradient, after = loss_and_gradient(network, params, buffers, batch, self.loss, names)
         moved, kept = descend(self.rule, gradient, optimiser, params, hyper, noise)
         return StepResult(moved, after, kept, loss)
+
+    def step_in_place(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """One update of a single network, in place."""
+        names = network.trained(self.group, params)
+        loss, gradient, after = loss_and_gradient(network, params, buffers, batch, self.loss, names)
+        kept = descend_in_place(self.rule, gradient, optimiser, params, hyper, noise)
+        return StepResult(params, after, kept, loss)
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,10 @@ class FromCopy(ModuleNetwork):
         """A copy without numbers."""
         return self._skeleton
 
+    def original(self, skeleton: torch.nn.Module) -> torch.nn.Module:
+        """The module itself: a copy without numbers loses which weights are one."""
+        return self.module
+
     @functools.cached_property
     def _skeleton(self) -> torch.nn.Module:
         return copy.deepcopy(self.module).to("meta")

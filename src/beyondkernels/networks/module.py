@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch.func import functional_call
 
 from beyondkernels.core import Shape, Stream, Tensors, require, seeded_globally, shape_of
 from beyondkernels.core.streams import seeded_by
 from beyondkernels.networks.base import Network
+from beyondkernels.networks.calling import Slots, tied_names
 
 ModuleFactory = Callable[[Any, int], torch.nn.Module]
 """Makes a module from (in_dim, out_dim), where in_dim is the shape of points that are no vectors."""
@@ -35,6 +35,7 @@ class ModuleNetwork(Network):
     seeded from the run's stream for each call, and put back afterwards.
     """
 
+    revision: ClassVar[int] = 2  # 2: gradients by autograd, optimisers in place, evaluated in blocks of 64 points
     batching: ClassVar[Literal["vmapped", "sequential"]] = "sequential"
     structured: ClassVar[bool] = False
 
@@ -47,7 +48,7 @@ class ModuleNetwork(Network):
 
     @abstractmethod
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
-        """The module without its numbers, which ``functional_call`` supplies."""
+        """The module without its numbers, which each call supplies."""
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers of a fresh module."""
@@ -63,12 +64,27 @@ class ModuleNetwork(Network):
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """The module's output; buffers are replaced, never changed in place."""
-        module = self._module(buffers, x)
-        module.train(train)
-        after = {name: value.clone() for name, value in buffers.items()}
-        own = {name: value for name, value in after.items() if name not in (_SIZE, _DRAWS)}
-        with self._seeded(after, train):
-            return functional_call(module, (params, own), (x,)), after
+        slots = self._slots(shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
+        if slots.module.training != train:
+            slots.module.train(train)
+        own = {name: value.clone() for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
+        after = dict(buffers)
+        with self._seeded(after, train), slots.filled(params | own) as found:
+            out = slots.module(x)
+        return out, after | found
+
+    def _slots(self, in_dim: Shape, out_dim: int) -> Slots:
+        """The places in the module for its numbers."""
+        skeleton = self.skeleton(in_dim, out_dim)
+        kept = self.__dict__.get("_kept_slots")
+        if kept is None or kept.module is not skeleton:
+            kept = Slots(skeleton, tied_names(self.original(skeleton)))
+            object.__setattr__(self, "_kept_slots", kept)
+        return kept
+
+    def original(self, skeleton: torch.nn.Module) -> torch.nn.Module:
+        """A module of the same structure in which tied weights are one tensor."""
+        return skeleton
 
     @contextlib.contextmanager
     def _seeded(self, buffers: Tensors, train: bool) -> Iterator[None]:
@@ -77,7 +93,7 @@ class ModuleNetwork(Network):
             yield
             return
         seed, passes = buffers[_DRAWS].tolist()
-        buffers[_DRAWS] = buffers[_DRAWS] + torch.tensor([0, 1], device=buffers[_DRAWS].device)
+        buffers[_DRAWS] = buffers[_DRAWS] + _one_pass(buffers[_DRAWS].device)
         with seeded_by(seed + passes, everywhere=buffers[_DRAWS].device.type != "cpu"):
             yield
 
@@ -90,7 +106,8 @@ class ModuleNetwork(Network):
             in_dim: the dimension of an input, or its shape.
         """
         out_dim = buffers[_SIZE].shape[-2]
-        module = copy.deepcopy(self.skeleton(in_dim, out_dim)).to_empty(device="cpu")
+        module = copy.deepcopy(self.original(self.skeleton(in_dim, out_dim)))
+        module = module.to_empty(device="cpu") if any(value.is_meta for value in module.parameters()) else module.cpu()
         own = {name: value for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
         with torch.no_grad():
             for name, value in module.named_parameters():
@@ -194,9 +211,15 @@ class FromModule(ModuleNetwork):
 
 @functools.cache
 def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.Module:
-    """The module without its numbers, which ``functional_call`` supplies."""
+    """The module without its numbers, which each call supplies."""
     with torch.device("meta"):
         return factory(in_dim, out_dim)
+
+
+@functools.cache
+def _one_pass(device: torch.device) -> torch.Tensor:
+    """What a pass adds to the buffer of draws."""
+    return torch.tensor([0, 1], device=device)
 
 
 class NetworkModule(torch.nn.Module):

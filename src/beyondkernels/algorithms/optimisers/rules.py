@@ -53,6 +53,13 @@ class Rate(_Scheduled):
         scaled = {name: numbers["rate"] * value for name, value in change.direction.items()}
         return change._replace(direction=scaled), {}
 
+    def update_alone(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The factor, which is multiplied when the step is taken."""
+        rate = numbers["rate"]
+        return change._replace(scale=rate if change.scale is None else change.scale * rate), {}
+
 
 @dataclass(frozen=True)
 class Decay(_Scheduled):
@@ -78,6 +85,14 @@ class Decay(_Scheduled):
     ) -> tuple[Change, Tensors]:
         """Every direction with its parameter added."""
         pulled = {name: value + numbers["decay"] * params[name] for name, value in change.direction.items()}
+        return change._replace(direction=pulled), {}
+
+    def update_alone(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The same, product and sum in one pass."""
+        change, decay = change.scaled(), numbers["decay"]
+        pulled = {name: torch.addcmul(value, params[name], decay) for name, value in change.direction.items()}
         return change._replace(direction=pulled), {}
 
 
@@ -213,6 +228,16 @@ class Momentum(Optimiser):
                 ahead[name] = value + mu * velocity[name]
         return change._replace(direction=ahead or velocity), velocity
 
+    def update_alone(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The velocity in place, where it is the direction."""
+        change, mu = change.scaled(), numbers["momentum"]
+        if self.nesterov or self.decay is not None:
+            return self.update(change, state, params, numbers, noise)
+        velocity = {name: state[name].mul_(mu).add_(value) for name, value in change.direction.items()}
+        return change._replace(direction=velocity), velocity
+
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
@@ -278,3 +303,22 @@ class Adam(Optimiser):
             s = averaged("square", f"square/{name}", value.square()) / weights[1]
             direction[name] = m / (s.sqrt() + numbers["epsilon"])
         return change._replace(direction=direction), after
+
+    def update_alone(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        r"""The same with the weights taken out: :math:`u = \frac{\sqrt{c_2}}{c_1} \frac{m}{\sqrt s + \varepsilon \sqrt{c_2}}`."""
+        change, direction = change.scaled(), {}
+        c1, c2 = (
+            state[f"{kind}_weight"].lerp_(torch.ones_like(numbers[f"{kind}_add"]), numbers[f"{kind}_add"])
+            for kind in ("mean", "square")
+        )
+        root = c2.sqrt()
+        small = numbers["epsilon"] * root
+        for name, value in change.direction.items():
+            m = state[f"mean/{name}"].lerp_(value, numbers["mean_add"])
+            square = value.square()
+            s = state[f"square/{name}"].lerp_(square, numbers["square_add"])
+            below = torch.sqrt(s, out=square).add_(small)
+            direction[name] = torch.div(m, below, out=below)
+        return change._replace(direction=direction, scale=root / c1), {}
