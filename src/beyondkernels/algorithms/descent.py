@@ -149,6 +149,8 @@ class Descent(ByOptimiser, Checked):
         tagged = self.rule.tagged()[:-1]
         kinds = [type(part) for _, part in tagged]
         names = [f"{tag}decay" for tag, _ in tagged]
+        if any(isinstance(part, Decay) and part.factors for _, part in tagged):
+            return None
         if Adam in kinds:
             i = kinds.index(Adam)
             before, after = kinds[:i], kinds[i + 1 :]

@@ -29,7 +29,7 @@ class Slots:
         for prefix, part in module.named_modules():
             # An LSTM keeps a list of its weights, which it mends when they are set as attributes.
             plain = type(part).__setattr__ is torch.nn.Module.__setattr__
-            for held, is_buffer in ((part._parameters, False), (part._buffers, True)):
+            for held, is_buffer in ((_held(part, False), False), (_held(part, True), True)):
                 for name, value in held.items():
                     if value is not None:
                         full = f"{prefix}.{name}" if prefix else name
@@ -46,12 +46,12 @@ class Slots:
         buffers: Tensors = {}
         try:
             for part, plain, name, full, is_buffer in self._places:
-                held = part._buffers if is_buffer else part._parameters
+                held = _held(part, is_buffer)
                 before.append((part, plain, name, held[name], held))
                 _put(part, plain, name, tensors[full], held)
             yield buffers
             for part, _, name, full, is_buffer in self._places:
-                if is_buffer and (value := part._buffers.get(name)) is not None:
+                if is_buffer and (value := _held(part, True).get(name)) is not None:
                     buffers[full] = value
         finally:
             for part, plain, name, value, held in before:
@@ -74,6 +74,11 @@ def tied_names(module: torch.nn.Module) -> dict[str, str]:
         for name, value in every:
             names[name] = first.setdefault(id(value), name)
     return names
+
+
+def _held(part: torch.nn.Module, buffers: bool) -> dict[str, torch.Tensor | None]:
+    """The dictionary in which a part of a module keeps its own parameters or buffers."""
+    return vars(part)["_buffers" if buffers else "_parameters"]
 
 
 def _put(

@@ -28,6 +28,14 @@ _DRAWS = "forward_draws"
 """A buffer with the seed of the random numbers of a training pass, and with how many passes there were."""
 
 
+_NORMALISING = (
+    torch.nn.modules.batchnorm._NormBase,  # noqa: SLF001 - the base of batch and instance normalisation
+    torch.nn.LayerNorm,
+    torch.nn.GroupNorm,
+    torch.nn.RMSNorm,
+)
+
+
 class ModuleNetwork(Network):
     """A network around a user's module; a subclass says where the module comes from.
 
@@ -96,6 +104,17 @@ class ModuleNetwork(Network):
         buffers[_DRAWS] = buffers[_DRAWS] + _one_pass(buffers[_DRAWS].device)
         with seeded_by(seed + passes, everywhere=buffers[_DRAWS].device.type != "cpu"):
             yield
+
+    def weights(self, in_dim: Shape, out_dim: int) -> dict[str, bool]:
+        """Parameters of normalisation layers and those of less than two dimensions are none."""
+        module = self.original(self.skeleton(in_dim, out_dim))
+        normalising = {
+            f"{prefix}.{name}" if prefix else name
+            for prefix, part in module.named_modules()
+            if isinstance(part, _NORMALISING)
+            for name, _ in part.named_parameters(recurse=False)
+        }
+        return {name: value.ndim > 1 and name not in normalising for name, value in module.named_parameters()}
 
     def as_module(self, params: Tensors, buffers: Tensors, in_dim: Shape) -> torch.nn.Module:
         """The user's module with these numbers in it, ready to predict.
