@@ -208,7 +208,7 @@ def test_other_sentences():
         two.check(PARITY, 500, 100)
     mine = TrainedNetwork(FromModule(make_module, "mine"), RULE, memory=1000)
     with pytest.raises(
-        InputError, match=r"mine needs .* MiB, memory allows 0.977 KiB: smaller batches than 50 points or a smaller"
+        InputError, match=r"mine needs .* KiB, memory allows 0.977 KiB: smaller batches than 50 points or a smaller"
     ):
         mine.check(COMPOSITE, 500, 100)
     one = TrainedNetwork(FullyConnected(1, 2), replace(RULE, batch=400), memory=10_000)

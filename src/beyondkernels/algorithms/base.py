@@ -102,6 +102,20 @@ class Algorithm(Component, ABC):
     ) -> StepResult:
         """One update."""
 
+    def step_in_place(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """One update of a single network that is never vmapped. It may overwrite parameters and optimiser state."""
+        return self.step(stage, network, params, buffers, optimiser, batch, noise, hyper)
+
     @abstractmethod
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
         """The numbers of this step (counted from 1 over all stages); they become tensors."""

@@ -11,7 +11,17 @@ from typing import Annotated
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.algorithms.optimisers import Adam, Chain, Decay, Momentum, Optimiser, Rate, chain, descend
+from beyondkernels.algorithms.optimisers import (
+    Adam,
+    Chain,
+    Decay,
+    Momentum,
+    Optimiser,
+    Rate,
+    chain,
+    descend,
+    descend_in_place,
+)
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import positive
 from beyondkernels.core.fields import Checked
@@ -77,6 +87,23 @@ class ByOptimiser(Algorithm):
         moved, kept = descend(self.rule, gradient, optimiser, params, hyper, noise)
         return StepResult(moved, after, kept, loss)
 
+    def step_in_place(
+        self,
+        stage: Stage,
+        network: Network,
+        params: Tensors,
+        buffers: Tensors,
+        optimiser: Tensors,
+        batch: Batch,
+        noise: Tensors,
+        hyper: Tensors,
+    ) -> StepResult:
+        """One update of a single network, in place."""
+        names = network.trained(self.group, params)
+        loss, gradient, after = loss_and_gradient(network, params, buffers, batch, self.loss, names)
+        kept = descend_in_place(self.rule, gradient, optimiser, params, hyper, noise)
+        return StepResult(params, after, kept, loss)
+
 
 @dataclass(frozen=True)
 class Descent(ByOptimiser, Checked):
@@ -122,6 +149,8 @@ class Descent(ByOptimiser, Checked):
         tagged = self.rule.tagged()[:-1]
         kinds = [type(part) for _, part in tagged]
         names = [f"{tag}decay" for tag, _ in tagged]
+        if any(isinstance(part, Decay) and part.factors for _, part in tagged):
+            return None
         if Adam in kinds:
             i = kinds.index(Adam)
             before, after = kinds[:i], kinds[i + 1 :]

@@ -36,7 +36,8 @@ class Ensemble:
     def __init__(self, members: Sequence[Member]) -> None:
         first = members[0]
         self._alone = first.network.batching == "sequential"
-        step = functools.partial(first.algorithm.step, first.stage, first.network)
+        chosen = first.algorithm.step_in_place if self._alone else first.algorithm.step
+        step = functools.partial(chosen, first.stage, first.network)
         self._step: Callable[..., StepResult] = step if self._alone else torch.func.vmap(step)
         self._replay: Replay | None = None
         self._untried = not self._alone  # a user's module may depend on values or keep state
@@ -51,6 +52,8 @@ class Ensemble:
         """Start from the members' state."""
         parts = {part: stacked([getattr(member, part) for member in members], self._alone) for part in _STATE}
         self._state = {(part, name): value for part, tensors in parts.items() for name, value in tensors.items()}
+        if self._alone:  # a step may overwrite its state, which others may hold
+            self._state = {name: value.clone() for name, value in self._state.items()}
         if self._replay is not None:
             self._write(self._state)
 

@@ -78,7 +78,7 @@ class Inputs:
         if self._points is None:
             return _together(values, self._alone)
         if self._alone:
-            return values[0][self._points[i, 0]]
+            return values[0].index_select(0, self._points[i, 0])
         if self._shared:
             return values[0][self._points[i]]
         return torch.stack([one[rows] for one, rows in zip(values, self._points[i], strict=True)])

@@ -85,6 +85,16 @@ class Network(Component, ABC):
         require(len(names) > 0, f"group must leave some parameters, got {shown(group)}")
         return names
 
+    def weights(self, in_dim: Shape, out_dim: int) -> dict[str, bool]:
+        """For each parameter whether it is a weight, and neither a bias nor a number of a normalisation.
+
+        Arguments:
+            in_dim: the dimension of an input, or its shape.
+            out_dim: the dimension of a prediction.
+        """
+        params, _ = self.init(in_dim, out_dim, Stream(0))
+        return {name: value.ndim > 1 and not name.endswith("bias") for name, value in params.items()}
+
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """The inputs of the last layer, (n, features). With all other layers frozen, predictions are linear in them.
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch.func import functional_call
 
 from beyondkernels.core import Shape, Stream, Tensors, later, require, seeded_globally, shape_of
 from beyondkernels.core.streams import seeded_by
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.blocks import HEAD, Block, BlockNames, parameters_of
+from beyondkernels.networks.calling import Slots, tied_names
 from beyondkernels.networks.hooks import calls_of, inputs_of
 from beyondkernels.networks.module_blocks import named_blocks, tree_blocks
 
@@ -31,6 +31,14 @@ _DRAWS = "forward_draws"
 """A buffer with the seed of the random numbers of a training pass, and with how many passes there were."""
 
 
+_NORMALISING = (
+    torch.nn.modules.batchnorm._NormBase,  # noqa: SLF001 - the base of batch and instance normalisation
+    torch.nn.LayerNorm,
+    torch.nn.GroupNorm,
+    torch.nn.RMSNorm,
+)
+
+
 class ModuleNetwork(Network):
     """A network around a user's module; a subclass says where the module comes from.
 
@@ -38,6 +46,7 @@ class ModuleNetwork(Network):
     seeded from the run's stream for each call, and put back afterwards.
     """
 
+    revision: ClassVar[int] = 2  # 2: gradients by autograd, optimisers in place, evaluated in blocks of 64 points
     batching: ClassVar[Literal["vmapped", "sequential"]] = "sequential"
     structured: ClassVar[bool] = False
 
@@ -51,7 +60,7 @@ class ModuleNetwork(Network):
 
     @abstractmethod
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
-        """The module without its numbers, which ``functional_call`` supplies."""
+        """The module without its numbers, which each call supplies."""
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The parameters and buffers of a fresh module."""
@@ -71,14 +80,26 @@ class ModuleNetwork(Network):
         return self._call(params, after, x, train), after
 
     def _call(self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool) -> torch.Tensor:
-        """The module's output, with new buffers put in place of the given ones."""
-        module = self._module(buffers, x)
-        module.train(train)
-        buffers |= {name: value.clone() for name, value in buffers.items()}
-        own = {name: value for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
+        """The module's output, with new buffers put in place of the given ones, also if a hook ends the call."""
+        slots = self._slots(shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
+        if slots.module.training != train:
+            slots.module.train(train)
+        own = {name: value.clone() for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
+        buffers |= own
         params = {name: value for name, value in params.items() if not name.startswith(HEAD)}
-        with self._seeded(buffers, train):
-            return functional_call(module, (params, own), (x,))
+        with self._seeded(buffers, train), slots.filled(params | own) as found:
+            out = slots.module(x)
+        buffers |= found
+        return out
+
+    def _slots(self, in_dim: Shape, out_dim: int) -> Slots:
+        """The places in the module for its numbers."""
+        skeleton = self.skeleton(in_dim, out_dim)
+        kept = self.__dict__.get("_kept_slots")
+        if kept is None or kept.module is not skeleton:
+            kept = Slots(skeleton, tied_names(skeleton))
+            object.__setattr__(self, "_kept_slots", kept)
+        return kept
 
     @contextlib.contextmanager
     def _seeded(self, buffers: Tensors, train: bool) -> Iterator[None]:
@@ -87,9 +108,20 @@ class ModuleNetwork(Network):
             yield
             return
         seed, passes = buffers[_DRAWS].tolist()
-        buffers[_DRAWS] = buffers[_DRAWS] + torch.tensor([0, 1], device=buffers[_DRAWS].device)
+        buffers[_DRAWS] = buffers[_DRAWS] + _one_pass(buffers[_DRAWS].device)
         with seeded_by(seed + passes, everywhere=buffers[_DRAWS].device.type != "cpu"):
             yield
+
+    def weights(self, in_dim: Shape, out_dim: int) -> dict[str, bool]:
+        """Parameters of normalisation layers and those of less than two dimensions are none."""
+        module = self.original(self.skeleton(in_dim, out_dim))
+        normalising = {
+            f"{prefix}.{name}" if prefix else name
+            for prefix, part in module.named_modules()
+            if isinstance(part, _NORMALISING)
+            for name, _ in part.named_parameters(recurse=False)
+        }
+        return {name: value.ndim > 1 and name not in normalising for name, value in module.named_parameters()}
 
     def as_module(self, params: Tensors, buffers: Tensors, in_dim: Shape) -> torch.nn.Module:
         """The user's module with these numbers in it, ready to predict.
@@ -100,7 +132,8 @@ class ModuleNetwork(Network):
             in_dim: the dimension of an input, or its shape.
         """
         out_dim = buffers[_SIZE].shape[-2]
-        module = copy.deepcopy(self.skeleton(in_dim, out_dim)).to_empty(device="cpu")
+        module = copy.deepcopy(self.original(self.skeleton(in_dim, out_dim)))
+        module = module.to_empty(device="cpu") if any(value.is_meta for value in module.parameters()) else module.cpu()
         own = {name: value for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
         with torch.no_grad():
             for name, value in module.named_parameters():
@@ -231,9 +264,15 @@ class FromModule(ModuleNetwork):
 
 @functools.cache
 def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.Module:
-    """The module without its numbers, which ``functional_call`` supplies."""
+    """The module without its numbers, which each call supplies."""
     with torch.device("meta"):
         return factory(in_dim, out_dim)
+
+
+@functools.cache
+def _one_pass(device: torch.device) -> torch.Tensor:
+    """What a pass adds to the buffer of draws."""
+    return torch.tensor([0, 1], device=device)
 
 
 class NetworkModule(torch.nn.Module):

@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import InputError, require, require_whole, shown, unknown
+from beyondkernels.core.errors import InputError, require, require_whole, shown
 
 if TYPE_CHECKING:
     import torch
 
-    from beyondkernels.algorithms import Algorithm, Recipe
+    from beyondkernels.algorithms import Algorithm, Descent, Recipe
     from beyondkernels.networks import Network
 
 _READING = ("target", "classify", "split_seed")
@@ -78,13 +78,14 @@ def sorted_options(
 ) -> tuple[dict[str, Any], Recipe, dict[str, Any]]:
     """Options for reading data, for training and for recording."""
     from beyondkernels.algorithms import Recipe
+    from beyondkernels.algorithms.torch_words import unknown_argument
     from beyondkernels.engine import TrainedNetwork
 
     training = [each.name for each in fields(Recipe)]
     recorded = [each.name for each in fields(TrainedNetwork) if each.name not in ("network", "algorithm")]
     for name in options:
         if name not in (*_READING, *training, *recorded):
-            unknown("argument", name, [*_READING, *training, *recorded, "n", "seed", "test", "validation"])
+            unknown_argument(name, [*_READING, *training, *recorded, "n", "seed", "test", "validation"])
     asked_for = {name: options[name] for name in training if name in options}
     require(
         algorithm is None or not asked_for,
@@ -121,7 +122,7 @@ def learner_of(
     problem = ask.problem
     if isinstance(model, Network | torch.nn.Module):
         model, problem = network_of(model, problem, name)
-        rule = algorithm if algorithm is not None else recipe.rule(problem, ask.samples)
+        rule = algorithm if algorithm is not None else rule_of(recipe, model, problem, ask.samples)
         return TrainedNetwork(model, rule, **recording), problem
     given = [each for each in ("algorithm", *recording) if each != "algorithm" or algorithm is not None]
     require(not given, f"{type(model).__name__} knows how to learn; {', '.join(given)} can be given with a network")
@@ -135,6 +136,21 @@ def learner_of(
         f"{name} must be a torch.nn.Module, a network, a kernel, a learner or an estimator of scikit-learn, got a "
         f"{type(model).__name__}"
     )
+
+
+def rule_of(recipe: Recipe, network: Network, problem: Problem, n: int) -> Descent:
+    """The training rule of a network on n points.
+
+    Arguments:
+        recipe: the rule in words.
+        network: what is trained; its parameters may decay differently.
+        problem: what it learns.
+        n: how many points it learns from.
+    """
+    from beyondkernels.core.points import shape_of
+
+    weights = network.weights(shape_of(problem.in_shape), problem.out_dim) if recipe.grouped else None
+    return recipe.rule(problem, n, weights)
 
 
 def network_of(model: Any, problem: Problem, name: str = "network") -> tuple[Network, Problem]:

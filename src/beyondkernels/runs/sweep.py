@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
-from beyondkernels.runs.asked import asked, network_of, sorted_options
+from beyondkernels.runs.asked import asked, network_of, rule_of, sorted_options
 from beyondkernels.runs.device import PROCESSOR
 from beyondkernels.runs.progress import Shown
 from beyondkernels.runs.road import run_all
@@ -217,7 +217,9 @@ def fit_many(
     specs = []
     for point in points:
         given = _applied(_Given(model, recipe if algorithm is None else algorithm, labelled, ask.samples), point)
-        rule = given.algorithm if isinstance(given.algorithm, Algorithm) else given.algorithm.rule(labelled, given.n)
+        rule = given.algorithm
+        if not isinstance(rule, Algorithm):
+            rule = rule_of(rule, given.network, labelled, given.n)
         learner = TrainedNetwork(given.network, rule, **({"backend": backend, "memory": memory} | recording))
         fresh = {"validation_samples": ask.validation, "device": device}
         specs.append(RunSpec(given.problem, learner, given.n, ask.test, given.seed, **fresh))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import torch
 
 from beyondkernels.algorithms.optimisers.base import Change, Optimiser
 from beyondkernels.algorithms.optimisers.schedules import Schedule, Size, schedule
-from beyondkernels.core import Stream, Tensors
+from beyondkernels.core import Stream, Tensors, later, require
 from beyondkernels.core.constraints import between, positive
 
 
@@ -53,6 +54,13 @@ class Rate(_Scheduled):
         scaled = {name: numbers["rate"] * value for name, value in change.direction.items()}
         return change._replace(direction=scaled), {}
 
+    def update_alone(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The factor, which is multiplied when the step is taken."""
+        rate = numbers["rate"]
+        return change._replace(scale=rate if change.scale is None else change.scale * rate), {}
+
 
 @dataclass(frozen=True)
 class Decay(_Scheduled):
@@ -65,9 +73,44 @@ class Decay(_Scheduled):
 
     Arguments:
         value: λ, a number or a schedule.
+        factors: pairs of the beginning of parameters' names and a factor of λ for them, such as
+            ``(("0", 1.0), ("2.weight", 0.5))``; without any, the factor of every parameter is 1. A name begins with
+            whole parts: ``"1"`` is the beginning of ``1.weight``, and not of ``10.weight``. The longest one that fits
+            counts. A parameter that none fits is left alone.
+
+    >>> params = {"0.weight": torch.ones(1), "0.bias": torch.ones(1), "2.weight": torch.ones(1)}
+    >>> rule, direction = Decay(0.1, (("0", 1.0), ("0.bias", 0.0))), {name: torch.zeros(1) for name in params}
+    >>> change, _ = rule.update(Change(direction), {}, params, {"decay": torch.tensor(0.1)}, {})
+    >>> {name: round(value.item(), 2) for name, value in change.direction.items()}
+    {'0.weight': 0.1, '0.bias': 0.0, '2.weight': 0.0}
 
     Reference: Loshchilov & Hutter (2019), Decoupled weight decay regularization.
     """
+
+    factors: tuple[tuple[str, float], ...] = later(())
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, factor in self.factors:
+            require(0 <= factor < math.inf, f"the factor of {name!r} must be finite and not negative, got {factor}")
+
+    def program(self) -> Hashable:
+        """Its class, and the factors where there are some."""
+        return (type(self), self.factors) if self.factors else type(self)
+
+    def factor(self, name: str) -> float:
+        """The factor of λ for a parameter.
+
+        Arguments:
+            name: of the parameter.
+        """
+        return longest(dict(self.factors), name, 0.0) if self.factors else 1.0
+
+    def _lambda(self, numbers: Tensors, direction: Tensors) -> Tensors:
+        """λ of each parameter that is pulled."""
+        factors = {name: self.factor(name) for name in direction}
+        decay = numbers["decay"]
+        return {name: decay if factor == 1 else factor * decay for name, factor in factors.items() if factor}
 
     def slots(self) -> tuple[str, ...]:
         """``decay``."""
@@ -77,8 +120,18 @@ class Decay(_Scheduled):
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         """Every direction with its parameter added."""
-        pulled = {name: value + numbers["decay"] * params[name] for name, value in change.direction.items()}
-        return change._replace(direction=pulled), {}
+        decay = self._lambda(numbers, change.direction)
+        pulled = {name: change.direction[name] + value * params[name] for name, value in decay.items()}
+        return change._replace(direction=change.direction | pulled), {}
+
+    def update_alone(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The same, product and sum in one pass."""
+        change = change.scaled()
+        decay = self._lambda(numbers, change.direction)
+        pulled = {name: torch.addcmul(change.direction[name], params[name], value) for name, value in decay.items()}
+        return change._replace(direction=change.direction | pulled), {}
 
 
 @dataclass(frozen=True)
@@ -213,6 +266,16 @@ class Momentum(Optimiser):
                 ahead[name] = value + mu * velocity[name]
         return change._replace(direction=ahead or velocity), velocity
 
+    def update_alone(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        """The velocity in place, where it is the direction."""
+        change, mu = change.scaled(), numbers["momentum"]
+        if self.nesterov or self.decay is not None:
+            return self.update(change, state, params, numbers, noise)
+        velocity = {name: state[name].mul_(mu).add_(value) for name, value in change.direction.items()}
+        return change._replace(direction=velocity), velocity
+
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
@@ -278,3 +341,43 @@ class Adam(Optimiser):
             s = averaged("square", f"square/{name}", value.square()) / weights[1]
             direction[name] = m / (s.sqrt() + numbers["epsilon"])
         return change._replace(direction=direction), after
+
+    def update_alone(
+        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
+        r"""The same with both weights in one factor.
+
+        .. math:: u = \frac{\sqrt{c_2}}{c_1} \cdot \frac{m}{\sqrt s + \varepsilon \sqrt{c_2}}
+        """
+        change, direction = change.scaled(), {}
+        c1, c2 = (
+            state[f"{kind}_weight"].lerp_(torch.ones_like(numbers[f"{kind}_add"]), numbers[f"{kind}_add"])
+            for kind in ("mean", "square")
+        )
+        root = c2.sqrt()
+        small = numbers["epsilon"] * root
+        for name, value in change.direction.items():
+            m = state[f"mean/{name}"].lerp_(value, numbers["mean_add"])
+            square = value.square()
+            s = state[f"square/{name}"].lerp_(square, numbers["square_add"])
+            below = torch.sqrt(s, out=square).add_(small)
+            direction[name] = torch.div(m, below, out=below)
+        return change._replace(direction=direction, scale=root / c1), {}
+
+
+def longest(values: Mapping[str, float], name: str, otherwise: float) -> float:
+    """The value of the longest beginning of a parameter's name.
+
+    Arguments:
+        values: by beginnings of names, which end where a part of a name ends.
+        name: of the parameter.
+        otherwise: the value where no beginning fits.
+
+    >>> longest({"body": 0.1, "body.0": 0.2}, "body.0.weight", 0.0), longest({"1": 0.1}, "10.weight", 0.0)
+    (0.2, 0.0)
+    """
+    parts = name.split(".")
+    for size in range(len(parts), 0, -1):
+        if (value := values.get(".".join(parts[:size]))) is not None:
+            return value
+    return otherwise
