@@ -53,9 +53,11 @@ from beyondkernels.kernels.features import (
     random_feature_operator,
 )
 from beyondkernels.kernels.finite import (
+    ConjugateAt,
     FiniteConjugate,
     FiniteTangent,
     MeanOverDraws,
+    TangentAt,
     conjugate_features,
     conjugate_gram,
     module_tangent_gram,
@@ -146,6 +148,7 @@ __all__ = [
     "RIDGES",
     "Arcsin",
     "CentredFeatures",
+    "ConjugateAt",
     "ConjugateKernelClassifier",
     "ConjugateKernelRegressor",
     "ConstantClassifier",
@@ -204,6 +207,7 @@ __all__ = [
     "SequentialKernels",
     "Spectrum",
     "Sum",
+    "TangentAt",
     "TangentFeatures",
     "TangentKernelClassifier",
     "TangentKernelRegressor",

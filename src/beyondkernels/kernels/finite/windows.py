@@ -51,8 +51,7 @@ def windows(
     if all(k == 1 for k in kernel) and all(s == 1 for s in strides):
         return x.flatten(2)
     sizes = [
-        (size - d * (k - 1) - 1) // s + 1
-        for size, k, s, d in zip(x.shape[2:], kernel, strides, dilations, strict=True)
+        (size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(x.shape[2:], kernel, strides, dilations, strict=True)
     ]
     steps = x.stride()[2:]
     view = x.as_strided(
