@@ -6,7 +6,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import InputError
 from beyondkernels.engine import FrozenKernel
-from beyondkernels.kernels import KernelAt, KernelRidge
+from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
 from beyondkernels.runs.perform import cases_of, perform
 
 
@@ -55,7 +55,7 @@ def test_frozen_later_has_the_kernel_of_the_network_that_trains_alone(kind):
     buffers = NETWORK.init(8, 1, STREAM)[1]
     spec = parity(FrozenKernel(NETWORK, RULE, step, kind))
     (case,) = cases_of([spec])
-    direct = KernelRidge(KernelAt(NETWORK, params, buffers, (8,), kind)).fit(case, lambda _: None)
+    direct = KernelRidge(KernelAt(KINDS[kind](NETWORK, params, buffers), (8,))).fit(case, lambda _: None)
     (outcome,) = perform([spec])
     assert outcome.scalars["test_loss"] == pytest.approx(direct.scalars["test_loss"], rel=1e-6)
     start = perform([parity(FrozenKernel(NETWORK, RULE, 0, kind))])[0]
@@ -67,7 +67,7 @@ def test_images_reach_the_network_in_their_shape():
     network = bk.networks.FromCopy.of(module)
     params, buffers = network.init((1, 6, 6), 3, STREAM)
     x = torch.rand(5, 1, 6, 6, generator=torch.Generator().manual_seed(0))
-    kernel = KernelAt(network, params, buffers, (1, 6, 6))
+    kernel = KernelAt(TangentAt(network, params, buffers), (1, 6, 6))
     assert kernel(x) == pytest.approx(jacobian_gram(network, params, buffers, x, x), rel=1e-9)
     assert kernel.diagonal(x) == pytest.approx(kernel(x).diagonal(), rel=1e-9)
 
@@ -83,4 +83,4 @@ def test_a_step_beyond_the_training_is_refused():
         FrozenKernel(NETWORK, RULE, 41)
 
 
-STREAM = bk.core.Stream(0)
+STREAM, KINDS = bk.core.Stream(0), {"tangent": TangentAt, "conjugate": ConjugateAt}

@@ -23,14 +23,13 @@ from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.classical.random_features import FourierFeatures, GaussianFeatures, RandomFeatureKernel
 from beyondkernels.kernels.conformance import check_kernel, require_psd
 from beyondkernels.kernels.finite.draws import MeanOverDraws
-from beyondkernels.kernels.finite.gram import (
-    FiniteConjugate,
-    FiniteTangent,
+from beyondkernels.kernels.finite.functional import (
     conjugate_features,
     conjugate_gram,
     module_tangent_gram,
     tangent_gram,
 )
+from beyondkernels.kernels.finite.gram import FiniteConjugate, FiniteTangent
 from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate, InfiniteTangent
 from beyondkernels.kernels.infinite.learners import InfiniteLearnerTangent
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent

@@ -12,7 +12,7 @@ from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, requir
 from beyondkernels.core.constraints import at_least, positive
 from beyondkernels.engine.member import Member, require_points
 from beyondkernels.engine.train import train
-from beyondkernels.kernels import KernelAt, KernelRidge
+from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
 from beyondkernels.networks import Network
 
 
@@ -71,9 +71,8 @@ class FrozenKernel(Learner):
         if member.diverged:
             return Outcome("diverged")
         progress(0.2)
-        kernel = KernelAt(
-            member.network, member.params, member.buffers, case.problem.in_shape, self.kind, memory=self.memory
-        )
+        kind = TangentAt if self.kind == "tangent" else ConjugateAt
+        kernel = KernelAt(kind(member.network, member.params, member.buffers), case.problem.in_shape)
         choose = "leave_one_out" if self.solver == "exact" else "validation"
         ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory)
         return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))

@@ -56,10 +56,12 @@ from beyondkernels.kernels.features import (
     random_feature_operator,
 )
 from beyondkernels.kernels.finite import (
+    ConjugateAt,
     FiniteConjugate,
     FiniteTangent,
     KernelAt,
     MeanOverDraws,
+    TangentAt,
     conjugate_features,
     conjugate_gram,
     module_tangent_gram,
@@ -150,6 +152,7 @@ __all__ = [
     "RIDGES",
     "Arcsin",
     "CentredFeatures",
+    "ConjugateAt",
     "ConjugateKernelClassifier",
     "ConjugateKernelRegressor",
     "Constant",
@@ -210,6 +213,7 @@ __all__ = [
     "SequentialKernels",
     "Spectrum",
     "Sum",
+    "TangentAt",
     "TangentFeatures",
     "TangentKernelClassifier",
     "TangentKernelRegressor",

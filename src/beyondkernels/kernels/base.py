@@ -7,7 +7,7 @@ import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import torch
@@ -21,8 +21,8 @@ class Kernel(Component, ABC):
     r"""A positive semi-definite function of two points. Called with two batches, it returns a matrix of float64.
 
     ``kernel(x)`` is the symmetric Gram matrix (n, n) of one batch, ``kernel(x1, x2)`` the block (n1, n2) of two.
-    Kernels add and multiply: ``2 * a + b * c`` is a kernel. Points of other shapes than vectors are flattened; a kernel
-    that looks at neighbouring pixels has the shape among its fields.
+    Kernels add and multiply: ``2 * a + b * c`` is a kernel. Points of other shapes than vectors are flattened. A kernel
+    that looks at neighbouring pixels has the shape among its fields, folds vectors back, and overrides ``for_shape``.
 
     A subclass is a frozen dataclass with ``block`` and ``_diagonal``. Points reach these as float64, finite and of one
     dimension; values that overflow are refused after them. What they return is fresh: a caller may write to it. A
@@ -43,7 +43,10 @@ class Kernel(Component, ABC):
             x1: points, shape (n1, in_dim).
             x2: points, shape (n2, in_dim); None for x1 itself.
         """
-        x1 = points("x1", x1)
+        given = tensor("x1", x1)
+        if given.ndim > 2 and (shaped := self.for_shape(tuple(given.shape[1:]))) is not self:
+            return shaped(given, x2)
+        x1 = points("x1", given)
         if x2 is None:
             return require_representable(type(self).__name__, self.square(x1), x1)
         x2 = points("x2", x2)
@@ -59,8 +62,19 @@ class Kernel(Component, ABC):
         Arguments:
             x: points, shape (n, in_dim).
         """
-        x = points("x", x)
+        given = tensor("x", x)
+        if given.ndim > 2 and (shaped := self.for_shape(tuple(given.shape[1:]))) is not self:
+            return shaped.diagonal(given)
+        x = points("x", given)
         return require_representable(type(self).__name__, self._diagonal(x), x)
+
+    def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
+        """The kernel for points of this shape, which reach ``block`` as vectors: itself, unless the shape matters.
+
+        Arguments:
+            in_shape: the shape of a point, such as (3, 32, 32).
+        """
+        return self
 
     @abstractmethod
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
@@ -116,6 +130,11 @@ class Sum(Kernel):
         object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
         object.__setattr__(self, "accuracy", max(kernel.accuracy for kernel in self.kernels))
 
+    def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
+        """The terms for points of this shape."""
+        kernels = tuple(kernel.for_shape(in_shape) for kernel in self.kernels)
+        return self if kernels == self.kernels else replace(self, kernels=kernels)
+
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The sum of the blocks."""
         return _added(kernel.block(x1, x2) for kernel in self.kernels)
@@ -148,6 +167,11 @@ class Product(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
         object.__setattr__(self, "accuracy", sum(kernel.accuracy for kernel in self.kernels))
+
+    def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
+        """The factors for points of this shape."""
+        kernels = tuple(kernel.for_shape(in_shape) for kernel in self.kernels)
+        return self if kernels == self.kernels else replace(self, kernels=kernels)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The product of the blocks, entry by entry."""
@@ -186,6 +210,11 @@ class Scaled(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rotation_invariant", self.kernel.rotation_invariant)
         object.__setattr__(self, "accuracy", self.kernel.accuracy)
+
+    def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
+        """The kernel for points of this shape."""
+        kernel = self.kernel.for_shape(in_shape)
+        return self if kernel == self.kernel else replace(self, kernel=kernel)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The block times the factor."""

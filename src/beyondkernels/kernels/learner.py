@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -111,7 +111,9 @@ class KernelRidge(Learner):
         exact one can differ at the training points, root mean square (:class:`LargeSolution` says for which kernels),
         ``converged`` is 1 when that is within the tolerance, and ``path_converged`` says the same of every ridge tried.
         """
-        case = case.flattened()
+        if case.train.x.ndim > 2:  # a kernel whose network takes images is told their shape, and gets vectors
+            shaped = replace(self, kernel=self.kernel.for_shape(tuple(case.train.x.shape[1:])))
+            return shaped.fit(case.flattened(), progress)
         y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
         solve = self._exact if self.solver == "exact" else self._iterative
         scalars, arrays, missing, found, predictor = solve(case, y, fresh, progress)

@@ -6,7 +6,7 @@ import torch
 
 from beyondkernels.core import Stream
 from beyondkernels.kernels.estimators import ConjugateKernelClassifier, ConjugateKernelRegressor
-from beyondkernels.kernels.finite.gram import conjugate_gram
+from beyondkernels.kernels.finite.functional import conjugate_gram
 from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate
 from beyondkernels.networks import FullyConnected, Network, ThreeLayerResNet, TwoLayer
 from naive import ridge_with_intercept

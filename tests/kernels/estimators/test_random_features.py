@@ -19,7 +19,7 @@ from beyondkernels.kernels.estimators import (
     RandomFeaturesClassifier,
     RandomFeaturesRegressor,
 )
-from beyondkernels.kernels.finite.gram import conjugate_features
+from beyondkernels.kernels.finite.functional import conjugate_features
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
 from naive import ridge_with_intercept

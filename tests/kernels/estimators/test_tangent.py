@@ -6,7 +6,7 @@ import torch
 
 from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels.estimators import TangentKernelClassifier, TangentKernelRegressor
-from beyondkernels.kernels.finite.gram import tangent_gram
+from beyondkernels.kernels.finite.functional import tangent_gram
 from beyondkernels.kernels.infinite.fully_connected import infinite_tangent
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
 from naive import ridge_with_intercept

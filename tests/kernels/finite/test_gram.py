@@ -13,14 +13,13 @@ import torch
 
 from beyondkernels.core import InputError, Stream, Tensors, build, describe, digest
 from beyondkernels.kernels.finite import blocks, factors
-from beyondkernels.kernels.finite.gram import (
-    FiniteConjugate,
-    FiniteTangent,
+from beyondkernels.kernels.finite.functional import (
     conjugate_features,
     conjugate_gram,
     module_tangent_gram,
     tangent_gram,
 )
+from beyondkernels.kernels.finite.gram import FiniteConjugate, FiniteTangent
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.networks import (
     FromModule,

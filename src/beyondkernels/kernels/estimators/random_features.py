@@ -16,7 +16,8 @@ from beyondkernels.kernels.classical.random_features import GaussianFeatures, Ra
 from beyondkernels.kernels.estimators.arguments import as_tensor, seed_of, whole_number
 from beyondkernels.kernels.estimators.base import RidgeClassifier, RidgeEstimator, RidgeRegressor
 from beyondkernels.kernels.estimators.network import network_in_words
-from beyondkernels.kernels.finite.gram import FiniteConjugate, conjugate_features
+from beyondkernels.kernels.finite.functional import conjugate_features
+from beyondkernels.kernels.finite.gram import FiniteConjugate
 from beyondkernels.kernels.solvers.intercept import RidgeSolution, solve_features
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES
 from beyondkernels.networks import Network

@@ -137,7 +137,7 @@ def _batch_norm(
     weight: torch.Tensor | None = None,
     bias: torch.Tensor | None = None,
     training: bool = False,
-    momentum: float = 0.1,
+    _momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> _Layer | None:
     if training:
@@ -154,7 +154,7 @@ def _embedding(
     weight: torch.Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
-    norm_type: float = 2.0,
+    _norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> _Layer | None:

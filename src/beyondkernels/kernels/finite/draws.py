@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 import torch
 
-from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core import Stream, later, require
 from beyondkernels.core.constraints import any_number, at_least, positive
 from beyondkernels.core.errors import shown
 from beyondkernels.kernels.base import Kernel, points
-from beyondkernels.kernels.finite.gram import MEMORY, FiniteTangent, conjugate_features, conjugate_gram
+from beyondkernels.kernels.checks import MEMORY, tensor
+from beyondkernels.kernels.finite.gram import FiniteConjugate, FiniteTangent
 from beyondkernels.networks import Network
 
 _ROWS = 1024
@@ -38,6 +39,7 @@ class MeanOverDraws(Kernel):
         out_dim: the number of outputs.
         seed: of all draws.
         memory: bytes that one draw may take; it changes no value beyond rounding.
+        in_shape: the shape of points for the network, into which vectors are folded; None for that in which they come.
 
     >>> from beyondkernels.networks import ThreeLayerResNet
     >>> kernel = MeanOverDraws(ThreeLayerResNet(width=32, form="bottleneck"), draws=10, out_dim=3)
@@ -55,12 +57,17 @@ class MeanOverDraws(Kernel):
     out_dim: Annotated[int, positive] = 1
     seed: Annotated[int, any_number] = 0
     memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
+    in_shape: Annotated[tuple[int, ...], positive] | None = later(None)
 
     def __post_init__(self) -> None:
         require(
             self.kind == "tangent" or self.group == "all",
             f"group must be left at 'all' for a conjugate kernel, which has no derivatives, got {shown(self.group)}",
         )
+
+    def for_shape(self, in_shape: tuple[int, ...]) -> MeanOverDraws:
+        """The mean over networks that take points of this shape."""
+        return self if self.in_shape is not None else replace(self, in_shape=in_shape)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The mean of the blocks."""
@@ -82,6 +89,9 @@ class MeanOverDraws(Kernel):
             x2: points, shape (n2, in_dim); None for x1 itself.
         """
         require(self.draws >= 2, f"draws must be at least 2 for a standard error, got {self.draws}")
+        x1 = tensor("x1", x1)
+        if x1.ndim > 2 and self.in_shape is None:
+            return self.for_shape(tuple(x1.shape[1:])).standard_error(x1, x2)
         x2 = None if x2 is None else points("x2", x2)
         _, squares = _spread(self._grams(points("x1", x1), x2))
         return squares.div_(self.draws * (self.draws - 1)).sqrt_()
@@ -89,27 +99,23 @@ class MeanOverDraws(Kernel):
     def _seeds(self) -> list[int]:
         return [int(Stream(self.seed).child("draw", str(i)).integers(2**62)) for i in range(self.draws)]
 
-    def _drawn(self, seed: int, in_dim: int) -> tuple[Tensors, Tensors]:
-        return self.network.init(in_dim, self.out_dim, Stream(seed).child("network"))
-
-    def _tangent(self, seed: int) -> FiniteTangent:
-        return FiniteTangent(self.network, seed, self.group, self.out_dim, self.memory)
+    def _kernels(self) -> Iterator[FiniteTangent | FiniteConjugate]:
+        for seed in self._seeds():
+            if self.kind == "tangent":
+                yield FiniteTangent(self.network, seed, self.group, self.out_dim, self.memory, self.in_shape)
+            else:
+                yield FiniteConjugate(self.network, seed, self.out_dim, self.memory, self.in_shape)
 
     def _grams(self, x1: torch.Tensor, x2: torch.Tensor | None) -> Iterator[torch.Tensor]:
-        for seed in self._seeds():
-            if self.kind == "tangent":
-                yield self._tangent(seed)(x1, x2)
-            else:
-                yield conjugate_gram(self.network, *self._drawn(seed, x1.shape[1]), x1, x2, memory=self.memory)
+        for kernel in self._kernels():
+            yield kernel(x1, x2)
 
     def _diagonals(self, x: torch.Tensor) -> Iterator[torch.Tensor]:
-        for seed in self._seeds():
-            if self.kind == "tangent":
-                yield self._tangent(seed).diagonal(x)
+        for kernel in self._kernels():
+            if isinstance(kernel, FiniteConjugate):
+                yield torch.cat([kernel.features(part).square().sum(1) for part in x.split(_ROWS)])
             else:
-                drawn = self._drawn(seed, x.shape[1])
-                parts = [conjugate_features(self.network, *drawn, part) for part in x.split(_ROWS)]
-                yield torch.cat([h.square().sum(1) for h in parts])
+                yield kernel.diagonal(x)
 
 
 def _spread(draws: Iterable[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:

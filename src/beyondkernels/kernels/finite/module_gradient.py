@@ -203,7 +203,7 @@ class ModuleGradient(Gradient):
         return [name for name in names if largest(left[name]) <= tolerance * sizes[name]]
 
     def _choose(self, used: list[tuple[Call, Layout]], names: list[str], outputs: Literal["traced", "full"]) -> None:
-        """Which gradients are formed, and which stay products: what takes fewer multiplications for a pair of points."""
+        """Which gradients are formed and which stay products: what takes fewer multiplications a pair of points."""
         entries = self._outputs**2 if outputs == "full" else 1
         rows = self._outputs**2 if outputs == "full" else self._outputs
         joined: set[str | None] = set()
@@ -236,14 +236,13 @@ def _order(calls: list[Call]) -> list[tuple[str | None, str | None]]:
 def _changes(out: torch.Tensor, used: list[tuple[Call, Layout]]) -> list[torch.Tensor]:
     """The derivatives of all outputs (n, k) in the output of each call, (n, k, channels, positions)."""
     n, k = out.shape
-    found = [out.new_zeros(n, k, where.channels, where.positions) for _, where in used]
+    found = [torch.empty(n, k, where.channels, where.positions, dtype=out.dtype) for _, where in used]
     edges = [call.output for call, _ in used]
-    for c in range(k if out.requires_grad else 0):
+    for c in range(k):
         slopes = torch.autograd.grad(out[:, c].sum(), edges, retain_graph=c < k - 1, allow_unused=True)
         for change, slope, (call, where) in zip(found, slopes, used, strict=True):
-            if slope is not None:
-                change[:, c] = by_point(slope, call, where, n)
-    return [change.detach() for change in found]
+            change[:, c] = 0.0 if slope is None else by_point(slope, call, where, n)
+    return found
 
 
 def _others(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
