@@ -121,8 +121,7 @@ class Prefix(Network):
 
     def _split(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[tuple[Block, ...], Block]:
         """The blocks that are kept, and the one that comes next."""
-        whole = {name: value for name, value in params.items() if not name.startswith(HEAD)}
-        blocks = self.network.blocks_of(whole, buffers, x)
+        blocks = self.network.blocks_of(params, buffers, x)
         i = position(blocks, self.block)
         require(
             i + 1 < len(blocks),
