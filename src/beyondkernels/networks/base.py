@@ -139,7 +139,8 @@ class Network(Component, ABC):
         shape = tuple(x.shape[1:])
         if shape not in self._blocks_by_shape:
             own = {name: value for name, value in params.items() if not name.startswith(HEAD)}
-            self._blocks_by_shape[shape] = self._found_blocks(own, buffers, x[:2])
+            with x.device:  # also while a learner counts the memory of tensors without numbers
+                self._blocks_by_shape[shape] = self._found_blocks(own, buffers, x[:2])
         return self._blocks_by_shape[shape]
 
     @functools.cached_property
