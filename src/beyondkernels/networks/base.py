@@ -13,7 +13,7 @@ import torch
 
 from beyondkernels.core import Component, InputError, Shape, Stream, Tensors, require, speaks_for, unknown
 from beyondkernels.core.errors import shown
-from beyondkernels.networks.blocks import Block, layers_as_blocks
+from beyondkernels.networks.blocks import HEAD, Block, layers_as_blocks
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
 from beyondkernels.networks.linear import computed_until, recorded
@@ -142,13 +142,15 @@ class Network(Component, ABC):
         """The blocks in the order of their calls: see :func:`~beyondkernels.networks.find_blocks`.
 
         Arguments:
-            params: the parameters. The blocks depend on their names alone.
+            params: the parameters. The blocks depend on their names alone; a head belongs to none.
             buffers: the buffers.
             x: some points, of which the blocks depend on the shape alone.
         """
         shape = tuple(x.shape[1:])
         if shape not in self._blocks_by_shape:
-            self._blocks_by_shape[shape] = self._found_blocks(params, buffers, x[:2])
+            own = {name: value for name, value in params.items() if not name.startswith(HEAD)}
+            with x.device:  # also while a learner counts the memory of tensors without numbers
+                self._blocks_by_shape[shape] = self._found_blocks(own, buffers, x[:2])
         return self._blocks_by_shape[shape]
 
     @functools.cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import torch
 
@@ -98,8 +98,8 @@ def with_blocks(network: Network, in_dim: Shape, out_dim: int, blocks: BlockName
             f"blocks can be named for a module alone; those of {type(network).__name__} are its layers: leave them out",
         )
         return network
-    at = _at_zero(network, in_dim, out_dim)
-    plain: Any = replace(network, blocks=())  # pyright: ignore[reportCallIssue] - those that were set do not count
+    at, module = _at_zero(network, in_dim, out_dim), cast(Any, network)
+    plain = replace(module, blocks=())  # those that were set do not count
     found = plain.blocks_of(*at) if blocks is None else plain.named_blocks(blocks, *at)
     return replace(plain, blocks=found)
 
@@ -159,8 +159,8 @@ def layers_as_blocks(network: Network, params: Tensors, used: Sequence[torch.Ten
         name = layer if layer in same or not same else same[0]
         require(
             all(block.name != name for block in found),
-            f"the layer {name!r} of {kind} is used more than once, so that {kind} is no chain of blocks; a network that "
-            "uses each layer once would do",
+            f"the layer {name!r} of {kind} is used more than once, so that {kind} is no chain of blocks; a network "
+            "that uses each layer once would do",
         )
         found.append(Block(name, names, weight))
     if not found or set(parameters_of(found)) != set(params):
@@ -180,7 +180,7 @@ def zeros_like_points(n: int, in_dim: Shape, params: Tensors) -> torch.Tensor:
     return torch.zeros(batch_shape(n, in_dim), dtype=one.dtype, device=one.device)
 
 
-def require_names(blocks: Sequence[str], network: Network, found: Sequence[Block]) -> None:
+def require_all(blocks: Sequence[str], network: Network, found: Sequence[Block]) -> None:
     """Ask that names are those of all blocks of a network, in their order."""
     names = tuple(block.name for block in found)
     require(

@@ -15,7 +15,7 @@ import torch
 
 from beyondkernels.core import InputError, Shape, Stream, later, require, seeded_globally
 from beyondkernels.networks.blocks import Block
-from beyondkernels.networks.module import ModuleNetwork
+from beyondkernels.networks.module import ModuleNetwork, filled
 
 RESET = ("reset_parameters", "_reset_parameters")
 """The methods by which PyTorch's layers draw their parameters anew."""
@@ -102,7 +102,8 @@ class FromCopy(ModuleNetwork):
 
     @functools.cached_property
     def _skeleton(self) -> torch.nn.Module:
-        return copy.deepcopy(self.module).to("meta")
+        named = (*self.module.named_parameters(), *self.module.named_buffers())
+        return filled(self.module, {name: value.detach().to("meta") for name, value in named})
 
 
 def _reset(part: torch.nn.Module) -> Any:

@@ -27,7 +27,7 @@ class Use:
     output: torch.Tensor
 
 
-class Reached(BaseException):  # noqa: N818 - it says that enough was computed
+class Reached(BaseException):
     """Ends a computation that has come as far as it is needed. No ``except Exception`` in between holds it up."""
 
 

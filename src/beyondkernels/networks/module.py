@@ -131,16 +131,8 @@ class ModuleNetwork(Network):
             buffers: its buffers, with what ``init`` has added.
             in_dim: the dimension of an input, or its shape.
         """
-        out_dim = buffers[_SIZE].shape[-2]
-        module = copy.deepcopy(self.original(self.skeleton(in_dim, out_dim)))
-        module = module.to_empty(device="cpu") if any(value.is_meta for value in module.parameters()) else module.cpu()
-        own = {name: value for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
-        with torch.no_grad():
-            for name, value in module.named_parameters():
-                value.copy_(params[name])
-            for name, value in module.named_buffers():
-                value.copy_(own[name])
-        return module.eval()
+        module = self.skeleton(in_dim, buffers[_SIZE].shape[-2])
+        return filled(module, {name: value.detach().cpu().clone() for name, value in (params | buffers).items()}).eval()
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the linear layer that is called last, and a one where it has a bias."""
@@ -273,6 +265,20 @@ def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.M
 def _one_pass(device: torch.device) -> torch.Tensor:
     """What a pass adds to the buffer of draws."""
     return torch.tensor([0, 1], device=device)
+
+
+def filled(module: torch.nn.Module, tensors: Tensors) -> torch.nn.Module:
+    """A copy of a module with other tensors in it. Parameters that several parts share stay shared.
+
+    Arguments:
+        module: its own tensors are not copied.
+        tensors: those of the copy, by the names of the module's parameters and buffers.
+    """
+    copied: dict[int, Any] = {  # what deepcopy takes for copied already; ``to`` would give every part its own
+        id(value): torch.nn.Parameter(tensors[name], value.requires_grad) for name, value in module.named_parameters()
+    }
+    copied |= {id(value): tensors[name] for name, value in module.named_buffers()}
+    return copy.deepcopy(module, copied)
 
 
 class NetworkModule(torch.nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -65,7 +66,7 @@ def named_blocks(module: nn.Module, calls: Sequence[str], blocks: BlockNames) ->
             )
         claims[name] = (paths, inside)
     chain = _ordered(claims, calls)
-    for here, after in zip(chain, chain[1:], strict=False):
+    for here, after in itertools.pairwise(chain):
         require(
             _last_call(here, claims, calls) < _first_call(claims[after][0], calls),
             f"blocks must be called one after the other, but {here!r} is called again after {after!r}; one block that "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import Shape, Stream, Tensors, on_device, require
+from beyondkernels.core import Shape, Stream, Tensors, require
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.blocks import HEAD, Block, parameters_of, position, zeros_like_points
 from beyondkernels.networks.linear import linear
@@ -60,7 +60,7 @@ class Prefix(Network):
         return own | self.head(params, buffers, in_dim, out_dim, stream.child("head")), buffers | rest
 
     def head(self, params: Tensors, buffers: Tensors, in_dim: Shape, out_dim: int, stream: Stream) -> Tensors:
-        """A head that fits the features.
+        """A head that fits the features, where the stream draws it.
 
         Arguments:
             params: the network's parameters.
@@ -69,8 +69,8 @@ class Prefix(Network):
             out_dim: the dimension of a prediction.
             stream: where the head is drawn from.
         """
-        with torch.no_grad():
-            x = zeros_like_points(3, in_dim, params)
+        x = zeros_like_points(3, in_dim, params)
+        with torch.no_grad(), x.device:
             h = self.pooled(params, buffers, x)[0]
             fewer = self.pooled(params, buffers, x[:2])[0]
         require(
@@ -80,7 +80,7 @@ class Prefix(Network):
         )
         c = h.shape[1]
         drawn = {WEIGHT: stream.child("weight").uniform(out_dim, c), BIAS: stream.child("bias").uniform(out_dim)}
-        return on_device({name: ((2 * value - 1) / c**0.5).to(h.dtype) for name, value in drawn.items()}, h.device)
+        return {name: ((2 * value - 1) / c**0.5).to(h.dtype) for name, value in drawn.items()}
 
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
@@ -121,8 +121,7 @@ class Prefix(Network):
 
     def _split(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[tuple[Block, ...], Block]:
         """The blocks that are kept, and the one that comes next."""
-        whole = {name: value for name, value in params.items() if not name.startswith(HEAD)}
-        blocks = self.network.blocks_of(whole, buffers, x)
+        blocks = self.network.blocks_of(params, buffers, x)
         i = position(blocks, self.block)
         require(
             i + 1 < len(blocks),
