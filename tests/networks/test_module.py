@@ -9,6 +9,7 @@ import torch
 
 from beyondkernels.core import Stream, UncacheableError, digest, seeded_globally
 from beyondkernels.networks import (
+    FromCopy,
     FromModule,
     FullyConnected,
     Linearised,
@@ -136,3 +137,17 @@ def test_out_and_in_again(factory, out_dim):
         assert torch.equal(found[name.replace(".", "_")], value)
     moved = {name: value + 0.1 for name, value in own.items()}
     assert not torch.equal(again.apply(moved, rest, x)[0], again.apply(own, rest, x)[0])
+
+
+@pytest.mark.parametrize("factory", [make_normed, make_tied])
+def test_a_copy_is_the_module_and_shares_what_it_shares(factory):
+    module, x = factory(5, 3), Stream(1).normal(9, 5)
+    network = FromCopy.of(module, fresh_start=False)
+    params, buffers = network.init(5, 3, Stream(0))
+    assert params.keys() == dict(module.named_parameters()).keys()
+    assert torch.equal(network.apply(params, buffers, x)[0], module.eval()(x))
+    back = network.as_module(params, buffers, 5)
+    assert back.state_dict().keys() == module.state_dict().keys()
+    assert len([*back.parameters()]) == len(params)
+    assert torch.equal(back(x), module(x))
+    assert all(value.requires_grad for value in back.parameters())

@@ -26,6 +26,8 @@ class Stage:
         check_every: after how many steps ``transition`` is asked; None asks only when all steps are taken.
         order: ``shuffled`` takes the batches of an epoch in an order drawn for it; ``once`` takes the points as the
             sample has them, each at most once; ``independent`` draws every point of every batch from the whole sample.
+        continues: whether its batches go on where those of the stage before it ended, which had the same batch and
+            order.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Stage:
     batch: int | None
     check_every: int | None = None
     order: Literal["shuffled", "once", "independent"] = "shuffled"
+    continues: bool = False
 
 
 class Batch(NamedTuple):

@@ -110,7 +110,7 @@ class Member:
             ahead: how many steps come before the first of these.
             steps: how many.
         """
-        size, n, first = self.stage.batch, len(self.sample), self.steps_in_stage + ahead
+        size, n, first = self.stage.batch, len(self.sample), self.step - self.stage_entered + ahead
         if size is None:
             return None
         if self.stage.order == "once":
@@ -174,7 +174,9 @@ class Member:
         self.params = on_device(_own("params", after.params), self.device)
         self.buffers = self._own_buffers(after.buffers)
         if not stays:
-            self.stage_index, self.steps_in_stage, self.stage_entered = after.stage, 0, self.step
+            self.stage_index, self.steps_in_stage = after.stage, 0
+            if after.stage is None or not self.stage.continues:  # batches are counted from there
+                self.stage_entered = self.step
         self.check_at = None if after.check_after is None else self.steps_in_stage + after.check_after
         if after.optimiser is not None:
             self.optimiser = on_device(_own("optimiser", after.optimiser), self.device)

@@ -3,6 +3,7 @@
 from beyondkernels.networks import bfc, overparam
 from beyondkernels.networks.base import Network, declared_form
 from beyondkernels.networks.bfc import DistilledDenseNet, QuadraticDenseNet
+from beyondkernels.networks.blocks import Block, BlockNames, block_features, find_blocks, with_blocks
 from beyondkernels.networks.copied import FromCopy
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.evaluation import evaluation_block, predictions
@@ -14,12 +15,15 @@ from beyondkernels.networks.module import FromModule, ModuleNetwork, NetworkModu
 from beyondkernels.networks.overparam import ConvolutionalLearner, ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.networks.parameterisation import Layer, Parameterisation
 from beyondkernels.networks.polynomial_two_layer import PolynomialTwoLayer
+from beyondkernels.networks.prefix import Prefix
 from beyondkernels.networks.resnet_initialisation import initial_stds, popular_initialisation, theorem_network
 from beyondkernels.networks.resnet_weights import ResNetWeights, with_one
 from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet
 from beyondkernels.networks.two_layer import TwoLayer
 
 __all__ = [
+    "Block",
+    "BlockNames",
     "ConvolutionalLearner",
     "DenseForm",
     "DistilledDenseNet",
@@ -34,6 +38,7 @@ __all__ = [
     "NetworkModule",
     "Parameterisation",
     "PolynomialTwoLayer",
+    "Prefix",
     "QuadraticDenseNet",
     "ResNetWeights",
     "Symmetric",
@@ -43,8 +48,10 @@ __all__ = [
     "TwoLayerLearner",
     "Use",
     "bfc",
+    "block_features",
     "declared_form",
     "evaluation_block",
+    "find_blocks",
     "initial_stds",
     "initialisation",
     "linear",
@@ -53,5 +60,6 @@ __all__ = [
     "predictions",
     "recorded",
     "theorem_network",
+    "with_blocks",
     "with_one",
 ]

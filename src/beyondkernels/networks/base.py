@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import torch
 
 from beyondkernels.core import Component, InputError, Shape, Stream, Tensors, require, speaks_for, unknown
 from beyondkernels.core.errors import shown
+from beyondkernels.networks.blocks import HEAD, Block, layers_as_blocks
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
-from beyondkernels.networks.linear import recorded
+from beyondkernels.networks.linear import computed_until, recorded
 
 
 class Network(Component, ABC):
@@ -125,6 +127,47 @@ class Network(Component, ABC):
             layer = weight.removesuffix(".weight")
             found[layer] = (*found.get(layer, ()), use.output)
         return found
+
+    def blocks_of(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[Block, ...]:
+        """The blocks in the order of their calls: see :func:`~beyondkernels.networks.find_blocks`.
+
+        Arguments:
+            params: the parameters. The blocks depend on their names alone; a head belongs to none.
+            buffers: the buffers.
+            x: some points, of which the blocks depend on the shape alone.
+        """
+        shape = tuple(x.shape[1:])
+        if shape not in self._blocks_by_shape:
+            own = {name: value for name, value in params.items() if not name.startswith(HEAD)}
+            with x.device:  # also while a learner counts the memory of tensors without numbers
+                self._blocks_by_shape[shape] = self._found_blocks(own, buffers, x[:2])
+        return self._blocks_by_shape[shape]
+
+    @functools.cached_property
+    def _blocks_by_shape(self) -> dict[tuple[int, ...], tuple[Block, ...]]:
+        return {}
+
+    def _found_blocks(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[Block, ...]:
+        with recorded() as uses:
+            self.apply(params, buffers, x)
+        return layers_as_blocks(self, params, [use.weight for use in uses])
+
+    def entering(
+        self, entries: Sequence[str], params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
+    ) -> tuple[tuple[torch.Tensor, ...], Tensors]:
+        """What enters some blocks, computed no further than to the last of them, and the buffers afterwards.
+
+        Arguments:
+            entries: the entries of the blocks, in the order of their calls.
+            params: the parameters.
+            buffers: the buffers.
+            x: the points.
+            train: whether this is a step of training.
+        """
+        with recorded() as uses, computed_until(params[entries[-1]]) as last:
+            self.apply(params, buffers, x, train)
+        inputs = {id(use.weight): use.input for use in uses}
+        return (*(inputs[id(params[entry])] for entry in entries[:-1]), *last), buffers
 
     def program(self) -> Network:
         """What networks must have in common to train as one ensemble: all, unless some :meth:`numbers` may differ."""

@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 
-from beyondkernels.core import InputError, Shape, Stream, require, seeded_globally
-from beyondkernels.networks.module import ModuleNetwork
+from beyondkernels.core import InputError, Shape, Stream, later, require, seeded_globally
+from beyondkernels.networks.blocks import Block
+from beyondkernels.networks.module import ModuleNetwork, filled
 
 RESET = ("reset_parameters", "_reset_parameters")
 """The methods by which PyTorch's layers draw their parameters anew."""
@@ -34,6 +35,7 @@ class FromCopy(ModuleNetwork):
         fresh_start: whether each seed draws all parameters anew; otherwise all start from the module's own.
         parts: named groups of parameters, each a tuple of parameter names of the module.
         module: the module itself, which only this process has.
+        blocks: its blocks, as :func:`~beyondkernels.networks.with_blocks` sets them.
 
     >>> network = FromCopy.of(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)))
     >>> params, _ = network.init(4, 1, Stream(0))
@@ -46,6 +48,7 @@ class FromCopy(ModuleNetwork):
     fresh_start: bool = True
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     module: Any = field(default=None, metadata={"identity": False}, repr=False)
+    blocks: tuple[Block, ...] = later(())
 
     @classmethod
     def of(
@@ -99,7 +102,8 @@ class FromCopy(ModuleNetwork):
 
     @functools.cached_property
     def _skeleton(self) -> torch.nn.Module:
-        return copy.deepcopy(self.module).to("meta")
+        named = (*self.module.named_parameters(), *self.module.named_buffers())
+        return filled(self.module, {name: value.detach().to("meta") for name, value in named})
 
 
 def _reset(part: torch.nn.Module) -> Any:

@@ -27,7 +27,12 @@ class Use:
     output: torch.Tensor
 
 
+class Reached(BaseException):
+    """Ends a computation that has come as far as it is needed. No ``except Exception`` in between holds it up."""
+
+
 _record: ContextVar[list[Use] | None] = ContextVar("record", default=None)
+_until: ContextVar[torch.Tensor | None] = ContextVar("until", default=None)
 
 
 @contextlib.contextmanager
@@ -45,10 +50,29 @@ def recorded() -> Iterator[list[Use]]:
         _record.reset(token)
 
 
+@contextlib.contextmanager
+def computed_until(weight: torch.Tensor) -> Iterator[list[torch.Tensor]]:
+    """Compute no further than to a layer, and keep what enters it.
+
+    Arguments:
+        weight: the layer's weights. The block ends where they are first used.
+    """
+    entered: list[torch.Tensor] = []
+    token = _until.set(weight)
+    try:
+        yield entered
+    except Reached as reached:
+        entered.extend(reached.args)
+    finally:
+        _until.reset(token)
+
+
 def linear(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, bias_scale: float = 1.0
 ) -> torch.Tensor:
     """The layer x Wᵀ + s·b, computed so that its bits do not depend on how many networks are batched."""
+    if _until.get() is weight:
+        raise Reached(x)
     z = product(x, weight)
     if bias is not None:
         z = z + (bias if bias_scale == 1.0 else bias_scale * bias)

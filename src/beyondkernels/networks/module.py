@@ -6,16 +6,19 @@ import contextlib
 import copy
 import functools
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch.func import functional_call
 
-from beyondkernels.core import Shape, Stream, Tensors, require, seeded_globally, shape_of
+from beyondkernels.core import Shape, Stream, Tensors, later, require, seeded_globally, shape_of
 from beyondkernels.core.streams import seeded_by
 from beyondkernels.networks.base import Network
+from beyondkernels.networks.blocks import HEAD, Block, BlockNames, parameters_of
+from beyondkernels.networks.hooks import calls_of, inputs_of
+from beyondkernels.networks.module_blocks import named_blocks, tree_blocks
 
 ModuleFactory = Callable[[Any, int], torch.nn.Module]
 """Makes a module from (in_dim, out_dim), where in_dim is the shape of points that are no vectors."""
@@ -40,6 +43,7 @@ class ModuleNetwork(Network):
 
     name: str
     parts: Mapping[str, tuple[str, ...]]
+    blocks: tuple[Block, ...]
 
     @abstractmethod
     def fresh(self, in_dim: Shape, out_dim: int, stream: Stream) -> torch.nn.Module:
@@ -63,12 +67,18 @@ class ModuleNetwork(Network):
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """The module's output; buffers are replaced, never changed in place."""
+        after = dict(buffers)
+        return self._call(params, after, x, train), after
+
+    def _call(self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool) -> torch.Tensor:
+        """The module's output, with new buffers put in place of the given ones."""
         module = self._module(buffers, x)
         module.train(train)
-        after = {name: value.clone() for name, value in buffers.items()}
-        own = {name: value for name, value in after.items() if name not in (_SIZE, _DRAWS)}
-        with self._seeded(after, train):
-            return functional_call(module, (params, own), (x,)), after
+        buffers |= {name: value.clone() for name, value in buffers.items()}
+        own = {name: value for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
+        params = {name: value for name, value in params.items() if not name.startswith(HEAD)}
+        with self._seeded(buffers, train):
+            return functional_call(module, (params, own), (x,))
 
     @contextlib.contextmanager
     def _seeded(self, buffers: Tensors, train: bool) -> Iterator[None]:
@@ -89,15 +99,8 @@ class ModuleNetwork(Network):
             buffers: its buffers, with what ``init`` has added.
             in_dim: the dimension of an input, or its shape.
         """
-        out_dim = buffers[_SIZE].shape[-2]
-        module = copy.deepcopy(self.skeleton(in_dim, out_dim)).to_empty(device="cpu")
-        own = {name: value for name, value in buffers.items() if name not in (_SIZE, _DRAWS)}
-        with torch.no_grad():
-            for name, value in module.named_parameters():
-                value.copy_(params[name])
-            for name, value in module.named_buffers():
-                value.copy_(own[name])
-        return module.eval()
+        module = self.skeleton(in_dim, buffers[_SIZE].shape[-2])
+        return filled(module, {name: value.detach().cpu().clone() for name, value in (params | buffers).items()}).eval()
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the linear layer that is called last, and a one where it has a bias."""
@@ -146,6 +149,27 @@ class ModuleNetwork(Network):
                 hook.remove()
         return found
 
+    def named_blocks(self, blocks: BlockNames, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[Block, ...]:
+        """The blocks that a user has named: see :func:`~beyondkernels.networks.with_blocks`."""
+        return named_blocks(self._module(buffers, x), self._calls(params, buffers, x), blocks)
+
+    def _found_blocks(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[Block, ...]:
+        return self.blocks or tree_blocks(self._module(buffers, x), self._calls(params, buffers, x))
+
+    def _calls(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> list[str]:
+        with calls_of(self._module(buffers, x)) as calls, torch.no_grad():
+            self.apply(params, buffers, x)
+        return calls
+
+    def entering(
+        self, entries: Sequence[str], params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
+    ) -> tuple[tuple[torch.Tensor, ...], Tensors]:
+        """What enters some blocks. In a training pass the buffers of the modules called before are updated."""
+        after = dict(buffers)
+        with inputs_of(self._module(buffers, x), entries) as found:
+            self._call(params, after, x, train)
+        return tuple(found[entry] for entry in entries), after
+
     def _module(self, buffers: Tensors, x: torch.Tensor) -> torch.nn.Module:
         return self.skeleton(shape_of(tuple(x.shape[1:])), buffers[_SIZE].shape[-2])
 
@@ -155,8 +179,12 @@ class ModuleNetwork(Network):
         return 0
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The groups given as ``parts``."""
-        return self.parts
+        """The blocks, the last one as ``last`` and the others as ``hidden``, and the groups given as ``parts``."""
+        if not self.blocks:
+            return self.parts
+        *hidden, last = self.blocks
+        groups = {"last": last.parameters} | ({"hidden": parameters_of(hidden)} if hidden else {})
+        return groups | {block.name: block.parameters for block in self.blocks} | dict(self.parts)
 
 
 @dataclass(frozen=True)
@@ -169,11 +197,13 @@ class FromModule(ModuleNetwork):
             as they are.
         name: what to call it in tables.
         parts: named groups of parameters, each a tuple of parameter names of the module.
+        blocks: its blocks, as :func:`~beyondkernels.networks.with_blocks` sets them.
     """
 
     factory: ModuleFactory
     name: str
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    blocks: tuple[Block, ...] = later(())
 
     def __post_init__(self) -> None:
         require(
@@ -197,6 +227,20 @@ def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.M
     """The module without its numbers, which ``functional_call`` supplies."""
     with torch.device("meta"):
         return factory(in_dim, out_dim)
+
+
+def filled(module: torch.nn.Module, tensors: Tensors) -> torch.nn.Module:
+    """A copy of a module with other tensors in it. Parameters that several parts share stay shared.
+
+    Arguments:
+        module: its own tensors are not copied.
+        tensors: those of the copy, by the names of the module's parameters and buffers.
+    """
+    copied: dict[int, Any] = {  # what deepcopy takes for copied already; ``to`` would give every part its own
+        id(value): torch.nn.Parameter(tensors[name], value.requires_grad) for name, value in module.named_parameters()
+    }
+    copied |= {id(value): tensors[name] for name, value in module.named_buffers()}
+    return copy.deepcopy(module, copied)
 
 
 class NetworkModule(torch.nn.Module):

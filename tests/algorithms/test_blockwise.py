@@ -1,0 +1,267 @@
+"""Training block by block and backward feature correction, against loops in plain PyTorch."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, GradientDescent, Squared
+from beyondkernels.algorithms.optimisers import Cosine, adam, adamw, sgd
+from beyondkernels.core import Case, InputError, Sample, Saved, Stream, build, describe, digest
+from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.networks import FromCopy, FullyConnected, Linearised, Prefix, TwoLayer, with_blocks
+from beyondkernels.problems import CompositeParity
+from module_cases import CLASSES, SHAPE, ResNet
+
+torch.set_num_threads(1)
+PROBLEM = CompositeParity(8, 4, 0.3)
+SAMPLE = PROBLEM.sample(25, Stream(0))
+RULE = Descent(6, sgd(Cosine(0.05, 6), momentum=0.9, decay=0.01), batch=6, objective=Squared())
+PACKAGE, NAMES = FullyConnected(10, 3), ("layer1", "layer2", "output")
+
+
+@functools.cache
+def module():
+    layers = nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 4)
+    return with_blocks(FromCopy.of(nn.Sequential(*layers)), 8, 4)
+
+
+def started(network, rule, seed=3):
+    member = Member(network, rule, SAMPLE, Stream(seed))
+    member.start(8, 4)
+    return member
+
+
+def trained(network, rule, seed=3, stops=()):
+    member = started(network, rule, seed)
+    seen = {0: dict(member.params)}
+    train([member], [frozenset(stops)], lambda m: seen.__setitem__(m.step, dict(m.params)))
+    return member, seen
+
+
+def moved(before, after):
+    return {name for name in before.keys() & after.keys() if not torch.equal(before[name], after[name])}
+
+
+def test_blockwise_is_a_loop():
+    """Two blocks: the first with a head of its own, then the second on what the first has become."""
+    network = with_blocks(FromCopy.of(nn.Sequential(nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 4))), 8, 4)
+    member = started(network, Blockwise(RULE, ("0", "2")))
+    stream = Stream(3)
+    head = nn.Linear(6, 4)
+    model = network.fresh(8, 4, stream.child("initial"))
+    with torch.no_grad():
+        for name in ("weight", "bias"):
+            drawn = stream.child("initial", "head", name).uniform(*getattr(head, name).shape)
+            getattr(head, name).copy_((2 * drawn - 1) / 6**0.5)
+    assert torch.equal(member.params["head:weight"], head.weight)
+
+    def go(parameters, out, entered):
+        optimiser = torch.optim.SGD(parameters, lr=0.05, momentum=0.9, weight_decay=0.01)
+        orders = stream.child("batches", str(entered))
+        for step in range(6):
+            epoch, i = divmod(step, 25 // 6)
+            rows = orders.permutations(25, range(epoch, epoch + 1))[0][6 * i : 6 * i + 6]
+            optimiser.param_groups[0]["lr"] = RULE.hyper(RULE.stages()[0], step + 1)["rate"]
+            optimiser.zero_grad()
+            (out(SAMPLE.x[rows]) - SAMPLE.y[rows]).square().sum(1).mean().backward()
+            optimiser.step()
+
+    go([*model[0].parameters(), *head.parameters()], lambda x: head(model[:2](x)), 0)
+    go([*model[2].parameters()], model, 6)
+    train([member], [frozenset({4})], lambda _: None)
+    assert member.step == 12
+    assert member.params.keys() == dict(model.named_parameters()).keys()
+    for name, value in model.named_parameters():
+        torch.testing.assert_close(member.params[name], value.detach(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("network", [PACKAGE, "module"], ids=["package", "module"])
+def test_each_stage_trains_its_block_alone(network):
+    network, names = (module(), ("0", "2", "4")) if network == "module" else (network, NAMES)
+    member, seen = trained(network, Blockwise(RULE, names), stops=(1, 6, 7, 12, 13, 18))
+    weights, head = [f"{name}.weight" for name in names], {"head:weight", "head:bias"}
+    every = {name: {each for each in seen[0] if each.startswith(f"{name}.")} for name in names}
+    assert moved(seen[0], seen[1]) == every[names[0]] | head
+    assert moved(seen[0], seen[6]) - head == every[names[0]]
+    assert moved(seen[6], seen[7]) == every[names[1]] | head
+    assert moved(seen[12], seen[13]) == every[names[2]]
+    assert torch.equal(member.params[weights[0]], seen[6][weights[0]])
+    assert torch.equal(member.params[weights[1]], seen[12][weights[1]])
+    assert head <= seen[7].keys()
+    assert not head & member.params.keys()
+    assert seen[0].keys() - head == member.params.keys()
+
+
+def test_the_first_stage_is_the_rule_for_a_prefix():
+    for network, block in ((PACKAGE, "layer2"), (module(), "2")):
+        _, seen = trained(network, Corrected(RULE, block), stops=(5,))
+        alone, theirs = trained(Prefix(network, block), RULE, stops=(5,))
+        assert theirs[5].keys() < seen[5].keys()
+        assert all(torch.equal(seen[5][name], value) for name, value in theirs[5].items())
+        assert alone.step == 6
+
+
+@pytest.mark.parametrize("fixed", [None, "layer1", "layer2"])
+def test_corrected_fixes_or_releases(fixed):
+    member, seen = trained(PACKAGE, Corrected(RULE, "layer2", fixed), stops=(6, 7))
+    start = PACKAGE.init(8, 4, Stream(3).child("initial"))[0]
+    assert torch.equal(seen[6]["output.weight"], start["output.weight"])
+    free = {"layer1", "layer2", "output"} - {None: set(), "layer1": {"layer1"}, "layer2": {"layer1", "layer2"}}[fixed]
+    assert moved(seen[6], seen[7]) == moved(seen[6], member.params) == {f"{name}.weight" for name in free}
+    assert moved(start, seen[6]) == {"layer1.weight", "layer2.weight"}
+
+
+def test_released_goes_on_as_the_plain_rule_would():
+    rule = Corrected(RULE, "2")
+    member, _ = trained(module(), rule)
+    network, stage = module(), RULE.stages()[0]
+    first = started(network, rule)
+    train([first], [frozenset({6})], lambda _: None, until=6)
+    params, buffers, state = first.params, first.buffers, RULE.optimiser_state(stage, first.params)
+    for t in range(6):
+        rows = first.rows(t, 1)
+        assert rows is not None
+        hyper = {name: torch.tensor(value) for name, value in RULE.hyper(stage, t + 1).items()}
+        batch = Batch(SAMPLE.x[rows[0]], SAMPLE.y[rows[0]])
+        params, buffers, state, _ = RULE.step(stage, network, params, buffers, state, batch, {}, hyper)
+    for name, value in params.items():
+        torch.testing.assert_close(member.params[name], value, rtol=0, atol=1e-6)
+
+
+def test_a_fixed_block_keeps_its_parameters_while_its_statistics_go_on():
+    network = with_blocks(FromCopy.of(ResNet()), SHAPE, CLASSES)
+    x = Stream(1).normal(12, *SHAPE)
+    sample = Sample(x, torch.eye(CLASSES)[torch.arange(12) % CLASSES])
+    rule = Corrected(Descent(3, adam(0.01), batch=6, objective=Squared()), "layer1.0", "layer1.0")
+    member = Member(network, rule, sample, Stream(0))
+    member.start(SHAPE, CLASSES)
+    later = member.buffers["layer2.0.bn1.running_mean"].clone()
+    train([member], [frozenset({3})], lambda _: None, until=3)
+    assert torch.equal(member.buffers["layer2.0.bn1.running_mean"], later)
+    before = dict(member.params), member.buffers["bn.running_mean"].clone()
+    train([member], [frozenset()], lambda _: None)
+    kept = {name for block in network.blocks[:2] for name in block.parameters}
+    assert not kept & moved(before[0], member.params)
+    assert moved(before[0], member.params) == member.params.keys() - kept
+    assert not torch.equal(member.buffers["bn.running_mean"], before[1])
+
+
+def test_a_block_frozen_at_its_start():
+    network = with_blocks(FromCopy.of(ResNet()), SHAPE, CLASSES)
+    sample = Sample(Stream(1).normal(12, *SHAPE), torch.eye(CLASSES)[torch.arange(12) % CLASSES])
+    for block in network.blocks:
+        rule = Descent(2, adamw(0.01), batch=6, group=f"all-{block.name}", objective=Squared())
+        member = Member(network, rule, sample, Stream(0))
+        member.start(SHAPE, CLASSES)
+        start = dict(member.params)
+        train([member], [frozenset()], lambda _: None)
+        assert moved(start, member.params) == start.keys() - set(block.parameters)
+
+
+class Kept:
+    """Keeps every state, and gives the last one back."""
+
+    def __init__(self, saved: Saved | None = None) -> None:
+        self.states: list[Saved] = []
+        self.saved = saved
+
+    def load(self) -> Saved | None:
+        return self.saved
+
+    def due(self) -> bool:
+        return True
+
+    def save(self, saved: Saved) -> None:
+        self.states.append(saved)
+
+
+@pytest.mark.parametrize("which", ["blockwise", "corrected"])
+@pytest.mark.parametrize("of", ["package", "module"])
+def test_runs_are_recorded_and_resumed(which, of):
+    network, names = (module(), ("0", "2", "4")) if of == "module" else (PACKAGE, NAMES)
+    rule = Blockwise(RULE, names) if which == "blockwise" else Corrected(RULE, names[1], names[0])
+    last = sum(stage.steps for stage in rule.stages())
+    learner = TrainedNetwork(network, rule, (0, 3, 6, last), snapshot_at=(0, 7, last), snapshot_names=("all",))
+    learner.check(PROBLEM, 25, 20)
+
+    def outcome(checkpoint):
+        case = Case(PROBLEM, SAMPLE, PROBLEM.sample(20, Stream(1)), Stream(5), checkpoint=checkpoint)
+        return learner.fit(case, lambda *_: None)
+
+    kept = Kept()
+    whole = outcome(kept)
+    assert whole.status == "finished"
+    assert whole.series["step"].tolist() == [0, 3, 6, last]
+    assert "snapshot/0/head:weight" in whole.arrays
+    assert f"snapshot/{last}/head:weight" not in whole.arrays
+    for saved in kept.states:
+        again = outcome(Kept(saved))
+        assert again.scalars == whole.scalars
+        assert again.arrays.keys() == whole.arrays.keys()
+        assert all(np.array_equal(again.arrays[name], array) for name, array in whole.arrays.items())
+    assert whole.predictor is not None
+    assert whole.predictor.module((8,), 4)(SAMPLE.x).shape == (25, 4)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_alone_and_in_company():
+    rules = [Corrected(replace(RULE, optimiser=sgd(rate, 0.9)), "layer2", "layer1") for rate in (0.01, 0.02, 0.05)]
+    together = [started(PACKAGE, rule, seed) for seed, rule in enumerate(rules)]
+    assert len({member.group() for member in together}) == 1
+    train(together, [frozenset({3})] * 3, lambda _: None)
+    for seed, rule in enumerate(rules):
+        alone, _ = trained(PACKAGE, rule, seed)
+        assert all(torch.equal(value, together[seed].params[name]) for name, value in alone.params.items())
+
+
+def test_freezing_a_layer_that_matters_costs():
+    """The product of two coordinates among twenty: four random neurons cannot give it, four trained ones can."""
+    x = torch.where(Stream(0).normal(400, 20) > 0, 1.0, -1.0)
+    sample = Sample(x, (x[:, 0] * x[:, 1])[:, None])
+    network = with_blocks(FromCopy.of(nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 1))), 20, 1)
+    correct = {}
+    for group in ("all", "all-0", "all-2"):
+        member = Member(network, Descent(600, adam(0.02), group=group, objective=Squared()), sample, Stream(1))
+        member.start(20, 1)
+        train([member], [frozenset()], lambda _: None)
+        out = network.apply(member.params, member.buffers, sample.x)[0]
+        correct[group] = float(((out > 0) == (sample.y > 0)).float().mean())
+    assert correct["all"] > 0.97
+    assert correct["all-0"] < 0.75
+    assert correct["all-2"] > 0.9
+
+
+def test_identity():
+    for rule in (Blockwise(RULE, NAMES), Corrected(RULE, "layer2", "layer1")):
+        assert build(describe(rule)) == rule
+        assert digest(build(describe(rule))) == digest(rule)
+    assert digest(Corrected(RULE, "layer2")) != digest(Corrected(RULE, "layer2", "layer2"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        (
+            Blockwise(RULE, ("layer1", "output")),
+            r"all blocks of FullyConnected in their order, \('layer1', 'layer2', 'ou",
+        ),
+        (Corrected(RULE, "layer3"), r"unknown block 'layer3', did you mean layer2 or layer1\?"),
+        (Corrected(RULE, "output"), "upto must come before the last block, got 'output'"),
+        (Corrected(RULE, "layer1", "layer2"), "fixed must not come after upto='layer1', got 'layer2'"),
+    ],
+)
+def test_bad_blocks(rule, sentence):
+    with pytest.raises(InputError, match=sentence):
+        started(PACKAGE, rule)
+
+
+def test_bad_rules():
+    with pytest.raises(InputError, match=r"^rule\.group must be 'all', got 'last'"):
+        Blockwise(GradientDescent(3, 0.1, group="last"), NAMES)
+    with pytest.raises(InputError, match="Linearised has parameters outside of linear layers"):
+        started(Linearised(TwoLayer(4)), Corrected(RULE, "hidden"))

@@ -1,0 +1,219 @@
+"""Blocks: which there are, in which order, and what enters them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812 - its usual name
+from torch import nn
+
+from beyondkernels.algorithms import Descent
+from beyondkernels.algorithms.optimisers import adam
+from beyondkernels.core import InputError, Stream, build, describe, digest
+from beyondkernels.engine import TrainedNetwork
+from beyondkernels.networks import (
+    FromCopy,
+    FromModule,
+    FullyConnected,
+    Linearised,
+    ThreeLayerLearner,
+    ThreeLayerResNet,
+    TwoLayer,
+    TwoLayerLearner,
+    block_features,
+    find_blocks,
+    with_blocks,
+)
+from module_cases import CLASSES, SHAPE, Again, BasicBlock, LeNet, ResNet, Transformer, Wrapped, mlp, sequences
+
+FOUND = {
+    "mlp": (mlp, ("1", "4", "6")),
+    "lenet": (LeNet, ("conv1", "conv2", "fc")),
+    "resnet": (ResNet, ("conv", "layer1.0", "layer1.1", "layer2.0", "fc")),
+    "transformer": (Transformer, ("embed", "encoder.layers.0", "encoder.layers.1", "head")),
+    "wrapped": (lambda: Wrapped(LeNet()), ("inner.conv1", "inner.conv2", "inner.fc")),
+    "twice wrapped": (
+        lambda: nn.Sequential(Wrapped(mlp()), nn.Linear(10, 10)), ("0.inner.1", "0.inner.4", "0.inner.6", "1"),
+    ),
+    "one residual block": (
+        lambda: nn.Sequential(BasicBlock(1, 8), nn.Flatten(), nn.Linear(512, 10)), ("0", "2"),
+    ),
+    "again": (Again, ("a", "c")),
+    "one layer": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), ("1",)),
+    "sequences": (sequences, ("1", "3", "6")),
+}  # fmt: skip
+
+
+def blocked(module, blocks=None):
+    return with_blocks(FromCopy.of(module, fresh_start=False), SHAPE, CLASSES, blocks)
+
+
+def make(in_dim, out_dim):
+    return nn.Sequential(nn.Linear(in_dim, 6), nn.ReLU(), nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, out_dim))
+
+
+@pytest.mark.parametrize(("factory", "names"), FOUND.values(), ids=list(FOUND))
+def test_blocks_are_found_in_the_order_of_calls(factory, names):
+    module = factory()
+    network = blocked(module)
+    assert tuple(block.name for block in network.blocks) == names
+    assert find_blocks(network, SHAPE, CLASSES) == network.blocks
+    everything = [name for block in network.blocks for name in block.parameters]
+    assert sorted(everything) == sorted(name for name, _ in module.named_parameters())
+
+
+def test_what_belongs_to_the_block_before():
+    assert "bn.weight" in blocked(ResNet()).blocks[0].parameters
+    transformer = blocked(Transformer()).blocks
+    assert "places" in transformer[0].parameters
+    assert "norm.weight" in transformer[2].parameters
+    first = blocked(nn.Sequential(nn.Flatten(), nn.BatchNorm1d(64), nn.Linear(64, 10))).blocks[0]
+    assert (first.name, first.entry, len(first.parameters)) == ("2", "1", 4)
+    assert set(blocked(Again()).blocks[0].parameters) == {"a.weight", "a.bias", "b.weight", "b.bias"}
+    assert "never.bias" in blocked(Again()).blocks[1].parameters
+
+
+def test_tied_weights_belong_to_the_first():
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.Linear(64, 10))
+    module[3].weight = module[1].weight
+    assert [block.parameters for block in blocked(module).blocks][:2] == [("1.weight", "1.bias"), ("3.bias",)]
+
+
+def test_features_are_what_enters_the_next_block():
+    module, x = LeNet(), Stream(0).normal(5, *SHAPE)
+    network = blocked(module)
+    params, buffers = network.init(SHAPE, CLASSES, Stream(0))
+    first = F.max_pool2d(F.relu(module.conv1(x)), 2)
+    second = F.max_pool2d(F.relu(module.conv2(first)), 2).flatten(1)
+    seen = block_features(network, params, buffers, x)
+    assert list(seen) == ["conv1", "conv2", "fc"]
+    for ours, theirs in zip(seen.values(), (first, second, module.fc(second)), strict=True):
+        torch.testing.assert_close(ours, theirs.detach(), rtol=0, atol=1e-6)
+
+
+def test_features_of_a_resnet_in_evaluation():
+    module, x = ResNet().eval(), Stream(0).normal(5, *SHAPE)
+    network = blocked(module)
+    params, buffers = network.init(SHAPE, CLASSES, Stream(0))
+    stem = F.relu(module.bn(module.conv(x)))
+    between = module.layer1[0](stem)
+    seen = block_features(network, params, buffers, x)
+    torch.testing.assert_close(seen["conv"], stem.detach(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(seen["layer1.0"], between.detach(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(seen["layer2.0"], module.layer2(module.layer1[1](between)).mean((2, 3)).detach())
+
+
+def test_channels_of_sequences_come_last():
+    network = blocked(sequences())
+    params, buffers = network.init(SHAPE, CLASSES, Stream(0))
+    seen = block_features(network, params, buffers, torch.ones(3, *SHAPE))
+    assert [tuple(value.shape) for value in seen.values()] == [(3, 6, 6), (3, 20), (3, 10)]
+
+
+@pytest.mark.parametrize(
+    ("network", "names"),
+    [
+        (FullyConnected(4, 3), ["layer1", "layer2", "output"]),
+        (TwoLayer(3), ["hidden", "last"]),
+        (ThreeLayerResNet(4), ["W", "U", "A"]),
+        (ThreeLayerLearner(4), ["W", "V"]),
+        (TwoLayerLearner(4), ["W"]),
+    ],
+    ids=str,
+)
+def test_networks_of_the_package(network, names):
+    found = find_blocks(network, 5, 2)
+    params, buffers = network.init(5, 2, Stream(0))
+    assert [block.name for block in found] == names
+    assert sorted(name for block in found for name in block.parameters) == sorted(params)
+    assert with_blocks(network, 5, 2) is network
+    if len(names) > 1:
+        for block in found:
+            assert set(network.trained(f"all-{block.name}", params)) == set(params) - set(block.parameters)
+    seen = block_features(network, params, buffers, torch.ones(3, 5))
+    assert list(seen) == names
+
+
+def test_features_of_a_fully_connected_network():
+    network, x = FullyConnected(4, 3), Stream(0).normal(6, 5)
+    params, buffers = network.init(5, 2, Stream(0))
+    outputs = network.intermediates(params, buffers, x)
+    seen = block_features(network, params, buffers, x)
+    scale = 0.5**0.5  # the next layer's inputs are scaled as the parameterisation says: 2/4 of variance
+    torch.testing.assert_close(seen["layer1"] / seen["layer1"].max(), (h := outputs["layer1"][0].relu()) / h.max())
+    torch.testing.assert_close(seen["layer1"], scale * h)
+    assert torch.equal(seen["output"], outputs["output"][0])
+
+
+def test_named_blocks():
+    network = blocked(ResNet(), ("layer1.0", "layer2", "fc"))
+    assert [block.name for block in network.blocks] == ["layer1.0", "layer2", "fc"]
+    assert network.blocks[0].parameters[:3] == ("conv.weight", "bn.weight", "bn.bias")
+    assert any(name.startswith("layer1.1") for name in network.blocks[0].parameters)
+    mapped = blocked(LeNet(), {"top": ("fc.weight", "fc.bias"), "below": ("conv1", "conv2")})
+    assert [(block.name, block.entry) for block in mapped.blocks] == [("below", "conv1"), ("top", "fc")]
+
+
+def test_blocks_are_groups():
+    network = with_blocks(FromModule(make, "mine"), 4, 2)
+    params, _ = network.init(4, 2, Stream(0))
+    assert network.trained("last", params) == ("4.weight", "4.bias")
+    assert network.trained("hidden", params) == ("0.weight", "0.bias", "2.weight", "2.bias")
+    assert network.trained("all-2", params) == ("0.weight", "0.bias", "4.weight", "4.bias")
+    dotted = blocked(ResNet())
+    every, _ = dotted.init(SHAPE, CLASSES, Stream(0))
+    rest = dotted.trained("all-layer1.0-fc", every)
+    assert not any(name.startswith(("layer1.0.", "fc.")) for name in rest)
+    assert len(rest) == len(every) - 8
+
+
+def test_signs_in_names_are_replaced():
+    module = nn.Sequential()
+    module.add_module("flat", nn.Flatten())
+    module.add_module("in-put", nn.Linear(64, 8))
+    module.add_module("hidden", nn.Linear(8, 8))
+    module.add_module("out", nn.Linear(8, 10))
+    network = blocked(module)
+    assert [block.name for block in network.blocks] == ["in_put", "hidden_block", "out"]
+    params, _ = network.init(SHAPE, CLASSES, Stream(0))
+    assert "in-put.weight" not in network.trained("all-in_put", params)
+    assert blocked(module, ("in-put", "out")).blocks[0].name == "in_put"
+
+
+def test_identity():
+    plain = FromModule(make, "mine")
+    named = with_blocks(plain, 4, 2)
+    assert "blocks" not in describe(plain)["fields"]
+    assert digest(named) == digest(with_blocks(named, 4, 2)) != digest(plain)
+    assert build(describe(named)) == named
+    learner = TrainedNetwork(named, Descent(3, adam(0.1), group="all-2"))
+    assert digest(build(describe(learner))) == digest(learner)
+
+
+@pytest.mark.parametrize(
+    ("module", "blocks", "sentence"),
+    [
+        (LeNet, ("conv1", "conv3"), r"unknown module or parameter in blocks 'conv3', did you mean conv2 or conv1"),
+        (LeNet, {"a": "conv1", "b": ("conv1.bias", "fc")}, r"in common, got \['conv1.bias'\] in 'a' and 'b'"),
+        (LeNet, {"a-b": ("conv1",)}, r"must have no \+ and no -, got 'a-b'"),
+        (LeNet, {"all": ("conv1",)}, "'all' is the name of another group"),
+        (LeNet, (), r"blocks must name some modules, got \(\)"),
+        (LeNet, "conv1", "blocks must name some modules, got 'conv1'"),
+        (LeNet, (3,), "paths of modules, such as 'features.0', got 3"),
+        (mlp, ("1", "2"), "block '2' must have parameters, got '2', which has none"),
+        (Again, ("a", "b", "c"), r"'a' is called again after 'b'; .* would do: \{'a': \('a', 'b'\)\}"),
+        (Again, ("a", "never"), "block 'never' is never called when the module predicts"),
+    ],
+)  # fmt: skip
+def test_bad_blocks(module, blocks, sentence):
+    with pytest.raises(InputError, match=sentence):
+        blocked(module(), blocks)
+
+
+def test_bad_networks():
+    with pytest.raises(InputError, match="layer 'A' of ThreeLayerResNet is used more than once"):
+        find_blocks(ThreeLayerResNet(4, "bottleneck"), 5, 2)
+    with pytest.raises(InputError, match="Linearised has parameters outside of linear layers"):
+        find_blocks(Linearised(TwoLayer(3)), 5, 2)
+    with pytest.raises(InputError, match="those of TwoLayer are its layers: leave them out"):
+        with_blocks(TwoLayer(3), 5, 2, ("hidden",))

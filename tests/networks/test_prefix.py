@@ -1,0 +1,127 @@
+"""The first blocks of a network with a head, against forward passes that are cut off by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812 - its usual name
+from torch import nn
+
+from beyondkernels.core import InputError, Stream, build, describe, digest
+from beyondkernels.networks import FromCopy, FullyConnected, Prefix, TwoLayer, predictions, with_blocks
+from module_cases import CLASSES, SHAPE, LeNet, ResNet, Transformer, mlp, sequences
+
+X = Stream(5).normal(6, *SHAPE)
+
+
+def started(module, block):
+    prefix = Prefix(with_blocks(FromCopy.of(module, fresh_start=False), SHAPE, CLASSES), block)
+    return prefix, *prefix.init(SHAPE, CLASSES, Stream(1))
+
+
+def headed(params, h):
+    return (h @ params["head:weight"].T + params["head:bias"]).detach()
+
+
+def test_lenet():
+    module = LeNet()
+    prefix, params, buffers = started(module, "conv1")
+    assert set(params) == {"conv1.weight", "conv1.bias", "head:weight", "head:bias"}
+    first = F.max_pool2d(F.relu(module.conv1(X)), 2)
+    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, first.mean((2, 3))))
+    prefix, params, buffers = started(module, "conv2")
+    second = F.max_pool2d(F.relu(module.conv2(first)), 2)
+    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, second.flatten(1)))
+
+
+def test_resnet_in_training_updates_the_statistics_of_its_blocks_alone():
+    module = ResNet().train()
+    prefix, params, buffers = started(module, "layer1.0")
+    out, after = prefix.apply(params, buffers, X, train=True)
+    h = module.layer1[0](F.relu(module.bn(module.conv(X))))
+    torch.testing.assert_close(out, headed(params, h.mean((2, 3))))
+    torch.testing.assert_close(after["bn.running_mean"], module.bn.running_mean)
+    assert not torch.equal(after["layer1.0.bn2.running_mean"], buffers["layer1.0.bn2.running_mean"])
+    assert torch.equal(after["layer1.1.bn1.running_mean"], buffers["layer1.1.bn1.running_mean"])
+    assert after.keys() == buffers.keys()
+
+
+def test_transformer():
+    module = Transformer().eval()
+    prefix, params, buffers = started(module, "encoder.layers.0")
+    h = module.encoder.layers[0](module.embed(X.squeeze(1)) + module.places)
+    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, h.mean(1)))
+    with pytest.raises(InputError, match=r"row for each point, as with batch_first=True, got the shape \(8, 16\) for"):
+        started(Transformer(batch_first=False), "encoder.layers.0")
+
+
+def test_sequences_are_averaged_over_positions():
+    module = sequences()
+    prefix, params, buffers = started(module, "1")
+    assert params["head:weight"].shape == (CLASSES, 6)
+    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, module[:3](X).mean(2)))
+
+
+def test_what_comes_later_is_not_computed():
+    class Refusing(nn.Linear):
+        def forward(self, input):  # noqa: A002 - the name that torch gives it
+            raise RuntimeError("called")
+
+    inner = nn.Sequential(nn.Flatten(), nn.Linear(64, 5), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, CLASSES))
+    network = with_blocks(FromCopy.of(inner), SHAPE, CLASSES)
+    network.skeleton(SHAPE, CLASSES)[3] = Refusing(5, 4, device="meta")
+    prefix = Prefix(network, "1")
+    params, buffers = prefix.init(SHAPE, CLASSES, Stream(0))
+    assert prefix.apply(params, buffers, X)[0].shape == (6, CLASSES)
+    prefix = Prefix(network, "3")
+    with pytest.raises(RuntimeError, match="called"):
+        prefix.init(SHAPE, CLASSES, Stream(0))
+
+
+@pytest.mark.parametrize(
+    ("module", "block"), [(LeNet, "conv2"), (ResNet, "layer2.0"), (Transformer, "embed"), (mlp, "4")]
+)
+def test_the_gradient_reaches_every_parameter(module, block):
+    prefix, params, buffers = started(module(), block)
+    gradient = torch.func.grad(lambda moving: prefix.apply(moving, buffers, X, train=True)[0].square().sum())(params)
+    assert all(value.abs().sum() > 0 for value in gradient.values())
+    assert not prefix.network.skeleton(SHAPE, CLASSES)._forward_pre_hooks
+
+
+def test_the_start_is_that_of_the_whole_network():
+    network = FullyConnected(4, 3)
+    prefix = Prefix(network, "layer2")
+    params, buffers = prefix.init(5, 2, Stream(3))
+    whole, _ = network.init(5, 2, Stream(3))
+    assert torch.equal(params["layer1.weight"], whole["layer1.weight"])
+    assert torch.equal(buffers["rest:output.weight"], whole["output.weight"])
+    assert params["head:weight"].abs().max() <= 0.5  # of width 4: uniform on ±1/√4
+    assert prefix.batching == "vmapped"
+    assert Prefix(FromCopy.of(mlp()), "1").batching == "sequential"
+
+
+def test_package_networks():
+    network, x = FullyConnected(4, 3), Stream(2).normal(7, 5)
+    prefix = Prefix(network, "layer1")
+    params, buffers = prefix.init(5, 2, Stream(3))
+    h = 0.5**0.5 * network.intermediates(*network.init(5, 2, Stream(3)), x)["layer1"][0].relu()
+    torch.testing.assert_close(predictions(prefix, params, buffers, x), headed(params, h))
+    torch.testing.assert_close(prefix.features(params, buffers, x), torch.cat([h, torch.ones(7, 1)], 1))
+
+
+def test_identity_and_groups():
+    prefix = Prefix(FullyConnected(4, 3), "layer1")
+    assert build(describe(prefix)) == prefix
+    assert digest(prefix) != digest(Prefix(FullyConnected(4, 3), "layer2"))
+    module, params, _ = started(LeNet(), "conv2")
+    assert set(module.trained("hidden-conv1", params)) == {"conv2.weight", "conv2.bias"}
+    assert module.trained("last", params) == ("head:weight", "head:bias")
+
+
+def test_bad_blocks():
+    with pytest.raises(InputError, match=r"unknown block 'layer9', did you mean layer2 or layer1\?"):
+        Prefix(FullyConnected(4, 3), "layer9").init(5, 2, Stream(0))
+    with pytest.raises(InputError, match="block must come before the last one, got 'last'"):
+        Prefix(TwoLayer(4), "last").init(5, 1, Stream(0))
+    with pytest.raises(InputError, match="must be a whole network, got a Prefix"):
+        Prefix(Prefix(TwoLayer(4), "hidden"), "hidden")
