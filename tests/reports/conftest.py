@@ -52,6 +52,14 @@ def make_figures(text: str) -> list[reports.Figure]:
             ],
             interval=text,
         ),
+        reports.Pictures(
+            name="pictures",
+            **words,
+            rows=[
+                reports.PictureRow(text, draw.normal(size=(4, 3, 5, 5)), names),
+                reports.PictureRow(text, draw.normal(size=(2, 6))),
+            ],
+        ),
     ]
 
 

@@ -48,7 +48,8 @@ class Ansatz(Measurement):
     Series at all snapshots, and scalars with ``_start`` and ``_end`` in their names: ``ansatz/correlation``, the cosine
     of M and :math:`W^\top W`, and ``ansatz/root_correlation``, that of :math:`M^{1/2}` and :math:`W^\top W`. Wide
     networks can have a large cosine before training, because both matrices are then close to a multiple of the
-    identity; only the change counts. If the first layer is not linear, these are left out.
+    identity; only the change counts. A network that starts as zero has M = 0 and a cosine of 0. Both are left out if
+    the first layer is not linear.
 
     Arrays: ``ansatz/start/directions`` and ``ansatz/end/directions``, the leading eigenvectors of M with the shape of a
     point or of a patch, and ``…/shares``, each eigenvalue's share in the sum of all. ``…/weight_directions`` and
@@ -120,7 +121,11 @@ def sensitivity(at: Predictor, x: torch.Tensor) -> Sensitivity | None:
     """
     layer: FirstLayer | None = first_layer(at, x)
     if layer is not None:
-        return Sensitivity(factor_of(layer.slopes) @ layer.weight, layer.weight, layer.shape, layer.patches)
+        slopes, rounding = factor_of(layer.slopes), torch.finfo(next(iter(at.params.values())).dtype).eps
+        factor = slopes @ layer.weight
+        if factor.norm() <= 8 * rounding * slopes.norm() * layer.weight.norm():
+            factor = torch.zeros_like(factor)  # pairs of neurons that start with opposite signs leave rounding alone
+        return Sensitivity(factor, layer.weight, layer.shape, layer.patches)
     gradients = input_gradients(at, x)
     if gradients is None:
         return None

@@ -6,6 +6,7 @@ from beyondkernels.reports.figures.directions import Directions, Panel
 from beyondkernels.reports.figures.dots import Dot, Dots, Quantity
 from beyondkernels.reports.figures.histogram import Distribution, Histogram
 from beyondkernels.reports.figures.matrix import Group, Matrix
+from beyondkernels.reports.figures.pictures import PictureRow, Pictures
 from beyondkernels.reports.figures.render import render_png, render_svg
 from beyondkernels.reports.figures.scatter import Marks, Scatter
 
@@ -24,6 +25,8 @@ __all__ = [
     "Marks",
     "Matrix",
     "Panel",
+    "PictureRow",
+    "Pictures",
     "Quantity",
     "Scatter",
     "render_png",

@@ -1,0 +1,191 @@
+"""Directions that a network uses: known ones, and gradients point by point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from audited import Toy, attentive, convolutional, dense, ended, grouped, linear, of, tokens, words
+from beyondkernels.core import Stream, build, describe, shape_of
+from beyondkernels.engine import Predictor
+from beyondkernels.measure import Ansatz
+from beyondkernels.measure.audit import input_gradients, moments, outer_cosine, root_cosine, sensitivity
+from beyondkernels.measure.audit.moments import chosen
+from beyondkernels.networks import FullyConnected, ThreeLayerResNet, TwoLayer
+
+torch.set_num_threads(1)
+
+
+def drawn(network, problem: Toy) -> tuple[Predictor, torch.Tensor]:
+    """A network in float64, and points."""
+    params, buffers = network.init(shape_of(problem.shape), problem.out_dim, Stream(1))
+    return Predictor(network, params, buffers), problem.sample(9, Stream(2)).x
+
+
+def product(found) -> np.ndarray:
+    return (found.factor.T @ found.factor).numpy()
+
+
+def naive_product(function, x: torch.Tensor) -> np.ndarray:
+    """(1/n) Σ_x Σ_o ∇f_o ∇f_oᵀ, one backward pass for each point and output."""
+    total = np.zeros((x[0].numel(), x[0].numel()))
+    for point in x:
+        leaf = point[None].clone().requires_grad_()
+        for o in function(leaf)[0]:
+            (g,) = torch.autograd.grad(o, leaf, retain_graph=True)
+            total += np.outer(g.flatten().double().numpy(), g.flatten().double().numpy())
+    return total / len(x)
+
+
+@pytest.mark.parametrize("network", [of(dense), FullyConnected(width=10, depth=2)])
+def test_vectors_against_gradients_in_the_points(network):
+    at, x = drawn(network, Toy())
+    found = sensitivity(at, x)
+    assert found is not None
+    expected = naive_product(lambda leaf: at.network.apply(at.params, at.buffers, leaf)[0], x)
+    scale = np.trace(expected) / np.trace(product(found))  # a parameterisation may scale the points first
+    assert scale * product(found) == pytest.approx(expected, rel=1e-4, abs=1e-5 * np.trace(expected))
+    assert scale == pytest.approx(1, rel=1e-4) or isinstance(network, FullyConnected)
+    assert (found.shape, found.patches) == ((6,), False)
+    gradients = input_gradients(at, x)
+    assert gradients is not None
+    J = gradients.flatten(0, 1).numpy()
+    assert J.T @ J / len(x) == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_a_network_that_starts_as_zero_uses_no_direction():
+    """Pairs of neurons cancel each other, and what rounding leaves of their gradients is no direction."""
+    at, x = drawn(TwoLayer(5), Toy(kind="signs"))
+    assert np.abs(at(x).numpy()).max() < 1e-6
+    found = sensitivity(at, x)
+    assert found is not None
+    assert found.weight is not None
+    assert not product(found).any()
+    assert outer_cosine(found.factor, found.weight) == 0
+
+
+def test_a_linear_network():
+    """f(x) = aᵀWx has the gradient Wᵀa everywhere."""
+    at, x = drawn(of(linear), Toy())
+    W, a = (at.params[name].double().numpy() for name in ("0.weight", "1.weight"))
+    found = sensitivity(at, x)
+    assert found is not None
+    assert found.weight is not None
+    assert product(found) == pytest.approx(W.T @ a.T @ a @ W, abs=1e-6)
+    assert found.weight.numpy() == pytest.approx(W)
+
+
+@pytest.mark.parametrize("factory", [convolutional, grouped])
+def test_patches_against_gradients_in_each_patch(factory):
+    """Every patch becomes an input of its own: the convolution is done by a product with patches cut out beforehand."""
+    at, x = drawn(of(factory), Toy(shape=(4, 5, 5)))
+    module = at.module((4, 5, 5), 3).eval()
+    layers = list(module)  # pyright: ignore[reportArgumentType]
+    first = layers[0]
+    assert isinstance(first, nn.Conv2d)
+    size, groups = first.weight[0].numel(), first.groups
+    side = module(x).shape and first(x).shape[-1]
+    total = np.zeros((size, size))
+    for point in x:
+        cut = nn.functional.unfold(point[None], 3, padding=first.padding, stride=first.stride).detach()  # pyright: ignore[reportArgumentType]
+        patches = cut[0].view(groups, size, -1).clone().requires_grad_()  # (groups, numbers, positions)
+        filters = first.weight.view(groups, -1, size)
+        assert first.bias is not None
+        z = (filters @ patches).flatten(0, 1) + first.bias[:, None]
+        h = z.view(1, -1, side, side)
+        for layer in layers[1:]:
+            h = layer(h)
+        for o in h[0]:
+            (g,) = torch.autograd.grad(o, patches, retain_graph=True)
+            for group in range(groups):
+                for q in range(g.shape[2]):
+                    total += np.outer(g[group, :, q].double().numpy(), g[group, :, q].double().numpy())
+    found = sensitivity(at, x)
+    assert found is not None
+    assert product(found) == pytest.approx(total / len(x), rel=1e-3, abs=1e-5 * np.trace(total))
+    assert (found.shape, found.patches) == ((4 // groups, 3, 3), True)
+
+
+def test_tokens_are_patches():
+    at, x = drawn(of(tokens), Toy(shape=(3, 6)))
+    module = at.module((3, 6), 3)
+    total = np.zeros((6, 6))
+    for point in x:
+        leaf = point[None].clone().requires_grad_()
+        for o in module(leaf)[0]:
+            (g,) = torch.autograd.grad(o, leaf, retain_graph=True)
+            total += sum(np.outer(row, row) for row in g[0].double().numpy())
+    found = sensitivity(at, x)
+    assert found is not None
+    assert product(found) == pytest.approx(total / len(x), rel=1e-3, abs=1e-5 * np.trace(total))
+    assert (found.shape, found.patches) == ((6,), True)
+
+
+def test_the_measurement_is_made_of_these():
+    run = ended(of(dense), Toy())
+    found = Ansatz(points=25, top=3).measure(run)
+    at, x = moments(run), chosen(run, "train", 25).x
+    seen = [sensitivity(one, x) for one in at.values()]
+    assert found.series["ansatz/step"].tolist() == [0, 10, 20]
+    for name, cosine in (("correlation", outer_cosine), ("root_correlation", root_cosine)):
+        expected = [cosine(one.factor, one.weight) for one in seen if one is not None and one.weight is not None]
+        assert found.series[f"ansatz/{name}"] == pytest.approx(expected)
+        assert (found.scalars[f"ansatz/{name}_start"], found.scalars[f"ansatz/{name}_end"]) == (
+            pytest.approx(expected[0]),
+            pytest.approx(expected[-1]),
+        )
+    assert (found.scalars["ansatz/defined"], found.scalars["ansatz/patches"]) == (1, 0)
+    end = seen[-1]
+    assert end is not None
+    values, vectors = np.linalg.eigh(product(end))
+    assert found.arrays["ansatz/end/shares"] == pytest.approx(values[::-1][:3] / values.sum())
+    directions = found.arrays["ansatz/end/directions"]
+    assert directions.shape == found.arrays["ansatz/start/weight_directions"].shape == (3, 6)
+    assert [abs(d @ v) for d, v in zip(directions, vectors.T[::-1], strict=False)] == pytest.approx([1, 1, 1], abs=1e-4)
+
+
+def test_training_turns_the_first_direction_to_what_labels_depend_on():
+    run = ended(of(dense), Toy(kind="signs"), steps=150, n=400)
+    found = Ansatz().measure(run)
+    assert abs(found.arrays["ansatz/end/directions"][0][0]) > 0.9
+    assert abs(found.arrays["ansatz/start/directions"][0][0]) < 0.9
+    assert found.arrays["ansatz/end/shares"][0] > found.arrays["ansatz/start/shares"][0]
+
+
+def test_images():
+    found = Ansatz(points=10).measure(ended(of(convolutional), Toy(shape=(2, 6, 6)), steps=4))
+    assert found.arrays["ansatz/end/directions"].shape == found.arrays["ansatz/end/weight_directions"].shape
+    assert found.arrays["ansatz/end/directions"].shape[1:] == (2, 3, 3)
+    flat = Ansatz(points=10).measure(ended(FullyConnected(width=8, depth=2), Toy(shape=(2, 3, 3)), steps=4))
+    assert flat.arrays["ansatz/end/directions"].shape == (8, 2, 3, 3)
+
+
+def test_where_the_first_layer_is_not_linear():
+    run = ended(of(attentive), Toy(shape=(3, 6)), steps=4)
+    found = Ansatz(points=10).measure(run)
+    assert (dict(found.series), dict(found.scalars)) == ({}, {"ansatz/defined": 1, "ansatz/patches": 0})
+    assert found.arrays["ansatz/end/directions"].shape == (8, 3, 6)
+    x, end = chosen(run, "train", 10).x, moments(run)[4]
+    expected = naive_product(lambda leaf: end.network.apply(end.params, end.buffers, leaf)[0], x)
+    values = np.linalg.eigvalsh(expected)[::-1]
+    assert found.arrays["ansatz/end/shares"] == pytest.approx(values[:8] / values.sum(), abs=1e-5)
+
+
+def test_numbers_of_words_have_no_directions():
+    found = Ansatz(points=10).measure(ended(of(words), Toy(tokens=True), steps=4))
+    assert (dict(found.scalars), dict(found.series), dict(found.arrays)) == ({"ansatz/defined": 0}, {}, {})
+
+
+def test_a_point_that_enters_twice():
+    """The gradient through the first layer is not the whole one if a skip connection carries the point on."""
+    at, x = drawn(ThreeLayerResNet(width=8), Toy(kind="numbers"))
+    found = sensitivity(at, x)
+    assert found is not None
+    assert found.weight is not None
+    assert found.factor.shape[1] == found.weight.shape[1] == 6
+
+
+def test_description_and_back():
+    assert build(describe(Ansatz(top=3))) == Ansatz(top=3)
