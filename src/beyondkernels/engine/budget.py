@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -147,7 +148,11 @@ def _bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
         params, buffers = initial_shapes(network, algorithm, sizes.in_dim, sizes.out_dim)
         with torch.device("meta"), torch.no_grad():
             evaluation = _evaluation(network, params, buffers, sizes)
-            stages = [count(learner, stage, params, buffers, sizes) for stage in _stages(learner)]
+            first, *later = _stages(learner)
+            stages = [count(learner, first, params, buffers, sizes)]
+            for stage in later:  # a transition may change shapes before it, so that the first ones do not fit
+                with contextlib.suppress(InputError):
+                    stages.append(count(learner, stage, params, buffers, sizes))
     except InputError:
         raise
     except Exception:  # a user's network may need numbers, and raise any error without them
