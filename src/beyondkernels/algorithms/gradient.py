@@ -63,7 +63,7 @@ def _of_a_module(
     with torch.enable_grad():
         out, after = network.apply(params | moving, buffers, batch.x, train=True)
         value = loss.each(out, batch.y).mean()
-        found = torch.autograd.grad(value, list(moving.values()), allow_unused=True)
+        found = torch.autograd.grad(value, list(moving.values()), allow_unused=True) if moving else ()
     gradient = {
         name: torch.zeros_like(params[name]) if each is None else each for name, each in zip(names, found, strict=True)
     }

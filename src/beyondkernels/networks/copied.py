@@ -27,7 +27,8 @@ class FromCopy(ModuleNetwork):
 
     Each seed draws all parameters anew: every part of the module that has parameters of its own is told to
     ``reset_parameters``, in the order of ``modules()``, as PyTorch's layers do when they are made. A module with
-    parameters that no such method draws is refused, unless it starts as it is.
+    parameters that no such method draws is refused, unless it starts as it is. Parameters that do not require a
+    gradient are neither drawn nor trained: they keep their numbers.
 
     Arguments:
         architecture: a hash of the module's structure, of the source of its classes and of the numbers that are kept.
@@ -94,6 +95,9 @@ class FromCopy(ModuleNetwork):
                 for part in made.modules():
                     if (reset := _reset(part)) is not None:
                         reset()
+                for value, own in zip(made.parameters(), self.module.parameters(), strict=True):
+                    if not own.requires_grad:
+                        value.copy_(own)
         return made
 
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
@@ -130,7 +134,7 @@ def _require_resets(module: torch.nn.Module) -> None:
         if _reset(part) is not None:
             own = part.parameters(recurse=type(part).__module__.startswith("torch."))
             covered |= {id(value) for value in own}
-    alone = [name for name, value in module.named_parameters() if id(value) not in covered]
+    alone = [name for name, value in module.named_parameters() if value.requires_grad and id(value) not in covered]
     require(
         not alone,
         f"no reset_parameters draws {', '.join(alone[:3])} of {type(module).__name__} anew for each seed; write one, "
@@ -145,7 +149,9 @@ def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
         if not kind.__module__.startswith("torch."):
             with contextlib.suppress(OSError, TypeError):  # typed into a console: its structure has to tell it
                 hashed.update(inspect.getsource(kind).encode())
-    drawn = {id(value) for value in module.parameters()} if fresh_start else set()
+    drawn = {id(value) for value in module.parameters() if value.requires_grad} if fresh_start else set()
+    still = [name for name, value in module.named_parameters() if not value.requires_grad]
+    hashed.update(str(still).encode() if still else b"")
     for name, value in module.state_dict(keep_vars=True).items():
         hashed.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
         if id(value) not in drawn:

@@ -7,7 +7,7 @@ import copy
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -42,6 +42,8 @@ _NORMALISING = (
 class ModuleNetwork(Network):
     """A network around a user's module; a subclass says where the module comes from.
 
+    Parameters that do not require a gradient stay as they are: they are among the buffers.
+
     The module's constructor and its training passes (dropout) draw from torch's global generator. That generator is
     seeded from the run's stream for each call, and put back afterwards.
     """
@@ -66,8 +68,10 @@ class ModuleNetwork(Network):
         """The parameters and buffers of a fresh module."""
         self.skeleton(in_dim, out_dim)  # a constructor cannot run while a gradient is taken, so it runs here
         module = self.fresh(in_dim, out_dim, stream)
-        params = {name: value.detach().clone() for name, value in module.named_parameters()}
-        buffers = {name: value.detach().clone() for name, value in module.named_buffers()}
+        params = {name: value.detach().clone() for name, value in module.named_parameters() if value.requires_grad}
+        require(len(params) > 0, f"{self.name} has no parameter that requires a gradient, so there is nothing to train")
+        still = [(name, value) for name, value in module.named_parameters() if not value.requires_grad]
+        buffers = {name: value.detach().clone() for name, value in (*still, *module.named_buffers())}
         seed = stream.child("forward").integers(2**62).reshape(1)
         draws = {_DRAWS: torch.cat([seed, torch.zeros(1, dtype=torch.int64)])}
         return params, buffers | {_SIZE: torch.empty(out_dim, 0)} | draws
@@ -114,14 +118,15 @@ class ModuleNetwork(Network):
 
     def weights(self, in_dim: Shape, out_dim: int) -> dict[str, bool]:
         """Parameters of normalisation layers and those of less than two dimensions are none."""
-        module = self.original(self.skeleton(in_dim, out_dim))
+        module = self.skeleton(in_dim, out_dim)
         normalising = {
             f"{prefix}.{name}" if prefix else name
             for prefix, part in module.named_modules()
             if isinstance(part, _NORMALISING)
             for name, _ in part.named_parameters(recurse=False)
         }
-        return {name: value.ndim > 1 and name not in normalising for name, value in module.named_parameters()}
+        free = [(name, value) for name, value in module.named_parameters() if value.requires_grad]
+        return {name: value.ndim > 1 and name not in normalising for name, value in free}
 
     def as_module(self, params: Tensors, buffers: Tensors, in_dim: Shape) -> torch.nn.Module:
         """The user's module with these numbers in it, ready to predict.
@@ -183,10 +188,10 @@ class ModuleNetwork(Network):
 
     def named_blocks(self, blocks: BlockNames, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[Block, ...]:
         """The blocks that a user has named: see :func:`~beyondkernels.networks.with_blocks`."""
-        return named_blocks(self._module(buffers, x), self._calls(params, buffers, x), blocks)
+        return _free(named_blocks(self._module(buffers, x), self._calls(params, buffers, x), blocks), params)
 
     def _found_blocks(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[Block, ...]:
-        return self.blocks or tree_blocks(self._module(buffers, x), self._calls(params, buffers, x))
+        return self.blocks or _free(tree_blocks(self._module(buffers, x), self._calls(params, buffers, x)), params)
 
     def _calls(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> list[str]:
         with calls_of(self._module(buffers, x)) as calls, torch.no_grad():
@@ -259,6 +264,12 @@ def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.M
     """The module without its numbers, which each call supplies."""
     with torch.device("meta"):
         return factory(in_dim, out_dim)
+
+
+def _free(blocks: tuple[Block, ...], params: Tensors) -> tuple[Block, ...]:
+    """The blocks with the parameters that are trained."""
+    kept = [tuple(name for name in block.parameters if name in params) for block in blocks]
+    return tuple(replace(block, parameters=names) for block, names in zip(blocks, kept, strict=True))
 
 
 @functools.cache

@@ -1,0 +1,70 @@
+"""Parameters that do not require a gradient keep their numbers."""
+
+import pytest
+import torch
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Stream
+from beyondkernels.networks import FromCopy, FromModule, find_blocks
+
+
+def half_frozen():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    with torch.no_grad():
+        model[0].weight.copy_(torch.arange(32.0).reshape(8, 4) / 32)
+    model[0].requires_grad_(False)
+    return model
+
+
+def data(n=60):
+    x = torch.randn(n, 4, generator=torch.Generator().manual_seed(0))
+    return x, (x[:, :1] * x[:, 1:2]).numpy()
+
+
+def test_a_frozen_layer_is_neither_drawn_nor_trained():
+    model = half_frozen()
+    run = bk.fit(model, data(), epochs=3, seed=5, progress=False)
+    assert torch.equal(run.module[0].weight, model[0].weight)
+    assert torch.equal(run.module[0].bias, model[0].bias)
+    assert not torch.equal(run.module[2].weight, model[2].weight)
+    assert [value.requires_grad for value in run.module.parameters()] == [False, False, True, True]
+
+
+def test_the_numbers_of_a_frozen_layer_are_part_of_the_identity():
+    one, other = half_frozen(), half_frozen()
+    with torch.no_grad():
+        other[0].weight[0, 0] += 1
+    third = half_frozen()
+    third[2].weight.data += 1  # drawn anew for each seed, so it does not matter
+    free = half_frozen().requires_grad_(True)
+    names = [FromCopy.of(model).architecture for model in (one, other, third, free)]
+    assert names[0] == names[2] and len(set(names)) == 3
+
+
+def test_kernels_take_no_derivative_in_a_frozen_parameter():
+    model = half_frozen()
+    network, (x, _) = FromCopy.of(model), data(7)
+    params, buffers = network.init(4, 1, Stream(0))
+    assert sorted(params) == ["2.bias", "2.weight"]
+    h = torch.relu(model[0](x)).detach().double()
+    expected = h @ h.T + 1
+    assert bk.kernels.tangent_gram(network, params, buffers, x) == pytest.approx(expected, rel=1e-5)
+
+
+def test_blocks_list_the_parameters_that_are_trained():
+    blocks = find_blocks(FromCopy.of(half_frozen()), 4, 1)
+    assert {block.name: block.parameters for block in blocks} == {"0": (), "2": ("2.weight", "2.bias")}
+
+
+def test_a_module_that_is_frozen_altogether_is_refused():
+    with pytest.raises(InputError, match="no parameter that requires a gradient, so there is nothing to train"):
+        bk.fit(half_frozen().requires_grad_(False), data(), epochs=1, progress=False)
+
+
+def build(in_dim, out_dim):
+    return half_frozen()
+
+
+def test_a_function_may_make_a_frozen_layer():
+    run = bk.fit(FromModule(build, "half"), data(), epochs=2, progress=False)
+    assert torch.equal(run.module[0].weight, half_frozen()[0].weight)
