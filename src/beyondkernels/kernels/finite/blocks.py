@@ -114,7 +114,8 @@ def _plan(
     def needed(points: int, sides: int = 2) -> int:
         tile = 3 * min(points * channels, max(_TILE, channels)) * points * channels * size
         working = min(points, gradient.chunk or points) * (point - kept)
-        return result + fixed + max(sides * points * kept + max(working, tile), 4 * mirrored**2 * size)
+        blocks = result + fixed + max(sides * points * kept + max(working, tile), 4 * mirrored**2 * size)
+        return max(blocks, fixed + gradient.looking)
 
     if needed(1) > memory:
         raise InputError(

@@ -137,7 +137,7 @@ def _batch_norm(
     weight: torch.Tensor | None = None,
     bias: torch.Tensor | None = None,
     training: bool = False,
-    _momentum: float = 0.1,
+    momentum: float = 0.1,  # noqa: ARG001 - the names are PyTorch's, which passes them as keywords
     eps: float = 1e-5,
 ) -> _Layer | None:
     if training:
@@ -154,7 +154,7 @@ def _embedding(
     weight: torch.Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
-    _norm_type: float = 2.0,
+    norm_type: float = 2.0,  # noqa: ARG001
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> _Layer | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.networks import Network, Use, recorded
@@ -33,11 +35,13 @@ Factors = list[list[Factor]]
 class Gradient(ABC):
     """The gradient of a function of points in some of its parameters, as factors.
 
-    ``chunk`` is the number of points that are worked on at one time, None for all that are given.
+    ``chunk`` is the number of points that are worked on at one time, None for all that are given. ``looking`` is how
+    many bytes were taken to find out how to go about it.
     """
 
     dtype: torch.dtype
     chunk: int | None = None
+    looking: int = 0
 
     @abstractmethod
     def at(self, x: torch.Tensor) -> Factors:
@@ -155,7 +159,9 @@ class JacobianGradient(Gradient):
 
     def at(self, x: torch.Tensor) -> Factors:
         """The Jacobian (n, k, parameters), as a factor whose input is one."""
-        per_point = torch.func.vmap(torch.func.jacrev(self._function), (None, 0))(self._params, x)
+        with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):  # no other attention can be vectorised
+            warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)  # rare operations: be it
+            per_point = torch.func.vmap(torch.func.jacrev(self._function), (None, 0))(self._params, x)
         matrix = torch.cat([part.flatten(2) for part in per_point.values()], 2).detach()
         return [[Factor(matrix.new_ones(len(x), 1), matrix)]]
 

@@ -13,6 +13,7 @@ from beyondkernels.core import InputError, Stream, Tensors
 from beyondkernels.kernels.finite.calls import Call, Recorder
 from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, JacobianGradient, largest
 from beyondkernels.kernels.finite.layers import Layout, by_point, layout, weight_gradient
+from beyondkernels.kernels.finite.memory import peak_bytes
 
 Function = Callable[[Tensors, torch.Tensor], torch.Tensor]
 """(parameters, points (n, …)) ↦ outputs (n, …)."""
@@ -81,7 +82,7 @@ class ModuleGradient(Gradient):
         self.by_layers: frozenset[str] = frozenset()
         # A module that takes only one point at a time fails here. torch.func then says what is wrong, if anything is.
         with contextlib.suppress(RuntimeError, ValueError, TypeError, IndexError):
-            self._look(x, outputs)
+            self.looking = peak_bytes(lambda: self._look(x, outputs))
         rest = {name: value for name, value in params.items() if name not in self.by_layers}
         self._rest = JacobianGradient(self._at_one_point, rest, dtype) if rest else None
         self._width = sum(columns.stop - columns.start for columns in self._columns.values())

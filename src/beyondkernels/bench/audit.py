@@ -1,0 +1,143 @@
+"""``bk bench audit``: what an audit of a user's own module needs, against the usual recipes.
+
+The module has three convolutions of 32 channels, 3 × 3, and ten outputs, which a linear layer takes from channel means
+(``pooled``) or from all pixels (``flat``). There are 500 images of 28 × 28 pixels.
+
+Where the time goes: both ways pass backward once for each output. The recipe then forms the gradient in every weight
+and multiplies all gradients with all others. By layers, the gradient of a linear layer is never formed, half of the
+products is enough, and no convolution is computed in groups.
+
+A further comparison is a function that gives a :class:`Row`, and a line in :func:`rows`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import torch
+from torch import nn
+
+from beyondkernels.bench.base import Row
+from beyondkernels.bench.kernels import row
+from beyondkernels.bench.timing import alternating, megabytes, memory_ratio, one_core
+from beyondkernels.core import Stream, seeded_globally
+from beyondkernels.kernels import module_tangent_gram
+
+Head = Literal["pooled", "flat"]
+
+BUDGET = 2_000_000_000
+"""Bytes that our route may take."""
+
+CHUNK = 20
+"""Points whose Jacobian the recipe takes at once: of 1, 2, 5, 10, 20, 50 and 100, about the fastest."""
+
+_HERE = "beyondkernels.bench.audit"
+_STREAM = Stream(0).child("bench")
+_POINTS = 500
+
+
+def rows() -> Iterator[Row]:
+    """Each row when it has been measured; about ten minutes in all."""
+    with one_core():
+        for head in ("pooled", "flat"):
+            for outputs in ("full", "traced"):
+                yield tangent(head, outputs)
+        yield tangent_double()
+
+
+# The tangent kernel of a small convolutional network.
+
+
+def module(head: Head) -> nn.Module:
+    """The convolutional network, with initial weights that are always the same."""
+    with seeded_globally(_STREAM.child("module")):
+        layers: list[nn.Module] = [nn.Conv2d(1, 32, 3, padding=1), nn.ReLU()]
+        for _ in range(2):
+            layers += [nn.Conv2d(32, 32, 3, padding=1), nn.ReLU()]
+        pooled = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)]
+        flat = [nn.Flatten(), nn.Linear(32 * 28 * 28, 10)]
+        return nn.Sequential(*layers, *(pooled if head == "pooled" else flat))
+
+
+def images(n: int) -> torch.Tensor:
+    """Random images: what they show does not change the time."""
+    return _STREAM.child("x").normal(n, 1, 28, 28)
+
+
+def by_layers(
+    head: Head, outputs: Literal["full", "traced"], n: int = _POINTS, dtype: torch.dtype = torch.float32
+) -> Callable[[], torch.Tensor]:
+    """Our route, ready to run."""
+    net, x = module(head), images(n)
+    module_tangent_gram(net, x[:2], outputs=outputs, dtype=dtype)  # libraries set themselves up on first use
+    return lambda: module_tangent_gram(net, x, outputs=outputs, memory=BUDGET, dtype=dtype)
+
+
+def contraction(
+    head: Head, outputs: Literal["full", "traced"], n: int = _POINTS, chunk: int = CHUNK
+) -> Callable[[], torch.Tensor]:
+    """PyTorch's recipe, ready to run: the Jacobian of every point by torch.func, contracted parameter by parameter.
+
+    The recipe takes the Jacobian of both sides. One is enough for a square matrix, so it is taken once here. Points go
+    through ``vmap`` in chunks, by its own argument ``chunk_size``.
+
+    Arguments:
+        head: of the network.
+        outputs: ``full`` for every pair of outputs, ``traced`` for their sum.
+        n: how many points.
+        chunk: how many at a time.
+
+    Reference: PyTorch tutorials, Neural tangent kernels, ``empirical_ntk_jacobian_contraction``.
+    """
+    net, x = module(head), images(n)
+    params = {name: value.detach() for name, value in net.named_parameters()}
+    sums = {"full": "naf,mbf->nmab", "traced": "naf,maf->nm"}[outputs]
+
+    def one(params: dict[str, torch.Tensor], point: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(net, params, (point[None],))[0]
+
+    def run(x: torch.Tensor = x) -> torch.Tensor:
+        jacobians = torch.func.vmap(torch.func.jacrev(one), (None, 0), chunk_size=chunk)(params, x)
+        parts = [jacobian.flatten(2) for jacobian in jacobians.values()]
+        return functools.reduce(torch.Tensor.add_, (torch.einsum(sums, part, part) for part in parts))
+
+    run(x[:chunk])
+    return run
+
+
+def tangent(head: Head, outputs: Literal["full", "traced"]) -> Row:
+    """The tangent kernel of all parameters, both in single precision, with peak memory."""
+    ours, theirs = alternating(by_layers(head, outputs), contraction(head, outputs), repeats=3)
+    name = f"{head}_{outputs}"
+    memory = memory_ratio(f"{_HERE}:{name}_recipe", f"{_HERE}:{name}")
+    compute = "full" if outputs == "full" else "trace"
+    remark = f"{_size(head)}, both float32; our peak {megabytes(f'{_HERE}:{name}')} of {BUDGET / 1e6:.0f} MB"
+    against = f"PyTorch's Jacobian contraction, compute='{compute}', {CHUNK} points at a time"
+    return row(f"tangent-module-{head}-{outputs}", against, ours, theirs, remark, memory)
+
+
+def tangent_double() -> Row:
+    """What double precision, the package's default, costs."""
+    ours, theirs = alternating(
+        by_layers("pooled", "traced", dtype=torch.float64), contraction("pooled", "traced"), repeats=2
+    )
+    remark = f"{_size('pooled')}, ours float64, theirs float32"
+    return row("tangent-module-float64", "PyTorch's Jacobian contraction, compute='trace'", ours, theirs, remark)
+
+
+def _size(head: Head) -> str:
+    return f"3 convolutions of 32 channels, {head}, 10 outputs, n={_POINTS}, 28×28 pixels"
+
+
+# Named, so that a fresh process can measure the memory of each.
+
+pooled_full = functools.partial(by_layers, "pooled", "full")
+pooled_traced = functools.partial(by_layers, "pooled", "traced")
+flat_full = functools.partial(by_layers, "flat", "full")
+flat_traced = functools.partial(by_layers, "flat", "traced")
+pooled_full_recipe = functools.partial(contraction, "pooled", "full")
+pooled_traced_recipe = functools.partial(contraction, "pooled", "traced")
+flat_full_recipe = functools.partial(contraction, "flat", "full")
+flat_traced_recipe = functools.partial(contraction, "flat", "traced")
