@@ -220,7 +220,7 @@ def test_alone_and_in_company():
 
 
 def test_freezing_a_layer_that_matters_costs():
-    """The product of two coordinates among twenty: four random neurons cannot give it, four trained ones can."""
+    """The product of two coordinates among twenty: sixteen random neurons cannot give it, trained ones can."""
     x = torch.where(Stream(0).normal(400, 20) > 0, 1.0, -1.0)
     sample = Sample(x, (x[:, 0] * x[:, 1])[:, None])
     network = with_blocks(FromCopy.of(nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 1))), 20, 1)
