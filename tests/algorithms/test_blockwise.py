@@ -94,6 +94,9 @@ def test_each_stage_trains_its_block_alone(network):
     assert torch.equal(member.params[weights[0]], seen[6][weights[0]])
     assert torch.equal(member.params[weights[1]], seen[12][weights[1]])
     assert head <= seen[7].keys()
+    if network is PACKAGE:  # its blocks have features of one width, and heads that are drawn by themselves
+        assert not torch.isin(seen[6]["head:weight"], seen[0]["head:weight"]).any()
+        assert seen[6]["head:weight"].abs().max() <= 10**-0.5
     assert not head & member.params.keys()
     assert seen[0].keys() - head == member.params.keys()
 
@@ -220,7 +223,7 @@ def test_alone_and_in_company():
 
 
 def test_freezing_a_layer_that_matters_costs():
-    """The product of two coordinates among twenty: four random neurons cannot give it, four trained ones can."""
+    """The product of two coordinates among twenty: sixteen random neurons cannot give it, trained ones can."""
     x = torch.where(Stream(0).normal(400, 20) > 0, 1.0, -1.0)
     sample = Sample(x, (x[:, 0] * x[:, 1])[:, None])
     network = with_blocks(FromCopy.of(nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 1))), 20, 1)
@@ -265,3 +268,13 @@ def test_bad_rules():
         Blockwise(GradientDescent(3, 0.1, group="last"), NAMES)
     with pytest.raises(InputError, match="Linearised has parameters outside of linear layers"):
         started(Linearised(TwoLayer(4)), Corrected(RULE, "hidden"))
+
+
+GOLDEN = {"blockwise": 184.004246, "fixed": 181.981873, "prefix": 165.628347}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_numbers_of_this_revision(name):
+    rules = {"blockwise": Blockwise(RULE, NAMES), "fixed": Corrected(RULE, "layer2", "layer1"), "prefix": RULE}
+    member, _ = trained(Prefix(PACKAGE, "layer2") if name == "prefix" else PACKAGE, rules[name])
+    assert sum(float(value.abs().sum()) for value in member.params.values()) == pytest.approx(GOLDEN[name], rel=1e-5)
