@@ -61,8 +61,8 @@ class KernelCourse(Measurement):
         group: the parameters in which the tangent kernel takes derivatives: ``all`` or a group of the network.
         accuracy_tolerance: how much lower an accuracy may be that counts as equal, as a share of all points.
         loss_tolerance: how much larger a loss may be that counts as equal, relative to the model's.
-        precision: of the tangent kernel. ``single`` takes half the time of ``double``. Its ridges stay above 1e-5 of the
-            kernel's mean diagonal, where rounding does not count.
+        precision: of the tangent kernel. ``single`` takes half the time of ``double``, and its ridges stay above 1e-5
+            of the kernel's mean diagonal, where rounding does not count.
         memory: bytes that a kernel may take.
     """
 
