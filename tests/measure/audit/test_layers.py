@@ -12,9 +12,17 @@ from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.core import Ended, build, describe
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.measure import LayerChange
-from beyondkernels.measure.audit import linear_similarity, moments, relative_move, weight_correlation
+from beyondkernels.measure.audit import (
+    centred_alignment,
+    linear_similarity,
+    moments,
+    relative_move,
+    weight_correlation,
+)
+from beyondkernels.measure.audit.layers import layer_parameters
 from beyondkernels.measure.audit.moments import chosen
-from beyondkernels.networks import FromModule, FullyConnected
+from beyondkernels.measure.audit.similarity import feature_gram
+from beyondkernels.networks import FromModule, FullyConnected, ThreeLayerResNet, block_features, with_blocks
 
 torch.set_num_threads(1)
 
@@ -33,7 +41,7 @@ def test_every_number_by_hand():
     for name in ("0", "2", "4"):
         assert found.series[f"layer/{name}/step"].tolist() == [0, 10, 20]
         was, now = ({key: one.params[key] for key in (f"{name}.weight", f"{name}.bias")} for one in (start, middle))
-        (before,), (after,) = (one.intermediates(x)[name] for one in (start, middle))
+        before, after = (block_features(one.network, one.params, one.buffers, x)[name] for one in (start, middle))
         expected = (weight_correlation(was, now), relative_move(was, now), linear_similarity(before, after))
         got = [found.series[f"layer/{name}/{key}"] for key in ("correlation", "move", "similarity")]
         assert [values[1] for values in got] == pytest.approx(expected)
@@ -64,26 +72,55 @@ def test_a_frozen_layer_is_found():
     assert found.scalars["layer/2/similarity"] < 0.999
 
 
-def test_normalisation_and_convolutions():
-    found = LayerChange().measure(ended(of(convolutional), Toy(shape=(2, 6, 6))))
-    assert layers(found) == ["0", "1", "3", "7"]
-    assert "layer/1/correlation" not in found.scalars
-    assert "layer/1/move" in found.scalars
+def test_normalisation_belongs_to_its_block():
+    run = ended(of(convolutional), Toy(shape=(2, 6, 6)))
+    found = LayerChange().measure(run)
+    assert layers(found) == ["0", "3", "7"]
     assert all(np.isfinite(values).all() for values in found.series.values())
+    was, now = (moments(run)[step].params for step in (0, 20))
+    own = ("0.weight", "0.bias", "1.weight", "1.bias")
+    expected = relative_move({name: was[name] for name in own}, {name: now[name] for name in own})
+    assert found.scalars["layer/0/move"] == pytest.approx(expected)
+
+
+def test_blocks_by_name():
+    network = with_blocks(of(dense), 6, 3, {"below": ("0", "2"), "top": ("4",)})
+    run = ended(network, Toy())
+    found = LayerChange().measure(run)
+    assert layers(found) == ["below", "top"]
+    start, end = (moments(run)[step] for step in (0, 20))
+    x = chosen(run, "test", 500).x
+    outputs = (one.network.apply(one.params, one.buffers, x)[0] for one in (start, end))
+    assert found.scalars["layer/top/similarity"] == pytest.approx(linear_similarity(*outputs))
 
 
 def test_attention():
     found = LayerChange().measure(ended(of(tokens), Toy(shape=(3, 6))))
-    assert layers(found) == ["embed", "attend", "norm", "read", "token"]
+    names = layers(found)
+    assert {"embed", "attend", "read"} <= set(names)
     assert found.scalars["layer/attend/correlation"] < 1
-    assert "layer/token/move" not in found.scalars  # it starts at zero
-    assert "layer/token/similarity" not in found.scalars
+    assert all(np.isfinite(values).all() for values in found.series.values())
 
 
 def test_networks_of_the_package():
-    found = LayerChange().measure(ended(FullyConnected(width=8, depth=2), Toy()))
-    assert len(layers(found)) >= 2
+    found = LayerChange().measure(ended(FullyConnected(width=8, depth=3), Toy()))
+    assert layers(found) == ["layer1", "layer2", "output"]
     assert all(found.scalars[f"layer/{name}/similarity"] < 1 for name in layers(found))
+
+
+def test_a_network_that_is_no_chain_is_seen_layer_by_layer():
+    """The bottleneck form uses its readout twice."""
+    run = ended(ThreeLayerResNet(width=8, form="bottleneck"), Toy(kind="numbers"))
+    found = LayerChange().measure(run)
+    assert set(layers(found)) == {"W", "A", "V"}
+    x, (start, end) = chosen(run, "test", 500).x, (moments(run)[step] for step in (0, 20))
+    grams = [sum(feature_gram(use) for use in one.intermediates(x)["A"]) for one in (start, end)]
+    assert found.scalars["layer/A/similarity"] == pytest.approx(centred_alignment(*grams))  # pyright: ignore[reportArgumentType]
+
+
+def test_parameters_of_layers():
+    found = layer_parameters(["a.weight", "a.b.weight", "shift", "ab.weight"], ["ab", "a", "a.b"])
+    assert found == {"ab": ("ab.weight",), "a": ("a.weight",), "a.b": ("a.b.weight",), "shift": ("shift",)}
 
 
 def test_description_and_back():

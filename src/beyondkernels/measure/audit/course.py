@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import torch
 
 from beyondkernels.core import Ended, InputError, Measured, Sample, accuracy, are_classes
 from beyondkernels.core.constraints import not_negative, positive
 from beyondkernels.engine import Predictor, TrainedNetwork
-from beyondkernels.kernels import conjugate_features, ridge_path, tangent_gram
+from beyondkernels.kernels import RidgePath, conjugate_features, ridge_path, tangent_gram
 from beyondkernels.kernels.checks import MEMORY
-from beyondkernels.kernels.solvers.ridge import outputs
+from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, outputs
+from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE
 from beyondkernels.measure.audit.moments import chosen, moments, trained_network
 from beyondkernels.measure.audit.similarity import centred_alignment, relative_change
 from beyondkernels.measure.base import Measurement, over_steps
 
 Grams = tuple[torch.Tensor, torch.Tensor]
 """A kernel on the training points, (n, n), and between test and training points, (m, n)."""
+
+_SINGLE = 1e-5
+"""Above the rounding of a Gram matrix of some hundred points in single precision, relative to its mean diagonal."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class KernelCourse(Measurement):
         group: the parameters in which the tangent kernel takes derivatives: ``all`` or a group of the network.
         accuracy_tolerance: how much lower an accuracy may be that counts as equal, as a share of all points.
         loss_tolerance: how much larger a loss may be that counts as equal, relative to the model's.
+        precision: of the tangent kernel. ``single`` takes half the time of ``double``, and its ridges stay above 1e-5
+            of the kernel's mean diagonal, where rounding does not count.
         memory: bytes that a kernel may take.
     """
 
@@ -65,6 +71,7 @@ class KernelCourse(Measurement):
     group: str = "all"
     accuracy_tolerance: Annotated[float, not_negative] = 0.01
     loss_tolerance: Annotated[float, not_negative] = 0.05
+    precision: Literal["single", "double"] = "single"
     memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
 
     def measure(self, run: Ended) -> Measured:
@@ -77,7 +84,8 @@ class KernelCourse(Measurement):
         scalars = {"kernel_points": float(len(train)), "kernel_test_points": float(len(test))}
         tolerance = self.accuracy_tolerance if score.classes else self.loss_tolerance
         for group, grams in self._kernels(at[0], train, test).items():
-            rows = course(at, grams, train.y, test.y, score)
+            exact = group == "conjugate" or self.precision == "double"
+            rows = course(at, grams, train.y, test.y, score, 0.0 if exact else _SINGLE)
             series |= over_steps(group, at, rows)
             scores = [row[score.name] for row in rows]
             step = emergence_step(tuple(at), scores, own[-1][score.name], tolerance, rising=score.classes)
@@ -85,10 +93,14 @@ class KernelCourse(Measurement):
         return Measured(scalars, series)
 
     def _kernels(self, start: Predictor, train: Sample, test: Sample) -> dict[str, Callable[[Predictor], Grams]]:
+        n, x = len(train), torch.cat([train.x, test.x])
+        dtype = torch.float32 if self.precision == "single" else torch.float64
+
         def tangent(at: Predictor) -> Grams:
-            known = (at.network, at.params, at.buffers)
-            square = tangent_gram(*known, train.x, group=self.group, memory=self.memory)
-            return square, tangent_gram(*known, test.x, train.x, group=self.group, memory=self.memory)
+            # Gradients cost more than products: all points at once take each gradient once.
+            known: Any = (at.network, at.params, at.buffers, x)
+            K = tangent_gram(*known, group=self.group, memory=self.memory, dtype=dtype).double()
+            return K[:n, :n].clone(), K[n:, :n].clone()
 
         def conjugate(at: Predictor) -> Grams:
             h, h_test = (_features(at, x) for x in (train.x, test.x))
@@ -131,6 +143,7 @@ def course(
     y: torch.Tensor,
     y_test: torch.Tensor,
     score: Score,
+    rounding: float = 0.0,
 ) -> list[dict[str, float]]:
     """Alignments, change and score of one kernel at each moment.
 
@@ -140,6 +153,7 @@ def course(
         y: labels of the training points.
         y_test: labels of the test points.
         score: of predictions at the test points.
+        rounding: what the kernel is known up to, relative to its mean diagonal; no ridge lies below.
     """
     Y, steps = outputs("y", y, len(y)), list(at)
     labels = Y @ Y.T
@@ -154,7 +168,7 @@ def course(
                 "end": centred_alignment(K, end),
                 "labels": centred_alignment(K, labels),
                 "change": relative_change(K, start),
-                score.name: score(ridge_path(K, Y).predict(block), y_test),
+                score.name: score(_fit(K, Y, rounding).predict(block), y_test),
             }
         )
     return rows
@@ -187,6 +201,13 @@ def emergence_step(
         good = score >= bound - slack if rising else score <= bound + slack
         first = (step if first is None else first) if good else None
     return first
+
+
+def _fit(K: torch.Tensor, y: torch.Tensor, rounding: float) -> RidgePath:
+    """Ridge regression at the usual ridges, without those that lie below the rounding."""
+    scale = K.diagonal().mean().item() or 1.0
+    ridges = [scale * ridge for ridge in RELATIVE_RIDGES if ridge >= rounding]
+    return ridge_path(K, y, ridges, tolerance=max(rounding, PSD_TOLERANCE))
 
 
 def _features(at: Predictor, x: torch.Tensor) -> torch.Tensor:

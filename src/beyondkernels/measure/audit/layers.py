@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Ended, Measured
+from beyondkernels.core import Ended, InputError, Measured
 from beyondkernels.core.constraints import positive
 from beyondkernels.engine import Predictor
 from beyondkernels.measure.audit.moments import chosen, moments
 from beyondkernels.measure.audit.similarity import centred_alignment, feature_gram
 from beyondkernels.measure.audit.weights import relative_move, under, weight_correlation
 from beyondkernels.measure.base import Measurement, over_steps
+from beyondkernels.networks import block_features
+
+Look = Callable[[Predictor, torch.Tensor], dict[str, torch.Tensor]]
+"""Gives the Gram matrices of the features of all parts of a network at points."""
 
 
 @dataclass(frozen=True)
 class LayerChange(Measurement):
-    """For each layer, how far its weights have turned and moved, and how similar its features still are to the start's.
+    """For each block, how far its weights have turned and moved, and how similar its features still are to the start's.
 
-    Series ``layer/<name>/…``, one number for each snapshot, and scalars of the same names at the end:
+    The blocks are those of :func:`~beyondkernels.networks.find_blocks`, or those that
+    :func:`~beyondkernels.networks.with_blocks` has set. A network that is no chain of blocks is looked at layer by
+    layer. Series ``layer/<name>/…``, one number for each snapshot, and scalars of the same names at the end:
 
-    - ``correlation``: :func:`weight_correlation` with the start. Layers without weights that have a direction, such as
-      normalisation, have none;
+    - ``correlation``: :func:`weight_correlation` with the start; none where no weight of the block has a direction, as
+      in normalisation;
     - ``move``: :func:`relative_move` from the start; none where all parameters start at zero;
-    - ``similarity``: linear CKA of the layer's outputs with those at the start, at test points
-      (:func:`linear_similarity`); none where the outputs of a layer cannot be seen.
+    - ``similarity``: linear CKA (:func:`linear_similarity`) of the block's features with those at the start, at test
+      points; none where they cannot be seen. The features are what enters the next block, those of the last block the
+      predictions. Those of a layer are its outputs.
 
-    The scalar ``layer/<name>/place`` counts the layers from 0 in the order in which they are used.
+    The scalar ``layer/<name>/place`` counts the blocks from 0 in the order in which they are used.
 
     Arguments:
         points: how many test points at most, drawn by the run's stream.
@@ -41,14 +48,14 @@ class LayerChange(Measurement):
     points: Annotated[int, positive] = 500
 
     def measure(self, run: Ended) -> Measured:
-        """All numbers of all layers."""
+        """All numbers of all blocks."""
         at = moments(run)
         x = chosen(run, "test", self.points).x
-        before = grams(at[0], x)
-        parts = layer_parameters(at[0].params, before)
+        parts, look = parts_of(at[0], x[:2])
+        before = look(at[0], x)
         rows: dict[str, list[dict[str, float]]] = {name: [] for name in parts}
         for one in at.values():
-            now = grams(one, x)
+            now = look(one, x)
             for name, own in parts.items():
                 was, became = under(at[0].params, own), under(one.params, own)
                 row = {"correlation": weight_correlation(was, became), "move": relative_move(was, became)}
@@ -65,8 +72,29 @@ class LayerChange(Measurement):
         return Measured(scalars, series)
 
 
-def grams(at: Predictor, x: torch.Tensor) -> dict[str, torch.Tensor]:
-    """The Gram matrix of each layer's outputs, centred; of a layer that is used more than once, of all together."""
+def parts_of(at: Predictor, x: torch.Tensor) -> tuple[dict[str, tuple[str, ...]], Look]:
+    """The parameters of each block, or of each layer of a network that is no chain of blocks, and what shows features.
+
+    Arguments:
+        at: the network.
+        x: one or two points.
+    """
+    try:
+        blocks = at.network.blocks_of(at.params, at.buffers, x)
+    except InputError:
+        return layer_parameters(at.params, layer_grams(at, x)), layer_grams
+    return {block.name: block.parameters for block in blocks}, block_grams
+
+
+def block_grams(at: Predictor, x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The Gram matrix of the centred features of each block, (n, n)."""
+    with torch.no_grad():
+        found = block_features(at.network, at.params, at.buffers, x)
+    return {name: feature_gram(features) for name, features in found.items() if len(features) == len(x)}
+
+
+def layer_grams(at: Predictor, x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The Gram matrix of the centred outputs of each layer, (n, n); of a layer with several uses, their sum."""
     found = {}
     for name, uses in at.intermediates(x).items():
         seen = [use[0] if isinstance(use, tuple) else use for use in uses]  # attention also gives its weights
