@@ -12,6 +12,7 @@ def half_frozen():
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
     with torch.no_grad():
         model[0].weight.copy_(torch.arange(32.0).reshape(8, 4) / 32)
+        model[0].bias.zero_()
     model[0].requires_grad_(False)
     return model
 

@@ -103,21 +103,7 @@ class Algorithm(Component, ABC):
         noise: Tensors,
         hyper: Tensors,
     ) -> StepResult:
-        """One update."""
-
-    def step_in_place(
-        self,
-        stage: Stage,
-        network: Network,
-        params: Tensors,
-        buffers: Tensors,
-        optimiser: Tensors,
-        batch: Batch,
-        noise: Tensors,
-        hyper: Tensors,
-    ) -> StepResult:
-        """One update of a single network that is never vmapped. It may overwrite parameters and optimiser state."""
-        return self.step(stage, network, params, buffers, optimiser, batch, noise, hyper)
+        """One update. Of a network that trains alone (``sequential``) it may overwrite parameters and optimiser."""
 
     @abstractmethod
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:

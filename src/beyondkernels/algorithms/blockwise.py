@@ -110,7 +110,8 @@ class ThroughBlocks(Algorithm):
         if block is not None:
             network, names = Prefix(network, block), (*names, WEIGHT, BIAS)
         loss, gradient, after = loss_and_gradient(network, params, buffers, batch, self.loss, names)
-        moved, kept = descend(self.rule.rule, gradient, optimiser, params, hyper, noise)
+        alone = network.batching == "sequential"
+        moved, kept = descend(self.rule.rule, gradient, optimiser, params, hyper, noise, alone=alone)
         return StepResult(moved, after, kept, loss)
 
     def transition(self, view: MemberView) -> Transition:

@@ -20,7 +20,6 @@ from beyondkernels.algorithms.optimisers import (
     Rate,
     chain,
     descend,
-    descend_in_place,
 )
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import positive
@@ -84,25 +83,9 @@ class ByOptimiser(Algorithm):
         """One update."""
         names = network.trained(self.group, params)
         loss, gradient, after = loss_and_gradient(network, params, buffers, batch, self.loss, names)
-        moved, kept = descend(self.rule, gradient, optimiser, params, hyper, noise)
+        alone = network.batching == "sequential"
+        moved, kept = descend(self.rule, gradient, optimiser, params, hyper, noise, alone=alone)
         return StepResult(moved, after, kept, loss)
-
-    def step_in_place(
-        self,
-        stage: Stage,
-        network: Network,
-        params: Tensors,
-        buffers: Tensors,
-        optimiser: Tensors,
-        batch: Batch,
-        noise: Tensors,
-        hyper: Tensors,
-    ) -> StepResult:
-        """One update of a single network, in place."""
-        names = network.trained(self.group, params)
-        loss, gradient, after = loss_and_gradient(network, params, buffers, batch, self.loss, names)
-        kept = descend_in_place(self.rule, gradient, optimiser, params, hyper, noise)
-        return StepResult(params, after, kept, loss)
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,9 @@ def _eager(learner: TrainedNetwork, stage: Stage, params: Tensors, buffers: Tens
         else:
             ensemble = tree_map(lambda tensor: tensor.unsqueeze(0), inputs)
             peak = peak_bytes(lambda: torch.func.vmap(step)(*ensemble))
-    if alone or stage.steps < WORTH:
+    if alone:  # the member's state, and a copy that steps overwrite while the member's is still there
+        return _Stage(3 * state + given + peak)
+    if stage.steps < WORTH:
         return _Stage(2 * state + given + peak)
     # Three copies of the state and the inputs exist at once: the member's, the ensemble's, and the one that a step is
     # recorded from. While a step is recorded, all its results are kept, unless they are too many. The memory of

@@ -36,8 +36,7 @@ class Ensemble:
     def __init__(self, members: Sequence[Member]) -> None:
         first = members[0]
         self._alone = first.network.batching == "sequential"
-        chosen = first.algorithm.step_in_place if self._alone else first.algorithm.step
-        step = functools.partial(chosen, first.stage, first.network)
+        step = functools.partial(first.algorithm.step, first.stage, first.network)
         self._step: Callable[..., StepResult] = step if self._alone else torch.func.vmap(step)
         self._replay: Replay | None = None
         self._untried = not self._alone  # a user's module may depend on values or keep state

@@ -1,6 +1,6 @@
 """Optimisers that compose: rules from a gradient to a step, schedules, and the usual ones ready made."""
 
-from beyondkernels.algorithms.optimisers.base import Chain, Change, Optimiser, chain, descend, descend_in_place
+from beyondkernels.algorithms.optimisers.base import Chain, Change, Optimiser, chain, descend
 from beyondkernels.algorithms.optimisers.recipes import adam, adamw, sgd
 from beyondkernels.algorithms.optimisers.rules import Adam, ClipNorm, Decay, GradientNoise, Momentum, Rate, Shrink
 from beyondkernels.algorithms.optimisers.schedules import (
@@ -36,7 +36,6 @@ __all__ = [
     "adamw",
     "chain",
     "descend",
-    "descend_in_place",
     "schedule",
     "sgd",
 ]

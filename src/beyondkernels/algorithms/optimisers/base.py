@@ -175,7 +175,14 @@ def chain(*parts: Optimiser) -> Chain:
 
 
 def descend(
-    rule: Optimiser, gradient: Tensors, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    rule: Optimiser,
+    gradient: Tensors,
+    state: Tensors,
+    params: Tensors,
+    numbers: Tensors,
+    noise: Tensors,
+    *,
+    alone: bool = False,
 ) -> tuple[Tensors, Tensors]:
     """One step: the parameters and the state after it.
 
@@ -186,7 +193,11 @@ def descend(
         params: all parameters.
         numbers: the optimiser's numbers of this step.
         noise: the optimiser's random numbers of this step.
+        alone: whether this is a single network, never vmapped, whose parameters and state are changed in place. New
+            tensors for all of them would take a third of a small network's step.
     """
+    if alone:
+        return params, _in_place(rule, gradient, state, params, numbers, noise)
     change, after = rule.update(Change(gradient), state, params, numbers, noise)
     moved = dict(params)
     for name, direction in change.direction.items():
@@ -195,21 +206,9 @@ def descend(
     return moved, after
 
 
-def descend_in_place(
+def _in_place(
     rule: Optimiser, gradient: Tensors, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
 ) -> Tensors:
-    """One step of a single network: changes the parameters in place, and returns the optimiser's state after it.
-
-    New tensors for all parameters and averages would take as long as a third of a small network's step.
-
-    Arguments:
-        rule: the optimiser.
-        gradient: the gradient in the parameters that are trained; the others stay.
-        state: the optimiser's state, which is changed in place too.
-        params: all parameters.
-        numbers: the optimiser's numbers of this step.
-        noise: the optimiser's random numbers of this step.
-    """
     change, after = rule.update_alone(Change(gradient), state, params, numbers, noise)
     down = None if change.scale is None else -change.scale
     for name, direction in change.direction.items():
