@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import torch
 
@@ -12,6 +12,8 @@ from beyondkernels.core import Component, InputError, Shape, Stream, Tensors, ba
 
 if TYPE_CHECKING:
     from beyondkernels.networks.base import Network
+
+AnyNetwork = TypeVar("AnyNetwork", bound="Network")
 
 BlockNames = Sequence[str] | Mapping[str, str | Sequence[str]]
 """Blocks as a user names them: paths of modules, or a name for each list of paths and parameters."""
@@ -70,7 +72,7 @@ def find_blocks(network: Network, in_dim: Shape, out_dim: int) -> tuple[Block, .
     return network.blocks_of(*_at_zero(network, in_dim, out_dim))
 
 
-def with_blocks(network: Network, in_dim: Shape, out_dim: int, blocks: BlockNames | None = None) -> Network:
+def with_blocks(network: AnyNetwork, in_dim: Shape, out_dim: int, blocks: BlockNames | None = None) -> AnyNetwork:
     """The network with its blocks as groups of parameters.
 
     Each block is a group under its name, the last block is the group ``last``, and the others are the group
