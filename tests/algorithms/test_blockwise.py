@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, Gradi
 from beyondkernels.algorithms.optimisers import Cosine, adam, adamw, sgd
 from beyondkernels.core import Case, InputError, Sample, Saved, Stream, build, describe, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.engine.predictor import Predictor
 from beyondkernels.networks import FromCopy, FullyConnected, Linearised, Prefix, TwoLayer, with_blocks
 from beyondkernels.problems import CompositeParity
 from module_cases import CLASSES, SHAPE, ResNet
@@ -54,7 +56,7 @@ def test_blockwise_is_a_loop():
     member = started(network, Blockwise(RULE, ("0", "2")))
     stream = Stream(3)
     head = nn.Linear(6, 4)
-    model = network.fresh(8, 4, stream.child("initial"))
+    model = cast(nn.Sequential, network.fresh(8, 4, stream.child("initial")))
     with torch.no_grad():
         for name in ("weight", "bias"):
             drawn = stream.child("initial", "head", name).uniform(*getattr(head, name).shape)
@@ -208,8 +210,8 @@ def test_runs_are_recorded_and_resumed(which, of):
         assert again.scalars == whole.scalars
         assert again.arrays.keys() == whole.arrays.keys()
         assert all(np.array_equal(again.arrays[name], array) for name, array in whole.arrays.items())
-    assert whole.predictor is not None
-    assert whole.predictor.module((8,), 4)(SAMPLE.x).shape == (25, 4)  # pyright: ignore[reportAttributeAccessIssue]
+    assert isinstance(whole.predictor, Predictor)
+    assert whole.predictor.module((8,), 4)(SAMPLE.x).shape == (25, 4)
 
 
 def test_alone_and_in_company():
