@@ -9,14 +9,17 @@ import pytest
 import torch
 
 from audited import Toy, attentive, convolutional, dense, ended, headless, of, tokens
-from beyondkernels.core import Ended, InputError, accuracy, build, describe
-from beyondkernels.engine import Predictor
+from beyondkernels.algorithms import FeatureLearning
+from beyondkernels.core import Case, Ended, InputError, Stream, accuracy, build, describe
+from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.kernels import Gaussian, KernelRidge
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES
-from beyondkernels.measure import KernelCourse
+from beyondkernels.measure import Ansatz, KernelCourse
 from beyondkernels.measure.audit import emergence_step, moments
 from beyondkernels.measure.audit.moments import chosen
-from beyondkernels.networks import FullyConnected
+from beyondkernels.networks import FullyConnected, TwoLayer
+from beyondkernels.problems import DictionaryParity
+from beyondkernels.theory import theorem26
 
 torch.set_num_threads(1)
 NAMES = {"step", "start", "end", "labels", "change"}
@@ -110,6 +113,33 @@ def test_the_tangent_kernel_of_the_last_layer_is_the_conjugate_one():
     assert found.series["tangent/change"][-1] > 0
     for name in ("start", "end", "labels", "accuracy"):
         assert found.series[f"tangent/{name}"] == pytest.approx(found.series[f"conjugate/{name}"], abs=1e-6)
+
+
+def test_features_of_a_parity_emerge_at_step_two():
+    """The two steps of the feature-learning process find the features; no kernel of the start does as well."""
+    problem, network = DictionaryParity(60, 30, 3), TwoLayer(60)
+    settings = theorem26(problem, network, steps=30)
+    learner = TrainedNetwork(
+        network.started_by(settings.initial),
+        FeatureLearning(settings),
+        snapshot_at=(0, 1, 2, 10, 30),
+        snapshot_names=("all",),
+    )
+    stream = Stream(0)
+    samples = (problem.sample(n, stream.child(name)) for name, n in (("train", 4000), ("test", 500)))
+    case = Case(problem, *samples, stream=stream.child("learner"))
+    run = Ended(learner, case, learner.fit(case, lambda _: None))
+    found = KernelCourse(points=300).measure(run)
+    assert found.scalars["tangent/emergence_step"] == found.scalars["conjugate/emergence_step"] == 2
+    accuracies = found.series["tangent/accuracy"]
+    assert max(accuracies[:2]) < 0.9
+    assert min(accuracies[2:]) > 0.98
+    labels = found.series["tangent/labels"]
+    assert labels[2] > 2 * labels[0]
+    # After the first step the features are a constant and something tiny, whose direction counts all the same.
+    assert found.series["conjugate/labels"][1] > 0.1
+    ansatz = Ansatz().measure(run)
+    assert abs(ansatz.arrays["ansatz/end/directions"][0] @ problem.direction.numpy()) > 0.98
 
 
 @pytest.mark.parametrize("factory", [convolutional, headless])

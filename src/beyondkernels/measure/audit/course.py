@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
 
@@ -16,11 +16,23 @@ from beyondkernels.kernels.checks import MEMORY
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, outputs
 from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE
 from beyondkernels.measure.audit.moments import chosen, moments, trained_network
-from beyondkernels.measure.audit.similarity import centred_alignment, relative_change
+from beyondkernels.measure.audit.similarity import centred, centred_alignment, feature_gram, relative_change
 from beyondkernels.measure.base import Measurement, over_steps
 
-Grams = tuple[torch.Tensor, torch.Tensor]
-"""A kernel on the training points, (n, n), and between test and training points, (m, n)."""
+
+class Grams(NamedTuple):
+    """A kernel at a moment.
+
+    Arguments:
+        square: on the training points, (n, n).
+        block: between test and training points, (m, n).
+        centred: on the training points, of features whose mean is subtracted.
+    """
+
+    square: torch.Tensor
+    block: torch.Tensor
+    centred: torch.Tensor
+
 
 _SINGLE = 1e-5
 """Above the rounding of a Gram matrix of some hundred points in single precision, relative to its mean diagonal."""
@@ -100,11 +112,11 @@ class KernelCourse(Measurement):
             # Gradients cost more than products: all points at once take each gradient once.
             known: Any = (at.network, at.params, at.buffers, x)
             K = tangent_gram(*known, group=self.group, memory=self.memory, dtype=dtype).double()
-            return K[:n, :n].clone(), K[n:, :n].clone()
+            return Grams(K[:n, :n].clone(), K[n:, :n].clone(), centred(K[:n, :n]))
 
         def conjugate(at: Predictor) -> Grams:
             h, h_test = (_features(at, x) for x in (train.x, test.x))
-            return h @ h.T, h_test @ h.T
+            return Grams(h @ h.T, h_test @ h.T, feature_gram(h))  # what varies may be tiny beside a bias
 
         found: dict[str, Callable[[Predictor], Grams]] = {"tangent": tangent}
         return found | ({"conjugate": conjugate} if _has_features(start, train.x[:1]) else {})
@@ -158,17 +170,17 @@ def course(
     Y, steps = outputs("y", y, len(y)), list(at)
     labels = Y @ Y.T
     ends = {step: grams(at[step]) for step in {steps[0], steps[-1]}}  # only these two are held throughout
-    start, end = ends[steps[0]][0], ends[steps[-1]][0]
+    start, end = ends[steps[0]], ends[steps[-1]]
     rows = []
     for step in steps:
-        K, block = ends[step] if step in ends else grams(at[step])
+        now = ends[step] if step in ends else grams(at[step])
         rows.append(
             {
-                "start": centred_alignment(K, start),
-                "end": centred_alignment(K, end),
-                "labels": centred_alignment(K, labels),
-                "change": relative_change(K, start),
-                score.name: score(_fit(K, Y, rounding).predict(block), y_test),
+                "start": centred_alignment(now.centred, start.centred),
+                "end": centred_alignment(now.centred, end.centred),
+                "labels": centred_alignment(now.centred, labels),
+                "change": relative_change(now.square, start.square),
+                score.name: score(_fit(now.square, Y, rounding).predict(now.block), y_test),
             }
         )
     return rows
