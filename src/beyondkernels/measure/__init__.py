@@ -41,8 +41,10 @@ from beyondkernels.measure.resnet import (
     regret_ratio,
     regret_terms,
 )
+from beyondkernels.measure.scores import SCORES, Scores
 
 __all__ = [
+    "SCORES",
     "Alignment",
     "CentreCoverage",
     "CentreDirections",
@@ -60,6 +62,7 @@ __all__ = [
     "NormedNetwork",
     "Regret",
     "RegretTerms",
+    "Scores",
     "SecondLayer",
     "Witness",
     "along",
