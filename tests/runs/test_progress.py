@@ -7,7 +7,7 @@ import types
 
 from beyondkernels.runs import Event
 from beyondkernels.runs.bars import Bar
-from beyondkernels.runs.progress import Meter, watching
+from beyondkernels.runs.progress import Meter, _Lines, watching
 
 
 class Seen(Bar):
@@ -75,4 +75,44 @@ def test_a_notebook_shows_a_bar_and_takes_it_away(monkeypatch):
 def test_elsewhere_there_is_silence_at_first(capsys):
     with watching(True, 1) as watch:
         watch(Event("run", "a", "finished", fraction=1.0))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_over_soon_shows_nothing():
+    now, made = [0.0], []
+
+    def make() -> Bar:
+        made.append(Seen())
+        return made[-1]
+
+    meter = Meter(1, make, lambda: now[0])
+    for second in (0.9, 1.5, 1.9):
+        now[0] = second
+        meter(Event("progress", fraction=second / 2, chunk=("a",)))
+    assert made == []
+    meter = Meter(1, make, lambda: now[0])
+    now[0] += 1.5
+    meter(Event("progress", fraction=0.1, chunk=("a",)))
+    assert made[0].drawn == [(0.1, "10 %, about 14 s left")]  # a single run has no number of runs
+
+
+def test_lines_come_less_and_less_often(capsys):
+    now = [1.0]
+    lines = _Lines(lambda: now[0])
+    spoken = []
+    for second in range(1, 120):
+        now[0] = float(second)
+        lines.draw(second / 120, f"{100 * second / 120:.0f} %, about {120 - second} s left")
+        if capsys.readouterr().err:
+            spoken.append(second)
+    assert spoken == [5, 15, 35, 65, 95]
+
+
+def test_silence_when_asked(capsys):
+    told = []
+    with watching(False, 1) as watch:
+        watch(Event("progress", fraction=0.5, chunk=("a",)))
+    with watching(told.append, 1) as watch:
+        watch(Event("progress", fraction=0.5, chunk=("a",)))
+    assert told == [0.5]
     assert capsys.readouterr() == ("", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
@@ -15,6 +15,13 @@ from beyondkernels.core.constraints import positive
 
 class Loss(Component, ABC):
     """A loss of predictions (n, out_dim) against labels."""
+
+    margins: ClassVar[bool] = False
+    """Whether predictions are only compared with each other or with zero, so that their size means nothing."""
+
+    def probabilities(self, out: torch.Tensor) -> torch.Tensor | None:
+        """The probability of each class, (n, classes), that predictions stand for; None where they stand for none."""
+        return None
 
     @abstractmethod
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -33,6 +40,8 @@ class Hinge(Loss):
 
     Reference: Shi, Wei & Liang (features), §3.1, "Loss Function".
     """
+
+    margins: ClassVar[bool] = True
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """max(1 − yŷ, 0) for each point."""
@@ -126,6 +135,11 @@ class CrossEntropy(Loss):
 
     scale: Annotated[float, positive] = 1.0
 
+    def probabilities(self, out: torch.Tensor) -> torch.Tensor:
+        """1 − σ(vŷ) and σ(vŷ)."""
+        above = torch.sigmoid(self.scale * out.reshape(-1))
+        return torch.stack([1 - above, above], 1)
+
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """log(1 + exp(−vyŷ)) for each point."""
         return cross_entropy(out, y, self.scale)
@@ -144,6 +158,10 @@ class Softmax(Loss):
     >>> round(Softmax().each(torch.tensor([[0.0, 0.0, 0.0]]), torch.tensor([[0.0, 1.0, 0.0]])).item(), 4)
     1.0986
     """
+
+    def probabilities(self, out: torch.Tensor) -> torch.Tensor:
+        """The softmax of the outputs."""
+        return out.softmax(-1)
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """−log of the probability of the right class, for each point."""
@@ -165,6 +183,8 @@ class ClassHinge(Loss):
 
     Reference: Crammer & Singer (2001), On the algorithmic implementation of multiclass kernel-based vector machines.
     """
+
+    margins: ClassVar[bool] = True
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """How much the right class fails to be ahead by one, for each point."""

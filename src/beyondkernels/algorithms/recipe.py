@@ -110,8 +110,8 @@ class Recipe(Checked):
         if not isinstance(self.optimiser, str):
             require(
                 self.rate is None and self.weight_decay == 0 and self.schedule == "constant" and self.decay == "all",
-                "rate, weight_decay, decay and schedule belong to an optimiser given by its name, got a chain of rules, "
-                "which has its own",
+                "rate, weight_decay, decay and schedule belong to an optimiser given by its name, got a chain of "
+                "rules, which has its own",
             )
 
     def batch_on(self, n: int) -> int:

@@ -62,10 +62,7 @@ class FromEstimator(Learner):
         estimator.fit(case.train.x.numpy(), _classes(y) if classes else y.numpy())
         progress(0.9)
 
-        def predictor(x: torch.Tensor) -> torch.Tensor:
-            found = np.asarray(estimator.predict(x.flatten(1).numpy()))
-            return _encoded(found, y) if classes else torch.from_numpy(found.reshape(len(x), -1)).float()
-
+        predictor = _Fitted(estimator, y, classes)
         scalars: dict[str, float] = {}
         for name, part in ({"train": case.train} | case.fresh).items():
             out = predictor(part.x)
@@ -75,6 +72,34 @@ class FromEstimator(Learner):
                 scalars[f"{name}_loss"] = (out - part.y.reshape(out.shape)).square().sum(1).mean().item()
         progress(1.0)
         return Outcome(scalars=scalars, predictor=predictor)
+
+
+class _Fitted:
+    """What an estimator that was fitted predicts.
+
+    Arguments:
+        estimator: the estimator.
+        y: the labels it was fitted to.
+        classes: whether they are classes.
+    """
+
+    def __init__(self, estimator: Any, y: torch.Tensor, classes: bool) -> None:
+        self._estimator, self._y, self._classes = estimator, y, classes
+        if not classes or not hasattr(estimator, "predict_proba"):
+            self.probabilities = None
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Numbers, or classes as labels have them."""
+        found = np.asarray(self._estimator.predict(x.flatten(1).cpu().numpy()))
+        return _encoded(found, self._y) if self._classes else torch.from_numpy(found.reshape(len(x), -1)).float()
+
+    def probabilities(self, x: torch.Tensor) -> torch.Tensor:
+        """The probability of each class, (n, classes). A class without training points has none."""
+        found = torch.from_numpy(np.asarray(self._estimator.predict_proba(x.flatten(1).cpu().numpy())))
+        classes = 2 if self._y.ndim == 1 or self._y.shape[1] == 1 else self._y.shape[1]
+        rows = torch.zeros(len(x), classes, dtype=torch.float64)
+        rows[:, torch.as_tensor(self._estimator.classes_, dtype=torch.int64)] = found.double()
+        return rows
 
 
 def _classes(y: torch.Tensor) -> np.ndarray:

@@ -42,8 +42,10 @@ from beyondkernels.measure.resnet import (
     regret_ratio,
     regret_terms,
 )
+from beyondkernels.measure.scores import SCORES, Scores
 
 __all__ = [
+    "SCORES",
     "Alignment",
     "Ansatz",
     "CentreCoverage",
@@ -64,6 +66,7 @@ __all__ = [
     "NormedNetwork",
     "Regret",
     "RegretTerms",
+    "Scores",
     "SecondLayer",
     "Witness",
     "along",

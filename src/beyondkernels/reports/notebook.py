@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from typing import Any
 
 from beyondkernels.reports.claims import Claim
-from beyondkernels.reports.figures import Figure, render_svg
+from beyondkernels.reports.figures import Curves, Figure, Level, Line, render_svg
 from beyondkernels.reports.html import render
 from beyondkernels.reports.pages import ExperimentPage
 from beyondkernels.reports.tables import Column, Row
@@ -26,6 +27,7 @@ def view_html(
     rows: Sequence[Row] = (),
     columns: Sequence[Column] = (),
     figure: Figure | None = None,
+    small: Sequence[Figure] = (),
     warning: str = "",
     state: State | None = None,
     published: bool = True,
@@ -42,6 +44,7 @@ def view_html(
         rows: a table, a mapping for each row; at most twenty rows are shown.
         columns: which keys of the rows are shown, in order; all of them unless given.
         figure: a picture, shown on white.
+        small: further pictures, side by side.
         warning: a sentence above everything else.
         state: what became of the claims; counted unless given.
         published: whether published values stand beside ours.
@@ -54,11 +57,8 @@ def view_html(
     """
     verdicts = count_verdicts(claims)
     state = state or state_of(verdicts)
-    picture = None
-    if figure is not None:
-        shown = figure if published else figure.without_published()
-        data = base64.b64encode(render_svg(shown).encode()).decode()
-        picture = {**figure_view(shown, ""), "data": f"data:image/svg+xml;base64,{data}"}
+    large = () if figure is None else (figure if published else figure.without_published(),)
+    pictures = [_embedded(each, narrow=False) for each in large] + [_embedded(each, narrow=True) for each in small]
     views = [claim_view(claim, published) for claim in claims]
     return render(
         "notebook.html",
@@ -69,9 +69,38 @@ def view_html(
         paper=published and any(claim.paper is not None for claim in claims),
         table=table_view(rows[:MOST_ROWS], columns, published) if len(rows) else None,
         left_out=max(len(rows) - MOST_ROWS, 0),
-        picture=picture,
+        pictures=pictures,
         warning=warning,
     )
+
+
+def small_figures(pictures: Sequence[Any]) -> list[Figure]:
+    """Curves to be shown side by side, from plain data.
+
+    Arguments:
+        pictures: titles, lines and labels (:class:`beyondkernels.runs.curves.Picture`).
+    """
+    return [
+        Curves(
+            name=f"curves-{i}",
+            title=each.title,
+            lines=[Line(label, x, y) for label, x, y in each.lines],
+            levels=[Level(label, value) for label, value in each.levels],
+            x_label=each.x_label,
+            y_label=each.y_label,
+            x_scale=each.x_scale,
+            y_scale=each.y_scale,
+        )
+        for i, each in enumerate(pictures)
+    ]
+
+
+def _embedded(figure: Figure, narrow: bool) -> dict[str, Any]:
+    """A figure inside of the page that shows it."""
+    data = base64.b64encode(render_svg(figure, narrow).encode()).decode()
+    view = figure_view(figure, "")
+    width = view["narrow" if narrow else "wide"]["width"]
+    return {"alt": view["alt"], "width": width, "data": f"data:image/svg+xml;base64,{data}"}
 
 
 def experiment_html(page: ExperimentPage) -> str:

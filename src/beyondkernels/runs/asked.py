@@ -118,11 +118,16 @@ def learner_of(
     from beyondkernels.engine import FromEstimator, TrainedNetwork
     from beyondkernels.kernels import Kernel, KernelRidge
     from beyondkernels.networks import Network
+    from beyondkernels.problems import GivenData
+    from beyondkernels.runs.curves import recording as default_recording
 
     problem = ask.problem
     if isinstance(model, Network | torch.nn.Module):
         model, problem = network_of(model, problem, name)
         rule = algorithm if algorithm is not None else rule_of(recipe, model, problem, ask.samples)
+        if isinstance(problem, GivenData) and "record_at" not in recording:
+            samples = sum(1 for size in (ask.samples, ask.test, ask.validation) if size)
+            recording = default_recording(rule, ask.samples, samples) | dict(recording)
         return TrainedNetwork(model, rule, **recording), problem
     given = [each for each in ("algorithm", *recording) if each != "algorithm" or algorithm is not None]
     require(not given, f"{type(model).__name__} knows how to learn; {', '.join(given)} can be given with a network")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from beyondkernels.runs.run import Run
+from beyondkernels.runs.curves import comparison_pictures
+from beyondkernels.runs.run import PARTS, Run
 from beyondkernels.runs.views import html_view, in_words
 
 if TYPE_CHECKING:
@@ -57,8 +59,19 @@ class Comparison:
 
     @property
     def _score(self) -> str:
-        """What all learners have: accuracy where labels are ±1, else the loss."""
-        return "accuracy" if any("test_accuracy" in row for row in self.rows) else "loss"
+        """What all learners have: accuracy where labels are classes, else the squared error.
+
+        Learners that minimise the squared error call it their loss.
+        """
+        if any("test_accuracy" in row for row in self.rows):
+            return "accuracy"
+        both = [
+            (row["test_loss"], row.get("test_squared_error", row["test_loss"]))
+            for row in self.rows
+            if "test_loss" in row
+        ]
+        same = all(math.isclose(loss, error, rel_tol=1e-4, abs_tol=1e-9) for loss, error in both)
+        return "loss" if same else "squared_error"
 
     @property
     def _facts(self) -> str:
@@ -71,7 +84,26 @@ class Comparison:
         return f"<Comparison on {self._facts}: test {self._score} {found}>"
 
     def _repr_html_(self) -> str:
-        names = [f"{part}_{self._score}" for part in ("train", "validation", "test")]
-        shown = {"learner", "seeds", "diverged", *names, *(f"{name}_spread" for name in names)}
-        rows = [{name: value for name, value in row.items() if name in shown} for row in self.rows]
-        return html_view("Comparison", self._facts, rows)
+        others = ("squared_error", "log_loss", "r2")
+        names = [f"{part}_{self._score}" for part in PARTS]
+        names += [
+            f"test_{other}" for other in others if (other != self._score and self._score != "loss") or other == "r2"
+        ]
+        rows = []
+        for row in self.rows:
+            cells = {"learner": row["learner"], "seeds": row["seeds"]} | {name: _cell(row, name) for name in names}
+            rows.append(cells | ({"diverged": row["diverged"]} if row["diverged"] else {}))
+        empty = {name for name in names if all(row[name] == "–" for row in rows)}
+        rows = [{name.replace("_", " "): cell for name, cell in row.items() if name not in empty} for row in rows]
+        outcomes = {name: [run.outcome for run in runs] for name, runs in self.runs.items()}
+        return html_view("Comparison", self._facts, rows, comparison_pictures(outcomes, self._score))
+
+
+def _cell(row: Mapping[str, Any], name: str) -> str:
+    """The mean of a scalar, and its spread where there are several seeds."""
+    mean, spread = row.get(name), row.get(f"{name}_spread")
+    if mean is None:
+        return "–"
+    unit, digits = (100, ".2f") if name.endswith("accuracy") else (1, ".3g")
+    sign = "%" if unit == 100 else ""
+    return f"{unit * mean:{digits}}{sign}" + ("" if spread is None else f" ± {unit * spread:.2g}{sign}")

@@ -160,8 +160,12 @@ def _spec(
     name: str,
 ) -> RunSpec:
     learner, problem = learner_of(model, ask, algorithm, recipe, recording, name)
+    from beyondkernels.measure import Scores
+    from beyondkernels.problems import GivenData
+
     where = _possible(learner, device)
-    return RunSpec(problem, learner, ask.samples, ask.test, seed, validation_samples=ask.validation, device=where)
+    scored = (Scores(),) if isinstance(problem, GivenData) and ask.test else ()
+    return RunSpec(problem, learner, ask.samples, ask.test, seed, scored, ask.validation, where)
 
 
 def _possible(learner: Learner, device: str) -> str:

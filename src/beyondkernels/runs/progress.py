@@ -16,8 +16,11 @@ from beyondkernels.runs.events import Event
 Shown: TypeAlias = bool | Progress
 """Whether to show progress, or what to tell the fraction that is done."""
 
-_PATIENCE = 0.5
-"""Seconds before anything is shown: what is over by then needs no bar."""
+_PATIENCE = 1.0
+"""Seconds before anything is shown, and the least that must be left then: what is nearly over needs no bar."""
+
+_FIRST_LINE = 5.0
+"""Seconds before the first line, where there is neither a terminal nor a notebook. Later lines come less often."""
 
 
 class Meter:
@@ -47,10 +50,14 @@ class Meter:
             self._done += after - before  # a sum over all runs at every event would cost more than small runs do
             self._ended += event.kind == "run"
         now = self._clock()
-        if now - self._begun >= _PATIENCE and now - self._drawn >= TWINKLE:
+        if now - self._drawn >= TWINKLE and (self._bar is not None or self._worth_showing(now)):
             self._bar = self._bar or self._make()
             self._bar.draw(self.fraction, self.state())
             self._drawn = now
+
+    def _worth_showing(self, now: float) -> bool:
+        left = self.remaining()
+        return now - self._begun >= _PATIENCE and (left is None or left >= _PATIENCE)
 
     @property
     def fraction(self) -> float:
@@ -63,9 +70,10 @@ class Meter:
         return elapsed * (1 / self.fraction - 1) if self.fraction > 0.01 and elapsed > 1 else None
 
     def state(self) -> str:
-        """How many runs are over, and how long the rest may take."""
+        """How many runs are over, or how much of a single one, and how long the rest may take."""
         left = self.remaining()
-        return f"{self._ended}/{self.runs} runs, " + ("estimating" if left is None else f"about {duration(left)} left")
+        done = f"{self._ended}/{self.runs} runs" if self.runs > 1 else f"{100 * self.fraction:.0f} %"
+        return f"{done}, " + ("estimating" if left is None else f"about {duration(left)} left")
 
     def close(self) -> None:
         """Take the bar away."""
@@ -100,15 +108,18 @@ def watching(shown: Shown, runs: int) -> Iterator[Callable[[Event], None]]:
 
 
 class _Lines(Bar):
-    """A line now and then."""
+    """A line now and then: the first after five seconds, later ones at most every thirty."""
 
-    def __init__(self) -> None:
-        self._spoken = time.monotonic()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._wait = clock, _FIRST_LINE
+        self._spoken = clock() - _PATIENCE  # the bar is made when the patience is over
 
     def draw(self, fraction: float, state: str) -> None:
-        if time.monotonic() - self._spoken > SILENCE:
-            self._spoken = time.monotonic()
-            print(f"{100 * fraction:.0f} %, {state}", file=sys.stderr)
+        now = self._clock()
+        if now - self._spoken >= self._wait:
+            self._spoken, self._wait = now, min(2 * self._wait, SILENCE)
+            percent = f"{100 * fraction:.0f} %"
+            print(state if state.startswith(percent) else f"{percent}, {state}", file=sys.stderr)
 
 
 def _bar() -> Bar:

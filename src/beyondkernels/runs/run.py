@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Ended, Learner, Measured, Outcome, Problem
 from beyondkernels.core.errors import InputError, require
+from beyondkernels.runs.curves import run_pictures
 from beyondkernels.runs.perform import cases_of
 from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.views import html_view, in_words
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SHOWN = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy", "test_loss", "test_accuracy")
 """The scalars that say how it went, in the order in which they are read."""
+
+PARTS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,25 +82,22 @@ class Run:
         return self.problem.decoded(out) if isinstance(self.problem, GivenData) and self.problem.classes else out
 
     def predict_proba(self, x: Any) -> Any:
-        """The probability of each class, (n, classes), for a network that was trained with a cross entropy.
+        """The probability of each class, (n, classes): of a network trained with a cross entropy, or an estimator's.
 
         Arguments:
             x: the points.
         """
-        import torch
+        from beyondkernels.algorithms import Loss
 
-        from beyondkernels.algorithms import CrossEntropy, Softmax
-
+        if (of := getattr(self.outcome.predictor, "probabilities", None)) is not None:
+            return of(self._points(x)).cpu().numpy()
         loss = getattr(getattr(self.learner, "algorithm", None), "loss", None)
-        if not isinstance(loss, CrossEntropy | Softmax):
+        found = loss.probabilities(self.outputs(x)) if isinstance(loss, Loss) else None
+        if found is None:
             raise InputError(
                 f"probabilities come from the cross entropy, which {in_words(self.learner)} was not trained with"
             )
-        out = self.outputs(x)
-        if isinstance(loss, Softmax):
-            return out.softmax(1).cpu().numpy()
-        above = torch.sigmoid(loss.scale * out.reshape(-1))
-        return torch.stack([1 - above, above], 1).cpu().numpy()
+        return found.cpu().numpy()
 
     def outputs(self, x: Any) -> torch.Tensor:
         """What the predictor gives for points (n, …), as it is: (n, out_dim).
@@ -105,6 +105,12 @@ class Run:
         Arguments:
             x: the points.
         """
+        points = self._points(x)
+        assert self.outcome.predictor is not None
+        return self.outcome.predictor(points)
+
+    def _points(self, x: Any) -> torch.Tensor:
+        """Points as the predictor takes them."""
         import torch
 
         if self.outcome.predictor is None:
@@ -119,7 +125,7 @@ class Run:
             tuple(x.shape[1:]) in (shape, (math.prod(shape),)),
             f"x must be points of the shape {shape}, got {tuple(x.shape)}",
         )
-        return self.outcome.predictor(x)
+        return x
 
     @property
     def module(self) -> torch.nn.Module:
@@ -158,5 +164,21 @@ class Run:
 
     def _repr_html_(self) -> str:
         title = f"{in_words(self.learner)} on {in_words(self.problem)}"
-        rows = [{"scalar": name, "value": value} for name, value in self.outcome.scalars.items()]
-        return html_view(title, f"n = {self.samples}, seed {self.seed}, {self.status}", rows)
+        steps = f", {self.steps:.0f} steps" if "steps" in self.outcome.scalars else ""
+        facts, pictures = f"n = {self.samples}, seed {self.seed}, {self.status}{steps}", run_pictures(self.outcome)
+        if pictures and (points := getattr(self.learner, "record_points", None)) is not None:
+            facts += f"; curves on the first {points} points of each sample, table on all"
+        return html_view(title, facts, self._table(), pictures, self.reason)
+
+    def _table(self) -> list[dict[str, Any]]:
+        """A row for each score with a column for each sample, then a row for each other scalar."""
+        scalars = dict(self.outcome.scalars)
+        rows: dict[str, dict[str, Any]] = {}
+        parts = [part for part in PARTS if any(name.startswith(f"{part}_") for name in scalars)]
+        for part in parts:
+            for name in [name for name in scalars if name.startswith(f"{part}_")]:
+                score = name.removeprefix(f"{part}_")
+                row = rows.setdefault(score, {"score": score.replace("_", " "), **dict.fromkeys(parts)})
+                row[part] = scalars.pop(name)
+        others = [{"score": name.replace("_", " "), "value": scalars[name]} for name in scalars if name != "steps"]
+        return [*rows.values(), *others]

@@ -16,6 +16,7 @@ from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
 from beyondkernels.runs.asked import asked, network_of, rule_of, sorted_options
+from beyondkernels.runs.curves import sweep_pictures
 from beyondkernels.runs.device import PROCESSOR
 from beyondkernels.runs.progress import Shown
 from beyondkernels.runs.road import run_all
@@ -142,7 +143,10 @@ class Sweep:
         return f"<Sweep of {len(self.rows)} runs: {found}>"
 
     def _repr_html_(self) -> str:
-        return html_view("Sweep", repr(self).removeprefix("<Sweep of ").removesuffix(">"), self.rows)
+        facts = repr(self).removeprefix("<Sweep of ").removesuffix(">")
+        scalars = {name for run in self.runs for name in run.outcome.scalars} | {"status", "reason"}
+        settings = dict.fromkeys(name for row in self.rows for name in row if name not in scalars)
+        return html_view("Sweep", facts, self.rows, sweep_pictures(self.rows, settings))
 
 
 def fit_many(

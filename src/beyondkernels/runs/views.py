@@ -6,19 +6,26 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from beyondkernels.runs.curves import Picture
+
 _NOTEBOOK = "beyondkernels.reports.notebook"
 """Named and not imported: what draws pages lies above what makes runs, and is looked up when a notebook asks."""
 
 
-def html_view(title: str, facts: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """A title and a table as a piece of HTML.
+def html_view(
+    title: str, facts: str, rows: Sequence[Mapping[str, Any]], pictures: Sequence[Picture] = (), warning: str = ""
+) -> str:
+    """A title, curves and a table as a piece of HTML.
 
     Arguments:
         title: what it is.
         facts: a few words beside the title.
         rows: the table.
+        pictures: curves, side by side.
+        warning: a sentence above everything else.
     """
-    return importlib.import_module(_NOTEBOOK).view_html(title, facts, rows=rows)
+    notebook = importlib.import_module(_NOTEBOOK)
+    return notebook.view_html(title, facts, rows=rows, small=notebook.small_figures(pictures), warning=warning)
 
 
 def in_words(component: object) -> str:
