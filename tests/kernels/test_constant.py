@@ -10,7 +10,9 @@ from beyondkernels.kernels import Constant
 
 def test_numbers_get_their_mean():
     y = np.array([1.0, 2.0, 6.0, 3.0])
-    run = bk.fit(Constant(), ((np.arange(8.0).reshape(4, 2), y), (np.ones((2, 2)), np.array([3.0, 5.0]))), progress=False)
+    run = bk.fit(
+        Constant(), ((np.arange(8.0).reshape(4, 2), y), (np.ones((2, 2)), np.array([3.0, 5.0]))), progress=False
+    )
     assert run.predict(np.zeros((1, 2))).item() == 3.0
     assert run.train_loss == pytest.approx(np.var(y))
     assert run.test_loss == pytest.approx((0 + 4) / 2)

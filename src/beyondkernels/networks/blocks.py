@@ -164,9 +164,12 @@ def unlinked(
     """
     if len(blocks) == 1:
         return []
+    still = {name: buffers[name] for name in parameters_of(blocks) if name not in params}  # those that stay as they are
+    rest = {name: value for name, value in buffers.items() if name not in still}
     with torch.enable_grad():
-        leaves = {name: value.detach().requires_grad_(value.is_floating_point()) for name, value in params.items()}
-        entered, _ = network.entering([block.entry for block in blocks[1:]], leaves, buffers, x)
+        given = (params | still).items()
+        leaves = {name: value.detach().requires_grad_(value.is_floating_point()) for name, value in given}
+        entered, _ = network.entering([block.entry for block in blocks[1:]], leaves, rest, x)
     found = []
     for i, (block, h) in enumerate(zip(blocks, entered, strict=False)):
         own = [leaves[name] for name in block.parameters if leaves[name].requires_grad]
