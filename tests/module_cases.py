@@ -78,6 +78,18 @@ class Again(nn.Module):
         return self.c(self.a(torch.relu(self.b(torch.relu(self.a(x.flatten(1)))))))
 
 
+class Branches(nn.Module):
+    """Two layers side by side."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(64, 8), nn.Linear(64, 8), nn.Linear(16, CLASSES)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x.flatten(1)
+        return self.c(torch.relu(torch.cat([self.a(x), self.b(x)], 1)))
+
+
 class Wrapped(nn.Module):
     def __init__(self, inner: nn.Module) -> None:
         super().__init__()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, Gradi
 from beyondkernels.algorithms.optimisers import Cosine, adam, adamw, sgd
 from beyondkernels.core import Case, InputError, Sample, Saved, Stream, build, describe, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.engine.predictor import Predictor
 from beyondkernels.networks import FromCopy, FullyConnected, Linearised, Prefix, TwoLayer, with_blocks
 from beyondkernels.problems import CompositeParity
 from module_cases import CLASSES, SHAPE, ResNet
@@ -54,7 +56,7 @@ def test_blockwise_is_a_loop():
     member = started(network, Blockwise(RULE, ("0", "2")))
     stream = Stream(3)
     head = nn.Linear(6, 4)
-    model = network.fresh(8, 4, stream.child("initial"))
+    model = cast(nn.Sequential, network.fresh(8, 4, stream.child("initial")))
     with torch.no_grad():
         for name in ("weight", "bias"):
             drawn = stream.child("initial", "head", name).uniform(*getattr(head, name).shape)
@@ -94,6 +96,9 @@ def test_each_stage_trains_its_block_alone(network):
     assert torch.equal(member.params[weights[0]], seen[6][weights[0]])
     assert torch.equal(member.params[weights[1]], seen[12][weights[1]])
     assert head <= seen[7].keys()
+    if network is PACKAGE:  # its blocks have features of one width, and heads that are drawn by themselves
+        assert not torch.isin(seen[6]["head:weight"], seen[0]["head:weight"]).any()
+        assert seen[6]["head:weight"].abs().max() <= 10**-0.5
     assert not head & member.params.keys()
     assert seen[0].keys() - head == member.params.keys()
 
@@ -205,8 +210,8 @@ def test_runs_are_recorded_and_resumed(which, of):
         assert again.scalars == whole.scalars
         assert again.arrays.keys() == whole.arrays.keys()
         assert all(np.array_equal(again.arrays[name], array) for name, array in whole.arrays.items())
-    assert whole.predictor is not None
-    assert whole.predictor.module((8,), 4)(SAMPLE.x).shape == (25, 4)  # pyright: ignore[reportAttributeAccessIssue]
+    assert isinstance(whole.predictor, Predictor)
+    assert whole.predictor.module((8,), 4)(SAMPLE.x).shape == (25, 4)
 
 
 def test_alone_and_in_company():
@@ -220,7 +225,7 @@ def test_alone_and_in_company():
 
 
 def test_freezing_a_layer_that_matters_costs():
-    """The product of two coordinates among twenty: four random neurons cannot give it, four trained ones can."""
+    """The product of two coordinates among twenty: sixteen random neurons cannot give it, trained ones can."""
     x = torch.where(Stream(0).normal(400, 20) > 0, 1.0, -1.0)
     sample = Sample(x, (x[:, 0] * x[:, 1])[:, None])
     network = with_blocks(FromCopy.of(nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 1))), 20, 1)
@@ -265,3 +270,13 @@ def test_bad_rules():
         Blockwise(GradientDescent(3, 0.1, group="last"), NAMES)
     with pytest.raises(InputError, match="Linearised has parameters outside of linear layers"):
         started(Linearised(TwoLayer(4)), Corrected(RULE, "hidden"))
+
+
+GOLDEN = {"blockwise": 184.004246, "fixed": 181.981873, "prefix": 165.628347}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_numbers_of_this_revision(name):
+    rules = {"blockwise": Blockwise(RULE, NAMES), "fixed": Corrected(RULE, "layer2", "layer1"), "prefix": RULE}
+    member, _ = trained(Prefix(PACKAGE, "layer2") if name == "prefix" else PACKAGE, rules[name])
+    assert sum(float(value.abs().sum()) for value in member.params.values()) == pytest.approx(GOLDEN[name], rel=1e-5)

@@ -24,7 +24,19 @@ from beyondkernels.networks import (
     find_blocks,
     with_blocks,
 )
-from module_cases import CLASSES, SHAPE, Again, BasicBlock, LeNet, ResNet, Transformer, Wrapped, mlp, sequences
+from module_cases import (
+    CLASSES,
+    SHAPE,
+    Again,
+    BasicBlock,
+    Branches,
+    LeNet,
+    ResNet,
+    Transformer,
+    Wrapped,
+    mlp,
+    sequences,
+)
 
 FOUND = {
     "mlp": (mlp, ("1", "4", "6")),
@@ -39,6 +51,7 @@ FOUND = {
         lambda: nn.Sequential(BasicBlock(1, 8), nn.Flatten(), nn.Linear(512, 10)), ("0", "2"),
     ),
     "again": (Again, ("a", "c")),
+    "branches": (Branches, ("a", "c")),
     "one layer": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), ("1",)),
     "sequences": (sequences, ("1", "3", "6")),
 }  # fmt: skip
@@ -202,6 +215,7 @@ def test_identity():
         (LeNet, (3,), "paths of modules, such as 'features.0', got 3"),
         (mlp, ("1", "2"), "block '2' must have parameters, got '2', which has none"),
         (Again, ("a", "b", "c"), r"'a' is called again after 'b'; .* would do: \{'a': \('a', 'b'\)\}"),
+        (Branches, ("a", "b", "c"), "block 'b' is not computed from block 'a'; one block that holds both would do"),
         (Again, ("a", "never"), "block 'never' is never called when the module predicts"),
     ],
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
@@ -69,7 +71,7 @@ def test_what_comes_later_is_not_computed():
 
     inner = nn.Sequential(nn.Flatten(), nn.Linear(64, 5), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, CLASSES))
     network = with_blocks(FromCopy.of(inner), SHAPE, CLASSES)
-    network.skeleton(SHAPE, CLASSES)[3] = Refusing(5, 4, device="meta")
+    cast(nn.Sequential, network.skeleton(SHAPE, CLASSES))[3] = Refusing(5, 4, device="meta")
     prefix = Prefix(network, "1")
     params, buffers = prefix.init(SHAPE, CLASSES, Stream(0))
     assert prefix.apply(params, buffers, X)[0].shape == (6, CLASSES)
@@ -85,7 +87,7 @@ def test_the_gradient_reaches_every_parameter(module, block):
     prefix, params, buffers = started(module(), block)
     gradient = torch.func.grad(lambda moving: prefix.apply(moving, buffers, X, train=True)[0].square().sum())(params)
     assert all(value.abs().sum() > 0 for value in gradient.values())
-    assert not prefix.network.skeleton(SHAPE, CLASSES)._forward_pre_hooks
+    assert not cast(FromCopy, prefix.network).skeleton(SHAPE, CLASSES)._forward_pre_hooks
 
 
 def test_the_start_is_that_of_the_whole_network():

@@ -110,7 +110,8 @@ class Member:
             ahead: how many steps come before the first of these.
             steps: how many.
         """
-        size, n, first = self.stage.batch, len(self.sample), self.step - self.stage_entered + ahead
+        size, n, stage = self.stage.batch, len(self.sample), self.stage
+        first = (self.step - self.stage_entered if stage.continues else self.steps_in_stage) + ahead
         if size is None:
             return None
         if self.stage.order == "once":

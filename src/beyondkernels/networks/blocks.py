@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import torch
 
@@ -12,6 +12,8 @@ from beyondkernels.core import Component, InputError, Shape, Stream, Tensors, ba
 
 if TYPE_CHECKING:
     from beyondkernels.networks.base import Network
+
+AnyNetwork = TypeVar("AnyNetwork", bound="Network")
 
 BlockNames = Sequence[str] | Mapping[str, str | Sequence[str]]
 """Blocks as a user names them: paths of modules, or a name for each list of paths and parameters."""
@@ -51,8 +53,9 @@ def find_blocks(network: Network, in_dim: Shape, out_dim: int) -> tuple[Block, .
       of their calls, which are recorded for two points that are zero.
     - Everything else belongs to the block called before it, or to the first block if there is none: layers without
       parameters, normalisation, parameters of an opened module itself.
-    - A block that is called again after another one is merged with it and with those in between. A child that is never
-      called belongs to the block before it in the tree.
+    - A block that is called again after another one is merged with it and with those in between. So is one that the
+      next block does not depend on, as in parallel branches. A child that is never called belongs to the block before
+      it in the tree.
 
     Arguments:
         network: the network. The blocks that :func:`with_blocks` has set are returned as they are.
@@ -70,7 +73,7 @@ def find_blocks(network: Network, in_dim: Shape, out_dim: int) -> tuple[Block, .
     return network.blocks_of(*_at_zero(network, in_dim, out_dim))
 
 
-def with_blocks(network: Network, in_dim: Shape, out_dim: int, blocks: BlockNames | None = None) -> Network:
+def with_blocks(network: AnyNetwork, in_dim: Shape, out_dim: int, blocks: BlockNames | None = None) -> AnyNetwork:
     """The network with its blocks as groups of parameters.
 
     Each block is a group under its name, the last block is the group ``last``, and the others are the group
@@ -139,6 +142,38 @@ def position(blocks: Sequence[Block], name: str) -> int:
 def parameters_of(blocks: Sequence[Block]) -> tuple[str, ...]:
     """The parameters of some blocks."""
     return tuple(name for block in blocks for name in block.parameters)
+
+
+def merged(blocks: Sequence[Block], i: int) -> tuple[Block, ...]:
+    """Blocks of which one and the next are made one, under the name of the first."""
+    both = Block(blocks[i].name, parameters_of(blocks[i : i + 2]), blocks[i].entry)
+    return (*blocks[:i], both, *blocks[i + 2 :])
+
+
+def unlinked(
+    network: Network, blocks: Sequence[Block], params: Tensors, buffers: Tensors, x: torch.Tensor
+) -> list[int]:
+    """The places of the blocks on which nothing depends that enters the next block.
+
+    Arguments:
+        network: the network.
+        blocks: its blocks.
+        params: its parameters.
+        buffers: its buffers.
+        x: some points.
+    """
+    if len(blocks) == 1:
+        return []
+    with torch.enable_grad():
+        leaves = {name: value.detach().requires_grad_(value.is_floating_point()) for name, value in params.items()}
+        entered, _ = network.entering([block.entry for block in blocks[1:]], leaves, buffers, x)
+    found = []
+    for i, (block, h) in enumerate(zip(blocks, entered, strict=False)):
+        own = [leaves[name] for name in block.parameters if leaves[name].requires_grad]
+        known = torch.autograd.grad(h.sum(), own, retain_graph=True, allow_unused=True) if h.requires_grad else ()
+        if all(gradient is None for gradient in known):
+            found.append(i)
+    return found
 
 
 def layers_as_blocks(network: Network, params: Tensors, used: Sequence[torch.Tensor]) -> tuple[Block, ...]:

@@ -16,7 +16,7 @@ from torch.func import functional_call
 from beyondkernels.core import Shape, Stream, Tensors, later, require, seeded_globally, shape_of
 from beyondkernels.core.streams import seeded_by
 from beyondkernels.networks.base import Network
-from beyondkernels.networks.blocks import HEAD, Block, BlockNames, parameters_of
+from beyondkernels.networks.blocks import HEAD, Block, BlockNames, merged, parameters_of, unlinked
 from beyondkernels.networks.hooks import calls_of, inputs_of
 from beyondkernels.networks.module_blocks import named_blocks, tree_blocks
 
@@ -151,10 +151,19 @@ class ModuleNetwork(Network):
 
     def named_blocks(self, blocks: BlockNames, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[Block, ...]:
         """The blocks that a user has named: see :func:`~beyondkernels.networks.with_blocks`."""
-        return named_blocks(self._module(buffers, x), self._calls(params, buffers, x), blocks)
+        found = named_blocks(self._module(buffers, x), self._calls(params, buffers, x), blocks)
+        for i in unlinked(self, found, params, buffers, x):
+            here, after = found[i].name, found[i + 1].name
+            require(False, f"block {after!r} is not computed from block {here!r}; one block that holds both would do")
+        return found
 
     def _found_blocks(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[Block, ...]:
-        return self.blocks or tree_blocks(self._module(buffers, x), self._calls(params, buffers, x))
+        if self.blocks:
+            return self.blocks
+        found = tree_blocks(self._module(buffers, x), self._calls(params, buffers, x))
+        while apart := unlinked(self, found, params, buffers, x):
+            found = merged(found, apart[0])
+        return found
 
     def _calls(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> list[str]:
         with calls_of(self._module(buffers, x)) as calls, torch.no_grad():
