@@ -154,7 +154,7 @@ def test_first_order_over_all_signs():
 def test_errors_of_the_proof():
     """``missing`` and ``gates``, by points; and the proof's inequality with them holds for a small η."""
     here, at, star, gates = case()
-    eta = 1e-4
+    eta = 1e-3  # some gates change: for a smaller one the cost is rounding
     found = here.drawn(at, star, (eta,), Stream(102))
     signs = 2 * Stream(102).child("signs").bernoulli(0.5, 6).double() - 1
     out = pseudo_three_layer(here.x, at["W"], at["V"], gates, here.buffers)
@@ -170,7 +170,7 @@ def test_errors_of_the_proof():
         real = ThreeLayerLearner(6, 0.5, 5).apply({"W": W, "V": V}, here.buffers, here.x)[0]
         fixed = pseudo_three_layer(here.x, W, V, gates, here.buffers)
         cost += float((slopes * (real - fixed).norm(dim=1)).mean()) / 2 / eta
-    assert cost > 0
+    assert cost > 1e-3
     assert float(found["gates"][0]) == pytest.approx(cost)
     s, t = crossing_terms(here.x, at, star, gates, here.buffers)
     linear = (s + t) @ signs

@@ -62,13 +62,20 @@ def test_large_pictures_make_no_large_file():
     assert len(render_svg(figure)) < 1_200_000
 
 
-def test_channels_stand_side_by_side():
+def test_only_the_large_pictures_are_drawn_coarser():
+    rows = PictureRow("large", DRAW.normal(size=(8, 3, 32, 32))), PictureRow("small", DRAW.normal(size=(8, 5, 5)))
+    shown = [ax for ax in drawn(pictures(*rows)).axes if ax.patches]
+    assert {ax.get_xlim()[1] for ax in shown[:8]} == {11}  # three cells as one: 8 · 3 · 11² is at most 3000
+    assert {ax.get_xlim()[1] for ax in shown[8:]} == {5}
+
+
+def test_channels_stand_beneath_each_other():
     image = DRAW.normal(size=(2, 4, 3))
     (shown,) = PictureRow("r", image[None]).arrays()
-    assert shown.shape == (4, 7)
-    assert (shown[:, :3] == image[0]).all()
-    assert (shown[:, 4:] == image[1]).all()
-    assert np.isnan(shown[:, 3]).all()
+    assert shown.shape == (9, 3)
+    assert (shown[:4] == image[0]).all()
+    assert (shown[5:] == image[1]).all()
+    assert np.isnan(shown[4]).all()
     (many,) = PictureRow("r", DRAW.normal(size=(1, 5, 2, 2))).arrays()
     assert many.shape == (5, 8)  # three and two of them
 

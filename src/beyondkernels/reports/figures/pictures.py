@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _GAP, _ABOVE, _BENEATH, _EDGE = 0.12, 0.3, 0.24, 0.05
-_COLUMNS, _NARROW_COLUMNS, _LARGEST, _FLATTEST = 8, 4, 1.5, 0.25
+_COLUMNS, _NARROW_COLUMNS = 8, 4
+_LARGEST, _FLATTEST, _TALLEST = 1.5, 0.25, 4.0
 _NEGATIVE, _POSITIVE = COLOURS[0], COLOURS[1]
 
 _STEPS = 12
@@ -37,7 +37,8 @@ class PictureRow:
 
     Arguments:
         title: what they have in common.
-        images: (m, height, width), (m, channels, height, width), or vectors (m, d). Channels stand side by side.
+        images: (m, height, width), (m, channels, height, width), or vectors (m, d). Channels stand beneath each
+            other, more than three of them in a square.
         labels: a word beneath each picture; none or m of them.
     """
 
@@ -57,15 +58,15 @@ class PictureRow:
         if images.ndim == 2:
             return list(images[:, None])
         images = coarser(images, factor) if factor > 1 else images
-        return [image if image.ndim == 2 else _side_by_side(image) for image in images]
+        return [image if image.ndim == 2 else _together(image) for image in images]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pictures(Figure):
     """Rows of small pictures of numbers with a sign: one colour for positive, one for negative, white for zero.
 
-    Each picture has a scale of its own, on which its largest number in size has the full colour. Pictures that
-    have more cells together than a page can hold are drawn coarser: a cell is then the mean of a square of cells.
+    Each picture has a scale of its own, on which its largest number in size has the full colour. A row that
+    has more cells than a page can hold is drawn coarser: a cell is then the mean of a square of cells.
 
     Arguments:
         rows: the pictures, first row at the top.
@@ -113,7 +114,7 @@ class Pictures(Figure):
             canvas.text(_EDGE / width, (top - 0.2) / height, title, color=INK, weight="bold", va="baseline")
             top -= _ABOVE
             tall = self._tall(row, side)
-            for i, image in enumerate(row.arrays(self._factor)):
+            for i, image in enumerate(row.arrays(_factor(row, _CELLS // len(self.rows)))):
                 line, column = divmod(i, columns)
                 left, below = _EDGE + column * (side + _GAP), top - line * self._line(row, side) - tall
                 ax = canvas.add_axes((left / width, below / height, side / width, tall / height))
@@ -123,17 +124,6 @@ class Pictures(Figure):
                     ax.set_xlabel(label, color=MUTED, fontsize=SMALL, labelpad=3)
             top -= self._lines(row, columns) * self._line(row, side)
         draw_legend(canvas, _entries())
-
-    @functools.cached_property
-    def _factor(self) -> int:
-        """How many cells a side are drawn as one."""
-        import numpy as np
-
-        cells = [shape for shape in (np.shape(row.images) for row in self.rows) if len(shape) > 2]
-        factor = 1
-        while sum(math.prod(s[:-2]) * math.ceil(s[-2] / factor) * math.ceil(s[-1] / factor) for s in cells) > _CELLS:
-            factor += 1
-        return factor
 
     def _layout(self, narrow: bool) -> tuple[float, float, int]:
         """The figure's width, a picture's width, and how many stand in a line."""
@@ -145,7 +135,7 @@ class Pictures(Figure):
     def _tall(self, row: PictureRow, side: float) -> float:
         """The height of a picture: cells are squares, unless it would be too flat or too tall to be seen."""
         rows, columns = row.arrays()[0].shape
-        return min(max(side * rows / columns, _FLATTEST), 2 * side)
+        return min(max(side * rows / columns, _FLATTEST), _TALLEST * side)
 
     def _line(self, row: PictureRow, side: float) -> float:
         return self._tall(row, side) + (_BENEATH if row.labels else 0.0) + _GAP
@@ -212,12 +202,23 @@ def _show(ax: Axes, image: np.ndarray) -> None:
         spine.set_edgecolor("#d5dae0")
 
 
-def _side_by_side(channels: np.ndarray) -> np.ndarray:
-    """Channels in lines of nearly equal length and height, with an empty cell between them."""
+def _factor(row: PictureRow, most: int) -> int:
+    """How many cells a side are drawn as one, so that a row has at most so many."""
+    import numpy as np
+
+    *counts, height, width = (1, *np.shape(row.images)) if np.ndim(row.images) > 2 else (0, 0)
+    factor = 1
+    while math.prod(counts) * math.ceil(height / factor) * math.ceil(width / factor) > most and factor < height + width:
+        factor += 1
+    return factor
+
+
+def _together(channels: np.ndarray) -> np.ndarray:
+    """Up to three channels beneath each other, more of them in a square, with an empty cell between them."""
     import numpy as np
 
     count, height, width = channels.shape
-    columns = count if count <= 3 else math.ceil(math.sqrt(count))
+    columns = 1 if count <= 3 else math.ceil(math.sqrt(count))
     lines = -(-count // columns)
     out = np.full((lines * (height + 1) - 1, columns * (width + 1) - 1), np.nan)
     for i, channel in enumerate(channels):
