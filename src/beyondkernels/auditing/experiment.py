@@ -44,6 +44,7 @@ class Audit(Experiment):
     reference = Reference("own", "an audit of one's own model")
     title = "What does the model learn that a kernel does not?"
     speaks_at = ("smoke", "laptop", "paper")
+    scaled, command = False, "audit"
     notes_file = "audit.md"
 
     def __init__(

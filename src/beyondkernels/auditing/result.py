@@ -40,6 +40,9 @@ class AuditResult:
     @property
     def sentence(self) -> str:
         """What was found: how much of the accuracy is features, when they appear, and in which blocks."""
+        if self.result.missing:
+            label, why = next(iter(self.result.missing.items()))
+            return f"{self.result.verdict}. The first of them, {' '.join(map(str, label))}: {why}."
         return self.result.finding
 
     @property

@@ -57,6 +57,11 @@ class Subject:
         return tuple(block.name for block in self.blocks)
 
     @property
+    def trained_blocks(self) -> tuple[str, ...]:
+        """The names of the blocks with parameters that are trained."""
+        return tuple(block.name for block in self.blocks if block.parameters)
+
+    @property
     def steps(self) -> int:
         """How many steps the model is trained for."""
         return sum(stage.steps for stage in self.rule.stages())

@@ -17,16 +17,18 @@ from beyondkernels.networks import Prefix
 Below = Literal["alone", "fixed", "released"]
 
 BELOW: dict[Below, str] = {
-    "alone": "train the lower blocks alone",
-    "fixed": "fix them, train the rest",
-    "released": "release them, train all",
+    "alone": "lower blocks alone",
+    "fixed": "lower blocks fixed",
+    "released": "all released",
 }
 """What happens to the blocks up to one that were trained first, as in ``bfc`` Figure 9."""
 
 
 def looked_at(subject: Subject, settings: AuditSettings) -> tuple[str, ...]:
     """The blocks that are frozen one by one: all, or some that are spread over the depth."""
-    names = tuple(block.name for block in subject.blocks if block.parameters)
+    names = subject.trained_blocks
+    if len(names) == 1:  # without it nothing would be left to train
+        return ()
     if len(names) <= settings.most_blocks:
         return names
     places = np.linspace(0, len(names) - 1, settings.most_blocks).round().astype(int)
