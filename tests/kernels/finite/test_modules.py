@@ -280,6 +280,33 @@ def test_both_ways_and_chunks_of_any_size_give_one_value(name, outputs, monkeypa
         assert same(module_tangent_gram(module, x, outputs=outputs), whole, 1e-12)
 
 
+class Clamped(nn.Module):
+    """Outputs that end at 1, which random points of the size of most do not reach."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.see, self.tell = nn.Conv2d(2, 4, 3), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.tell(F.gelu(self.see(x)).mean((2, 3))).clamp(max=1.0)
+
+
+def test_proportional_gradients_are_found_and_given_up_where_they_are_not():
+    module, x, _ = made("residual")
+    assert gradient_of(module, x)._common.keys() == {"inner.2.weight", "last.weight"}
+    with seeded_globally(Stream(0)):
+        module = Clamped().double()
+    x = batch(8, IMAGE)
+    assert gradient_of(module, x)._common.keys() == {"see.weight", "tell.weight"}
+    x[5] *= 40
+    assert 0 < int((module(x) == 1).sum()) < 8 * 3
+    truth = jacobian(module, x)
+    full = torch.einsum("nap,mbp->nmab", truth, truth)
+    assert gradient_of(module, x[:1])._common.keys() == {"see.weight", "tell.weight"}
+    assert same(module_tangent_gram(module, x[:5], x, outputs="full"), full[:5])
+    assert same(module_tangent_gram(module, x[:5], x), full[:5].diagonal(dim1=2, dim2=3).mean(-1))
+
+
 def test_late_convolutions_stay_products():
     module, x, _ = made("late")
     kept = {name for name, pair in gradient_of(module, x)._pairs.items() if pair.positions > 1}
