@@ -171,12 +171,16 @@ class JacobianGradient(Gradient):
         self._params = {name: value.detach().to(dtype) for name, value in params.items()}
 
     def at(self, x: torch.Tensor) -> Factors:
-        """The Jacobian (n, k, parameters), as a factor whose input is one."""
+        """The Jacobian, as a factor whose input is one."""
+        matrix = self.jacobian(x)
+        return [[Factor(matrix.new_ones(len(x), 1), matrix)]]
+
+    def jacobian(self, x: torch.Tensor) -> torch.Tensor:
+        """The derivatives of all outputs in all parameters, (n, k, parameters)."""
         with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):  # no other attention can be vectorised
             warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)  # rare operations: be it
             per_point = torch.func.vmap(torch.func.jacrev(self._function), (None, 0))(self._params, x)
-        matrix = torch.cat([part.flatten(2) for part in per_point.values()], 2).detach()
-        return [[Factor(matrix.new_ones(len(x), 1), matrix)]]
+        return torch.cat([part.flatten(2) for part in per_point.values()], 2).detach()
 
     def fixed_bytes(self) -> int:
         """The parameters."""

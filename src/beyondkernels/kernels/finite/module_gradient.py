@@ -193,7 +193,7 @@ class ModuleGradient(Gradient):
             if call.bias in self._columns:
                 self._write(formed, call.bias, change.sum(3), begun)
         if self._rest is not None:
-            formed[:, :, self._width :] = self._rest.at(x)[0][0].changes
+            formed[:, :, self._width :] = self._rest.jacobian(x)
 
     def _write(self, formed: torch.Tensor, name: str, gradient: torch.Tensor, begun: set[str]) -> None:
         columns = formed[:, :, self._columns[name]]
