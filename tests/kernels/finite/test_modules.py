@@ -293,16 +293,16 @@ class Clamped(nn.Module):
 
 def test_proportional_gradients_are_found_and_given_up_where_they_are_not():
     module, x, _ = made("residual")
-    assert gradient_of(module, x)._common.keys() == {"inner.2.weight", "last.weight"}
+    assert gradient_of(module, x)._common.keys() == {"inner.2.weight"}
     with seeded_globally(Stream(0)):
         module = Clamped().double()
     x = batch(8, IMAGE)
-    assert gradient_of(module, x)._common.keys() == {"see.weight", "tell.weight"}
+    assert gradient_of(module, x)._common.keys() == {"see.weight"}
     x[5] *= 40
     assert 0 < int((module(x) == 1).sum()) < 8 * 3
     truth = jacobian(module, x)
     full = torch.einsum("nap,mbp->nmab", truth, truth)
-    assert gradient_of(module, x[:1])._common.keys() == {"see.weight", "tell.weight"}
+    assert gradient_of(module, x[:1])._common.keys() == {"see.weight"}
     assert same(module_tangent_gram(module, x[:5], x, outputs="full"), full[:5])
     assert same(module_tangent_gram(module, x[:5], x), full[:5].diagonal(dim1=2, dim2=3).mean(-1))
 

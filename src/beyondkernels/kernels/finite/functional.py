@@ -52,6 +52,7 @@ def tangent_gram(
         memory: bytes the computation may take, its result included.
         dtype: of all arithmetic.
 
+    >>> from beyondkernels.core import Stream
     >>> from beyondkernels.networks import FullyConnected
     >>> network, x = FullyConnected(width=16, depth=2), torch.eye(3)
     >>> params, buffers = network.init(in_dim=3, out_dim=2, stream=Stream(0))

@@ -24,6 +24,9 @@ _NUMBERS = 2**22
 _POINTWISE = 16
 """How many multiplications of a matrix product take as long as one multiplication that reads and writes memory."""
 
+_ROUNDING = 1000
+"""By how many units in the last place proportional gradients may differ."""
+
 
 @dataclass(frozen=True)
 class _Pair:
@@ -220,6 +223,8 @@ class ModuleGradient(Gradient):
         changes = _changes(out, used)
         found = self._accounted(points[:1], used, changes, names)
         readouts = [common_readout(change) if self._look_for_common else None for change in changes]
+        if not found:
+            return
         self._choose(used, readouts, found, outputs)
         used = self._used(three, found)
         each = sum(self._outputs * where.channels * where.positions for _, where in used)
@@ -275,7 +280,7 @@ class ModuleGradient(Gradient):
             bias = biases.pop() if len(biases) == 1 and not biases & elsewhere else None
             bias = bias if bias in names else None
             readout = next(one for one, (call, _) in zip(readouts, used, strict=True) if call.weight == name)
-            if positions**2 * (p + rows * m + entries * _POINTWISE) < rows * m * p:
+            if positions == 1 or positions**2 * (p + rows * m + entries * _POINTWISE) < rows * m * p:
                 self._pairs[name] = _Pair(name, bias, p + (bias is not None), m, positions)
                 joined.add(bias)
             elif len(calls) == 1 and readout is not None and not calls[0][0].transposed:
@@ -318,7 +323,7 @@ def common_readout(changes: torch.Tensor) -> torch.Tensor | None:
     largest_one = D[torch.arange(m), sizes.argmax(1)]
     A = (D @ largest_one[..., None])[..., 0] / largest_one.square().sum(1, keepdim=True)
     left = torch.linalg.vector_norm(D - A[..., None] * largest_one[:, None], dim=2)
-    tolerance = torch.finfo(changes.dtype).eps ** 0.5
+    tolerance = _ROUNDING * torch.finfo(changes.dtype).eps
     return A.T.contiguous() if (left <= tolerance * sizes.amax(1, keepdim=True)).all() else None
 
 
@@ -330,9 +335,8 @@ def the_common(changes: torch.Tensor, readout: torch.Tensor) -> tuple[torch.Tens
     m = changes.shape[2]
     one = changes[:, readout.abs().argmax(0), torch.arange(m)]
     sums, all_sums = one.sum(2), changes.sum(3)
-    tolerance = torch.finfo(changes.dtype).eps ** 0.5
-    sizes = largest(all_sums)
-    if not largest(all_sums - readout * sums[:, None]) <= tolerance * sizes:
+    tolerance = _ROUNDING * torch.finfo(changes.dtype).eps
+    if not largest(all_sums - readout * sums[:, None]) <= tolerance * largest(all_sums):
         raise NotCommonError
     return one, sums
 
