@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -91,14 +91,14 @@ class Several(nn.Module):
         (lambda: bk.fit((X, Y), module()), r"model must be .* got a tuple: bk.fit\(model, \(X, y\)\)"),
         (lambda: bk.fit(module(), X), r"data must hold points with labels, got a ndarray of the shape \(60, 6\) alone"),
         (
-            lambda: bk.fit(module(), X, Y),
+            lambda: bk.fit(module(), X, cast(Any, Y)),
             "n must be a whole number, got a ndarray .* points and labels are one argument",
         ),
         (lambda: bk.fit(nn.Linear, (X, Y)), r"model must be an instance, got the class Linear: Linear\(…\) makes one"),
         (lambda: bk.fit(module(), (X, Y, X)), r"data must be a pair \(X, y\), got 3 arrays"),
         (lambda: bk.fit(module(), {"x": X, "y": Y}), "got a dict with"),
         (lambda: bk.fit(module(), "data.csv"), "or data as .* got 'data.csv'"),
-        (lambda: bk.compare((X, Y), learners=[module()]), "learners must be models by their names, such as"),  # type: ignore
+        (lambda: bk.compare((X, Y), learners=cast(Any, [module()])), "learners must be models by their names, such as"),
     ],
 )
 def test_calls_in_another_order(call, sentence):
@@ -153,7 +153,7 @@ def test_arguments_of_other_libraries(given, sentence):
         ((torch.empty(60, 6, device="meta"), Y), "got a tensor of the device meta"),
         ((np.array([[1, "a"]] * 60, object), Y), "X must hold numbers, got an array of object with 'a' in it"),
         (([[1, 2], [3]], [0, 1]), "X must be rectangular"),
-        (DataLoader([{"x": 1.0}] * 10, batch_size=2), "must be a pair of a point and a label, got a dict"),  # type: ignore
+        (DataLoader(cast(Any, [{"x": 1.0}] * 10), batch_size=2), "must be a pair of a point and a label, got a dict"),
     ],
 )
 def test_data_that_cannot_be_learnt(data, sentence):
@@ -220,7 +220,7 @@ def test_state_in_buffers_is_part_of_the_run():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run = bk.fit(Averaging(), (X + 5, Y), epochs=5, batch=16, progress=False)
-    assert run.module.mean.mean() == pytest.approx(5 * (1 - 0.9**15), rel=0.1)
+    assert dict(run.module.named_buffers())["mean"].mean() == pytest.approx(5 * (1 - 0.9**15), rel=0.1)
     again = bk.fit(Averaging(), (X + 5, Y), epochs=5, batch=16, progress=False)
     assert again.test_loss == run.test_loss
 
@@ -251,7 +251,8 @@ def test_other_forms_of_the_same_data_train_alike(data):
 
 def test_rows_with_a_single_one_stay_numbers_when_asked():
     run = bk.fit(module(), (X, np.eye(3)[Y]), classify=False, **ONE_STEP)
-    assert run.problem.classes == ()  # type: ignore[attr-defined]
+    assert isinstance(run.problem, bk.problems.GivenData)
+    assert run.problem.classes == ()
 
 
 def test_whole_numbers_are_numbers_where_nearly_all_differ():

@@ -152,8 +152,8 @@ def _from_batches(loader: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _from_items(items: Any) -> tuple[np.ndarray, np.ndarray]:
-    ends = _length(items) is not None and not isinstance(items, torch.utils.data.IterableDataset)
-    several: Iterable[Any] = (items[i] for i in range(len(items))) if ends else items
+    length = None if isinstance(items, torch.utils.data.IterableDataset) else _length(items)
+    several: Iterable[Any] = items if length is None else (items[i] for i in range(length))
     points, labels, limit = [], [], _Limit(items, "data set")
     for item in several:
         x, y = _two(item)
