@@ -116,7 +116,9 @@ def sweep_pictures(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> l
     """
     ended = [row for row in rows if row["status"] == "finished"]
     score = next((each for each in ("accuracy", "loss") if all(f"test_{each}" in row for row in ended)), None)
-    kinds = {name: list(dict.fromkeys(row.get(name) for row in ended)) for name in names if name != "seed"}
+    kinds: dict[str, list[Any]] = {
+        name: list(dict.fromkeys(row.get(name) for row in ended)) for name in names if name != "seed"
+    }
     numeric = [
         name
         for name, values in kinds.items()
