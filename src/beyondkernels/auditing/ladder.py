@@ -130,7 +130,11 @@ def _trained(subject: Subject, settings: AuditSettings) -> list[Rung]:
 
     return [
         _unless(no_tail, "last layer", trained(lambda own: in_group(own, "last"))),
-        _unless(no_rule, LINEARISED, trained(lambda own: own, Linearised(network, in_evaluation=isinstance(network, ModuleNetwork)))),
+        _unless(
+            no_rule,
+            LINEARISED,
+            trained(lambda own: own, Linearised(network, in_evaluation=isinstance(network, ModuleNetwork))),
+        ),
         _unless(
             no_rule or ("" if len(subject.blocks) > 1 else "the model has a single block"),
             LAYERWISE,

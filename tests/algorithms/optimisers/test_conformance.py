@@ -31,7 +31,6 @@ from beyondkernels.algorithms.optimisers import (
     adamw,
     chain,
     descend,
-    descend_in_place,
     sgd,
 )
 from beyondkernels.core import InputError, Stream, build, describe, digest
@@ -306,7 +305,7 @@ def test_steps_in_place_are_the_same_steps(rule):
         numbers = {name: torch.tensor(values[0]) for name, values in rule.numbers(range(step, step + 1)).items()}
         kept = {name: value.clone() for name, value in gradient.items()}
         pure, state = descend(rule, gradient, state, pure, numbers, {})
-        held = descend_in_place(rule, gradient, held, own, numbers, {})
+        held = descend(rule, gradient, held, own, numbers, {}, alone=True)[1]
         assert all(torch.equal(value, kept[name]) for name, value in gradient.items())  # others may hold a gradient
     assert set(held) == set(state)
     for ours, theirs in ((own, pure), (held, state)):
