@@ -62,7 +62,7 @@ def recording(algorithm: Algorithm, n: int, samples: int) -> dict[str, Any]:
     budget = _SHARE * sum(stage.steps * (stage.batch or n) for stage in stages) / samples
     count = int(min(_PAUSES + 1, max(_LEAST_STEPS, budget / _LEAST_POINTS), steps + 1))
     points = int(min(_MOST_POINTS, max(_LEAST_POINTS, budget / count)))
-    # Training pauses at every twentieth of its steps to tell its progress. A record at these steps needs no other pause.
+    # Training pauses at every twentieth of its steps to tell its progress. A record at these needs no other pause.
     stride = max(1, steps // _PAUSES) * math.ceil(_PAUSES / max(1, count - 1))
     times = (*(step for step in range(0, steps, stride) if step == 0 or step <= steps - stride / 2), steps)
     return {"record_at": times, "record_points": points}
