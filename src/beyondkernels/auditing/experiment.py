@@ -60,8 +60,9 @@ class Audit(Experiment):
         self.subject: Subject = subject_of(model, train, test=test, **options)
         called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
         require(isinstance(called, str), f"name must be a text, got {called!r}")
-        self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"
-        self.summary = _summary(self.subject, called)
+        # every audit has words of its own, where experiments of papers have theirs by class
+        self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"  # pyright: ignore[reportAttributeAccessIssue]
+        self.summary = _summary(self.subject, called)  # pyright: ignore[reportAttributeAccessIssue]
         self._settings = AuditSettings(**(settings or {}))
 
     def settings(self, scale: str) -> AuditSettings:

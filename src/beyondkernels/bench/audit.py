@@ -20,6 +20,7 @@ from typing import Literal
 import torch
 from torch import nn
 
+from beyondkernels.bench import training
 from beyondkernels.bench.base import Row
 from beyondkernels.bench.kernels import row
 from beyondkernels.bench.timing import alternating, megabytes, memory_ratio, one_core
@@ -48,6 +49,8 @@ def rows() -> Iterator[Row]:
         for outputs in ("full", "traced"):
             yield tangent("pooled", outputs, LARGE)
         yield tangent_double()
+        for name in training.training_cases():
+            yield training.training(name)
 
 
 # The tangent kernel of a small convolutional network.

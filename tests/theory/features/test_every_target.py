@@ -42,7 +42,7 @@ def test_each_set_has_the_loss_of_its_own_problem(features):
         )
         met.add(A)
         # two intervals around the same number overlap
-        place = sets.index(A)
+        place = list[tuple[int, ...]](sets).index(A)
         assert (found["lower"][:, place] <= alone.outcome.arrays["upper"] + 1e-12).all()
         assert (alone.outcome.arrays["lower"] <= found["upper"][:, place] + 1e-12).all()
     assert len(met) > 3
