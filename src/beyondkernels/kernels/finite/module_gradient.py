@@ -18,7 +18,7 @@ from beyondkernels.kernels.finite.memory import peak_bytes
 Function = Callable[[Tensors, torch.Tensor], torch.Tensor]
 """(parameters, points (n, …)) ↦ outputs (n, …)."""
 
-_NUMBERS = 2**22
+_NUMBERS = 2**23
 """Intermediate numbers of the points that pass through the module together: they should stay in the cache."""
 
 _POINTWISE = 16
