@@ -3,7 +3,7 @@
     BK_DATA=folder bk audit examples/audit_images.py:Mnist
     BK_DATA=folder bk audit examples/audit_images.py:Cifar10
 
-The folder holds mnist.npz and cifar10_10k.npz, with the arrays x_train, y_train, x_test and y_test: images of bytes, and
+The folder holds mnist.npz and cifar10_10k.npz with the arrays x_train, y_train, x_test and y_test: images of bytes, and
 classes. Each audit takes a few minutes on two cores.
 """
 
@@ -31,8 +31,18 @@ def convolutional(in_dim: tuple[int, int, int], out_dim: int) -> torch.nn.Module
     )
 
 
-def images(file: str, train: int, test: int) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """The first images of both parts, as (channels, height, width)."""
+def images(file: str, train: int, test: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """The first images of both parts, as (channels, height, width), and their classes."""
     with np.load(Path(os.environ.get("BK_DATA", ".")) / file) as data:
         parts = [(data[f"x_{part}"][:n], data[f"y_{part}"][:n]) for part, n in (("train", train), ("test", test))]
-    return tuple((np.moveaxis(np.atleast_3d(x.T).T if x.ndim < 4 else x, -1, 1), y) for x, y in parts)  # type: ignore
+    return tuple((x[:, None] if x.ndim == 3 else x.transpose(0, 3, 1, 2), y) for x, y in parts)
+
+
+class Mnist(Audit):
+    def __init__(self) -> None:
+        super().__init__(convolutional, *images("mnist.npz", 2000, 2000), name="mnist", epochs=20, rate=2e-3)
+
+
+class Cifar10(Audit):
+    def __init__(self) -> None:
+        super().__init__(convolutional, *images("cifar10_10k.npz", 3000, 2000), name="cifar10", epochs=40, rate=2e-3)

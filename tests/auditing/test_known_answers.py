@@ -34,8 +34,8 @@ def test_a_parity_is_learnt_by_features_that_emerge_at_step_two():
     problem = bk.problems.DictionaryParity(dim=30, patterns=30, relevant=5)
     network = bk.networks.TwoLayer(pairs=100)
     rule = bk.algorithms.FeatureLearning(bk.theory.theorem26(problem, network, steps=400, readout_rate=200.0))
-    parts = {"parts": ("ladder", "when", "what"), "without": ("Laplace kernel", "feature machine"), "points": 500}
-    found = bk.audit(network, problem, 1000, n=2000, algorithm=rule, seeds=2, progress=False, **parts)
+    parts = {"parts": ("ladder", "when", "what"), "without": ("Laplace kernel", "feature machine"), "points": 700}
+    found = bk.audit(network, problem, 1000, n=2500, algorithm=rule, seeds=2, progress=False, **parts)
     assert problem.linear_accuracy == pytest.approx(0.84375)
     assert scores(found)["model"] > 99
     assert scores(found)["trained tangent kernel"] > 99
