@@ -23,7 +23,7 @@ FIXED = {"Random neurons": "FixedNeurons", "Fourier features": "FixedWaves", "NT
 LEARNED = "Two Step"
 """The neurons of the paper's network after its two steps of feature learning."""
 
-LARGE, CUBE, EVERY, BALL = "sample", "all patterns", "all patterns, every A", "kernel ball"
+LARGE, CUBE, EVERY, BALL = "sample", "all patterns", "every A", "kernel ball"
 """Where a problem is solved.
 
 Over a sample where k ≤ D/16; over all patterns of a small dictionary for drawn sets A; over all patterns of a smaller
