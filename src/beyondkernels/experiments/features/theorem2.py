@@ -238,9 +238,9 @@ class Theorem2(Experiment):
                 Shown("worst_upper", "Worst ≤", ".3f", show="first", about="The largest primal value over all A."),
                 Shown("floor", "Floor", ".3f", about="A dual value over the whole distribution, in closed form."),
                 Shown(
-                    "least_floor", "All A ≥", ".3f", show="first", about="The least p_o(1 − B|c_A|) over all sets A."
+                    "least_floor", "Floor, min", ".3f", show="first", about="The least p_o(1 − B|c_A|) over all sets A."
                 ),
-                Shown("largest_floor", "All A ≤", ".3f", show="first", about="The largest of them."),
+                Shown("largest_floor", "Floor, max", ".3f", show="first", about="The largest of them."),
                 Shown("bound", "Ours", ".3f", show="first", about="Our bound."),
                 Shown("paper_bound", "Paper", ".3f", show="first", about="The paper's bound."),
             ],
