@@ -227,7 +227,7 @@ class Theorem2(Experiment):
     def table(self, s: Theorem2Settings) -> Table:
         """A line for each place, k, map and B."""
         return Table(
-            {"place": "Solved over", "relevant": "k", "method": "Features", "norm": "B"},
+            {"place": "Over", "relevant": "k", "method": "Features", "norm": "B"},
             [
                 Shown("test_loss", "Loss", ".3f", about="Hinge loss on fresh points, of the best model in the ball."),
                 Shown("worst_loss", "Largest", ".3f", show="largest", about="Over the sets A."),
