@@ -148,6 +148,7 @@ def _distances(s: Any, at: At, row: dict[str, Any]) -> dict[str, float]:
     rooms |= {"floor_room": 1 - used, "fresh_room": loss + SURE * row["test_error"] - bound}
     if at.place != CUBE:
         return rooms
+    rooms["worst_lower"] = max(row["lower"], row["largest_floor"])  # either holds for some A, so for the worst
     return rooms | {"lower_room": row["lower"] - bound, "mean_room": row["mean_floor"] - bound}
 
 
