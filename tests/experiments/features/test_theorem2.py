@@ -124,6 +124,7 @@ def test_rows_have_the_extremes_over_all_sets() -> None:
         row = rows(SETTINGS, at, outcome(at))[1]  # B = 1
         assert row["least_floor"] == pytest.approx(0.5 * (1 - max(norms)), rel=1e-9)
         assert row["largest_floor"] == pytest.approx(0.5 * (1 - min(norms)), rel=1e-9)
+        assert row["worst_lower"] == pytest.approx(max(row["lower"], 0.5 * (1 - min(norms))), rel=1e-9)
 
 
 def test_remarks_of_a_uniform_part_that_hardly_is() -> None:

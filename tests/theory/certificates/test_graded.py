@@ -140,10 +140,8 @@ def test_restricted_parities_are_all_parities():
             values = parities.products(key)
             assert values.shape[1] == parities.count(key)
             rebuilt += parities.multiplicities(key)[degree] * values @ values.T
-        literal = torch.zeros(9, 9, dtype=torch.float64)
-        for T in itertools.combinations(range(d), degree):
-            chi = a[:, list(T)].prod(1)
-            literal += torch.outer(chi, chi)
+        columns = [a[:, list(T)].prod(1) for T in itertools.combinations(range(d), degree)]
+        literal = torch.stack([torch.outer(chi, chi) for chi in columns]).sum(0)
         assert torch.equal(rebuilt, literal)
         assert torch.equal(rebuilt, torch.tensor(krawtchouk(d)[degree], dtype=torch.float64)[distances])
 

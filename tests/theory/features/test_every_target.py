@@ -32,7 +32,8 @@ def arrays(features, problem=PROBLEM, tolerance: float = 1e-4) -> dict[str, np.n
 
 @pytest.mark.parametrize("features", [FixedNeurons(8), FixedTangents(2)])
 def test_each_set_has_the_loss_of_its_own_problem(features):
-    found, sets, met = arrays(features), list(itertools.combinations(range(6), 3)), set()
+    found, met = arrays(features), set()
+    sets: list[tuple[int, ...]] = list(itertools.combinations(range(6), 3))
     assert found["lower"].shape == (2, 20)
     for instance in range(8):
         problem = DictionaryParity(6, 6, relevant=3, background=0.4, instance=instance)

@@ -101,11 +101,13 @@ class TheoremI1(Experiment):
             {"depth": "L", "samples": "N", "method": "Method"},
             [
                 Shown("bound", "Bound", ".3f", show="first", about="For kernels: 1 − N/C. All risks are over c²."),
-                Shown("low", "Risk ≥", ".3g", about="On the points of the fit, which is too small on average."),
-                Shown("risk", "Risk ≤", ".3g", about="At fresh points, which is too large on average for a kernel."),
+                Shown("low", "Risk, fit", ".3g", about="On the points of the fit, which is too small on average."),
+                Shown(
+                    "risk", "Risk, fresh", ".3g", about="At fresh points, which is too large on average for a kernel."
+                ),
                 Shown("error", "±", ".2g", about="The standard error of the risk at fresh points."),
-                Shown("low_top", "Top ≥", ".3f", about="The same two risks if the target is its top part alone."),
-                Shown("top", "Top ≤", ".3f"),
+                Shown("low_top", "Top, fit", ".3f", about="The same two risks if the target is its top part alone."),
+                Shown("top", "Top, fresh", ".3f"),
             ],
         )
 

@@ -227,18 +227,33 @@ class Theorem2(Experiment):
     def table(self, s: Theorem2Settings) -> Table:
         """A line for each place, k, map and B."""
         return Table(
-            {"place": "Solved over", "relevant": "k", "method": "Features", "norm": "B"},
+            {"place": "Over", "relevant": "k", "method": "Features", "norm": "B"},
             [
-                Shown("test_loss", "Hinge loss", ".3f", about="On fresh points, of the best model in the ball."),
+                Shown("test_loss", "Loss", ".3f", about="Hinge loss on fresh points, of the best model in the ball."),
                 Shown("worst_loss", "Largest", ".3f", show="largest", about="Over the sets A."),
-                Shown("lower", "Dual value", ".3f", about="Of the problem that was solved; the mean, for every A."),
-                Shown("worst_lower", "Worst A ≥", ".3f", show="first", about="The largest dual value over all sets A."),
-                Shown("worst_upper", "Worst A ≤", ".3f", show="first", about="The largest primal value over all A."),
+                Shown(
+                    "lower", "Dual", ".3f", about="Dual value of the problem that was solved; for every A, the mean."
+                ),
+                Shown(
+                    "worst_lower",
+                    "Worst ≥",
+                    ".3f",
+                    show="largest",
+                    about="The worst A's least loss is at least this: the largest dual value that is known.",
+                ),
+                Shown(
+                    "worst_upper",
+                    "Worst ≤",
+                    ".3f",
+                    show="first",
+                    about="And at most this: the largest primal value over all sets A.",
+                ),
                 Shown("floor", "Floor", ".3f", about="A dual value over the whole distribution, in closed form."),
-                Shown("least_floor", "Least, all A", ".3f", show="first", about="Of p_o(1 − B|c_A|) over all sets A."),
-                Shown("largest_floor", "Largest, all A", ".3f", show="first"),
-                Shown("bound", "Our bound", ".3f", show="first"),
-                Shown("paper_bound", "Paper's bound", ".3f", show="first"),
+                Shown(
+                    "least_floor", "Floor, min", ".3f", show="first", about="The least p_o(1 − B|c_A|) over all sets A."
+                ),
+                Shown("bound", "Ours", ".3f", show="first", about="Our bound."),
+                Shown("paper_bound", "Paper", ".3f", show="first", about="The paper's bound."),
             ],
         )
 
