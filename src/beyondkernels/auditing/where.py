@@ -25,8 +25,10 @@ BELOW: dict[Below, str] = {
 
 
 def looked_at(subject: Subject, settings: AuditSettings) -> tuple[str, ...]:
-    """The blocks that are frozen one by one: all, or some that are spread over the depth."""
+    """The blocks that are frozen one by one: all that learn, or some of them, spread over the depth."""
     names = tuple(block.name for block in subject.blocks if block.parameters)
+    if subject.own_rule is None or len(names) < 2:  # with the only block that learns frozen, nothing is left to train
+        return ()
     if len(names) <= settings.most_blocks:
         return names
     places = np.linspace(0, len(names) - 1, settings.most_blocks).round().astype(int)

@@ -199,8 +199,10 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
         try:
             out, again = tried(x), tried(x)
         except Exception as error:
+            whole = any(isinstance(part, torch.nn.Embedding | torch.nn.EmbeddingBag) for part in tried.modules())
+            advice = "; points come in single precision, so an embedding needs x.long()" if whole else ""
             raise InputError(
-                f"{name} {type(module).__name__} cannot take points of the shape {tuple(x.shape[1:])}: {error}"
+                f"{name} {type(module).__name__} cannot take points of the shape {tuple(x.shape[1:])}: {error}{advice}"
             ) from None
     require(
         isinstance(out, torch.Tensor) and out.ndim in (1, 2) and len(out) == 2,
