@@ -8,6 +8,7 @@ from typing import Any
 from beyondkernels.auditing.ladder import KINDS, LAYERWISE, LINEARISED, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
+from beyondkernels.auditing.where import corrected_blocks
 from beyondkernels.frame import Frame, Statement, Value, claim, of
 from beyondkernels.reports import AtLeast, AtMost, mean_interval
 
@@ -62,7 +63,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
     ):
         if name in rungs:
             found.append(claim(id_, text, error_of(name) - model, AtLeast(0.0, "clearly"), unit=POINTS))
-    if "where" in settings.parts and subject.own_rule is not None and len(subject.blocks) > 1:
+    if "where" in settings.parts and corrected_blocks(subject, settings):
         gain = _correction("fixed") - _correction("released")
         text = "If the blocks up to any one are trained first, training them on is clearly better than fixing them"
         found.append(claim("correction", text, gain, AtLeast(0.0, "clearly"), unit=POINTS))

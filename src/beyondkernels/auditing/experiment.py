@@ -32,7 +32,7 @@ class Audit(Experiment):
     and a report shows it. :func:`beyondkernels.auditing` makes one and runs it.
 
     Arguments:
-        model: a ``torch.nn.Module`` or a network.
+        model: a ``torch.nn.Module``, a network, or a named function of (in_dim, out_dim) that makes a module.
         train: training data in any form that :func:`beyondkernels.fit` takes, or a problem.
         test: test data, or the fraction of the data that is put aside.
         name: what to call it.
@@ -57,13 +57,13 @@ class Audit(Experiment):
         settings: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
+        self._settings = AuditSettings(**(settings or {}))
         self.subject: Subject = subject_of(model, train, test=test, **options)
         called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
         require(isinstance(called, str), f"name must be a text, got {called!r}")
         # every audit has words of its own, where experiments of papers have theirs by class
         self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"  # pyright: ignore[reportAttributeAccessIssue]
         self.summary = _summary(self.subject, called)  # pyright: ignore[reportAttributeAccessIssue]
-        self._settings = AuditSettings(**(settings or {}))
 
     def settings(self, scale: str) -> AuditSettings:
         """The same at every scale: the data and the model are the user's."""
@@ -88,8 +88,7 @@ class Audit(Experiment):
             return self._spec(make(), at.with_(seed=0) if same else at)
 
         found: list[Runs] = [_Timed(rung, {"part": ["ladder"], "rung": list(learners)}, self._read)]
-        if "where" in settings.parts and subject.own_rule is not None and len(subject.blocks) > 1:
-            blocks = list(where.looked_at(subject, settings))
+        if "where" in settings.parts and (blocks := list(where.looked_at(subject, settings))):
             found.append(
                 _Timed(
                     lambda _, at: self._spec(where.frozen(subject, at.block), at),
@@ -136,6 +135,8 @@ class Audit(Experiment):
         missing = [f"{rung.name} ({rung.why})" for rung in rungs if rung.make is None]
         blocks = ", ".join(f"`{name}`" for name in self.subject.block_names)
         told = [f"## The rungs\n\n{listed}", f"## The blocks\n\nFrom input to output: {blocks}."]
+        if "when" in settings.parts and self.subject.no_tangent:
+            missing.append(f"kernels over training ({self.subject.no_tangent})")
         return [*told, *([f"Left out: {'; '.join(missing)}."] if missing else [])]
 
     def _looked_into(self, s: AuditSettings, at: At) -> RunSpec:
@@ -143,7 +144,7 @@ class Audit(Experiment):
         subject, moments = self.subject, self.subject.moments(s.snapshots)
         records = sorted({round(i * subject.steps / RECORDS) for i in range(RECORDS + 1)})
         measurements: list[Any] = []
-        if "when" in s.parts:
+        if "when" in s.parts and not subject.no_tangent:
             measurements.append(KernelCourse(s.points, s.points, accuracy_tolerance=s.tolerance / 100))
         if "where" in s.parts:
             measurements.append(LayerChange(s.points))

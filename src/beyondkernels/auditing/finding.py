@@ -11,7 +11,7 @@ from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.frame import Frame, select
 from beyondkernels.frame.rows import OUTCOME
-from beyondkernels.reports import mean_interval
+from beyondkernels.reports import mean_interval, show_number
 
 Sentence = Callable[[Subject, AuditSettings, Frame], str]
 
@@ -24,8 +24,18 @@ def finding(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         settings: how.
         rows: what its runs say.
     """
-    said = [answer(subject, settings, rows) for answer in (how_much, when, where, corrected)]
+    said = [answer(subject, settings, rows) for answer in (diverged, how_much, when, where, corrected)]
     return " ".join(sentence for sentence in said if sentence)
+
+
+def diverged(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
+    """With how many seeds the model's training came to no end."""
+    runs = select(rows, {"part": "ladder", "rung": MODEL})
+    lost = int((runs["status"] == "diverged").sum()) if len(runs) else 0
+    if not lost:
+        return ""
+    seeds = "every seed" if lost == len(runs) else f"{lost} of {len(runs)} seeds"
+    return f"The model diverged with {seeds}: its loss stopped being finite. A smaller rate may help."
 
 
 def how_much(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
@@ -42,7 +52,7 @@ def how_much(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         seeds = "With one seed it cannot be said whether the difference stands beyond seeds."
     else:
         stands = "stands" if low > 0 or high < 0 else "does not stand"
-        seeds = f"The difference {stands} beyond seeds (95 % interval {_signed(low)} to {_signed(high)} points)."
+        seeds = f"The difference {stands} beyond seeds (95 % interval {_points(low)} to {_points(high)} points)."
     if gap < settings.tolerance or (low is not None and low <= 0):
         ahead = f"{abs(gap):.1f} points {'ahead of' if gap >= 0 else 'behind'}"
         return (
@@ -65,6 +75,8 @@ def when(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         return ""
     runs = [run for run in select(rows, {"rung": MODEL}).get(OUTCOME, ()) if run.status == "finished"]
     if not runs:
+        return ""
+    if not any("tangent/emergence_step" in run.scalars for run in runs):  # the model has no tangent kernel
         return ""
     steps = [run.scalars.get("tangent/emergence_step", math.inf) for run in runs]
     there = sorted(step for step in steps if math.isfinite(step))
@@ -128,12 +140,12 @@ def _listed(names: Sequence[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _signed(number: float) -> str:
-    return f"{number:.1f}".replace("-", "−")
-
-
 def _score(points: float) -> str:
-    return f"{points:.1f} %"
+    return show_number(points, "%", 1)
+
+
+def _points(number: float) -> str:
+    return show_number(number, decimals=1)
 
 
 def _near(subject: Subject, settings: AuditSettings) -> str:

@@ -26,7 +26,7 @@ def audit(
     test: Any = None,
     *,
     name: str | None = None,
-    parts: Sequence[str] | None = None,
+    parts: str | Sequence[str] | None = None,
     seeds: int | Sequence[int] = 3,
     store: str | Path | Store | None = None,
     workers: int = 1,
@@ -66,7 +66,10 @@ def audit(
     known = {each.name for each in fields(AuditSettings)}
     settings = {key: options.pop(key) for key in list(options) if key in known}
     if parts is not None:
-        settings["parts"] = (parts,) if isinstance(parts, str) else tuple(parts)
+        settings["parts"] = parts
+    for key in ("parts", "without"):  # one name is a list of one
+        if isinstance(settings.get(key), str):
+            settings[key] = (settings[key],)
     experiment = Audit(model, train, test, name=name, settings=settings, **options)
     with contextlib.ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory()))

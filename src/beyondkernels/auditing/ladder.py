@@ -109,8 +109,8 @@ def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
         _unless(no_numbers, "Laplace kernel", lambda: ridge(Laplace(subject.distance)), drawn=large),
         _unless(no_numbers or many, "feature machine", lambda: RecursiveFeatureMachine("laplace"), drawn=False),
         _unless(_no_last_layer(subject), "conjugate kernel", lambda: frozen(0, "conjugate")),
-        Rung("tangent kernel", lambda: frozen(0, "tangent")),
-        Rung(TRAINED_KERNEL, lambda: frozen(subject.steps, "tangent")),
+        _unless(subject.no_tangent, "tangent kernel", lambda: frozen(0, "tangent")),
+        _unless(subject.no_tangent, TRAINED_KERNEL, lambda: frozen(subject.steps, "tangent")),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.core import InputError, Problem, Stream, are_classes, require, shape_of, vectors
 from beyondkernels.core.errors import shown
 from beyondkernels.engine import TrainedNetwork
+from beyondkernels.kernels.finite.at import TangentAt
 from beyondkernels.networks import Block, FromModule, Network, find_blocks, with_blocks
 from beyondkernels.problems import GivenData
-from beyondkernels.runs.asked import asked, learner_of, sorted_options
+from beyondkernels.runs.asked import Asked, asked, learner_of, sorted_options
+from beyondkernels.runs.trying import fitting
 
 _DISTANCE_POINTS = 1000
 """Training points that the typical distance is taken from."""
@@ -38,6 +41,7 @@ class Subject:
         spread: the variance of the test labels, summed over outputs; the unit of the error of numbers.
         distance: the typical distance of two points; 0 where points are no vectors of numbers.
         has_features: whether the model ends with a linear layer on vectors.
+        no_tangent: why the model has no tangent kernel; nothing if it has one.
     """
 
     network: Network
@@ -50,6 +54,7 @@ class Subject:
     spread: float
     distance: float
     has_features: bool
+    no_tangent: str = ""
 
     @property
     def block_names(self) -> tuple[str, ...]:
@@ -106,7 +111,7 @@ def subject_of(
     """Understand a model and its data, or say what is wrong with them.
 
     Arguments:
-        model: a ``torch.nn.Module`` or a network.
+        model: a ``torch.nn.Module``, a network, or a named function of (in_dim, out_dim) that makes a module.
         data: training data, or a problem.
         test: test data.
         n: the size of the training sample.
@@ -118,8 +123,8 @@ def subject_of(
     require(not recording, f"{', '.join(recording)} cannot be given to an audit, which decides itself what to record")
     ask = asked(data, n, test, 0, reading)
     require(ask.test > 0, "test must give test points: an audit compares what models do on them")
-    if inspect.isfunction(model):
-        model = FromModule(model, model.__name__)
+    if callable(model) and not isinstance(model, torch.nn.Module):
+        model, ask = _made_by(model, ask)
     learner, problem = learner_of(model, ask, algorithm, recipe, {}, "model")
     require(
         isinstance(learner, TrainedNetwork),
@@ -145,12 +150,50 @@ def subject_of(
         spread=spread,
         distance=_distance(problem.take("train", min(ask.samples, _DISTANCE_POINTS), 0).x),
         has_features=_has_features(network, problem),
+        no_tangent=_no_tangent(network, problem),
     )
+
+
+def _made_by(factory: Any, ask: Asked) -> tuple[FromModule, Asked]:
+    """The network that a function makes, and the problem with labels as its outputs want them."""
+    advice = "give a torch.nn.Module, or a function def make(in_dim, out_dim) that returns one"
+    require(not isinstance(factory, type), f"model must be a module, got the class {_name(factory)}; {advice}")
+    require(
+        inspect.isfunction(factory) and factory.__name__ != "<lambda>",
+        f"model must be a module or a function with a name, got {_name(factory)}; {advice}",
+    )
+    try:
+        inspect.signature(factory).bind(1, 1)
+    except TypeError as error:
+        raise InputError(
+            f"model must be a function of (in_dim, out_dim), got {_name(factory)}, which cannot be called so: {error}"
+        ) from None
+    network = FromModule(factory, factory.__name__)
+    module = network.fresh(shape_of(ask.problem.in_shape), ask.problem.out_dim, Stream(0))
+    require(
+        isinstance(module, torch.nn.Module),
+        f"model must make a torch.nn.Module, got {shown(module)} from {_name(factory)}",
+    )
+    return network, dataclasses.replace(ask, problem=fitting(module, ask.problem, "model"))
+
+
+def _name(value: Any) -> str:
+    return getattr(value, "__name__", None) or f"a {type(value).__name__}"
 
 
 def _distance(x: torch.Tensor) -> float:
     """The root of the mean squared distance between two points; 0 where they are no vectors of numbers."""
     return float((2 * vectors(x).double().var(0, unbiased=False).sum()).sqrt()) if x.is_floating_point() else 0.0
+
+
+def _no_tangent(network: Network, problem: Problem) -> str:
+    """Why a network has no tangent kernel, which is tried on two points; nothing if it has one."""
+    params, buffers = network.init(shape_of(problem.in_shape), problem.out_dim, Stream(0))
+    try:
+        TangentAt(network, params, buffers).gram(problem.take("train", 2, 0).x)
+    except Exception as error:  # whatever the user's module raises under torch.func
+        return f"torch cannot differentiate the model point by point: {str(error).splitlines()[0]}"
+    return ""
 
 
 def _has_features(network: Network, problem: Problem) -> bool:

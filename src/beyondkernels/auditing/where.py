@@ -25,9 +25,9 @@ BELOW: dict[Below, str] = {
 
 
 def looked_at(subject: Subject, settings: AuditSettings) -> tuple[str, ...]:
-    """The blocks that are frozen one by one: all, or some that are spread over the depth."""
+    """The blocks that are frozen one by one: all that learn, or some of them, spread over the depth."""
     names = subject.trained_blocks
-    if len(names) == 1:  # without it nothing would be left to train
+    if subject.own_rule is None or len(names) < 2:  # with the only block that learns frozen, nothing is left to train
         return ()
     if len(names) <= settings.most_blocks:
         return names

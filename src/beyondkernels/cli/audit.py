@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 from rich.text import Text
 
+from beyondkernels.algorithms import Recipe
 from beyondkernels.auditing import Audit
 from beyondkernels.auditing.front import executing
 from beyondkernels.cli.display import console, show_result
 from beyondkernels.cli.guard import MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.cli.output import is_standard_output, require_writable, write_document
-from beyondkernels.core import InputError
+from beyondkernels.core import InputError, require
 from beyondkernels.networks import FromCopy
 from beyondkernels.reports import line_text, write_report
 from beyondkernels.running import Display, ask, run, store_path
 from beyondkernels.runs import PROCESSOR
 from beyondkernels.runs.executor import processors
+
+_TRAINING = {field.name for field in fields(Recipe)}
+"""Arguments of an audit that stand in its file."""
 
 
 def audit(name: str | None, options: Options, json_file: Path | None, out: Path) -> int:
@@ -35,6 +40,11 @@ def audit(name: str | None, options: Options, json_file: Path | None, out: Path)
         raise InputError(
             "no audit is named; say bk audit path/file.py:NAME, where the file has NAME = Audit(model, train, test)"
         )
+    for key in dict(options.settings):
+        require(
+            key not in _TRAINING,
+            f"{key} says how the model is trained and is no setting; change it in the file, Audit(…, {key}=…)",
+        )
     request = ask(name, "laptop", options.seeds, dict(options.settings), options.device or PROCESSOR)
     experiment = request.experiment
     if not isinstance(experiment, Audit):
@@ -44,7 +54,7 @@ def audit(name: str | None, options: Options, json_file: Path | None, out: Path)
     alone = isinstance(experiment.subject.network, FromCopy)  # other processes do not have the module
     workers = options.workers or (1 if alone else processors())
     command = shlex.join(["bk", *sys.argv[1:]])
-    with executing(experiment, workers, name, command) as executor, Display(console(stderr=True)) as display:
+    with executing(experiment, workers, request.name, command) as executor, Display(console(stderr=True)) as display:
         result = run(request, store=options.store, command=command, observer=display, executor=executor)
     shown = console(stderr=is_standard_output(json_file))
     show_result(result, shown)

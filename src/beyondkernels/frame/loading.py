@@ -37,7 +37,8 @@ def from_file(path: Path, attribute: str) -> Experiment:
     if not isinstance(found, Experiment):
         ways = " or ".join(f"{path.name}:{name}" for name in there)
         wanted = f"no experiment {attribute!r}" if attribute else "several experiments"
-        raise InputError(f"{path.name} defines {wanted}; say {ways}" if there else f"{path.name} defines no experiment")
+        none = f"{path.name} defines no experiment; NAME = Audit(model, train, test) would be one"
+        raise InputError(f"{path.name} defines {wanted}; say {ways}" if there else none)
     for name in ("id", "title", "summary", "reference"):
         if not hasattr(found, name):
             raise InputError(f"{path.name}:{attribute} is not complete: it has no {name}")

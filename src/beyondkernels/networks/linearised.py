@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from beyondkernels.core import Shape, Stream, Tensors, later, require
 from beyondkernels.networks.base import Network, declared_form
@@ -57,7 +59,9 @@ class Linearised(Network):
         def network(at: Tensors) -> torch.Tensor:
             return self.network.apply(at, rest, x, train and not self.in_evaluation)[0]
 
-        values = torch.func.jvp(network, (start,), (params,))
+        alone = self.network.batching == "sequential"  # a user's module, in which there may be attention
+        with _differentiable() if alone else contextlib.nullcontext():
+            values = torch.func.jvp(network, (start,), (params,))
         return values[0] + values[1], buffers
 
     @property
@@ -95,3 +99,15 @@ class Linearised(Network):
     def smoothed(self, std: float) -> Linearised:
         """The expansion of the smoothed network."""
         return replace(self, network=self.network.smoothed(std))
+
+
+@contextlib.contextmanager
+def _differentiable() -> Iterator[None]:
+    """Keep torch from its fused attention and transformer layers, which have no forward-mode derivative."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)

@@ -94,7 +94,7 @@ class ModuleNetwork(Network):
         with self._seeded(buffers, train), slots.filled(params | own) as found:
             out = slots.module(x)
         buffers |= found
-        return out
+        return out[:, None] if out.ndim == 1 else out  # labels have columns: (n,) would be broadcast against (n, 1)
 
     def _slots(self, in_dim: Shape, out_dim: int) -> Slots:
         """The places in the module for its numbers."""

@@ -54,6 +54,8 @@ def given(
     x, y = read_pair(data, target)
     y = single_labels(y, classify)
     classes = class_names(y, classify)
+    if not classes:
+        numbers(y)  # before the split, so that a message names a row as it was given
     if test is None:
         inside, outside = _split(y, classes, test_fraction, Stream(split_seed).child("test"))
         x, y, test_x, test_y = x[inside], y[inside], x[outside], y[outside]
