@@ -45,15 +45,19 @@ def theorem_claims(what: str, letter: str, number: int) -> list[Statement]:
     ]
 
 
-def columns() -> list[Shown]:
-    """The columns of both tables."""
+def columns(letter: str) -> list[Shown]:
+    """The columns of both tables.
+
+    Arguments:
+        letter: N or D.
+    """
     return [
         Shown("risk", "Risk", ".3g", about="Of a network: its test error. Others: the best risk, mean over targets."),
-        Shown("bound", "Bound", ".3g", show="first", about="kα²(1 − N/C), below which no such risk is."),
+        Shown("bound", "Bound", ".3g", show="first", about=f"No such mean is below kα²(1 − {letter}/C)."),
         Shown("own_risk", "Own target", ".3g", about="The best risk for the target that the network of this seed has."),
         Shown("smallest_risk", "Smallest", ".3g", about="The smallest best risk of the listed targets."),
         Shown("learnt_share", "Learnt", ".3g", about=f"Share of the listed targets with risk α²/{THRESHOLD} or less."),
-        Shown("bound_share", "Learnt ≤", ".3g", show="first", about="16N/(15C), above which no such share is."),
+        Shown("bound_share", "Learnt ≤", ".3g", show="first", about=f"No such share is above 16{letter}/(15C)."),
         Shown("left_out", "Left out", ".0f", show="largest", about="Directions of the span left out as rounding."),
         Shown("numerical_error", "Error", ".0e", show="largest", about="An estimate of the numerical error of a risk."),
     ]

@@ -199,7 +199,7 @@ class Theorem2(Experiment):
         few = {n for case in (CUBE, FINITE) for n in (shown[case][0], shown[case][-1], *shown[case][4:6])}
         return Table(
             {"case": "Case", "learner": "Learner", "functions": "N"},
-            columns(),
+            columns("N"),
             {"functions": sorted({*few, *shown[LARGE]})},
         )
 

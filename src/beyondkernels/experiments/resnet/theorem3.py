@@ -168,7 +168,7 @@ class Theorem3(Experiment):
 
     def table(self, s: Theorem3Settings) -> Table:
         """A line for each case, learner and D."""
-        return Table({"case": "Case", "learner": "Learner", "functions": "D"}, columns())
+        return Table({"case": "Case", "learner": "Learner", "functions": "D"}, columns("D"))
 
     def figures(self, s: Theorem3Settings) -> list[Picture]:
         """Risks and shares in both cases."""
