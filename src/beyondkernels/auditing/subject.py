@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -117,7 +118,7 @@ def subject_of(
     require(not recording, f"{', '.join(recording)} cannot be given to an audit, which decides itself what to record")
     ask = asked(data, n, test, 0, reading)
     require(ask.test > 0, "test must give test points: an audit compares what models do on them")
-    if callable(model) and not isinstance(model, torch.nn.Module):
+    if inspect.isroutine(model) or isinstance(model, type | functools.partial):
         model, ask = _made_by(model, ask)
     learner, problem = learner_of(model, ask, algorithm, recipe, {}, "model")
     require(
