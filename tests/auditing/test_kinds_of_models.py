@@ -104,7 +104,7 @@ def test_a_model_of_one_block_has_no_layers_to_train_one_by_one() -> None:
 
 def test_the_only_block_that_learns_is_named_and_not_frozen() -> None:
     found = audit(*KINDS["frozen"], parts="where")
-    assert "Only block 2 learns: the model itself keeps 0 frozen." in found.sentence
+    assert "All that is learnt is learnt in block 2. The model itself keeps 0 frozen." in found.sentence
     assert found.frozen.empty and found.correction.empty
     assert "correction" not in [claim.id for claim in found.claims]
 

@@ -12,7 +12,7 @@ from beyondkernels.bench import BENCHMARKS, Row
 from beyondkernels.bench.engine import Row as EngineRow
 
 KEPT = sorted((Path(__file__).parents[2] / "results").glob("bench-*.json"))
-ROWS = {"kernels": Row, "engine": EngineRow}
+ROWS = {"kernels": Row, "engine": EngineRow, "audit": Row}
 
 
 def test_every_benchmark_has_its_rows():

@@ -1,5 +1,7 @@
 """Parameters that do not require a gradient keep their numbers."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -8,8 +10,8 @@ from beyondkernels.core import InputError, Stream
 from beyondkernels.networks import FromCopy, FromModule, find_blocks
 
 
-def half_frozen():
-    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+def half_frozen() -> Any:
+    model: Any = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
     with torch.no_grad():
         model[0].weight.copy_(torch.arange(32.0).reshape(8, 4) / 32)
         model[0].bias.zero_()
@@ -24,11 +26,11 @@ def data(n=60):
 
 def test_a_frozen_layer_is_neither_drawn_nor_trained():
     model = half_frozen()
-    run = bk.fit(model, data(), epochs=3, seed=5, progress=False)
-    assert torch.equal(run.module[0].weight, model[0].weight)
-    assert torch.equal(run.module[0].bias, model[0].bias)
-    assert not torch.equal(run.module[2].weight, model[2].weight)
-    assert [value.requires_grad for value in run.module.parameters()] == [False, False, True, True]
+    trained: Any = bk.fit(model, data(), epochs=3, seed=5, progress=False).module
+    assert torch.equal(trained[0].weight, model[0].weight)
+    assert torch.equal(trained[0].bias, model[0].bias)
+    assert not torch.equal(trained[2].weight, model[2].weight)
+    assert [value.requires_grad for value in trained.parameters()] == [False, False, True, True]
 
 
 def test_the_numbers_of_a_frozen_layer_are_part_of_the_identity():
@@ -67,5 +69,5 @@ def build(in_dim, out_dim):
 
 
 def test_a_function_may_make_a_frozen_layer():
-    run = bk.fit(FromModule(build, "half"), data(), epochs=2, progress=False)
-    assert torch.equal(run.module[0].weight, half_frozen()[0].weight)
+    trained: Any = bk.fit(FromModule(build, "half"), data(), epochs=2, progress=False).module
+    assert torch.equal(trained[0].weight, half_frozen()[0].weight)

@@ -91,7 +91,7 @@ def test_networks_say_which_parameters_are_weights():
         "2.bias": False,
     }
     assert FromModule(make, "mine").weights(6, 3) == expected
-    images = FromCopy.of(nn.Sequential(nn.LayerNorm((2, 3)), nn.Flatten(), nn.Linear(6, 3)))
+    images = FromCopy.of(nn.Sequential(nn.LayerNorm([2, 3]), nn.Flatten(), nn.Linear(6, 3)))
     assert images.weights((2, 3), 3) == {"0.weight": False, "0.bias": False, "2.weight": True, "2.bias": False}
     run = bk.fit(bk.networks.FullyConnected(8), DATA, steps=2, weight_decay=0.1, decay="weights")
     assert run.status == "finished"

@@ -113,4 +113,5 @@ def require_our_optimiser(optimiser: Any, known: Iterable[str]) -> None:
 
 
 def _class_name(value: Any) -> str:
-    return (value if isinstance(value, type) else type(value)).__name__
+    """The name of a class, of a function, or of the class of something else."""
+    return getattr(value, "__name__", None) or type(value).__name__

@@ -44,6 +44,7 @@ class Audit(Experiment):
     reference = Reference("own", "an audit of one's own model")
     title = "What does the model learn that a kernel does not?"
     speaks_at = ("smoke", "laptop", "paper")
+    scaled, command = False, "audit"
     notes_file = "audit.md"
 
     def __init__(
@@ -60,8 +61,9 @@ class Audit(Experiment):
         self.subject: Subject = subject_of(model, train, test=test, **options)
         called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
         require(isinstance(called, str), f"name must be a text, got {called!r}")
-        self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"
-        self.summary = _summary(self.subject, called)
+        # every audit has words of its own, where experiments of papers have theirs by class
+        self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"  # pyright: ignore[reportAttributeAccessIssue]
+        self.summary = _summary(self.subject, called)  # pyright: ignore[reportAttributeAccessIssue]
 
     def settings(self, scale: str) -> AuditSettings:
         """The same at every scale: the data and the model are the user's."""

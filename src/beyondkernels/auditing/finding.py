@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from beyondkernels.auditing.claims import best_fixed, error_of, means, points
 from beyondkernels.auditing.ladder import KINDS, MODEL, TRAINED_KERNEL
@@ -11,7 +11,7 @@ from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.frame import Frame, select
 from beyondkernels.frame.rows import OUTCOME
-from beyondkernels.reports import mean_interval, show_number
+from beyondkernels.reports import mean_interval
 
 Sentence = Callable[[Subject, AuditSettings, Frame], str]
 
@@ -52,7 +52,7 @@ def how_much(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         seeds = "With one seed it cannot be said whether the difference stands beyond seeds."
     else:
         stands = "stands" if low > 0 or high < 0 else "does not stand"
-        seeds = f"The difference {stands} beyond seeds (95 % interval {_points(low)} to {_points(high)} points)."
+        seeds = f"The difference {stands} beyond seeds (95 % interval {_signed(low)} to {_signed(high)} points)."
     if gap < settings.tolerance or (low is not None and low <= 0):
         ahead = f"{abs(gap):.1f} points {'ahead of' if gap >= 0 else 'behind'}"
         return (
@@ -93,21 +93,23 @@ def when(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
 
 def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     """The block whose freezing costs most."""
+    if "where" not in settings.parts:
+        return ""
+    trained = subject.trained_blocks
+    still = [name for name in subject.block_names if name not in trained]
+    kept = f" The model itself keeps {', '.join(still)} frozen." if still else ""
+    if len(trained) == 1 and still:
+        return f"All that is learnt is learnt in block {trained[0]}.{kept}"
     model = means(rows, "rung", part="ladder").get(MODEL)
     costs = {name: (model or 0.0) - score for name, score in means(rows, "block", part="frozen").items()}
-    still = [block.name for block in subject.blocks if not block.parameters]
-    learning = [block.name for block in subject.blocks if block.parameters]
-    if "where" in settings.parts and still and len(learning) == 1:
-        return f"Only block {learning[0]} learns: the model itself keeps {', '.join(still)} frozen."
     if model is None or not costs:
         return ""
     worst = max(costs, key=lambda name: costs[name])
-    kept = f" The model itself keeps {', '.join(still)} frozen." if still else ""
+    little = f"less than {points(settings.tolerance)}"
     if costs[worst] < settings.tolerance:
-        little = f"less than {points(settings.tolerance)}"
         return f"No block has to learn: freezing any of them at its start costs {little}.{kept}"
     free = [name for name, cost in costs.items() if cost < settings.tolerance]
-    rest = f"; freezing {', '.join(free)} costs less than {points(settings.tolerance)}" if free else ""
+    rest = f"; freezing {_listed(free)} costs {little}{' each' if len(free) > 1 else ''}" if free else ""
     return f"Block {worst} has to learn most: freezing it at its start costs {costs[worst]:.1f} points{rest}.{kept}"
 
 
@@ -134,12 +136,16 @@ def _difference(rows: Frame) -> tuple[float | None, float | None, float | None, 
     return mean_interval([value for value in values if math.isfinite(value)])
 
 
+def _listed(names: Sequence[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _signed(number: float) -> str:
+    return f"{number:.1f}".replace("-", "−")
+
+
 def _score(points: float) -> str:
-    return show_number(points, "%", 1)
-
-
-def _points(number: float) -> str:
-    return show_number(number, decimals=1)
+    return f"{_signed(points)} %"
 
 
 def _near(subject: Subject, settings: AuditSettings) -> str:

@@ -14,7 +14,7 @@ from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Learner, unknown
 from beyondkernels.engine import FrozenKernel, TrainedNetwork
 from beyondkernels.kernels import Constant, Kernel, KernelRidge, Laplace, PolynomialKernel, RecursiveFeatureMachine
-from beyondkernels.networks import Linearised, Network
+from beyondkernels.networks import Linearised, ModuleNetwork, Network
 
 Kind = Literal["floor", "fixed", "learning", "model"]
 """What a rung may do: nothing; fit fixed features; learn features in another way; what the model does."""
@@ -130,7 +130,11 @@ def _trained(subject: Subject, settings: AuditSettings) -> list[Rung]:
 
     return [
         _unless(no_tail, "last layer", trained(lambda own: in_group(own, "last"))),
-        _unless(no_rule, LINEARISED, trained(lambda own: own, Linearised(network))),
+        _unless(
+            no_rule,
+            LINEARISED,
+            trained(lambda own: own, Linearised(network, in_evaluation=isinstance(network, ModuleNetwork))),
+        ),
         _unless(
             no_rule or ("" if len(subject.blocks) > 1 else "the model has a single block"),
             LAYERWISE,

@@ -9,7 +9,7 @@ from beyondkernels.auditing.claims import means, score_heading
 from beyondkernels.auditing.ladder import MODEL
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.frame import Dotted, Drawn, Frame, OverTime, Picture, Scope, Table, select
+from beyondkernels.frame import Drawn, Frame, OverTime, Picture, Table, select
 from beyondkernels.frame.rows import OUTCOME
 from beyondkernels.reports import Dot, Dots, Figure, Quantity
 from beyondkernels.reports.figures import PictureRow, Pictures
@@ -47,15 +47,32 @@ def pictures(subject: Subject, settings: AuditSettings, table: Table) -> list[Pi
 
 
 def _ladder(subject: Subject, table: Table) -> Picture:
-    heading = score_heading(subject)
-    return Dotted(
+    return Drawn(
         "ladder",
         "The ladder",
         "From a constant to the model. The lines reach from the lowest seed to the highest.",
         "A dot for each learner of the ladder, from the constant at the top to the model at the bottom",
-        table=table,
-        quantities={"score": Scope(heading, None)},
+        lambda picture, rows: _dots(subject, picture, table, rows),
     )
+
+
+def _dots(subject: Subject, picture: Drawn, table: Table, rows: Frame) -> Sequence[Figure]:
+    """The scores of all rungs, and enlarged those of the better half where they lie close together."""
+    _, lines = table.columns_and_lines(rows)
+    dots = [Dot(line["score"], line.get("score_low"), line.get("score_high")) for line in lines]
+    scores = sorted(dot.measured for dot in dots if dot.measured is not None)
+    if not scores:
+        return ()
+    quantities = [Quantity(score_heading(subject), dots)]
+    middle, best = scores[len(scores) // 2], scores[-1]
+    if best > middle and best - scores[0] > 5 * (best - middle):
+        low = middle - 0.5 * (best - middle)
+        close = [
+            dot if dot.measured is not None and min(dot.measured, dot.low or low) >= low else Dot() for dot in dots
+        ]
+        quantities.append(Quantity("the better half, enlarged", close))
+    names = [line["rung"] for line in lines]
+    return [Dots(**picture.words, methods=names, quantities=quantities, interval=_INTERVAL)]
 
 
 def _when(subject: Subject) -> list[Picture]:
@@ -132,7 +149,7 @@ def _layers(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
         return _dot([run.scalars[key] for run in runs if (key := f"layer/{name}/{what}") in run.scalars])
 
     quantities = [
-        Quantity("Points lost if frozen", [cost(name) for name in names], chance=0.0),
+        Quantity("Points lost if frozen", [cost(name) for name in names]),
         Quantity("Weight correlation", [seen(name, "correlation") for name in names], (-0.05, 1.05)),
         Quantity("Feature similarity", [seen(name, "similarity") for name in names], (-0.05, 1.05)),
     ]

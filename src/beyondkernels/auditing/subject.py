@@ -20,7 +20,8 @@ from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels.finite.at import TangentAt
 from beyondkernels.networks import Block, FromModule, Network, find_blocks, with_blocks
 from beyondkernels.problems import GivenData
-from beyondkernels.runs.asked import Asked, asked, fitting, learner_of, sorted_options
+from beyondkernels.runs.asked import Asked, asked, learner_of, require_order, sorted_options
+from beyondkernels.runs.trying import fitting
 
 _DISTANCE_POINTS = 1000
 """Training points that the typical distance is taken from."""
@@ -60,6 +61,11 @@ class Subject:
     def block_names(self) -> tuple[str, ...]:
         """The names of all blocks."""
         return tuple(block.name for block in self.blocks)
+
+    @property
+    def trained_blocks(self) -> tuple[str, ...]:
+        """The names of the blocks with parameters that are trained."""
+        return tuple(block.name for block in self.blocks if block.parameters)
 
     @property
     def steps(self) -> int:
@@ -114,6 +120,7 @@ def subject_of(
         blocks: paths of modules inside the model that are its blocks; found from the module tree unless given.
         options: how to train and how to read data, as in :func:`beyondkernels.fit`.
     """
+    require_order(model, data, None, "bk.audit(model, (X, y))")
     reading, recipe, recording = sorted_options(options, algorithm)
     require(not recording, f"{', '.join(recording)} cannot be given to an audit, which decides itself what to record")
     ask = asked(data, n, test, 0, reading)

@@ -17,17 +17,17 @@ from beyondkernels.networks import Prefix
 Below = Literal["alone", "fixed", "released"]
 
 BELOW: dict[Below, str] = {
-    "alone": "train the lower blocks alone",
-    "fixed": "fix them, train the rest",
-    "released": "release them, train all",
+    "alone": "lower blocks alone",
+    "fixed": "lower blocks fixed",
+    "released": "all released",
 }
 """What happens to the blocks up to one that were trained first, as in ``bfc`` Figure 9."""
 
 
 def looked_at(subject: Subject, settings: AuditSettings) -> tuple[str, ...]:
     """The blocks that are frozen one by one: all that learn, or some of them, spread over the depth."""
-    names = tuple(block.name for block in subject.blocks if block.parameters)
-    if subject.own_rule is None or len(names) < 2:  # with the only block that learns frozen, nothing is left to train
+    names = subject.trained_blocks
+    if subject.own_rule is None or len(names) < 2:  # with the only one frozen nothing would be left to train
         return ()
     if len(names) <= settings.most_blocks:
         return names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,15 +86,15 @@ class _Fitted:
 
     def __init__(self, estimator: Any, y: torch.Tensor, classes: bool) -> None:
         self._estimator, self._y, self._classes = estimator, y, classes
-        if not classes or not hasattr(estimator, "predict_proba"):
-            self.probabilities = None
+        has_them = classes and hasattr(estimator, "predict_proba")
+        self.probabilities: Callable[[torch.Tensor], torch.Tensor] | None = self._probabilities if has_them else None
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Numbers, or classes as labels have them."""
         found = np.asarray(self._estimator.predict(x.flatten(1).cpu().numpy()))
         return _encoded(found, self._y) if self._classes else torch.from_numpy(found.reshape(len(x), -1)).float()
 
-    def probabilities(self, x: torch.Tensor) -> torch.Tensor:
+    def _probabilities(self, x: torch.Tensor) -> torch.Tensor:
         """The probability of each class, (n, classes). A class without training points has none."""
         found = torch.from_numpy(np.asarray(self._estimator.predict_proba(x.flatten(1).cpu().numpy())))
         classes = 2 if self._y.ndim == 1 or self._y.shape[1] == 1 else self._y.shape[1]

@@ -56,6 +56,10 @@ class Experiment:
     """What differs from ``numbers`` at a scale; a scale that is not named has the numbers as they are."""
     speaks_at: ClassVar[Sequence[str]] = ("laptop", "paper")
     """The scales at which claims say anything."""
+    scaled: ClassVar[bool] = True
+    """Whether its scales differ; otherwise nothing is said of a scale."""
+    command: ClassVar[str] = "run"
+    """The command that runs it."""
     notes_file: ClassVar[str] = ""
     """A Markdown file beside the module; names between double braces are settings."""
     symbols: ClassVar[Mapping[str, str]] = {}

@@ -195,12 +195,12 @@ class Scope:
 
     Arguments:
         label: what it is.
-        limits: the ends of its axis; None for what the numbers need.
+        limits: the ends of its axis.
         chance: what guessing would reach, drawn as a line.
     """
 
     label: str
-    limits: tuple[float, float] | None
+    limits: tuple[float, float]
     chance: float | None = None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from beyondkernels.core import Shape, Stream, Tensors, require
+from beyondkernels.core import Shape, Stream, Tensors, later, require
 from beyondkernels.networks.base import Network, declared_form
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
@@ -28,11 +28,15 @@ class Linearised(Network):
 
     Arguments:
         network: the network that is expanded.
+        in_evaluation: whether the network is evaluated as after training while Δ is trained, too. A module with dropout
+            or batch normalisation is another function in training; only with this its expansion is the model of the
+            tangent kernel, which knows evaluation alone.
 
     Reference: Shi, Wei & Liang (features), App. E.1, the NTK method.
     """
 
     network: Network
+    in_evaluation: bool = later(False)
 
     def __post_init__(self) -> None:
         require(not isinstance(self.network, Linearised), "network must not be Linearised already")
@@ -53,7 +57,7 @@ class Linearised(Network):
         rest = {name: value for name, value in buffers.items() if not name.startswith(_AT)}
 
         def network(at: Tensors) -> torch.Tensor:
-            return self.network.apply(at, rest, x, train)[0]
+            return self.network.apply(at, rest, x, train and not self.in_evaluation)[0]
 
         alone = self.network.batching == "sequential"  # a user's module, in which there may be attention
         with _differentiable() if alone else contextlib.nullcontext():
@@ -72,7 +76,7 @@ class Linearised(Network):
 
     def resized(self, size: int) -> Linearised:
         """The expansion of a network of another size."""
-        return Linearised(self.network.resized(size))
+        return replace(self, network=self.network.resized(size))
 
     @property
     def size(self) -> int | None:
@@ -81,7 +85,7 @@ class Linearised(Network):
 
     def started_by(self, initialisation: Initialisation) -> Linearised:
         """The expansion of a network that starts elsewhere."""
-        return Linearised(self.network.started_by(initialisation))
+        return replace(self, network=self.network.started_by(initialisation))
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The groups of the network that is expanded."""
@@ -94,7 +98,7 @@ class Linearised(Network):
 
     def smoothed(self, std: float) -> Linearised:
         """The expansion of the smoothed network."""
-        return Linearised(self.network.smoothed(std))
+        return replace(self, network=self.network.smoothed(std))
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ def view_html(
     columns: Sequence[Column] = (),
     figure: Figure | None = None,
     small: Sequence[Figure] = (),
+    finding: str = "",
     warning: str = "",
     state: State | None = None,
     published: bool = True,
@@ -45,6 +46,7 @@ def view_html(
         columns: which keys of the rows are shown, in order; all of them unless given.
         figure: a picture, shown on white.
         small: further pictures, side by side.
+        finding: what was found, in a few sentences.
         warning: a sentence above everything else.
         state: what became of the claims; counted unless given.
         published: whether published values stand beside ours.
@@ -64,6 +66,7 @@ def view_html(
         "notebook.html",
         title=title,
         facts=facts,
+        finding=finding,
         claims=views,
         state={"kind": state, "mark": STATES[state][0], "sentence": verdict_sentence(verdicts)} if views else None,
         paper=published and any(claim.paper is not None for claim in claims),
@@ -116,6 +119,7 @@ def experiment_html(page: ExperimentPage) -> str:
         rows=page.rows,
         columns=page.columns,
         figure=figures[0] if figures else None,
+        finding=page.finding,
         warning=warning,
         state=page.state,
         published=page.shows_published,

@@ -71,6 +71,7 @@ class ExperimentPage:
     Arguments:
         id: the experiment, such as ``features/table1``.
         title: what it shows.
+        finding: what was found, in a few sentences, where that is said in words.
         summary: a few sentences on what is asked and how.
         reference: where it stands in its paper.
         scale: the scale it was run at.
@@ -116,6 +117,7 @@ class ExperimentPage:
     variant: Mapping[str, Any] = field(default_factory=dict)
     missing: int = 0
     resume_command: str = ""
+    finding: str = ""
 
     def __post_init__(self) -> None:
         names = [figure.name for figure in self.figures]

@@ -38,7 +38,8 @@ class Request:
         """What is asked, in a line: ``features/table1 · laptop scale · 2 seeds · samples=500``."""
         seeds = f"{len(self.seeds)} seed{'' if len(self.seeds) == 1 else 's'}"
         device = [] if self.device == PROCESSOR else [f"on {self.device}"]
-        return " · ".join([self.experiment.id, f"{self.scale} scale", seeds, *self.variant, *device])
+        scale = [f"{self.scale} scale"] if self.experiment.scaled else []
+        return " · ".join([self.experiment.id, *scale, seeds, *self.variant, *device])
 
     @functools.cached_property
     def first_round(self) -> dict[Label, RunSpec]:
@@ -95,7 +96,8 @@ class Request:
         seeds = [f"--seeds {len(self.seeds)}"] if len(self.seeds) != usual else []
         sets = [f"--set {shlex.quote(word)}" for word in self.variant]
         device = [] if self.device == PROCESSOR else [f"--device {self.device}"]
-        return " ".join(["bk run", shlex.quote(name), f"--scale {self.scale}", *seeds, *sets, *device])
+        scale = [f"--scale {self.scale}"] if self.experiment.scaled else []
+        return " ".join([f"bk {self.experiment.command}", shlex.quote(name), *scale, *seeds, *sets, *device])
 
 
 def _moved(spec: RunSpec, device: str) -> RunSpec:

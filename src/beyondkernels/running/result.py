@@ -130,9 +130,10 @@ class Result:
         return ExperimentPage(
             id=experiment.id,
             title=experiment.title,
-            summary=" ".join(filter(None, (self.finding, experiment.summary_of(request.settings)))),
+            finding=self.finding,
+            summary=experiment.summary_of(request.settings),
             reference=str(experiment.reference),
-            scale=request.scale,
+            scale=request.scale if experiment.scaled else "",
             seeds=request.seeds,
             claims=self.claims,
             rows=rows,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import InputError, require, require_whole, shown
+from beyondkernels.core.errors import InputError, require, require_between, require_whole, shown
 
 if TYPE_CHECKING:
-    import torch
-
     from beyondkernels.algorithms import Algorithm, Descent, Recipe
     from beyondkernels.networks import Network
 
@@ -59,6 +57,7 @@ def asked(data: Any, n: int | None, test: Any, validation: float, options: Mappi
         f"problem must be a Problem, or data as {FORMS}, got {shown(data)}",
     )
     if isinstance(test, float):
+        require_between("test", test, 0, 1, "()")
         options, test = {**options, "test_fraction": test}, None
     require(
         not isinstance(test, int), f"test must be test points or a fraction of a finite data set, got {shown(test)}"
@@ -122,6 +121,8 @@ def learner_of(
     from beyondkernels.runs.curves import recording as default_recording
 
     problem = ask.problem
+    if isinstance(model, type):
+        raise InputError(f"{name} must be an instance, got the class {model.__name__}: {model.__name__}(…) makes one")
     if isinstance(model, Network | torch.nn.Module):
         model, problem = network_of(model, problem, name)
         rule = algorithm if algorithm is not None else rule_of(recipe, model, problem, ask.samples)
@@ -137,10 +138,37 @@ def learner_of(
         return model, problem
     if hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params"):
         return FromEstimator.of(model), problem
-    raise InputError(
-        f"{name} must be a torch.nn.Module, a network, a kernel, a learner or an estimator of scikit-learn, got a "
-        f"{type(model).__name__}"
+    raise InputError(f"{_MODELS.format(name)}, got a {type(model).__name__}")
+
+
+_MODELS = "{} must be a torch.nn.Module, a network, a kernel, a learner or an estimator of scikit-learn"
+
+
+def require_order(model: Any, data: Any, n: Any, call: str = "bk.fit(model, (X, y))") -> None:
+    """Ask for a model, then data, then a number: what newcomers type in another order or without a pair.
+
+    Arguments:
+        model: what stands where the model belongs; None where no model is asked for.
+        data: what stands where the data belong.
+        n: what stands where the number of points belongs.
+        call: how the call would be right.
+    """
+    arrays = _is_array(model) or hasattr(model, "iloc") or isinstance(model, tuple | list)
+    require(not arrays, f"{_MODELS.format('model')}, got {_form(model)}: {call}")
+    require(
+        n is None or not (hasattr(n, "__len__") and not isinstance(n, str)),
+        f"n must be a whole number, got {_form(n)}; points and labels are one argument: {call}",
     )
+    require(not _is_array(data), f"data must hold points with labels, got {_form(data)} alone: {call}")
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _form(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}" + ("" if shape is None else f" of the shape {tuple(shape)}")
 
 
 def rule_of(recipe: Recipe, network: Network, problem: Problem, n: int) -> Descent:
@@ -169,59 +197,10 @@ def network_of(model: Any, problem: Problem, name: str = "network") -> tuple[Net
     import torch
 
     from beyondkernels.networks import FromCopy, Network
+    from beyondkernels.runs.trying import fitting
 
     if isinstance(model, torch.nn.Module):
         network = FromCopy.of(model)
         return network, fitting(network.module, problem, name)
     require(isinstance(model, Network), f"{name} must be a Network or a torch.nn.Module, got {shown(model)}")
     return model, problem
-
-
-def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
-    """The problem with labels of as many outputs as a module has, which is tried on two points.
-
-    Arguments:
-        module: stays as it is.
-        problem: what it is to learn.
-        name: what to call the module in error messages.
-    """
-    import copy
-
-    import torch
-
-    from beyondkernels.problems import GivenData
-
-    x = problem.take("train", 2, 0).x
-    tried = copy.deepcopy(module).eval()
-    weight = next(tried.parameters(), torch.empty(0))
-    x = x.to(weight.device, weight.dtype) if weight.is_floating_point() else x
-    with torch.no_grad():
-        try:
-            out, again = tried(x), tried(x)
-        except Exception as error:
-            whole = any(isinstance(part, torch.nn.Embedding | torch.nn.EmbeddingBag) for part in tried.modules())
-            advice = "; points come in single precision, so an embedding needs x.long()" if whole else ""
-            raise InputError(
-                f"{name} {type(module).__name__} cannot take points of the shape {tuple(x.shape[1:])}: {error}{advice}"
-            ) from None
-    require(
-        isinstance(out, torch.Tensor) and out.ndim in (1, 2) and len(out) == 2,
-        f"{name} must give a row of outputs for each point, got {_form(out)} for 2 points",
-    )
-    require(
-        torch.equal(out, again),
-        f"{name} gives other outputs for the same points when it is called again, so it keeps state between calls",
-    )
-    outputs = 1 if out.ndim == 1 else out.shape[1]
-    if isinstance(problem, GivenData) and len(problem.classes) == 2 and outputs == 2:
-        problem = replace(problem, one_hot=True)
-    classes = len(problem.classes) if isinstance(problem, GivenData) else 0
-    wanted = f"an output for each of {classes} classes" if classes else f"{problem.out_dim} outputs for these labels"
-    require(outputs == problem.out_dim, f"{name} must have {wanted}{', or one' if classes == 2 else ''}, got {outputs}")
-    return problem
-
-
-def _form(out: object) -> str:
-    import torch
-
-    return f"the shape {tuple(out.shape)}" if isinstance(out, torch.Tensor) else f"a {type(out).__name__}"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import require
-from beyondkernels.runs.asked import Asked, asked, learner_of, sorted_options
+from beyondkernels.core.errors import require, shown
+from beyondkernels.runs.asked import Asked, asked, learner_of, require_order, sorted_options
 from beyondkernels.runs.comparison import Comparison
 from beyondkernels.runs.device import PROCESSOR, require_device_name
 from beyondkernels.runs.progress import Shown
@@ -79,6 +79,7 @@ def fit(
     >>> run.predict(X[:1]).tolist(), type(run.module).__name__
     (['low'], 'Sequential')
     """
+    require_order(model, data, n)
     reading, recipe, recording = sorted_options(options, algorithm)
     ask = asked(data, n, test, validation, reading)
     spec = _spec(model, ask, algorithm, recipe, recording, seed, device, "model")
@@ -128,7 +129,12 @@ def compare(
     """
     which = list(dict.fromkeys(range(seeds) if isinstance(seeds, int) else seeds))
     require(len(which) > 0, f"seeds must give at least one seed, got {seeds}")
-    require(isinstance(learners, Mapping) and len(learners) > 0, "learners must hold at least one learner by name")
+    require(
+        isinstance(learners, Mapping),
+        f"learners must be models by their names, such as {{'network': model}}, got {shown(type(learners))}",
+    )
+    require(len(learners) > 0, "learners must hold at least one learner by name")
+    require_order(None, data, n, "bk.compare((X, y), learners={…})")
     reading, recipe, recording = sorted_options(options, algorithm)
     ask = asked(data, n, test, validation, reading)
     specs = []

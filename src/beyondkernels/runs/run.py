@@ -113,6 +113,8 @@ class Run:
         """Points as the predictor takes them."""
         import torch
 
+        from beyondkernels.problems import GivenData
+
         if self.outcome.predictor is None:
             how = {"finished": "was read from a store, which keeps no predictor", "diverged": "diverged"}
             raise InputError(f"this run cannot predict: it {how.get(self.status, 'crashed')}")
@@ -125,7 +127,7 @@ class Run:
             tuple(x.shape[1:]) in (shape, (math.prod(shape),)),
             f"x must be points of the shape {shape}, got {tuple(x.shape)}",
         )
-        return x
+        return self.problem.handed(x) if isinstance(self.problem, GivenData) else x
 
     @property
     def module(self) -> torch.nn.Module:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
-from beyondkernels.runs.asked import asked, network_of, rule_of, sorted_options
+from beyondkernels.runs.asked import asked, network_of, require_order, rule_of, sorted_options
 from beyondkernels.runs.curves import sweep_pictures
 from beyondkernels.runs.device import PROCESSOR
 from beyondkernels.runs.progress import Shown
@@ -211,6 +211,7 @@ def fit_many(
     from beyondkernels.algorithms import Algorithm
     from beyondkernels.engine import TrainedNetwork
 
+    require_order(network, problem, n, "bk.fit_many(network, (X, y), grid=…)")
     _require_instance("algorithm", algorithm, (Algorithm, types.NoneType))
     for name in options:
         require(name not in ("seed", "seeds"), "seeds go into the grid: bk.grid(seed=range(5))")

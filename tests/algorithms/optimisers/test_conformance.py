@@ -281,3 +281,33 @@ def test_shrinking_to_nothing_is_exact():
 def test_sentences(make, sentence):
     with pytest.raises(InputError, match=f"^{sentence}$"):
         make()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        chain(Adam(), Rate(0.1)),
+        chain(Decay(0.3), Adam(), Rate(0.1)),
+        chain(Adam(), Decay(0.3, (("a", 1.0), ("b", 0.5))), Rate(0.1)),
+        chain(Decay(0.3), Momentum(0.9), Rate(0.1)),
+        chain(Momentum(0.9, nesterov=True, decay=0.1), Rate(0.1)),
+        chain(Adam(), ClipNorm(0.5), Shrink(0.9), Rate(0.1)),
+        chain(Rate(0.1), Decay(0.2)),
+    ],
+    ids=repr,
+)
+def test_steps_in_place_are_the_same_steps(rule):
+    params = {name: Stream(0).child(name).normal(3, 2) for name in ("a", "b", "c.bias")}
+    pure, state = dict(params), rule.state(params)
+    own, held = {name: value.clone() for name, value in params.items()}, rule.state(params)
+    for step in range(1, 6):
+        gradient = {name: Stream(1).child(name).at(step).normal(3, 2) for name in params}
+        numbers = {name: torch.tensor(values[0]) for name, values in rule.numbers(range(step, step + 1)).items()}
+        kept = {name: value.clone() for name, value in gradient.items()}
+        pure, state = descend(rule, gradient, state, pure, numbers, {})
+        held = descend(rule, gradient, held, own, numbers, {}, alone=True)[1]
+        assert all(torch.equal(value, kept[name]) for name, value in gradient.items())  # others may hold a gradient
+    assert set(held) == set(state)
+    for ours, theirs in ((own, pure), (held, state)):
+        assert all(torch.allclose(ours[name], theirs[name], rtol=1e-5, atol=1e-6) for name in theirs)
+    assert not torch.equal(pure["a"], params["a"])

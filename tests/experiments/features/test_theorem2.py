@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.experiments.features.balls import CUBE, FIXED, LARGE, LEARNED, every_target, rows
+from beyondkernels.experiments.features.balls import BALL, CUBE, EVERY, FIXED, LARGE, LEARNED, every_target, rows
 from beyondkernels.experiments.features.theorem2 import Theorem2
 from beyondkernels.frame import At, Reading, changed
 from beyondkernels.runs import RunSpec
@@ -26,6 +26,15 @@ def ours(D: int, k: int, B: float) -> float:
 
 def outcome(at: At, **made: float) -> Outcome:
     """Every number as far from the bounds as it is made."""
+    if at.place == EVERY:
+        bounds = np.array([ours(6, 3, B) for B in (0.3, 1.0, 3.0)])[:, None]
+        mean, worst = made.get("every", 0.01), made.get("worst", 0.05)
+        lower = bounds + np.array([[worst, 2 * mean - worst]])
+        return Outcome("finished", {}, arrays={"lower": lower, "upper": lower + made.get("gap", 0.005)})
+    if at.place == BALL:
+        bounds = np.array([0.5 * (1 - B / math.sqrt(math.comb(16 * at.relevant, at.relevant))) for B in (0.1, 1.0)])
+        upper = bounds + made.get("kernel", 1e-9)
+        return Outcome("finished", {}, arrays={"lower": upper - 0.005, "upper": upper})
     cube = at.place == CUBE
     D = 8 if cube else 16 * at.relevant
     norms = (0.3, 1.0, 3.0) if cube else (0.1, 1.0)
@@ -50,7 +59,13 @@ def outcome(at: At, **made: float) -> Outcome:
 
 def reading(**made: float) -> Reading:
     def one(at: At, spec: RunSpec) -> Outcome:
-        only = made if at.get("seed") == 1 else {"learned": made["learned"]} if "learned" in made else {}
+        only = (
+            made
+            if at.get("seed") == 1 or at.place in (EVERY, BALL)
+            else {"learned": made["learned"]}
+            if "learned" in made
+            else {}
+        )
         return outcome(at, **only)
 
     return finish(EXPERIMENT, SETTINGS, (0, 1), one)
@@ -62,6 +77,9 @@ def reading(**made: float) -> Reading:
         ({}, []),
         ({"lower": -0.001}, ["exact"]),
         ({"mean": -0.001}, ["mean"]),
+        ({"every": -0.001, "worst": 0.01}, ["every"]),
+        ({"every": -0.01, "worst": -0.001}, ["worst", "every"]),
+        ({"kernel": -1e-9}, ["kernel"]),
         ({"gap": 0.011}, ["gap"]),
         ({"floor": -1e-6}, ["floor"]),
         ({"fresh": -0.031}, ["fresh"]),
@@ -106,6 +124,7 @@ def test_rows_have_the_extremes_over_all_sets() -> None:
         row = rows(SETTINGS, at, outcome(at))[1]  # B = 1
         assert row["least_floor"] == pytest.approx(0.5 * (1 - max(norms)), rel=1e-9)
         assert row["largest_floor"] == pytest.approx(0.5 * (1 - min(norms)), rel=1e-9)
+        assert row["worst_lower"] == pytest.approx(max(row["lower"], 0.5 * (1 - min(norms))), rel=1e-9)
 
 
 def test_remarks_of_a_uniform_part_that_hardly_is() -> None:
@@ -121,7 +140,24 @@ def test_rows_have_both_bounds() -> None:
     listed = found[found["place"] == CUBE]
     assert listed["paper_bound"].isna().all()  # the paper's theorem does not apply
     assert len(listed) == 3 * 2 * 2 * 3  # maps, targets, seeds, norms
-    assert len(found) - len(listed) == 4 * 2 * 2 * 2  # maps, k, seeds, norms
+    assert len(found[found["place"] == LARGE]) == 4 * 2 * 2 * 2  # maps, k, seeds, norms
+
+
+def test_rows_of_every_set_and_of_kernels() -> None:
+    found = reading(gap=0.003).rows
+    every = found[(found["place"] == EVERY) & (found["norm"] == 1.0)]
+    assert len(every) == 3  # one seed: nothing is drawn
+    one = every.iloc[0]
+    bound = ours(6, 3, 1.0)
+    assert (one["lower"], one["bound"]) == pytest.approx((bound + 0.01, bound))
+    assert (one["worst_lower"], one["worst_upper"]) == pytest.approx((bound + 0.05, bound + 0.053))
+    low, high = every_target(6, 3, 1, SETTINGS.spread)[one["method"]]
+    assert (one["least_floor"], one["largest_floor"]) == pytest.approx((0.5 * (1 - high), 0.5 * (1 - low)))
+    kernels = found[(found["place"] == BALL) & (found["norm"] == 1.0) & (found["relevant"] == 5)]
+    assert len(kernels) == 2
+    for _, row in kernels.iterrows():
+        assert row["bound"] == pytest.approx(0.5 * (1 - 1 / math.sqrt(math.comb(80, 5))), abs=1e-12)
+        assert row["bound"] < row["floor"] < 0.5
 
 
 def test_all_maps_have_the_same_number_of_features_and_every_target_is_another_set() -> None:
@@ -129,9 +165,13 @@ def test_all_maps_have_the_same_number_of_features_and_every_target_is_another_s
 
     def look(at: At, spec: RunSpec) -> Outcome:
         learner: Any = spec.learner
+        if at.place == BALL:
+            return outcome(at)
         D = spec.problem.patterns  # pyright: ignore[reportAttributeAccessIssue]
         size = learner.features.size(D) if at.method in FIXED else 2 * learner.features.network.pairs
         assert size == D
+        if at.place == EVERY:
+            return outcome(at)
         assert learner.exact == (at.place == CUBE)
         assert learner.rescaled == (at.method == LEARNED)
         seen.setdefault((at.place, at.relevant, at.method), set()).add(spec.problem)
@@ -143,7 +183,7 @@ def test_all_maps_have_the_same_number_of_features_and_every_target_is_another_s
 
 
 def test_figures() -> None:
-    check_figures(reading(), ["large-5", "large-7", "listed-3"])
+    check_figures(reading(), ["large-5", "large-7", "listed-3", "every-3", "kernels-5", "kernels-7"])
 
 
 @pytest.mark.parametrize(
@@ -155,6 +195,7 @@ def test_figures() -> None:
         ({"norms": (0.05,)}, "norms must lie in"),
         ({"cube_relevant": 9}, "cube_relevant must not exceed cube"),
         ({"cube": 17}, "cube"),
+        ({"every_relevant": 7}, "every_relevant must not exceed every"),
         ({"norms": ()}, "norms"),
         ({"background": 0.6}, "background"),
     ],

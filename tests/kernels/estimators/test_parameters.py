@@ -45,7 +45,7 @@ def test_fields_of_components_are_parameters():
     params = TangentKernelRegressor(
         FullyConnected(width=7, depth=2, activation=SmoothedTruncatedReLU(0.5))
     ).get_params()
-    own = {"network", "infinite_width", "group", "ridges", "fit_intercept", "memory", "random_state"}
+    own = {"network", "infinite_width", "group", "ridges", "fit_intercept", "memory", "in_shape", "random_state"}
     fields = {"width", "depth", "activation", "activation__std", "parameterisation", "readout"}
     scales = {f"parameterisation__{name}" for name in inspect.signature(Parameterisation).parameters}
     assert set(params) == own | {f"network__{name}" for name in fields | scales}

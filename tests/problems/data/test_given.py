@@ -122,7 +122,7 @@ class Endless(IterableDataset):
     ("data", "options", "sentence"),
     [
         ((X, CLASSES[:5]), {}, "X and y must have equally many rows, got 30 points and 5 labels"),
-        ((np.where(X == 4, np.nan, X), CLASSES), {}, "NaN or infinity in 1 of 30 points, the first in row \\[2\\]"),
+        ((np.where(X == 4, np.nan, X), CLASSES), {}, "NaN or infinity in 1 of 30 points, the first in row 2"),
         ((X, np.where(CLASSES == 1, np.inf, 0.5)), {}, "y must be finite"),
         ((X, np.zeros(30, int)), {}, "at least two classes, got 0 alone"),
         (7, {}, r"data must be \(X, y\)"),

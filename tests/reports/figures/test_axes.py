@@ -25,6 +25,12 @@ def test_ticks_lie_inside_and_are_few(low, ratio):
         assert min(abs(mantissa - m) for m in digits) < 1e-3
 
 
+@pytest.mark.parametrize("place", [88.0, 0.037, 1234.5])
+def test_points_that_all_have_one_place_on_a_logarithmic_axis(place):
+    figure = Curves(name="a", title="a", lines=[Line("a", [place], [1.0]), Line("b", [place], [2.0])], x_scale="log")
+    assert "<svg" in render_svg(figure)
+
+
 def test_unknown_scales_are_named():
     line = Line("a", [0, 1], [0, 1])
     with pytest.raises(InputError, match="unknown x_scale 'logg', did you mean log"):

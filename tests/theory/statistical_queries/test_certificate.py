@@ -123,9 +123,19 @@ def test_with_the_papers_numbers_the_sharper_bound_says_more():
     """Q and 1/τ below C^(1/3)/2 leave at least 5/8 of the targets at every advantage from 1/√C on."""
     for D, k in ((12, 6), (30, 4), (100, 15)):
         C, bound = math.comb(D, k), theorem4(D, k)
-        found = StatisticalQueryCertificate(D, k, math.ceil(bound) - 1, min(1.0, 1 / bound), math.sqrt(1 / C))
+        found = StatisticalQueryCertificate(D, k, math.ceil(bound) - 1, min(1.0, 1.001 / bound), math.sqrt(1 / C))
         assert all(hypothesis.holds for hypothesis in found.hypotheses)
         assert found.learnable_share <= 3 / 8
+
+
+@pytest.mark.parametrize(
+    ("queries", "tolerance", "applies"), [(1, 0.6, True), (2, 0.6, False), (1, 0.5, False), (2, 0.5, False)]
+)
+def test_at_equality_the_papers_theorem_says_nothing(queries, tolerance, applies):
+    """A learner needs C^(1/3)/2 queries, or 1/τ as large, so it may succeed with exactly that: here 64^(1/3)/2 = 2."""
+    found = StatisticalQueryCertificate(64, 1, queries, tolerance)
+    assert all(hypothesis.holds for hypothesis in found.hypotheses) == applies
+    assert ("The paper's theorem applies." in found.verdict) == applies
 
 
 def test_it_prints_as_the_theorem_reads():

@@ -146,8 +146,8 @@ def network_row(s: TheoremI1Settings, at: At, outcome: Outcome) -> dict[str, flo
 
 
 ENCLOSED = (
-    "For kernels, means over targets. Each has two numbers for a seed. Both are in its line and in the shading: the "
-    "risk on the points of the fit, too small on average, and the risk at fresh points, too large on average."
+    "A kernel has two risks for each seed, both of them means over targets: on the points of the fit (too small on "
+    "average) and at fresh points (too large on average). The line is the mean of both."
 )
 """What figures say of :class:`Enclosed`."""
 

@@ -46,10 +46,11 @@ class TheoremI1(Experiment):
     id: ClassVar[str] = "bfc/theoremI1"
     title: ClassVar[str] = "Theorems I.1 and I.3: what no kernel learns from few points"
     summary: ClassVar[str] = (
-        "The target is a quadratic network of L layers with sparse weights. For several kernels and for random "
-        "features the best risk is computed that any weights could reach, even with full knowledge of the "
-        "distribution. A bound that counts dimensions holds for every kernel. Beside them stands a quadratic network "
-        "trained on as many points."
+        "The target is a quadratic network of L layers with sparse weights. Its top part, the term of the highest "
+        "degree, is c times a product of a few coordinates. For several kernels and for random features we compute "
+        "the best risk that any weights could reach, even with full knowledge of the distribution. Counting "
+        "dimensions gives a lower bound for every kernel. A quadratic network is trained on as many points for "
+        "comparison."
     )
     reference: ClassVar[Reference] = Reference("bfc", "Theorems I.1 and I.3")
     notes_file: ClassVar[str] = "theorem_i1.md"
@@ -100,11 +101,13 @@ class TheoremI1(Experiment):
             {"depth": "L", "samples": "N", "method": "Method"},
             [
                 Shown("bound", "Bound", ".3f", show="first", about="For kernels: 1 − N/C. All risks are over c²."),
-                Shown("low", "Risk, from", ".3g", about="Fitted to the points themselves: too small on average."),
-                Shown("risk", "Risk, to", ".3g", about="At fresh points: too large on average. A network's risk."),
-                Shown("error", "Its error", ".2g", about="The standard error over points."),
-                Shown("low_top", "Top part, from", ".3f", about="The two numbers for the target's top part alone."),
-                Shown("top", "Top part, to", ".3f"),
+                Shown("low", "Risk, fit", ".3g", about="On the points of the fit, which is too small on average."),
+                Shown(
+                    "risk", "Risk, fresh", ".3g", about="At fresh points, which is too large on average for a kernel."
+                ),
+                Shown("error", "±", ".2g", about="The standard error of the risk at fresh points."),
+                Shown("low_top", "Top, fit", ".3f", about="The same two risks if the target is its top part alone."),
+                Shown("top", "Top, fresh", ".3f"),
             ],
         )
 
@@ -129,15 +132,14 @@ class TheoremI1(Experiment):
                 ),
                 Enclosed(
                     f"top-{depth}",
-                    f"L = {depth}: what kernels leave of the target's top part alone",
-                    f"The product of the chosen coordinates, which the bound speaks of, as a target of its own. "
-                    f"{ENCLOSED}",
+                    f"L = {depth}: the share of the top part that kernels cannot express",
+                    f"The top part, of which the bound speaks, is the target here. {ENCLOSED}",
                     "The part of the product of coordinates that each kernel cannot express against N, in two numbers, "
                     "with the bound",
                     y="top",
                     low="low_top",
                     line={name: {"method": name} for name in KERNELS},
-                    y_label="left of the top part",
+                    y_label="share left",
                     **common,
                 ),
             ]
@@ -161,33 +163,33 @@ def _claims(s: TheoremI1Settings, depth: int) -> list[Statement]:
     return [
         claim(
             f"never-{depth}",
-            f"L = {depth}: at no N has any kernel a best risk below the bound: the least difference",
+            f"L = {depth}: at every N, the best risk of every kernel is at least the bound, by the smallest difference",
             least("margin", per_seed=False, **kernels),
             AtLeast(0.0),
         ),
         claim(
             f"top-{depth}",
-            f"L = {depth}: nor has it on the target's top part alone",
+            f"L = {depth}: at every N, the same is true for the top part alone as target, by the smallest difference",
             least("top_margin", per_seed=False, **kernels),
             AtLeast(0.0),
         ),
         claim(
             f"tight-{depth}",
-            f"L = {depth}: at N = {n} some kernel leaves at most {TIGHT:g} times the bound of the top part",
+            f"L = {depth}: at N = {n}, some kernel comes within a factor {TIGHT:g} of the bound on the top part",
             least("top", per_seed=False, samples=n, **kernels),
             AtMost(TIGHT * bound),
         ),
         claim(
             f"network-{depth}",
-            f"L = {depth}: with N = {n} points, at most half of C, the network's risk is below the bound of every "
-            "kernel, in the mean over seeds",
+            f"L = {depth}: with N = {n} points (at most half of C), the network's mean risk over seeds is below the "
+            "bound for all kernels",
             network,
             AtMost(bound),
         ),
         claim(
             f"ahead-{depth}",
-            f"L = {depth}: at N = {n} the best kernel has at least {AHEAD:g} times the network's risk, in the mean "
-            "over seeds",
+            f"L = {depth}: at N = {n}, the best kernel's risk is at least {AHEAD:g} times the network's mean risk over "
+            "seeds",
             least("low", per_seed=False, samples=n, **kernels) / network.mean(),
             AtLeast(AHEAD),
             interval="of the least and the mean",

@@ -101,10 +101,10 @@ class TheoremI6(Experiment):
     id: ClassVar[str] = "bfc/theoremI6"
     title: ClassVar[str] = "Theorems I.6 and I.7: how many neurons two layers need"
     summary: ClassVar[str] = (
-        "The target is a quadratic network of L layers whose weights are all alike. Two-layer networks with any "
-        "polynomial in each neuron are fitted to it under the whole distribution of inputs, from several starts. A "
-        "bound from the rank of a matrix says what r neurons cannot do, whatever their weights are. Beside them stands "
-        "a deep network with few neurons."
+        "The target is a quadratic network of L layers whose weights are all equal. Two-layer networks, whose neurons "
+        "may be any polynomials, are fitted to it from several starts. The risk is exact: it is taken over the whole "
+        "distribution of inputs. The rank of a matrix gives a lower bound on the risk of every two-layer network with "
+        "r neurons. A deep network with few neurons is fitted for comparison."
     )
     reference: ClassVar[Reference] = Reference("bfc", "Lemma I.5, Theorems I.6 and I.7")
     notes_file: ClassVar[str] = "theorem_i6.md"
@@ -181,8 +181,8 @@ class TheoremI6(Experiment):
             Over(
                 NAMES[case],
                 f"Theorem {case}: risk over the number of neurons",
-                f"d = {s.dim(case)}, rank {s.rank(case)}. From the rank on, the bound is zero. Every seed is another "
-                f"start of the same fit. Risks below {FLOOR:g} are drawn at {FLOOR:g}.",
+                f"d = {s.dim(case)}, rank {s.rank(case)}. With r at or above the rank, the bound is zero. Each seed is "
+                f"another start of the same fit. Risks below {FLOOR:g} are drawn at {FLOOR:g}.",
                 "The exact risk of fitted two-layer networks against the number of neurons, with the bound, and of a "
                 "deep network where the target is deeper",
                 x="neurons",

@@ -107,8 +107,8 @@ def pictures(
         Over(
             f"risk-{name}",
             f"Risk over {letter}, {words}",
-            "The network's test error, and the mean over targets of exact best risks. F alone leaves kα². The bound on "
-            f"the mean is zero at {letter} = C.",
+            "The network's test error, and the mean over targets of exact best risks. F is the target without the "
+            f"product of coordinates; predicting F alone leaves kα². The bound on the mean is zero at {letter} = C.",
             f"Risk over {letter} of {', '.join(lines)}, beside the bound for all and the level α²/{THRESHOLD}",
             y="risk",
             y_label="risk E‖H − f‖²",

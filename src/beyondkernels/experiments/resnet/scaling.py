@@ -171,6 +171,11 @@ class Scaling(Experiment):
         more = exponent_lines(list(s.dims), LEARNERS, keys)
         return Table(by, columns, order=("outputs", "dim"), remarks=False, more=more)
 
+    def remarks(self, s: ScalingSettings) -> list[str]:
+        """What a seed's number of samples rests on."""
+        judged = "For the network and the feature machine, one run with one start decides it at each N and seed."
+        return [f"Whether N samples suffice is exact for kernels. {judged}"]
+
     def figures(self, s: ScalingSettings) -> list[Drawn]:
         """Samples needed over C for each k, the exponents, and every kernel by itself."""
 

@@ -90,11 +90,11 @@ class Theorem3(Experiment):
     id: ClassVar[str] = "resnet/theorem3"
     title: ClassVar[str] = "Theorem 3: what no linear function of D features can learn"
     summary: ClassVar[str] = (
-        "The target is k unknown coordinates, and in each output α times the product of all k. There are C such "
-        "targets. For feature maps with D features the exact risk of the best linear function of them is computed for "
-        "all targets. No map comes below a bound that counts dimensions, and one of them comes near to it. A "
-        "three-layer ResNet with D parameters, trained by SGD, reaches α²/16 where no map of D features does for most "
-        "targets."
+        "The target has k outputs. Each of them is one of k unknown coordinates plus α times the product of all k. "
+        "There are C such targets. For several maps to D features, the exact risk of the best linear function of the "
+        "features is computed for all targets. Counting dimensions gives a lower bound for every map, and one map "
+        "comes near to it. A three-layer ResNet with D parameters is trained by SGD. It reaches the risk α²/16, which "
+        "for most targets no map to D features reaches."
     )
     reference: ClassVar[Reference] = Reference("resnet", "Theorem 3 (§3.2, §7.2, App. D.2)")
     notes_file: ClassVar[str] = "theorem3.md"

@@ -15,7 +15,9 @@ from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate
 class _Conjugate(NetworkKernelMachine):
     def _kernel(self, x: torch.Tensor) -> Kernel:
         network, memory, seed = self._network(x), self._memory(), seed_of(self.random_state)
-        return infinite_conjugate(network) if self._infinite() else FiniteConjugate(network, seed, memory=memory)
+        if self._infinite():
+            return infinite_conjugate(network)
+        return FiniteConjugate(network, seed, memory=memory, in_shape=self._in_shape())
 
     def _in_words(self) -> str:
         return self._kernel_in_words("conjugate")
@@ -40,6 +42,7 @@ class ConjugateKernelRegressor(RidgeRegressor, _Conjugate):
         ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
         fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that the kernel of finite width may take.
+        in_shape: the shape into which rows of X are folded for a network that takes images, such as (3, 32, 32).
         random_state: the seed of the network's draw. None is 0, not chance; a ``numpy.random.RandomState`` gives its
             next number.
 
@@ -72,6 +75,7 @@ class ConjugateKernelClassifier(RidgeClassifier, _Conjugate):
         ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
         fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that the kernel of finite width may take.
+        in_shape: the shape into which rows of X are folded for a network that takes images, such as (3, 32, 32).
         random_state: the seed of the network's draw; None is 0.
 
     Fitted:

@@ -26,6 +26,7 @@ class NetworkKernelMachine(KernelMachine):
 
     network: Any  # what scikit-learn sets is checked when it is used
     infinite_width: Any
+    in_shape: Any
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class NetworkKernelMachine(KernelMachine):
         ridges: float | Sequence[float] | None = None,
         fit_intercept: bool = True,
         memory: int = MEMORY,
+        in_shape: tuple[int, ...] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.network = network
@@ -42,6 +44,7 @@ class NetworkKernelMachine(KernelMachine):
         self.ridges = ridges
         self.fit_intercept = fit_intercept
         self.memory = memory
+        self.in_shape = in_shape
         self.random_state = random_state
 
     def _stands_for(self) -> dict[str, Network]:
@@ -65,6 +68,13 @@ class NetworkKernelMachine(KernelMachine):
 
     def _memory(self) -> int:
         return whole_number("memory", self.memory)
+
+    def _in_shape(self) -> tuple[int, ...] | None:
+        """The shape into which rows are folded for the network."""
+        if self.in_shape is None:
+            return None
+        sizes = self.in_shape if isinstance(self.in_shape, Sequence) else (self.in_shape,)
+        return tuple(whole_number("in_shape", size) for size in sizes)
 
     def _kernel_in_words(self, name: str) -> str:
         """A description of the kernel, with its network's parameterisation."""

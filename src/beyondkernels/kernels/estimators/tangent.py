@@ -27,6 +27,7 @@ class _Tangent(NetworkKernelMachine):
         ridges: float | Sequence[float] | None = None,
         fit_intercept: bool = True,
         memory: int = MEMORY,
+        in_shape: tuple[int, ...] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -35,6 +36,7 @@ class _Tangent(NetworkKernelMachine):
             ridges=ridges,
             fit_intercept=fit_intercept,
             memory=memory,
+            in_shape=in_shape,
             random_state=random_state,
         )
         self.group = group
@@ -43,7 +45,7 @@ class _Tangent(NetworkKernelMachine):
         network, memory, seed = self._network(x), self._memory(), seed_of(self.random_state)
         if self._infinite():
             return infinite_tangent(network, self.group)
-        return FiniteTangent(network, seed, self.group, memory=memory)
+        return FiniteTangent(network, seed, self.group, memory=memory, in_shape=self._in_shape())
 
     def _in_words(self) -> str:
         return f"{self._kernel_in_words('tangent')}, group: {self.group}"
@@ -70,6 +72,7 @@ class TangentKernelRegressor(RidgeRegressor, _Tangent):
         ridges: λ, a grid or one number; None for the mean of Θ's diagonal times 100, …, 1e-10.
         fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that the kernel of finite width may take.
+        in_shape: the shape into which rows of X are folded for a network that takes images, such as (3, 32, 32).
         random_state: the seed of the network's draw. None is 0, not chance; a ``numpy.random.RandomState`` gives its
             next number.
 
@@ -111,6 +114,7 @@ class TangentKernelClassifier(RidgeClassifier, _Tangent):
         ridges: λ, a grid or one number; None for the mean of Θ's diagonal times 100, …, 1e-10.
         fit_intercept: whether b is fitted; otherwise it is 0.
         memory: bytes that the kernel of finite width may take.
+        in_shape: the shape into which rows of X are folded for a network that takes images, such as (3, 32, 32).
         random_state: the seed of the network's draw; None is 0.
 
     Fitted:

@@ -16,6 +16,7 @@ from beyondkernels.kernels.finite.functional import (
     conjugate_gram,
     gradient_of,
     tangent_gram,
+    with_gradient,
 )
 from beyondkernels.networks import Network
 
@@ -81,8 +82,10 @@ class TangentAt:
         x, _ = batches(x, None, self.dtype)
         network, params, buffers = self.network.expansion_point(self.params, self.buffers)
         names = network.trained(self.group, params)
-        gradient = gradient_of(network, params, buffers, names, x, self.dtype, "traced")
-        return diagonal_of_factors(gradient, x, self.memory)
+        return with_gradient(
+            lambda common: gradient_of(network, params, buffers, names, x, self.dtype, "traced", common=common),
+            lambda gradient: diagonal_of_factors(gradient, x, self.memory),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.core import InputError, require
 from beyondkernels.core.errors import shown
-from beyondkernels.kernels.finite.factors import Factors, Gradient, require_finite_factors
+from beyondkernels.kernels.finite.factors import Common, Factors, Gradient, require_finite_factors, tensors_of
 from beyondkernels.kernels.finite.memory import peak_bytes
 
 _TILE = 512
@@ -75,6 +75,7 @@ def diagonal_of_factors(gradient: Gradient, x: torch.Tensor, memory: int) -> tor
     for block in _ranges(0, len(x), plan.points):
         total = torch.zeros(len(x[block]), dtype=gradient.dtype)
         for layer in require_finite_factors(gradient.at(x[block])):
+            assert not isinstance(layer, Common), "traced kernels have no such layers"
             for one in layer:
                 for other in layer:
                     change = (one.changes * other.changes).sum((1, 2))
@@ -100,7 +101,7 @@ def _plan(
 ) -> _Plan:
     n1, n2 = len(x), len(x) if others is None else others
     factors = gradient.at(x[:1])
-    k = factors[0][0].changes.shape[1]
+    k = max(len(one.readout) if isinstance(one, Common) else one[0].changes.shape[1] for one in factors)
     size = torch.finfo(gradient.dtype).bits // 8
     channels = k if outputs == "full" else 1
     result = n1 * n2 * channels**2 * size
@@ -133,9 +134,7 @@ def _plan(
 
 
 def _bytes(factors: Factors) -> int:
-    return sum(
-        part.numel() * part.element_size() for layer in factors for one in layer for part in (one.inputs, one.changes)
-    )
+    return sum(part.numel() * part.element_size() for layer in factors for part in tensors_of(layer))
 
 
 def _add(gram: torch.Tensor, left: Factors, right: Factors, outputs: Literal["traced", "full"], upper: bool) -> None:
@@ -149,6 +148,10 @@ def _add(gram: torch.Tensor, left: Factors, right: Factors, outputs: Literal["tr
         columns = slice(rows.start if upper else 0, n2)
         part = gram[rows, :, columns]
         for layer_left, layer_right in zip(left, right, strict=True):
+            if isinstance(layer_left, Common) or isinstance(layer_right, Common):
+                assert isinstance(layer_left, Common) and isinstance(layer_right, Common), "blocks have equal layers"
+                _add_common(part, layer_left.rows[rows], layer_right.rows[columns], layer_left.readout)
+                continue
             for one in layer_left:
                 for other in layer_right:
                     inputs = one.inputs[rows] @ other.inputs[columns].T
@@ -158,6 +161,16 @@ def _add(gram: torch.Tensor, left: Factors, right: Factors, outputs: Literal["tr
                     else:
                         changes = ((d1.flatten(1) @ d2.flatten(1).T) / d1.shape[1])[:, None, :, None]
                     part.addcmul_(changes, inputs[:, None, :, None])
+
+
+def _add_common(part: torch.Tensor, left: torch.Tensor, right: torch.Tensor, readout: torch.Tensor) -> None:
+    r"""Add :math:`\sum_m A_{cm} A_{c'm} \langle v_m, v'_m\rangle` to a part (n1, k, n2, k) of the result."""
+    n1, k, n2, _ = part.shape
+    for some in _ranges(0, left.shape[1], k * k):  # so that products take no more room than the result's tile
+        products = torch.bmm(left[:, some].transpose(0, 1), right[:, some].permute(1, 2, 0))
+        A = readout[:, some]
+        pairs = (A[:, None] * A[None]).flatten(0, 1)
+        part += (products.flatten(1).T @ pairs.T).view(n1, n2, k, k).transpose(1, 2)
 
 
 def _mirror(gram: torch.Tensor) -> None:

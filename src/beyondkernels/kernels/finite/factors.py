@@ -28,7 +28,20 @@ class Factor:
     changes: torch.Tensor
 
 
-Factors = list[list[Factor]]
+@dataclass(frozen=True)
+class Common:
+    r"""Gradients in the rows of a weight that all outputs have in common, up to a number: :math:`A_{cm} v_m(x)`.
+
+    Arguments:
+        rows: v, shape (n, m, p).
+        readout: A, shape (k, m), the same at all points.
+    """
+
+    rows: torch.Tensor
+    readout: torch.Tensor
+
+
+Factors = list[list[Factor] | Common]
 """For every trained layer, its gradient as a sum of factors: more than one where the layer is used more than once."""
 
 
@@ -158,12 +171,16 @@ class JacobianGradient(Gradient):
         self._params = {name: value.detach().to(dtype) for name, value in params.items()}
 
     def at(self, x: torch.Tensor) -> Factors:
-        """The Jacobian (n, k, parameters), as a factor whose input is one."""
+        """The Jacobian, as a factor whose input is one."""
+        matrix = self.jacobian(x)
+        return [[Factor(matrix.new_ones(len(x), 1), matrix)]]
+
+    def jacobian(self, x: torch.Tensor) -> torch.Tensor:
+        """The derivatives of all outputs in all parameters, (n, k, parameters)."""
         with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):  # no other attention can be vectorised
             warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)  # rare operations: be it
             per_point = torch.func.vmap(torch.func.jacrev(self._function), (None, 0))(self._params, x)
-        matrix = torch.cat([part.flatten(2) for part in per_point.values()], 2).detach()
-        return [[Factor(matrix.new_ones(len(x), 1), matrix)]]
+        return torch.cat([part.flatten(2) for part in per_point.values()], 2).detach()
 
     def fixed_bytes(self) -> int:
         """The parameters."""
@@ -180,12 +197,20 @@ def _is_finite(values: torch.Tensor) -> bool:
     return math.isfinite(values.sum().item()) or math.isfinite(largest(values))
 
 
+def tensors_of(layer: list[Factor] | Common) -> list[torch.Tensor]:
+    """All numbers of a layer that grow with the points."""
+    if isinstance(layer, Common):
+        return [layer.rows]
+    return [part for factor in layer for part in (factor.inputs, factor.changes)]
+
+
 def require_finite_factors(factors: Factors) -> Factors:
     """Ask that no number of the factors is infinite or NaN."""
     for layer in factors:
-        for factor in layer:
-            sound = all(_is_finite(values) for values in (factor.inputs, factor.changes))
-            require(sound, "the network's gradient must be finite at these points, got infinite or NaN entries")
+        for part in tensors_of(layer):
+            require(
+                _is_finite(part), "the network's gradient must be finite at these points, got infinite or NaN entries"
+            )
     return factors
 
 

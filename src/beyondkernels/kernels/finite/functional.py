@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import torch
@@ -11,7 +11,7 @@ from beyondkernels.core import InputError, Tensors, require, unknown
 from beyondkernels.kernels.checks import MEMORY, require_finite, require_representable, tensor
 from beyondkernels.kernels.finite.blocks import gram_of_factors
 from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, LayerGradient
-from beyondkernels.kernels.finite.module_gradient import ModuleGradient
+from beyondkernels.kernels.finite.module_gradient import ModuleGradient, NotCommonError
 from beyondkernels.networks import Network
 
 Outputs = Literal["traced", "full"]
@@ -52,6 +52,7 @@ def tangent_gram(
         memory: bytes the computation may take, its result included.
         dtype: of all arithmetic.
 
+    >>> from beyondkernels.core import Stream
     >>> from beyondkernels.networks import FullyConnected
     >>> network, x = FullyConnected(width=16, depth=2), torch.eye(3)
     >>> params, buffers = network.init(in_dim=3, out_dim=2, stream=Stream(0))
@@ -63,8 +64,10 @@ def tangent_gram(
     names = network.trained(group, params)
     for name, value in params.items():
         require_finite(f"params[{name!r}]", value)
-    gradient = gradient_of(network, params, buffers, names, x1, dtype, outputs)
-    gram = gram_of_factors(gradient, x1, x2, outputs, memory)
+    gram = with_gradient(
+        lambda common: gradient_of(network, params, buffers, names, x1, dtype, outputs, common=common),
+        lambda gradient: gram_of_factors(gradient, x1, x2, outputs, memory),
+    )
     return require_representable("the tangent kernel", gram, x1, x2)
 
 
@@ -123,8 +126,11 @@ def module_tangent_gram(
     module.eval()
     try:
         _require_applicable(module, everything, x1)
-        gradient = ModuleGradient(function, {name: everything[name] for name in names}, x1, outputs, dtype)
-        gram = gram_of_factors(gradient, x1, x2, outputs, memory)
+        chosen = {name: everything[name] for name in names}
+        gram = with_gradient(
+            lambda common: ModuleGradient(function, chosen, x1, outputs, dtype, common=common),
+            lambda gradient: gram_of_factors(gradient, x1, x2, outputs, memory),
+        )
         return require_representable("the tangent kernel", gram, x1, x2)
     finally:
         for part, training in modes.items():
@@ -200,6 +206,8 @@ def gradient_of(
     x: torch.Tensor,
     dtype: torch.dtype,
     outputs: Outputs,
+    *,
+    common: bool = True,
 ) -> Gradient:
     """The structured route where it holds, otherwise layer by layer, and torch.func for what is no known layer."""
     if network.structured and len(x):
@@ -211,7 +219,15 @@ def gradient_of(
     def function(chosen: Tensors, x: torch.Tensor) -> torch.Tensor:
         return network.apply(everything | chosen, constant, x)[0]
 
-    return ModuleGradient(function, {name: everything[name] for name in names}, x, outputs, dtype)
+    return ModuleGradient(function, {name: everything[name] for name in names}, x, outputs, dtype, common=common)
+
+
+def with_gradient(make: Callable[[bool], Gradient], use: Callable[[Gradient], torch.Tensor]) -> torch.Tensor:
+    """What is computed with a gradient, and again without a short cut if that turns out not to hold at these points."""
+    try:
+        return use(make(True))
+    except NotCommonError:
+        return use(make(False))
 
 
 def batches(x1: torch.Tensor, x2: torch.Tensor | None, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor | None]:

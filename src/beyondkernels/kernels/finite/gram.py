@@ -139,4 +139,5 @@ def folded(x: torch.Tensor, in_shape: tuple[int, ...] | None) -> torch.Tensor:
 def _drawn(
     network: Network, seed: int, x: torch.Tensor, in_shape: tuple[int, ...] | None, out_dim: int
 ) -> tuple[Tensors, Tensors]:
-    return network.init(shape_of(in_shape or (x.shape[1],)), out_dim, Stream(seed).child("network"))
+    shape = shape_of(tuple(folded(x, in_shape).shape[1:]))
+    return network.init(shape, out_dim, Stream(seed).child("network"))

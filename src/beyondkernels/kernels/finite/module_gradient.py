@@ -11,18 +11,21 @@ import torch
 
 from beyondkernels.core import InputError, Stream, Tensors
 from beyondkernels.kernels.finite.calls import Call, Recorder
-from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, JacobianGradient, largest
+from beyondkernels.kernels.finite.factors import Common, Factor, Factors, Gradient, JacobianGradient, largest
 from beyondkernels.kernels.finite.layers import Layout, by_point, layout, weight_gradient
 from beyondkernels.kernels.finite.memory import peak_bytes
 
 Function = Callable[[Tensors, torch.Tensor], torch.Tensor]
 """(parameters, points (n, …)) ↦ outputs (n, …)."""
 
-_NUMBERS = 2**22
+_NUMBERS = 2**23
 """Intermediate numbers of the points that pass through the module together: they should stay in the cache."""
 
 _POINTWISE = 16
 """How many multiplications of a matrix product take as long as one multiplication that reads and writes memory."""
+
+_ROUNDING = 1000
+"""By how many units in the last place proportional gradients may differ."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,10 @@ class _Pair:
     positions: int
 
 
+class NotCommonError(Exception):
+    """The outputs' gradients are not proportional at all points, as they were at random ones."""
+
+
 class ModuleGradient(Gradient):
     r"""The gradient of any function of parameters and points, fast where parameters enter through known layers.
 
@@ -54,6 +61,10 @@ class ModuleGradient(Gradient):
 
     .. math:: \sum_{q, q'} \langle\delta_{c,q}, \delta'_{c',q'}\rangle \langle h_q, h'_{q'}\rangle.
 
+    Where a channel reaches all outputs through one number, as before a mean over positions and a linear readout, the
+    gradients of the outputs are proportional, and one of them is enough (:class:`Common`). That is found out at random
+    points too, and watched at all others.
+
     Calls that share a weight are added up before they are multiplied. Whether the layers account for the whole
     gradient is found out at random points, parameter by parameter. In the others torch.func differentiates.
 
@@ -63,6 +74,7 @@ class ModuleGradient(Gradient):
         x: points, at least one, which say the shape and the size of inputs.
         outputs: what the kernel will be, ``traced`` or ``full``: it decides which way is cheaper.
         dtype: of all arithmetic.
+        common: whether to look for proportional gradients.
     """
 
     def __init__(
@@ -72,7 +84,12 @@ class ModuleGradient(Gradient):
         x: torch.Tensor,
         outputs: Literal["traced", "full"],
         dtype: torch.dtype,
+        *,
+        common: bool = True,
     ) -> None:
+        self._common: dict[str, tuple[torch.Tensor, str | None]] = {}
+        self._look_for_common = common
+        self._traced = outputs == "traced"
         self._function, self.dtype = function, dtype
         self._params = {name: value.detach().to(dtype).requires_grad_() for name, value in params.items()}
         self._layouts: list[Layout | None] = []
@@ -102,11 +119,23 @@ class ModuleGradient(Gradient):
             )
             for name, pair in self._pairs.items()
         }
+        rows = {
+            name: torch.empty(n, readout.shape[1], self._inputs(name) + (bias is not None), dtype=self.dtype)
+            for name, (readout, bias) in self._common.items()
+        }
         step = self.chunk or n
         for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            self._fill(x[rows], formed[rows], {name: (h[:, rows], d[:, rows]) for name, (h, d) in apart.items()})
-        layers = [[Factor(h, d) for h, d in zip(*pair, strict=True)] for pair in apart.values()]
+            at = slice(start, min(start + step, n))
+            now = {name: (h[:, at], d[:, at]) for name, (h, d) in apart.items()}
+            self._fill(x[at], formed[at], now, {name: v[at] for name, v in rows.items()})
+        layers: Factors = [[Factor(h, d) for h, d in zip(*pair, strict=True)] for pair in apart.values()]
+        for name, v in rows.items():
+            readout = self._common[name][0]
+            if self._traced:  # the mean of squares over outputs is a number for each row
+                v *= readout.square().mean(0).sqrt()[:, None]
+                layers.append([Factor(v.new_ones(n, 1), v.flatten(1)[:, None])])
+            else:
+                layers.append(Common(v, readout))
         return [*layers, [Factor(formed.new_ones(n, 1), formed)]] if formed.shape[2] else layers
 
     def fixed_bytes(self) -> int:
@@ -127,7 +156,13 @@ class ModuleGradient(Gradient):
         pairs = zip(calls, self._layouts, strict=True)
         return [(call, where) for call, where in pairs if where is not None and wanted & {call.weight, call.bias}]
 
-    def _fill(self, x: torch.Tensor, formed: torch.Tensor, apart: dict[str, tuple[torch.Tensor, torch.Tensor]]) -> None:
+    def _fill(
+        self,
+        x: torch.Tensor,
+        formed: torch.Tensor,
+        apart: dict[str, tuple[torch.Tensor, torch.Tensor]],
+        rows: dict[str, torch.Tensor],
+    ) -> None:
         """Write the gradients at a few points."""
         out, calls = self._run(x)
         if _order(calls) != self._order:
@@ -148,12 +183,20 @@ class ModuleGradient(Gradient):
                 d[at] = change.permute(3, 0, 1, 2)
                 if pair.bias is not None:
                     continue
+            elif call.weight in self._common:
+                readout, bias = self._common[call.weight]
+                one, sums = the_common(change, readout)
+                seen = by_point(call.input(), call, where, len(x))
+                rows[call.weight][:, :, : seen.shape[1]] = torch.bmm(one, seen.mT)
+                if bias is not None:
+                    rows[call.weight][:, :, -1] = sums
+                    continue
             elif call.weight in self._columns:
                 self._write(formed, call.weight, weight_gradient(change, call, where), begun)
             if call.bias in self._columns:
                 self._write(formed, call.bias, change.sum(3), begun)
         if self._rest is not None:
-            formed[:, :, self._width :] = self._rest.at(x)[0][0].changes
+            formed[:, :, self._width :] = self._rest.jacobian(x)
 
     def _write(self, formed: torch.Tensor, name: str, gradient: torch.Tensor, begun: set[str]) -> None:
         columns = formed[:, :, self._columns[name]]
@@ -175,27 +218,34 @@ class ModuleGradient(Gradient):
             name for names, where in zip(self._order, self._layouts, strict=True) if where is None for name in names
         }
         seen = {name for names in self._order for name in names}
-        found = self._accounted(points[:1], out, three, [name for name in self._params if name in seen - lost])
+        names = [name for name in self._params if name in seen - lost]
+        used = self._used(three, names)
+        changes = _changes(out, used)
+        found = self._accounted(points[:1], used, changes, names)
+        readouts = [common_readout(change) if self._look_for_common else None for change in changes]
+        if not found:
+            return
+        self._choose(used, readouts, found, outputs)
         used = self._used(three, found)
-        self._choose(used, found, outputs)
         each = sum(self._outputs * where.channels * where.positions for _, where in used)
         self.chunk = max(1, min(64, _NUMBERS // max(1, each)))
         self.by_layers = frozenset(found)
 
-    def _accounted(self, point: torch.Tensor, out: torch.Tensor, calls: list[Call], names: list[str]) -> list[str]:
+    def _accounted(
+        self, point: torch.Tensor, used: list[tuple[Call, Layout]], changes: list[torch.Tensor], names: list[str]
+    ) -> list[str]:
         """The parameters whose gradient at a point, alone in its batch, is that of the layers among other points."""
         if not names:
             return []
-        used = self._used(calls, names)
-        w = torch.cos(torch.arange(out.shape[1], dtype=self.dtype))  # any weights will do that no output escapes
+        w = torch.cos(torch.arange(self._outputs, dtype=self.dtype))  # any weights will do that no output escapes
         with torch.enable_grad():
             alone = self._function(self._params, point).reshape(-1)
             leaves = [self._params[name] for name in names]
             truth = torch.autograd.grad((alone * w).sum(), leaves, materialize_grads=True)
-            changes = _changes((out * w).sum(1, keepdim=True), used)
         left = {name: gradient.flatten().clone() for name, gradient in zip(names, truth, strict=True)}
         sizes = {name: largest(gradient) for name, gradient in left.items()}
-        for (call, where), change in zip(used, changes, strict=True):
+        for (call, where), each in zip(used, changes, strict=True):
+            change = torch.einsum("nkmq,k->nmq", each, w)[:, None]
             if call.weight in left:
                 left[call.weight] -= weight_gradient(change, call, where)[0, 0]
             if call.bias in left:
@@ -203,7 +253,16 @@ class ModuleGradient(Gradient):
         tolerance = torch.finfo(self.dtype).eps ** 0.5
         return [name for name in names if largest(left[name]) <= tolerance * sizes[name]]
 
-    def _choose(self, used: list[tuple[Call, Layout]], names: list[str], outputs: Literal["traced", "full"]) -> None:
+    def _inputs(self, weight: str) -> int:
+        return self._params[weight].numel() // self._common[weight][0].shape[1]
+
+    def _choose(
+        self,
+        used: list[tuple[Call, Layout]],
+        readouts: list[torch.Tensor | None],
+        names: list[str],
+        outputs: Literal["traced", "full"],
+    ) -> None:
         """Which gradients are formed and which stay products: what takes fewer multiplications a pair of points."""
         entries = self._outputs**2 if outputs == "full" else 1
         rows = self._outputs**2 if outputs == "full" else self._outputs
@@ -216,16 +275,20 @@ class ModuleGradient(Gradient):
                 continue
             m, positions = calls[0][1].channels, sum(where.positions for _, where in calls)
             p = self._params[name].numel() // m
-            if positions**2 * (p + rows * m + entries * _POINTWISE) < rows * m * p:
-                biases = {call.bias for call, _ in calls}
-                elsewhere = {call.bias for call, _ in used if call.weight != name}
-                bias = biases.pop() if len(biases) == 1 and not biases & elsewhere else None
-                bias = bias if bias in names else None
+            biases = {call.bias for call, _ in calls}
+            elsewhere = {call.bias for call, _ in used if call.weight != name}
+            bias = biases.pop() if len(biases) == 1 and not biases & elsewhere else None
+            bias = bias if bias in names else None
+            readout = next(one for one, (call, _) in zip(readouts, used, strict=True) if call.weight == name)
+            if positions == 1 or positions**2 * (p + rows * m + entries * _POINTWISE) < rows * m * p:
                 self._pairs[name] = _Pair(name, bias, p + (bias is not None), m, positions)
+                joined.add(bias)
+            elif len(calls) == 1 and readout is not None and not calls[0][0].transposed:
+                self._common[name] = (readout, bias)
                 joined.add(bias)
         start = 0
         for name in names:
-            if name not in self._pairs and name not in joined:
+            if name not in self._pairs and name not in self._common and name not in joined:
                 self._columns[name] = slice(start, start + self._params[name].numel())
                 start = self._columns[name].stop
 
@@ -244,6 +307,38 @@ def _changes(out: torch.Tensor, used: list[tuple[Call, Layout]]) -> list[torch.T
         for change, slope, (call, where) in zip(found, slopes, used, strict=True):
             change[:, c] = 0.0 if slope is None else by_point(slope, call, where, n)
     return found
+
+
+def common_readout(changes: torch.Tensor) -> torch.Tensor | None:
+    """The numbers by which the gradients of outputs differ, (k, m), at most 1; None if they differ otherwise.
+
+    Arguments:
+        changes: the derivatives (n, k, m, q) in a layer's output, at random points.
+    """
+    k, m = changes.shape[1:3]
+    D = changes.permute(2, 1, 0, 3).reshape(m, k, -1)
+    sizes = torch.linalg.vector_norm(D, dim=2)
+    if k == 1 or not sizes.amax(1).min() > 0:
+        return None  # a silent channel says nothing
+    largest_one = D[torch.arange(m), sizes.argmax(1)]
+    A = (D @ largest_one[..., None])[..., 0] / largest_one.square().sum(1, keepdim=True)
+    left = torch.linalg.vector_norm(D - A[..., None] * largest_one[:, None], dim=2)
+    tolerance = _ROUNDING * torch.finfo(changes.dtype).eps
+    return A.T.contiguous() if (left <= tolerance * sizes.amax(1, keepdim=True)).all() else None
+
+
+def the_common(changes: torch.Tensor, readout: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the gradients of all outputs have in common, (n, m, q), and its sum over positions, (n, m).
+
+    Sums over positions are what is compared with the readout, at every point.
+    """
+    m = changes.shape[2]
+    one = changes[:, readout.abs().argmax(0), torch.arange(m)]
+    sums, all_sums = one.sum(2), changes.sum(3)
+    tolerance = _ROUNDING * torch.finfo(changes.dtype).eps
+    if not largest(all_sums - readout * sums[:, None]) <= tolerance * largest(all_sums):
+        raise NotCommonError
+    return one, sums
 
 
 def _others(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from beyondkernels.core import InputError, Problem, Sample, Stream, require, shown
+from beyondkernels.core import InputError, Problem, Sample, Stream, later, require, shown
 from beyondkernels.problems.data.labels import named
 
 PARTS = ("train", "validation", "test")
@@ -60,6 +60,8 @@ class GivenData(Problem):
         classes: the names of the classes; none where labels are numbers.
         words: whether classes were given as words; otherwise they were whole numbers.
         one_hot: whether two classes have two outputs.
+        tokens: whether points are handed out as whole numbers, for models that look something up by them, as
+            ``torch.nn.Embedding`` does; otherwise they are numbers of single precision.
         name: what to call it.
         file: where the points are for other processes; None while they are only in the memory of this one.
     """
@@ -68,6 +70,7 @@ class GivenData(Problem):
     classes: tuple[str, ...] = ()
     words: bool = True
     one_hot: bool = False
+    tokens: bool = later(False)
     name: str = field(default="data", metadata={"identity": False})
     file: str | None = field(default=None, metadata={"identity": False})
 
@@ -97,6 +100,12 @@ class GivenData(Problem):
         """Whether labels are −1 and +1."""
         return len(self.classes) == 2 and not self.one_hot
 
+    @property
+    def whole(self) -> bool:
+        """Whether all points are whole numbers, not below zero, that single precision holds exactly."""
+        x = self.arrays["train_x"]
+        return bool((x == np.floor(x)).all()) and x.min() >= 0 and x.max() < 2**24
+
     def size(self, part: str) -> int:
         """How many points a part has."""
         return len(self.arrays[f"{part}_x"])
@@ -112,7 +121,11 @@ class GivenData(Problem):
         if n < len(x):
             rows = Stream(seed).child("subset", part).permutation(len(x))[:n].sort().values.numpy()
             x, y = x[rows], y[rows]
-        return Sample(torch.from_numpy(x.copy()), self.encoded(y))
+        return Sample(self.handed(torch.from_numpy(x.copy())), self.encoded(y))
+
+    def handed(self, x: torch.Tensor) -> torch.Tensor:
+        """Points as models take them: numbers of single precision, or whole numbers."""
+        return x.long() if self.tokens else x
 
     def encoded(self, y: np.ndarray) -> torch.Tensor:
         """Labels as learners take them: numbers, ±1, or rows with a single one."""

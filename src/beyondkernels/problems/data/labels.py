@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from beyondkernels.core import require
+from beyondkernels.core import InputError, require
 
 MOST_CLASSES = 1000
 """More different whole numbers than this are taken for numbers."""
+
+_FEW_CLASSES = 20
+"""So few different whole numbers are taken for classes, however few points there are."""
 
 
 def class_names(y: np.ndarray, classify: bool | None = None) -> tuple[str, ...]:
     """The classes among labels in their order; none where labels are numbers to be predicted.
 
-    Words, truth values and whole numbers are classes. Numbers with a fraction are not, unless all of them are −1 or +1.
+    Words, truth values and whole numbers are classes, and rows of zeros with a single one. Numbers with a fraction are
+    not, unless all of them are −1 or +1. Whole numbers of which there are about as many as points are numbers.
 
     Arguments:
         y: labels.
@@ -23,12 +29,16 @@ def class_names(y: np.ndarray, classify: bool | None = None) -> tuple[str, ...]:
     (('cat', 'dog'), ())
     """
     if y.ndim == 2:
-        require(not classify, f"classes must be given as one label for each point, got the shape {y.shape}")
+        require(
+            not classify,
+            f"classes must be given as one label for each point, or as rows with a single one, got the shape {y.shape}",
+        )
         return ()
     kinds = np.unique(y)
     if classify is None:
-        whole = y.dtype.kind in "iubUS" or bool(np.isin(kinds, (-1.0, 1.0)).all())
-        classify = whole and len(kinds) <= MOST_CLASSES
+        words = y.dtype.kind in "bUS"
+        whole = y.dtype.kind in "iu" or bool(np.isin(kinds, (-1.0, 1.0)).all())
+        classify = words or (whole and len(kinds) <= max(_FEW_CLASSES, min(MOST_CLASSES, len(y) // 2)))
     require(
         classify or y.dtype.kind in "fiub",
         f"labels must be numbers or classes, got {len(kinds)} different values of {y.dtype}",
@@ -37,6 +47,44 @@ def class_names(y: np.ndarray, classify: bool | None = None) -> tuple[str, ...]:
         return ()
     require(len(kinds) > 1, f"labels must be of at least two classes, got {named(kinds[0])} alone")
     return tuple(named(each) for each in kinds)
+
+
+def single_labels(y: np.ndarray, classify: bool | None = None) -> np.ndarray:
+    """Labels as one for each point, where rows of zeros with a single one were given for classes.
+
+    Arguments:
+        y: labels, (n,) or (n, k).
+        classify: False leaves them as numbers.
+
+    >>> single_labels(np.array([[0, 1, 0], [0, 0, 1]])).tolist()
+    [1, 2]
+    """
+    rows = y.ndim == 2 and y.shape[1] > 1 and classify is not False and y.dtype.kind in "fiub"
+    if rows and bool(np.isin(y, (0, 1)).all()) and bool((y.sum(1) == 1).all()):
+        return y.argmax(1)
+    return y
+
+
+def require_labels(y: np.ndarray) -> None:
+    """Ask for labels that are there, of one kind.
+
+    Arguments:
+        y: labels, as they were given.
+    """
+    if y.dtype == object:
+        flat = y.reshape(len(y), -1)[:, 0] if y.size else y
+        missing = [i for i, each in enumerate(flat) if each is None or each != each]  # NaN is not itself
+        require(not missing, f"y must have a label for each point, got none in {_rows(missing, len(y))}")
+        kinds = sorted({type(each).__name__ for each in flat})
+        raise InputError(f"y must hold labels of one kind, numbers or words, got {', '.join(kinds[:4])}")
+    require(y.dtype.kind != "c", f"y must hold real numbers or classes, got {y.dtype}")
+    if y.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(y).all(axis=tuple(range(1, y.ndim))))
+        require(len(bad) == 0, f"y must be finite, got NaN or infinity in {_rows(bad, len(y))}")
+
+
+def _rows(bad: Sequence[int] | np.ndarray, n: int) -> str:
+    return f"{len(bad)} of {n} labels, the first in row {int(bad[0]) if len(bad) else 0}"
 
 
 def class_numbers(y: np.ndarray, classes: tuple[str, ...], part: str) -> np.ndarray:
@@ -56,12 +104,9 @@ def class_numbers(y: np.ndarray, classes: tuple[str, ...], part: str) -> np.ndar
 
 def numbers(y: np.ndarray) -> np.ndarray:
     """Labels that are numbers, in single precision."""
-    values = y.astype(np.float32)
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
-    require(
-        len(bad) == 0,
-        f"y must be finite, got NaN or infinity in {len(bad)} of {len(y)} labels, the first in row {bad[:1]}",
-    )
+    with np.errstate(over="ignore"):
+        values = y.astype(np.float32)
+    require_labels(values)  # what single precision cannot hold is infinite now
     return values
 
 

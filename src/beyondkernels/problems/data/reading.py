@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
 from beyondkernels.core import InputError, require, shown
+from beyondkernels.problems.data.labels import require_labels
 
-MOST_POINTS = 5_000_000
-"""A loader that has given so many points is taken for one that never ends."""
+MOST_POINTS, MOST_BYTES, MOST_SECONDS = 1_000_000, 2**31, 60.0
+"""What has no length and has given so many points or bytes, or gives them for so long, is taken for what never ends."""
+
+_NUMBERS, _FRACTIONS = (int, float, np.integer, np.floating), (float, np.floating)
 
 FORMS = (
     "(X, y), ((X_train, y_train), (X_test, y_test)), a torch Dataset or DataLoader, or a DataFrame with target='column'"
@@ -29,15 +32,16 @@ def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndar
     if _is_frame(data):
         return _from_frame(data, target)
     require(target is None, f"target names a column of a DataFrame, got data of type {type(data).__name__}")
-    require(
-        not isinstance(data, torch.Tensor | np.ndarray),
-        f"data must hold points and labels, such as the pair (X, y), got one array of the shape "
-        f"{tuple(getattr(data, 'shape', ()))}",
-    )
     if isinstance(data, tuple | list) and len(data) == 2:
         points, labels = read_points(data[0]), _array(data[1], "y")
     elif isinstance(data, torch.utils.data.DataLoader):
         points, labels = _from_batches(data)
+    elif isinstance(data, Mapping):
+        raise InputError(f"data must be {FORMS}, got a {type(data).__name__} with {shown(list(data)[:4])}")
+    elif (
+        isinstance(data, tuple | list) and data and hasattr(data[0], "shape") and not isinstance(data[0], tuple | list)
+    ):
+        raise InputError(f"data must be a pair (X, y), got {len(data)} arrays")
     elif isinstance(data, torch.utils.data.Dataset) or (hasattr(data, "__getitem__") and hasattr(data, "__len__")):
         points, labels = _from_items(data)
     else:
@@ -52,6 +56,7 @@ def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndar
         f"X and y must have equally many rows, got {len(points)} points and {len(labels)} labels",
     )
     require(len(points) > 0, "data must hold at least one point, got none")
+    require_labels(labels)
     return points, labels
 
 
@@ -72,21 +77,30 @@ def read_points(x: Any) -> np.ndarray:
             "zeros and ones of them",
         )
     array = _array(x, "X")
+    require(array.dtype.kind != "c", f"X must hold real numbers, got {array.dtype}; X.real and X.imag are real")
     require(
         array.dtype.kind in "fiub",
-        f"X must hold numbers, got an array of {array.dtype}",
+        f"X must hold numbers, got an array of {array.dtype}{_stranger(array)}",
     )
     require(array.ndim >= 1, f"X must have a row for each point, got the single value {shown(x)}")
     array = array[:, None] if array.ndim == 1 else array
     require(len(array) > 0, "data must hold at least one point, got none")
     require(array[:1].size > 0, f"points must have at least one coordinate, got the shape {array.shape}")
     points = array.astype(np.float32) / 255 if array.dtype == np.uint8 and array.ndim > 2 else array.astype(np.float32)
-    bad = np.flatnonzero(~np.isfinite(points).all(axis=tuple(range(1, points.ndim))))
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=tuple(range(1, points.ndim)))).tolist()
     require(
-        len(bad) == 0,
-        f"X must be finite, got NaN or infinity in {len(bad)} of {len(points)} points, the first in row {bad[:1]}",
+        not bad,
+        f"X must be finite, got NaN or infinity in {len(bad)} of {len(points)} points, the first in row {(*bad, 0)[0]}",
     )
     return points
+
+
+def _stranger(array: np.ndarray) -> str:
+    """What is no number in an array of anything."""
+    if array.dtype != object:
+        return ""
+    found = next((each for each in array.flat if not isinstance(each, int | float | np.number)), None)
+    return f" with {shown(found, 40)} in it"
 
 
 def _is_frame(data: Any) -> bool:
@@ -99,52 +113,85 @@ def _from_frame(frame: Any, target: str | None) -> tuple[np.ndarray, np.ndarray]
         raise InputError(f"target must name the column of the labels, one of {', '.join(names[:8])}")
     require(target in frame.columns, f"target must be one of the columns {', '.join(names[:8])}, got {shown(target)}")
     require(len(frame) > 0, "data must hold at least one point, got a DataFrame without rows")
-    return read_points(frame.drop(columns=target)), _array(frame[target], "y")
+    labels = _array(frame[target], "y")
+    require_labels(labels)
+    return read_points(frame.drop(columns=target)), labels
 
 
 def _array(values: Any, name: str) -> np.ndarray:
     if isinstance(values, torch.Tensor):
+        require(values.layout == torch.strided, f"{name} must be dense, got a sparse tensor; to_dense() makes it dense")
+        require(not values.is_meta, f"{name} must hold numbers, got a tensor of the device meta, which has none")
         values = values.detach().cpu()
         values = (values.float() if values.dtype in (torch.bfloat16, torch.float16) else values).numpy()
     elif hasattr(values, "to_numpy"):
         values = values.to_numpy()
+    require(
+        not (hasattr(values, "toarray") and hasattr(values, "nnz")),
+        f"{name} must be dense, got a sparse {type(values).__name__}; toarray() makes it dense",
+    )
     try:
         array = np.asarray(values)
     except ValueError as error:
         raise InputError(f"{name} must be rectangular, with rows of one length: {error}") from None
     if array.dtype == object and array.size and all(isinstance(each, str) for each in array.flat):
         array = array.astype(str)
+    elif array.dtype == object and array.size and all(isinstance(each, _NUMBERS) for each in array.flat):
+        array = array.astype(np.float64 if any(isinstance(each, _FRACTIONS) for each in array.flat) else np.int64)
     return array
 
 
 def _from_batches(loader: Any) -> tuple[np.ndarray, np.ndarray]:
-    points, labels, count = [], [], 0
+    points, labels, limit = [], [], _Limit(loader, "DataLoader")
     for batch in loader:
         x, y = _two(batch)
         points.append(_array(x, "X"))
         labels.append(_array(y, "y"))
-        count += len(points[-1])
-        require(
-            count <= MOST_POINTS,
-            f"the DataLoader has given {count} points and goes on; give one that ends, or a list of its first batches",
-        )
+        limit.count(points[-1])
     return _joined(points, labels)
 
 
 def _from_items(items: Any) -> tuple[np.ndarray, np.ndarray]:
-    if isinstance(items, torch.utils.data.IterableDataset) or not hasattr(items, "__len__"):
-        several: Iterable[Any] = itertools.islice(items, MOST_POINTS + 1)
-    else:
-        several = (items[i] for i in range(len(items)))
-    points, labels = [], []
+    length = None if isinstance(items, torch.utils.data.IterableDataset) else _length(items)
+    several: Iterable[Any] = items if length is None else (items[i] for i in range(length))
+    points, labels, limit = [], [], _Limit(items, "data set")
     for item in several:
         x, y = _two(item)
         points.append(_array(x, "X")[None])
         labels.append(np.asarray(_array(y, "y"))[None])
-        require(
-            len(points) <= MOST_POINTS, f"the data set has given {len(points)} points and goes on; give one that ends"
-        )
+        limit.count(points[-1])
     return _joined(points, labels)
+
+
+class _Limit:
+    """Stops reading what never ends. What has a length ends, and is read as long as it takes.
+
+    Arguments:
+        source: a loader or a data set.
+        name: what to call it.
+    """
+
+    def __init__(self, source: Any, name: str) -> None:
+        self._ends, self._name = _length(source) is not None, name
+        self._points, self._bytes, self._begun = 0, 0, time.monotonic()
+
+    def count(self, points: np.ndarray) -> None:
+        """Count what was read."""
+        self._points += len(points)
+        self._bytes += points.nbytes
+        seconds = time.monotonic() - self._begun
+        require(
+            self._ends or (self._points <= MOST_POINTS and self._bytes <= MOST_BYTES and seconds <= MOST_SECONDS),
+            f"the {self._name} has no length, has given {self._points} points in {seconds:.0f} s and goes on; give one "
+            "that ends, such as a TensorDataset of as many points as are needed",
+        )
+
+
+def _length(source: Any) -> int | None:
+    try:
+        return len(source)
+    except (TypeError, AttributeError, NotImplementedError):
+        return None
 
 
 def _joined(points: list[np.ndarray], labels: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -156,5 +203,8 @@ def _joined(points: list[np.ndarray], labels: list[np.ndarray]) -> tuple[np.ndar
 
 def _two(item: Any) -> tuple[Any, Any]:
     if not isinstance(item, tuple | list) or len(item) != 2:
-        raise InputError(f"each item of the data must be a pair of a point and a label, got {shown(type(item))}")
+        parts = f" of {len(item)}" if isinstance(item, tuple | list) else ""
+        raise InputError(
+            f"each item of the data must be a pair of a point and a label, got a {type(item).__name__}{parts}"
+        )
     return item[0], item[1]

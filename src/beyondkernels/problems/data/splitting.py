@@ -9,7 +9,7 @@ import numpy as np
 
 from beyondkernels.core import Problem, Stream, require, require_between
 from beyondkernels.problems.data.given import DataWarning, GivenData, hold
-from beyondkernels.problems.data.labels import class_names, class_numbers, numbers
+from beyondkernels.problems.data.labels import class_names, class_numbers, numbers, single_labels
 from beyondkernels.problems.data.reading import FORMS, read_pair
 
 
@@ -52,6 +52,7 @@ def given(
     if test is None and isinstance(data, tuple | list) and len(data) == 2 and _is_source(data[0]):
         data, test = data
     x, y = read_pair(data, target)
+    y = single_labels(y, classify)
     classes = class_names(y, classify)
     if not classes:
         numbers(y)  # before the split, so that a message names a row as it was given
@@ -60,6 +61,7 @@ def given(
         x, y, test_x, test_y = x[inside], y[inside], x[outside], y[outside]
     else:
         test_x, test_y = read_pair(test, target)
+        test_y = single_labels(test_y, classify) if classes else test_y
         require(
             test_x.shape[1:] == x.shape[1:],
             f"test points must have the shape of the training points, {x.shape[1:]}, got {test_x.shape[1:]}",
@@ -100,7 +102,12 @@ def _split(y: np.ndarray, classes: tuple[str, ...], fraction: float, stream: Str
     order = stream.permutation(len(y)).numpy()
     kinds = np.unique(y, return_inverse=True)[1].reshape(-1) if classes else np.zeros(len(y), int)
     aside = np.concatenate([rows[: round(fraction * len(rows))] for rows in _by_kind(order, kinds)])
-    require(0 < len(aside) < len(y), f"a fraction of {fraction} of {len(y)} points must leave points on both sides")
+    groups = f" in {len(classes)} classes" if classes else ""
+    require(
+        0 < len(aside) < len(y),
+        f"test and validation must leave points on both sides, got the fraction {fraction} of {len(y)} points{groups}; "
+        "more points, test points of their own, or a fraction such as 0.5 would do",
+    )
     return np.setdiff1d(np.arange(len(y)), aside), np.sort(aside)
 
 

@@ -71,7 +71,7 @@ def prepare_x(ax: Axes, scale: str, label: str) -> None:
             ax.set_xscale("log")
             ends, extra = (positive, max(high, positive * 1.01)), []
         ax.set_xlim(*ends)
-        ticks = [*extra, *steps_ticks(positive, ends[1])]
+        ticks = [*extra, *(steps_ticks(positive, ends[1]) or [positive])]  # none, if all points have one place
         narrow = ax.figure.bbox.width <= 1.001 * NARROW * ax.figure.dpi
         if ends[1] >= (5 if narrow else 2.5) * ticks[-1]:  # where the axis ends is worth knowing: how long it trained
             ticks.append(ends[1])

@@ -5,22 +5,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import mpmath
 import torch
 
 from beyondkernels.core import InputError, require
 from beyondkernels.theory.certificates.coefficients import DegreeCoefficients
+from beyondkernels.theory.certificates.graded import GradedLevels, Level
 from beyondkernels.theory.certificates.krawtchouk import krawtchouk
 from beyondkernels.theory.certificates.profiles import Real
 from beyondkernels.theory.certificates.span import LARGEST_ERROR, Parity, Span, said_bytes
 
-_ZERO, _NOT_ZERO = 1e-12, 1e-9
+_ZERO, _NOT_ZERO = 1e-14, 1e-9
 """Eigenvalues of the matrices of one degree, relative to their trace: zero below the first, not zero above the second.
 
-In between, rounding decides, and no answer is given.
+Rounding leaves up to 1e-15. In between, eigenvalues have too few digits, and singular values of parities are used.
 """
+
+_ROUNDING = 1e-15
+"""The error of sums in float64, relative to their largest terms."""
 
 _DIGITS = 60
 """Of sums over degrees."""
@@ -29,21 +32,6 @@ _ITERATIONS = 60
 
 MOST_POINTS = 8000
 """The most training points: several matrices of that size are held and decomposed."""
-
-
-@dataclass(frozen=True)
-class _Level:
-    r"""Directions of weights that one degree adds: those that all degrees before it map to zero.
-
-    Arguments:
-        degree: j.
-        weights: orthonormal columns, the directions.
-        sizes: how long the degree-j parts of their functions are, without :math:`\lambda_j`.
-    """
-
-    degree: int
-    weights: torch.Tensor
-    sizes: torch.Tensor
 
 
 class DegreeSpan(Span):
@@ -90,18 +78,41 @@ class DegreeSpan(Span):
         self._coefficients = coefficients
         self._distances = ((signs.shape[1] - signs @ signs.T) / 2).round().long()
         self._order = coefficients.ordered()
-        self._levels = self._find_levels()
-        self.dimension = sum(level.weights.shape[1] for level in self._levels)
-        gram = self._scaled_gram()
-        self._factor, failure = torch.linalg.cholesky_ex(gram)
-        self.condition = math.inf if bool(failure) else _condition(gram, self._factor)
-        self.error = 1e-15 * self.condition + 2 * self._relative_error * self.condition**0.5
+        levels = self._find_levels()
+        if levels is not None:
+            self._use(levels)
+        if levels is None or not _ROUNDING * self.condition <= LARGEST_ERROR:
+            self._use_graded()
         if not self.error <= LARGEST_ERROR:
             raise InputError(
                 f"the functions of the {len(signs)} training points are too close to dependent for float64 (condition "
                 f"{self.condition:.2g} after scaling by degree, coefficients known to {self._relative_error:.2g}); "
                 "fewer points would do"
             )
+
+    def _use(self, levels: list[Level]) -> None:
+        """Take levels, and the Cholesky decomposition of their Gram matrix."""
+        self._levels = levels
+        self.dimension = sum(level.weights.shape[1] for level in levels)
+        gram = self._scaled_gram()
+        self._factor, failure = torch.linalg.cholesky_ex(gram)
+        self.condition = math.inf if bool(failure) else _condition(gram, self._factor)
+        self.error = _ROUNDING * self.condition + 2 * self._relative_error * self.condition**0.5
+
+    def _use_graded(self) -> None:
+        """Find the levels by singular values, and factor their functions without a Gram matrix."""
+        graded = GradedLevels(self.signs, self._coefficients)
+        self._require_reached(graded.left.shape[1])
+        self._levels = graded.levels
+        self.dimension = sum(level.weights.shape[1] for level in self._levels)
+        tail = None if graded.complete else self._scaled_gram(without=graded.used)
+        self._factor = graded.factor(tail)
+        norms = torch.linalg.vector_norm(self._factor, dim=1)  # of the functions: their lengths lose no digits
+        least = float(torch.linalg.svdvals(self._factor / norms[:, None]).min()) if self.dimension else 1.0
+        largest = 0.0 if tail is None else float((tail / norms / norms[:, None]).diagonal().sum())
+        root = math.inf if least == 0 else self.dimension**0.5 / least
+        self.condition = root**2
+        self.error = _ROUNDING * (root + graded.spread + largest * root**2) + 2 * self._relative_error * root
 
     @property
     def ranks(self) -> dict[int, int]:
@@ -176,7 +187,8 @@ class DegreeSpan(Span):
             return 0.0
         return float(values[degree] / values[level])
 
-    def _find_levels(self) -> list[_Level]:
+    def _find_levels(self) -> list[Level] | None:
+        """The levels from eigenvalues; None if some of these are neither clearly zero nor clearly not zero."""
         n, d = self.signs.shape
         table = krawtchouk(d)
         left = torch.eye(n, dtype=torch.float64)
@@ -185,26 +197,26 @@ class DegreeSpan(Span):
             if left.shape[1] == 0:
                 break
             share, vectors = self._directions(degree, left)
-            unclear = (share > _ZERO) & (share < _NOT_ZERO)
-            if bool(unclear.any()):
-                raise InputError(
-                    f"the rank of {n} training points in degree {degree} cannot be decided in float64: "
-                    f"{int(unclear.sum())} eigenvalues lie between {_ZERO:g} and {_NOT_ZERO:g} of the trace; "
-                    "another number of points would do"
-                )
+            if bool(((share > _ZERO) & (share < _NOT_ZERO)).any()):
+                return None
             found = share >= _NOT_ZERO
             if not bool(found.any()):
                 continue
             sizes = (share[found] * n * float(table[degree][0])).sqrt()
-            levels.append(_Level(degree, left @ vectors[:, found], sizes))
+            levels.append(Level(degree, left @ vectors[:, found], sizes))
             left = _beyond(left, vectors[:, found])
-        if left.shape[1] and not self._coefficients.exact:
+        self._require_reached(left.shape[1])
+        return levels
+
+    def _require_reached(self, left: int) -> None:
+        """Ask that the known coefficients decide all directions: those beyond them are zero in exact kernels only."""
+        n, d = self.signs.shape
+        if left and not self._coefficients.exact:
             raise InputError(
-                f"the kernel's values in float64 decide only {n - left.shape[1]} of {n} directions, because its "
-                f"coefficients of {d + 1 - len(self._order)} degrees drown in rounding; at most {n - left.shape[1]} "
+                f"the kernel's values in float64 decide only {n - left} of {n} directions, because its "
+                f"coefficients of {d + 1 - len(self._order)} degrees drown in rounding; at most {n - left} "
                 "points would do, or a kernel that is known in extended precision"
             )
-        return levels
 
     def _directions(self, degree: int, left: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Eigenvalues and eigenvectors of the matrix of one degree among the directions left, relative to its trace.
@@ -224,10 +236,11 @@ class DegreeSpan(Span):
         eigenvalues, vectors = torch.linalg.eigh(left.T @ matrix @ left)
         return eigenvalues / n, vectors
 
-    def _scaled_gram(self) -> torch.Tensor:
+    def _scaled_gram(self, without: Sequence[int] = ()) -> torch.Tensor:
+        """The Gram matrix of the functions in the basis of levels, without the parts of some degrees."""
         rows = []
         for i, level in enumerate(self._levels):
-            tail = self._looked_up(self._tail(level.degree))
+            tail = self._looked_up(self._tail(level.degree, without))
             product = (level.weights.T @ tail) / level.sizes[:, None]
             row = [
                 self._ratio(level.degree, other.degree) * (product @ other.weights) / other.sizes
@@ -243,10 +256,10 @@ class DegreeSpan(Span):
             start = end
         return gram
 
-    def _tail(self, degree: int) -> list[float]:
+    def _tail(self, degree: int, without: Sequence[int] = ()) -> list[float]:
         r"""Σ (λ_j/λ_a)² 𝒦_j(h) over a degree a and all that come after it, those that are not known included."""
         values, table = self._coefficients.values, krawtchouk(self.signs.shape[1])
-        before = self._order[: self._order.index(degree)]
+        before = {*self._order[: self._order.index(degree)], *without}
         with mpmath.workdps(_DIGITS):
             weights = {j: (values[j] / values[degree]) ** 2 for j in range(len(values)) if j not in before}
             return [

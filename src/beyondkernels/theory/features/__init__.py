@@ -9,9 +9,11 @@ from beyondkernels.theory.features.ball_classifier import (
     population_floor,
 )
 from beyondkernels.theory.features.corollary3 import KernelBallCertificate
+from beyondkernels.theory.features.every_target import EveryTarget
 from beyondkernels.theory.features.exact_steps import ExactSteps
 from beyondkernels.theory.features.fixed_maps import FixedMap, FixedNeurons, FixedTangents, FixedWaves
 from beyondkernels.theory.features.hinge_ball import BestInBall, least_hinge_loss
+from beyondkernels.theory.features.kernel_ball import KernelBall
 from beyondkernels.theory.features.lemma5 import GoodNetwork, good_network
 from beyondkernels.theory.features.lemma6 import activation_shares, first_error, pattern_gradients
 from beyondkernels.theory.features.process import ProcessSettings, StepSettings
@@ -22,6 +24,7 @@ from beyondkernels.theory.features.theorem34 import theorem34
 __all__ = [
     "BallClassifier",
     "BestInBall",
+    "EveryTarget",
     "ExactSteps",
     "FixedFeatureCertificate",
     "FixedMap",
@@ -29,6 +32,7 @@ __all__ = [
     "FixedTangents",
     "FixedWaves",
     "GoodNetwork",
+    "KernelBall",
     "KernelBallCertificate",
     "ProcessSettings",
     "StepSettings",

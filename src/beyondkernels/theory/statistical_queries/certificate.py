@@ -131,11 +131,11 @@ class StatisticalQueryCertificate(Certificate):
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """Under which the paper says that no learner succeeds."""
+        """Under which the paper says that no learner succeeds: one of both must be *at least* the bound to succeed."""
         bound = theorem4(self.patterns, self.relevant)
         return (
-            Hypothesis("Q < C^(1/3)/2", self.queries, bound, at_least=False),
-            Hypothesis("1/τ < C^(1/3)/2", 1 / self.tolerance, bound, at_least=False),
+            Hypothesis("Q < C^(1/3)/2", self.queries, bound, at_least=False, strict=True),
+            Hypothesis("1/τ < C^(1/3)/2", 1 / self.tolerance, bound, at_least=False, strict=True),
         )
 
     @property

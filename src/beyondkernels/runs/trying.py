@@ -1,0 +1,159 @@
+"""A module tried on two points before it is trained: does it fit the data, and does it keep state?"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from beyondkernels.core.contracts import Problem
+from beyondkernels.core.errors import InputError, require
+
+if TYPE_CHECKING:
+    import torch
+
+    from beyondkernels.problems import GivenData
+
+
+class ModelWarning(UserWarning):
+    """Something about a model that may change what results mean."""
+
+
+def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
+    """The problem with points and labels in the form that a module takes, which is tried on two points.
+
+    Arguments:
+        module: stays as it is.
+        problem: what it is to learn.
+        name: what to call the module in error messages.
+    """
+    import torch
+
+    from beyondkernels.problems import GivenData
+
+    half = [each for each, value in module.named_parameters() if value.dtype == torch.float16]
+    require(
+        not half,
+        f"{name} must hold numbers of single or double precision, got float16 in {half[:1]}: gradients of that "
+        f"precision vanish without a scaler; {name}.float() would do",
+    )
+    problem, x = _accepted(module, problem, name)
+    tried = copy.deepcopy(module).eval()
+    with torch.no_grad():
+        out, again = tried(x), tried(x)
+    require(
+        isinstance(out, torch.Tensor) and out.ndim in (1, 2) and len(out) == 2,
+        f"{name} must give a row of outputs for each point, got {_form(out)} for 2 points",
+    )
+    _require_no_state(module, torch.equal(out, again), x, name)
+    outputs = 1 if out.ndim == 1 else out.shape[1]
+    if isinstance(problem, GivenData) and len(problem.classes) == 2 and outputs == 2:
+        problem = replace(problem, one_hot=True)
+    _require_outputs(outputs, problem, name)
+    return problem
+
+
+def _accepted(module: torch.nn.Module, problem: Problem, name: str) -> tuple[Problem, torch.Tensor]:
+    """The problem and two of its points, which are whole numbers if the module takes nothing else."""
+    import torch
+
+    from beyondkernels.problems import GivenData
+
+    first = None
+    whole = isinstance(problem, GivenData) and problem.whole
+    for tokens in (False, True) if whole else (False,):
+        points = replace(problem, tokens=tokens) if isinstance(problem, GivenData) else problem
+        x = points.take("train", 2, 0).x
+        tried = copy.deepcopy(module).eval()
+        weight = next(tried.parameters(), torch.empty(0))
+        x = x.to(weight.device, weight.dtype if x.is_floating_point() and weight.is_floating_point() else x.dtype)
+        try:
+            with torch.no_grad():
+                tried(x)
+        except Exception as error:  # a module is a user's code
+            first = first or error
+        else:
+            return points, x
+    raise InputError(
+        f"{name} {type(module).__name__} cannot take points of the shape {problem.in_shape}: {first}"
+    ) from None
+
+
+def _require_outputs(outputs: int, problem: Problem, name: str) -> None:
+    from beyondkernels.problems import GivenData
+
+    if outputs == problem.out_dim:
+        return
+    classes = len(problem.classes) if isinstance(problem, GivenData) else 0
+    plural = "" if problem.out_dim == 1 else "s"
+    wanted = f"an output for each of {classes} classes" if classes else f"{problem.out_dim} output{plural}"
+    found = f"{name} must have {wanted}{', or one' if classes == 2 else ''}, got {outputs}"
+    if not classes and isinstance(problem, GivenData):
+        found += "; the labels are taken for numbers to predict" + _few_values(problem)
+    raise InputError(found)
+
+
+def _few_values(problem: GivenData) -> str:
+    import numpy as np
+
+    y = problem.arrays["train_y"]
+    few = y.ndim == 1 and bool((y == np.round(y)).all()) and len(np.unique(y)) < len(y) / 2
+    return f", and classify=True makes {len(np.unique(y))} classes of them" if few else ""
+
+
+def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, name: str) -> None:
+    """Refuse a module whose outputs depend on earlier calls, and warn of one that changes attributes of its own."""
+    sentence = (
+        f"{name} gives other outputs for the same points when it is called again, so it keeps state between calls"
+    )
+    require(same, sentence)
+    tried = copy.deepcopy(module).train()
+    before = _attributes(tried)
+    first, second = (_training_pass(tried, module, x) for _ in range(2))
+    if first is None or second is None:
+        return  # a module may refuse two points while it trains; the training will say so
+    require(first.equal(second), f"{sentence} while it trains; buffers are the place for such state")
+    changed = [each for each, value in _attributes(tried).items() if before.get(each) != value]
+    if changed:
+        warnings.warn(
+            f"{name} changes {', '.join(changed[:3])} when it is called. That state is shared by all runs, and it is "
+            "not in what a store keeps; buffers are the place for it",
+            ModelWarning,
+            stacklevel=6,
+        )
+
+
+def _training_pass(tried: torch.nn.Module, original: torch.nn.Module, x: torch.Tensor) -> torch.Tensor | None:
+    """The outputs of a training pass that starts from the original's buffers and from one seed."""
+    import torch
+
+    from beyondkernels.core.streams import seeded_by
+
+    with torch.no_grad(), seeded_by(0, everywhere=x.device.type != "cpu"):
+        kept = dict(original.named_buffers())
+        for name, value in tried.named_buffers():
+            value.copy_(kept[name])
+        try:
+            return tried(x)
+        except Exception:  # a module is a user's code
+            return None
+
+
+def _attributes(module: torch.nn.Module) -> dict[str, Any]:
+    """Numbers and lengths among the attributes of a module and its parts, by name."""
+    found: dict[str, Any] = {}
+    for prefix, part in module.named_modules():
+        for name, value in vars(part).items():
+            full = f"{prefix}.{name}" if prefix else name
+            if isinstance(value, bool | int | float | str):
+                found[full] = value
+            elif isinstance(value, list | dict | set | tuple) and not name.startswith("_"):
+                found[full] = len(value)
+    return found
+
+
+def _form(out: object) -> str:
+    import torch
+
+    return f"the shape {tuple(out.shape)}" if isinstance(out, torch.Tensor) else f"a {type(out).__name__}"

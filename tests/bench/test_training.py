@@ -1,0 +1,44 @@
+"""Both ways to train are the same training; their times are not tested."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from beyondkernels.bench import training
+from beyondkernels.core import Stream
+from beyondkernels.networks import FromCopy
+
+
+@pytest.mark.parametrize("make", [training.dense, training.convolutional])
+def test_our_training_and_the_loop_take_equally_many_steps(make):
+    data = training.images(128)
+    member = training.by_engine(make(), data, epochs=2)()
+    assert member.step == 4
+    loop = training.by_hand(make(), data, epochs=2)()
+    assert {name: value.shape for name, value in loop.named_parameters()} == {
+        name: value.shape for name, value in member.params.items()
+    }
+    run = training.by_fit(make(), data, epochs=2)()
+    assert run.steps == 4
+    assert all(torch.equal(value, member.params[name]) for name, value in run.module.named_parameters())
+
+
+def test_a_batch_of_all_points_gives_the_same_network():
+    data = training.images(64)
+    member = training.by_engine(training.dense(), data, epochs=3)()
+    twin = FromCopy.of(training.dense()).fresh((1, 28, 28), 10, Stream(0).child("learner", "initial"))
+    training.by_hand(twin, data, epochs=3)()
+    for name, value in twin.named_parameters():
+        assert torch.allclose(value, member.params[name], atol=1e-5), name
+
+
+def test_a_row(monkeypatch):
+    small = {"training-dense": (training.dense, 128, 1, "small")}
+    monkeypatch.setattr(training, "training_cases", lambda: small)
+    (row,) = training.rows()
+    assert row.name == "training-dense"
+    assert row.ratio is not None
+    assert math.isfinite(row.ratio)
