@@ -76,7 +76,7 @@ def when(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     runs = [run for run in select(rows, {"rung": MODEL}).get(OUTCOME, ()) if run.status == "finished"]
     if not runs:
         return ""
-    if not any("tangent/emergence_step" in run.scalars for run in runs):  # the model has no tangent kernel
+    if not any("kernel_points" in run.scalars for run in runs):  # the model has no tangent kernel
         return ""
     steps = [run.scalars.get("tangent/emergence_step", math.inf) for run in runs]
     there = sorted(step for step in steps if math.isfinite(step))
