@@ -39,7 +39,7 @@ class Embedded(nn.Module):
         self.table, self.out = nn.Embedding(9, 4), nn.Linear(4, 2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.out(self.table(x.long()).mean(1))
+        return self.out(self.table(x).mean(1))
 
 
 class Recurrent(nn.Module):
