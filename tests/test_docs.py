@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
 import beyondkernels
+from beyondkernels.auditing import AuditSettings
+from beyondkernels.auditing.ladder import ABOUT
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -54,3 +57,21 @@ def test_the_architecture_names_every_package() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     packages = text.partition("## Packages")[2].partition("\n## ")[0]
     assert tuple(re.findall(r"^\| `(\w+)` \|", packages, re.MULTILINE)) == beyondkernels.LAYERS
+
+
+def test_the_page_on_audits_names_everything_there_is() -> None:
+    text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+
+    def first_column(section: str) -> list[str]:
+        table = text.partition(f"## {section}\n")[2].partition("\n## ")[0]
+        return re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+
+    assert first_column("The ladder") == list(ABOUT)
+    assert first_column("Settings") == [field.name for field in dataclasses.fields(AuditSettings)]
+
+
+def test_the_code_of_the_page_on_audits_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "audit.md", "exec"), {})
+    assert re.match("Of the|No gain", capsys.readouterr().out)

@@ -10,7 +10,7 @@ from beyondkernels.experiments import CATALOGUE
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-NETWORK, KERNELS, SWEEP = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+NETWORK, AUDIT, KERNELS, SWEEP = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 def printed_by(code: str) -> str:
@@ -26,6 +26,12 @@ def test_the_example_runs_and_shows_what_it_says():
     assert accuracy > 0.99
     assert "the best linear classifier reaches 0.844" in printed
     assert "misses by a factor" in printed
+
+
+def test_the_audit_finds_no_features_where_kernels_do_as_well():
+    printed = printed_by(AUDIT)
+    assert printed.startswith("No gain from learning features shows")
+    assert re.search(r"^model +9\d\.", printed, re.MULTILINE)
 
 
 def test_the_kernels_fail_where_the_one_that_learns_features_does_not():

@@ -65,7 +65,8 @@ class ThroughBlocks(Algorithm):
     def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The network's own start, and the head of the first stage."""
         params, buffers = network.init(in_dim, out_dim, stream)
-        self.require_blocks(network, network.blocks_of(params, buffers, zeros_like_points(2, in_dim, params)))
+        x = zeros_like_points(network, 2, in_dim, params, buffers)
+        self.require_blocks(network, network.blocks_of(params, buffers, x))
         block = self.ends()[0][1]
         if block is None:
             return params, buffers

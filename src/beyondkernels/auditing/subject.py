@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels.finite.at import TangentAt
 from beyondkernels.networks import Block, FromModule, Network, find_blocks, with_blocks
 from beyondkernels.problems import GivenData
-from beyondkernels.runs.asked import Asked, asked, learner_of, sorted_options
+from beyondkernels.runs.asked import Asked, asked, learner_of, require_order, sorted_options
 from beyondkernels.runs.trying import fitting
 
 _DISTANCE_POINTS = 1000
@@ -119,11 +120,12 @@ def subject_of(
         blocks: paths of modules inside the model that are its blocks; found from the module tree unless given.
         options: how to train and how to read data, as in :func:`beyondkernels.fit`.
     """
+    require_order(model, data, None, "bk.audit(model, (X, y))")
     reading, recipe, recording = sorted_options(options, algorithm)
     require(not recording, f"{', '.join(recording)} cannot be given to an audit, which decides itself what to record")
     ask = asked(data, n, test, 0, reading)
     require(ask.test > 0, "test must give test points: an audit compares what models do on them")
-    if callable(model) and not isinstance(model, torch.nn.Module):
+    if inspect.isroutine(model) or isinstance(model, type | functools.partial):
         model, ask = _made_by(model, ask)
     learner, problem = learner_of(model, ask, algorithm, recipe, {}, "model")
     require(

@@ -72,7 +72,8 @@ class FrozenKernel(Learner):
             return Outcome("diverged")
         progress(0.2)
         kind = TangentAt if self.kind == "tangent" else ConjugateAt
-        kernel = KernelAt(kind(member.network, member.params, member.buffers), case.problem.in_shape)
+        whole = not case.train.x.is_floating_point()
+        kernel = KernelAt(kind(member.network, member.params, member.buffers), case.problem.in_shape, whole)
         choose = "leave_one_out" if self.solver == "exact" else "validation"
         ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory)
         return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))

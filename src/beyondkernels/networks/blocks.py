@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -209,13 +210,21 @@ def layers_as_blocks(network: Network, params: Tensors, used: Sequence[torch.Ten
 def _at_zero(network: Network, in_dim: Shape, out_dim: int) -> tuple[Tensors, Tensors, torch.Tensor]:
     """Parameters, buffers and points for which blocks are found: their order does not depend on numbers."""
     params, buffers = network.init(in_dim, out_dim, Stream(0))
-    return params, buffers, zeros_like_points(2, in_dim, params)
+    return params, buffers, zeros_like_points(network, 2, in_dim, params, buffers)
 
 
-def zeros_like_points(n: int, in_dim: Shape, params: Tensors) -> torch.Tensor:
-    """Points that are zero, in the precision and on the device of a network's parameters."""
+def zeros_like_points(network: Network, n: int, in_dim: Shape, params: Tensors, buffers: Tensors) -> torch.Tensor:
+    """Points that are zero, in the precision and on the device of a network's parameters.
+
+    They are whole numbers if the network takes nothing else, as one that begins with an embedding does.
+    """
     one = next(iter(params.values()))
-    return torch.zeros(batch_shape(n, in_dim), dtype=one.dtype, device=one.device)
+    zeros = torch.zeros(batch_shape(n, in_dim), dtype=one.dtype, device=one.device)
+    for x in (zeros, zeros.long()):
+        with contextlib.suppress(RuntimeError), torch.no_grad():  # what is wrong with both is said where it is used
+            network.apply(params, buffers, x)
+            return x
+    return zeros
 
 
 def require_all(blocks: Sequence[str], network: Network, found: Sequence[Block]) -> None:

@@ -54,7 +54,7 @@ class Prefix(Network):
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The start of the kept blocks and of the head; the other blocks among the buffers."""
         params, buffers = self.network.init(in_dim, out_dim, stream)
-        kept, _ = self._split(params, buffers, zeros_like_points(2, in_dim, params))
+        kept, _ = self._split(params, buffers, zeros_like_points(self.network, 2, in_dim, params, buffers))
         own = {name: params[name] for name in parameters_of(kept)}
         rest = {_REST + name: value for name, value in params.items() if name not in own}
         return own | self.head(params, buffers, in_dim, out_dim, stream.child("head")), buffers | rest
@@ -69,7 +69,7 @@ class Prefix(Network):
             out_dim: the dimension of a prediction.
             stream: where the head is drawn from.
         """
-        x = zeros_like_points(3, in_dim, params)
+        x = zeros_like_points(self.network, 3, in_dim, params, buffers)
         with torch.no_grad(), x.device:
             h = self.pooled(params, buffers, x)[0]
             fewer = self.pooled(params, buffers, x[:2])[0]

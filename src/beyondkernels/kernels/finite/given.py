@@ -19,6 +19,7 @@ class KernelAt(Kernel):
     Arguments:
         at: the kernel of points in their own shape.
         in_shape: that shape.
+        whole: whether the network is given whole numbers, such as those of words; vectors of a kernel are float64.
 
     >>> from beyondkernels.core import Stream
     >>> from beyondkernels.networks import FullyConnected
@@ -30,6 +31,7 @@ class KernelAt(Kernel):
 
     at: TangentAt | ConjugateAt
     in_shape: tuple[int, ...]
+    whole: bool = False
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The rectangular block."""
@@ -44,4 +46,5 @@ class KernelAt(Kernel):
         return self.at.diagonal(self._folded(x)).double()
 
     def _folded(self, x: torch.Tensor) -> torch.Tensor:
-        return x.reshape(len(x), *self.in_shape)
+        folded = x.reshape(len(x), *self.in_shape)
+        return folded.long() if self.whole else folded

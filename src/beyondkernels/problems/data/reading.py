@@ -32,11 +32,6 @@ def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndar
     if _is_frame(data):
         return _from_frame(data, target)
     require(target is None, f"target names a column of a DataFrame, got data of type {type(data).__name__}")
-    require(
-        not isinstance(data, torch.Tensor | np.ndarray),
-        f"data must hold points and labels, such as the pair (X, y), got one array of the shape "
-        f"{tuple(getattr(data, 'shape', ()))}",
-    )
     if isinstance(data, tuple | list) and len(data) == 2:
         points, labels = read_points(data[0]), _array(data[1], "y")
     elif isinstance(data, torch.utils.data.DataLoader):

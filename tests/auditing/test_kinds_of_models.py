@@ -1,0 +1,141 @@
+"""Audits of the kinds of models that people have: every run of every part ends, and what cannot be had is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import beyondkernels as bk
+
+torch.set_num_threads(1)
+STREAM = torch.Generator().manual_seed(0)
+X = torch.randn(40, 4, generator=STREAM)
+Y = (X[:, 0] * X[:, 1] > 0).long()
+IMAGES = torch.randn(30, 1, 5, 5, generator=STREAM)
+SEQUENCES = torch.randn(40, 3, 8, generator=STREAM)
+TOKENS = torch.randint(0, 9, (40, 5), generator=STREAM)
+
+
+class Encoder(nn.Module):
+    """A transformer on sequences of vectors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 8, dropout=0.0, batch_first=True)
+        self.encoder, self.out = nn.TransformerEncoder(layer, 1), nn.Linear(8, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(self.encoder(x).mean(1))
+
+
+class Embedded(nn.Module):
+    """A bag of words; points are whole numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.out = nn.Embedding(9, 4), nn.Linear(4, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(self.table(x).mean(1))
+
+
+class Recurrent(nn.Module):
+    """A recurrent network, which torch cannot differentiate point by point."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell, self.out = nn.GRU(8, 4, batch_first=True), nn.Linear(4, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(self.cell(x)[0][:, -1])
+
+
+def dense(*layers: nn.Module, out_dim: int = 2) -> nn.Module:
+    return nn.Sequential(nn.Linear(4, 6), *layers, nn.ReLU(), nn.Linear(6, out_dim))
+
+
+def frozen() -> nn.Module:
+    model = dense()
+    for parameter in model.get_submodule("0").parameters():
+        parameter.requires_grad_(False)
+    return model
+
+
+def audit(model: nn.Module, x: torch.Tensor, y: torch.Tensor, **options: Any) -> Any:
+    small = {"seeds": 1, "steps": 3, "points": 12, "snapshots": 3, "without": "feature machine", "progress": False}
+    return bk.audit(model, (x, y), **small | options)
+
+
+KINDS = {
+    "linear alone": (nn.Linear(4, 2), X, Y),
+    "no last linear layer": (
+        nn.Sequential(nn.Conv2d(1, 2, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten()),
+        IMAGES,
+        (IMAGES[:, 0, 0, 0] > 0).long(),
+    ),
+    "numbers": (dense(out_dim=3), X, X[:, :3] * X[:, 1:]),
+    "normalisation and dropout": (dense(nn.BatchNorm1d(6), nn.Dropout(0.2)), X, Y),
+    "encoder": (Encoder(), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
+    "tokens": (Embedded(), TOKENS, (TOKENS[:, 0] > 4).long()),
+    "frozen": (frozen(), X, Y),
+    "recurrent": (Recurrent(), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_run_ends(kind: str) -> None:
+    found = audit(*KINDS[kind])
+    assert not found.result.missing
+    assert found.ladder["score"].notna().all()
+    assert found.ladder["rung"].tolist()[-1] == "model"
+    assert found.sentence.startswith(("No gain", "Of the"))
+    assert len(found._repr_html_()) < 200_000
+
+
+def test_a_model_of_one_block_has_no_layers_to_train_one_by_one() -> None:
+    found = audit(*KINDS["linear alone"], parts=("ladder", "where"))
+    assert found.frozen.empty and found.correction.empty
+    assert "layer by layer" not in found.ladder["rung"].tolist()
+    assert [claim.id for claim in found.claims] == ["features", "carried", "nonlinear"]
+
+
+def test_the_only_block_that_learns_is_named_and_not_frozen() -> None:
+    found = audit(*KINDS["frozen"], parts="where")
+    assert "All that is learnt is learnt in block 2. The model itself keeps 0 frozen." in found.sentence
+    assert found.frozen.empty and found.correction.empty
+    assert "correction" not in [claim.id for claim in found.claims]
+
+
+def test_a_model_without_a_tangent_kernel_says_why() -> None:
+    found = audit(*KINDS["recurrent"], parts=("ladder", "when"))
+    remarks = found.experiment.remarks(found.experiment.settings("laptop"))
+    assert "tangent kernel (torch cannot differentiate the model point by point" in remarks[-1]
+    assert "kernels over training (torch cannot" in remarks[-1]
+    assert not {"tangent kernel", "trained tangent kernel"} & set(found.ladder["rung"])
+    assert "tangent kernel" not in found.sentence
+    assert found.when.empty
+
+
+def test_flat_outputs_are_a_column() -> None:
+    """A module that squeezes its one output has the numbers of one that does not."""
+    column, flat = dense(out_dim=1), nn.Sequential(dense(out_dim=1), nn.Flatten(0))
+    runs = [bk.fit(model, (X, X[:, 0]), steps=5, progress=False) for model in (column, flat)]
+    assert runs[0].test_loss == pytest.approx(runs[1].test_loss, rel=1e-5)
+    assert runs[0].train_loss == pytest.approx(runs[1].train_loss, rel=1e-5)
+
+
+def test_the_linearised_encoder_is_its_expansion() -> None:
+    """At the start its value is the encoder's; a small move along one parameter has the slope of a difference."""
+    network = bk.networks.FromCopy.of(Encoder().double())
+    expansion = bk.networks.Linearised(network)
+    move, buffers = expansion.init((3, 8), 2, bk.core.Stream(0))
+    params, rest = network.init((3, 8), 2, bk.core.Stream(0))
+    x = SEQUENCES[:5].double()
+    move = {name: torch.full_like(value, 1e-6) for name, value in move.items()}
+    moved = {name: value + move[name] for name, value in params.items()}
+    expected = network.apply(moved, rest, x)[0]
+    torch.testing.assert_close(expansion.apply(move, buffers, x)[0], expected, rtol=0, atol=1e-9)
+    assert torch.backends.mha.get_fastpath_enabled()
