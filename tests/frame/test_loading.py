@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from beyondkernels.frame.loading import portable
+from beyondkernels.running import ask
 
 
 def test_names_are_kept_without_telling_whose_they_are() -> None:
@@ -15,3 +16,15 @@ def test_names_are_kept_without_telling_whose_they_are() -> None:
         "~/parity.py:Mine",
     ):
         assert portable(telling) == "parity.py:Mine"
+
+
+def test_the_only_experiment_of_a_file_keeps_its_name(tmp_path):
+    """Also if it is an instance of a class that the file imports."""
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import torch\nfrom beyondkernels.auditing import Audit\n"
+        "MINE = Audit(torch.nn.Linear(2, 1), (torch.ones(9, 2), torch.arange(9.0)), name='mine')\n"
+    )
+    asked = ask(str(path))
+    assert asked.name == f"{path}:MINE"
+    assert asked.command() == "bk audit mine.py:MINE"

@@ -45,6 +45,22 @@ def from_file(path: Path, attribute: str) -> Experiment:
     return found
 
 
+def name_in_file(path: Path, experiment: Experiment) -> str:
+    """What a user's file, which is loaded, calls an experiment or its class.
+
+    Arguments:
+        path: the file.
+        experiment: the experiment.
+    """
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.startswith(f"{USER_MODULES}.") and file and Path(file) == path.resolve():
+            for called, value in vars(module).items():
+                if value is experiment:  # an instance of a class that stands elsewhere
+                    return called
+    return type(experiment).__name__
+
+
 def source_file(name: str, experiment: Experiment) -> tuple[str, ...]:
     """The user's file behind an experiment, for workers to load; nothing for one of an importable module."""
     if ".py:" in name:

@@ -14,6 +14,7 @@ from beyondkernels.core import require, require_positive, require_whole
 from beyondkernels.core.errors import shown
 from beyondkernels.experiments.catalogue import find
 from beyondkernels.frame import Experiment, Finished, Label, as_word, changed, departures
+from beyondkernels.frame.loading import name_in_file
 from beyondkernels.running.asking import plan_of, require_declared, require_experiment, settings_of
 from beyondkernels.runs import PROCESSOR, RunSpec, require_device_name
 
@@ -124,7 +125,7 @@ def ask(
     require_device_name(device)
     experiment = require_experiment(find(name) if isinstance(name, str) else name)
     if isinstance(name, str) and name.endswith(".py"):  # the only one of a file
-        name = f"{name}:{type(experiment).__name__}"
+        name = f"{name}:{name_in_file(Path(name), experiment)}"
     settings = changed(settings_of(experiment, scale), changes or {})
     which: Any = settings.seeds if seeds is None else seeds
     if isinstance(which, int):
