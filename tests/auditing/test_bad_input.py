@@ -126,7 +126,7 @@ def test_a_run_that_crashes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(bk.kernels.Constant, "fit", broken)
     found = audit(dense(), (X, Y), without=_ALL_BUT_CONSTANT)
-    assert found.sentence.endswith("The first of them, ladder constant 0: crashed: RuntimeError: no such thing.")
+    assert found.sentence == "Runs are missing: ladder constant 0 (crashed: RuntimeError: no such thing)."
 
 
 FILE = """

@@ -11,7 +11,7 @@ from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.frame import Frame, select
 from beyondkernels.frame.rows import OUTCOME
-from beyondkernels.reports import mean_interval
+from beyondkernels.reports import mean_interval, show_number
 
 Sentence = Callable[[Subject, AuditSettings, Frame], str]
 
@@ -52,7 +52,7 @@ def how_much(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         seeds = "With one seed it cannot be said whether the difference stands beyond seeds."
     else:
         stands = "stands" if low > 0 or high < 0 else "does not stand"
-        seeds = f"The difference {stands} beyond seeds (95 % interval {_signed(low)} to {_signed(high)} points)."
+        seeds = f"The difference {stands} beyond seeds (95 % interval {_points(low)} to {_points(high)} points)."
     if gap < settings.tolerance or (low is not None and low <= 0):
         ahead = f"{abs(gap):.1f} points {'ahead of' if gap >= 0 else 'behind'}"
         return (
@@ -140,12 +140,12 @@ def _listed(names: Sequence[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _signed(number: float) -> str:
-    return f"{number:.1f}".replace("-", "−")
-
-
 def _score(points: float) -> str:
-    return f"{_signed(points)} %"
+    return show_number(points, "%", 1)
+
+
+def _points(number: float) -> str:
+    return show_number(number, decimals=1)
 
 
 def _near(subject: Subject, settings: AuditSettings) -> str:

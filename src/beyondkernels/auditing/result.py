@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+_NAMED = 3
+"""Missing runs that a sentence names."""
+
+
 @dataclass(frozen=True, repr=False)
 class AuditResult:
     """The result of :func:`beyondkernels.audit`.
@@ -39,11 +43,13 @@ class AuditResult:
 
     @property
     def sentence(self) -> str:
-        """What was found: how much of the accuracy is features, when they appear, and in which blocks."""
-        if self.result.missing:
-            label, why = next(iter(self.result.missing.items()))
-            return f"{self.result.verdict}. The first of them, {' '.join(map(str, label))}: {why}."
-        return self.result.finding
+        """What was found: how much of the accuracy is features, when they appear, and in which blocks.
+
+        While runs are missing it says which, and why.
+        """
+        missing = [f"{' '.join(map(str, label))} ({why})" for label, why in self.result.missing.items()]
+        more = f", and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        return f"Runs are missing: {'; '.join(missing[:_NAMED])}{more}." if missing else self.result.finding
 
     @property
     def claims(self) -> list[Claim]:

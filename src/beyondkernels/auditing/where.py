@@ -27,7 +27,7 @@ BELOW: dict[Below, str] = {
 def looked_at(subject: Subject, settings: AuditSettings) -> tuple[str, ...]:
     """The blocks that are frozen one by one: all that learn, or some of them, spread over the depth."""
     names = subject.trained_blocks
-    if subject.own_rule is None or len(names) < 2:  # with the only one frozen nothing would be left to train
+    if subject.own_rule is None or len(names) < 2:  # with the only block that learns frozen, nothing is left to train
         return ()
     if len(names) <= settings.most_blocks:
         return names
