@@ -23,7 +23,7 @@ def test_the_only_experiment_of_a_file_keeps_its_name(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
         "import torch\nfrom beyondkernels.auditing import Audit\n"
-        "MINE = Audit(torch.nn.Linear(2, 1), (torch.ones(9, 2), torch.arange(9.0)), name='mine')\n"
+        "MINE = Audit(torch.nn.Linear(2, 1), (torch.arange(18.0).reshape(9, 2), torch.arange(9.0)), name='mine')\n"
     )
     asked = ask(str(path))
     assert asked.name == f"{path}:MINE"

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 
+import beyondkernels as bk
 from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.classical.gaussian import Gaussian
@@ -297,3 +298,22 @@ def test_the_path_at_the_test_points_belongs_to_fits_to_all_points(choose):
     for ridge, error in zip(outcome.arrays["path_ridge"], outcome.arrays["path_test_loss"], strict=True):
         f = literal(kernel, here, ridge)[1]
         assert error == pytest.approx(((f - here.test.y.numpy()) ** 2).sum(1).mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["exact", "iterative"])
+def test_centred_labels_are_those_of_a_free_shift(solver):
+    """The same as subtracting the mean by hand; without it a kernel that falls off cannot reach labels far from 0."""
+    x = Stream(0).child("x").normal(60, 2)
+    y = 100 + x[:, :1]
+    kernel: dict[str, Any] = {"choose": "validation", "solver": solver}
+    data = ((x[:40], y[:40]), (x[40:], y[40:]))
+    plain, centred = (
+        bk.fit(KernelRidge(Gaussian(1.0), centred=way, **kernel), data, progress=False) for way in (False, True)
+    )
+    mean = y[:40].mean()
+    by_hand = bk.fit(
+        KernelRidge(Gaussian(1.0), **kernel), ((x[:40], y[:40] - mean), (x[40:], y[40:] - mean)), progress=False
+    )
+    assert centred.test_loss == pytest.approx(by_hand.test_loss, rel=1e-3)
+    assert centred.test_loss < 0.1 * plain.test_loss
+    assert centred.predict(x[40:]) == pytest.approx(by_hand.predict(x[40:]) + float(mean), rel=1e-4)

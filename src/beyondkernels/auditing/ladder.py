@@ -98,7 +98,9 @@ def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
     many = f"{subject.samples} points are more than exact_points = {settings.exact_points}" if large else ""
 
     def ridge(kernel: Kernel) -> KernelRidge:
-        return KernelRidge(kernel, choose="validation", solver="iterative") if large else KernelRidge(kernel)
+        if large:
+            return KernelRidge(kernel, choose="validation", solver="iterative", centred=True)
+        return KernelRidge(kernel, centred=True)
 
     def frozen(step: int, kind: Literal["tangent", "conjugate"]) -> FrozenKernel:
         return FrozenKernel(subject.network, subject.rule, step, kind, solver)
@@ -107,7 +109,12 @@ def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
         Rung("constant", Constant, drawn=False),
         _unless(no_numbers, "linear", lambda: ridge(PolynomialKernel(1)), drawn=large),
         _unless(no_numbers, "Laplace kernel", lambda: ridge(Laplace(subject.distance)), drawn=large),
-        _unless(no_numbers or many, "feature machine", lambda: RecursiveFeatureMachine("laplace"), drawn=False),
+        _unless(
+            no_numbers or many,
+            "feature machine",
+            lambda: RecursiveFeatureMachine("laplace", fit_intercept=True),
+            drawn=False,
+        ),
         _unless(_no_last_layer(subject), "conjugate kernel", lambda: frozen(0, "conjugate")),
         _unless(subject.no_tangent, "tangent kernel", lambda: frozen(0, "tangent")),
         _unless(subject.no_tangent, TRAINED_KERNEL, lambda: frozen(subject.steps, "tangent")),

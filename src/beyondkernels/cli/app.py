@@ -159,7 +159,7 @@ def _audit(
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the page.")] = Path("report"),
 ) -> int:
-    """Say how much of your own model's accuracy comes from learning features.
+    """Audit your own model: how much of it is features, when, where.
 
     FILE.py defines NAME = beyondkernels.auditing.Audit(model, train, test, epochs=20). The audit compares the model
     with kernels and fixed features, says when its features appear and in which layers, and writes a page. Runs that are

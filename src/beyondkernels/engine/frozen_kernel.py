@@ -24,6 +24,8 @@ class FrozenKernel(Learner):
     has learnt by then, from the same training points. The network's own output plays no part in the prediction. Its
     start and its batches are those of a run of :class:`TrainedNetwork` with the same seed.
 
+    The mean of the training labels is subtracted before the fit and added to predictions.
+
     With several outputs the tangent kernel is traced: the mean over outputs of each output's kernel, one kernel for
     all of them.
 
@@ -75,5 +77,5 @@ class FrozenKernel(Learner):
         whole = not case.train.x.is_floating_point()
         kernel = KernelAt(kind(member.network, member.params, member.buffers), case.problem.in_shape, whole)
         choose = "leave_one_out" if self.solver == "exact" else "validation"
-        ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory)
+        ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory, centred=True)
         return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))

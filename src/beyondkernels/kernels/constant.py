@@ -20,7 +20,7 @@ class Constant(Learner):
 
     >>> from beyondkernels.problems import Monomial
     >>> from beyondkernels.runs import fit
-    >>> run = fit(Constant(), Monomial(3), n=50, test=50, progress=False)
+    >>> run = fit(Constant(), Monomial(6), n=50, test=50, progress=False)
     >>> run.train_loss > 0
     True
     """

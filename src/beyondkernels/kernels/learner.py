@@ -16,6 +16,7 @@ from beyondkernels.core import (
     Progress,
     accuracy,
     are_classes,
+    later,
     require,
     vectors,
 )
@@ -68,6 +69,8 @@ class KernelRidge(Learner):
         tolerance: of the iterative solver: the residual, relative to y, at which it stops.
         max_iterations: of the iterative solver, for each ridge.
         memory: bytes that may be taken beside the sample.
+        centred: whether the mean of the training labels is subtracted before the fit and added to predictions. Labels
+            far from zero need it, unless the kernel has a large constant part.
     """
 
     revision: ClassVar[int] = 2  # 1: a single ridge began a search
@@ -82,6 +85,7 @@ class KernelRidge(Learner):
     tolerance: Annotated[float, between(0, 1, "()")] = 1e-3
     max_iterations: Annotated[int, positive] = 200
     memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
+    centred: bool = later(False)
 
     def __post_init__(self) -> None:
         require(
@@ -115,8 +119,11 @@ class KernelRidge(Learner):
             shaped = replace(self, kernel=self.kernel.for_shape(tuple(case.train.x.shape[1:])))
             return shaped.fit(case.flattened(), progress)
         y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
+        mean = y.mean(0) if self.centred else torch.zeros_like(y[0])
         solve = self._exact if self.solver == "exact" else self._iterative
-        scalars, arrays, missing, found, predictor = solve(case, y, fresh, progress)
+        below = {name: labels - mean for name, labels in fresh.items()}
+        scalars, arrays, missing, found, inner = solve(case, y - mean, below, progress)
+        found = {name: out + mean for name, out in found.items()}
         losses = {"train_loss": missing.square().sum(1).mean().item()}
         losses |= {
             f"{name}_loss": (found[name] - labels).square().sum(1).mean().item() for name, labels in fresh.items()
@@ -126,7 +133,7 @@ class KernelRidge(Learner):
             scalars["train_accuracy"] = accuracy(y - missing, y)
             scalars |= {f"{name}_accuracy": accuracy(found[name], labels) for name, labels in fresh.items()}
         progress(1.0)
-        return Outcome(scalars=scalars, arrays=arrays, predictor=predictor)
+        return Outcome(scalars=scalars, arrays=arrays, predictor=lambda x: inner(x) + mean)
 
     def _exact(self, case: Case, y: torch.Tensor, fresh: _Outputs, progress: Progress) -> _Fit:
         n = len(y)

@@ -19,6 +19,7 @@ from beyondkernels.core import (
     Stream,
     accuracy,
     are_classes,
+    later,
     require,
     require_between,
     vectors,
@@ -194,6 +195,7 @@ class RecursiveFeatureMachine(Learner):
     diagonal: bool = False
     validation: Annotated[float, between(0, 1, "()")] | None = None
     memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
+    fit_intercept: bool = later(False)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Fit, and measure the error: the mean over points of the squared error summed over outputs.
@@ -211,6 +213,7 @@ class RecursiveFeatureMachine(Learner):
             ridge=self.ridge,
             diagonal=self.diagonal,
             validation=self.validation,
+            fit_intercept=self.fit_intercept,
             stream=case.stream.child("validation"),
             memory=self.memory,
             progress=progress,

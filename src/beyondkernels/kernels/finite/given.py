@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.finite.at import ConjugateAt, TangentAt
 
 
-@dataclass(frozen=True, eq=False)
 class KernelAt(Kernel):
     """The tangent or conjugate kernel of a network at given parameters, as a kernel of vectors.
 
-    It holds tensors, so it has no identity: it serves inside a learner, and for looking.
+    It holds tensors, so it is no dataclass and has no identity: it serves inside a learner, and for looking.
 
     Arguments:
         at: the kernel of points in their own shape.
@@ -29,9 +26,8 @@ class KernelAt(Kernel):
     torch.Size([3, 3])
     """
 
-    at: TangentAt | ConjugateAt
-    in_shape: tuple[int, ...]
-    whole: bool = False
+    def __init__(self, at: TangentAt | ConjugateAt, in_shape: tuple[int, ...], whole: bool = False) -> None:
+        self.at, self.in_shape, self.whole = at, in_shape, whole
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The rectangular block."""

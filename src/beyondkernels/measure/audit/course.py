@@ -54,7 +54,7 @@ class KernelCourse(Measurement):
       :math:`y y^\top`;
     - ``change``: :math:`\|K_t - K_0\|_F / \|K_0\|_F`;
     - ``accuracy`` where labels are classes, otherwise ``loss``: of ridge regression with the kernel frozen at that
-      step, its ridge chosen by the exact leave-one-out error.
+      step, its ridge chosen by the exact leave-one-out error. The mean of the labels is subtracted before the fit.
 
     ``model/accuracy`` or ``model/loss`` is the model's own at the same test points. Kernels are fitted to ``points``
     points, while the model has seen all n of its training sample. More points usually help a kernel, so its score is an
@@ -168,7 +168,7 @@ def course(
         rounding: what the kernel is known up to, relative to its mean diagonal; no ridge lies below.
     """
     Y, steps = outputs("y", y, len(y)), list(at)
-    labels = Y @ Y.T
+    labels, mean = Y @ Y.T, Y.mean(0)
     ends = {step: grams(at[step]) for step in {steps[0], steps[-1]}}  # only these two are held throughout
     start, end = ends[steps[0]], ends[steps[-1]]
     rows = []
@@ -180,7 +180,7 @@ def course(
                 "end": centred_alignment(now.centred, end.centred),
                 "labels": centred_alignment(now.centred, labels),
                 "change": relative_change(now.square, start.square),
-                score.name: score(_fit(now.square, Y, rounding).predict(now.block), y_test),
+                score.name: score(_fit(now.square, Y - mean, rounding).predict(now.block) + mean, y_test),
             }
         )
     return rows

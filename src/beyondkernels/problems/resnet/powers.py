@@ -26,8 +26,8 @@ def product_as_powers(factors: int) -> tuple[torch.Tensor, torch.Tensor]:
         The signs (2^q, q) and the coefficients (2^q,), float64.
 
     >>> signs, c = product_as_powers(3)
-    >>> float(c @ (signs @ torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)) ** 3)  # 2·3·5
-    30.0...
+    >>> round(float(c @ (signs @ torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)) ** 3), 9)  # 2·3·5
+    30.0
 
     Reference: Allen-Zhu & Li (resnet), proof of Corollary 7.1 (App. D.4).
     """
