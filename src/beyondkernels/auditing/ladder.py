@@ -75,7 +75,7 @@ def ladder(subject: Subject, settings: AuditSettings) -> list[Rung]:
 
 ABOUT: dict[str, tuple[Kind, str]] = {
     "constant": ("floor", "The mean of the labels, or the largest class."),
-    "linear": ("fixed", "Ridge regression on the inputs, with an intercept."),
+    "linear": ("fixed", "Ridge regression on the inputs."),
     "Laplace kernel": ("fixed", "Ridge regression with a Laplace kernel whose bandwidth is the typical distance."),
     "last layer": ("fixed", "The model with all but its last layer frozen at the start, by its own training rule."),
     "conjugate kernel": ("fixed", "Ridge regression on what enters the last layer at the start."),
