@@ -8,6 +8,8 @@ and multiplies all gradients with all others. By layers, the gradient of a linea
 products is enough, and no convolution is computed in groups. With channel means the linear layer is small. Both ways
 then mostly compute the same matrix products, and the ratio stays near that of their sizes.
 
+Training by ``bk.fit`` is compared with a loop written by hand (:mod:`beyondkernels.bench.training`).
+
 A further comparison is a function that gives a :class:`Row`, and a line in :func:`rows`.
 """
 
@@ -43,14 +45,14 @@ _POINTS = 500
 def rows() -> Iterator[Row]:
     """Each row when it has been measured; about ten minutes in all."""
     with one_core():
+        for name in training.training_cases():
+            yield training.training(name)
         for head in ("pooled", "flat"):
             for outputs in ("full", "traced"):
                 yield tangent(head, outputs, FASTEST)
         for outputs in ("full", "traced"):
             yield tangent("pooled", outputs, LARGE)
         yield tangent_double()
-        for name in training.training_cases():
-            yield training.training(name)
 
 
 # The tangent kernel of a small convolutional network.

@@ -12,7 +12,7 @@ from beyondkernels.core import unknown
 BENCHMARKS = {
     "kernels": "kernels and their solvers against the usual recipes, one core",
     "engine": "a grid of small networks against a plain loop over them, one core",
-    "audit": "kernels of a user's own module against the usual recipes, one core",
+    "audit": "training and kernels of a user's own module against the usual recipes, one core",
 }
 """What each benchmark compares; ``bench/<name>.py`` holds it."""
 

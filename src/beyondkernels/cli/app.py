@@ -280,7 +280,7 @@ def _bench(
 ) -> None:
     """Benchmark against the usual alternatives.
 
-    NAME is kernels or engine. Times are of one process on one core, taken in turns; a busy machine spoils them.
+    NAME is kernels, engine or audit. Times are of one process on one core, taken in turns; a busy machine spoils them.
     """
     from beyondkernels.cli.bench import run_benchmark
 

@@ -70,18 +70,16 @@ def results_block(folder: Path) -> str:
 
 
 def bench_block(folder: Path) -> str:
-    """What ``bk bench`` measured: kernels against the usual recipes, grids of networks against a plain loop."""
+    """What ``bk bench`` measured: kernels and training against the usual recipes, grids against a plain loop."""
     parts = []
-    if kernels := _rows(folder / "bench-kernels.json"):
-        parts.append(
-            _table(
-                ("`bk bench kernels`", "against", "times as fast", "times less memory", "size"),
-                [
-                    (row["name"], row["against"], _times(row["ratio"]), _times(row["memory_ratio"]), row["remark"])
-                    for row in kernels
-                ],
-            )
-        )
+    for name in ("kernels", "audit"):
+        if rows := _rows(folder / f"bench-{name}.json"):
+            head = (f"`bk bench {name}`", "against", "times as fast", "times less memory", "size")
+            cells = [
+                (row["name"], row["against"], _times(row["ratio"]), _times(row["memory_ratio"]), row["remark"])
+                for row in rows
+            ]
+            parts.append(_table(head, cells))
     if engine := _rows(folder / "bench-engine.json"):
         backends = list(dict.fromkeys(row["backend"] for row in engine))
         places = list(dict.fromkeys((row["network"], row["width"], row["members"]) for row in engine))
