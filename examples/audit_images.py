@@ -45,4 +45,4 @@ class Mnist(Audit):
 
 class Cifar10(Audit):
     def __init__(self) -> None:
-        super().__init__(convolutional, *images("cifar10_10k.npz", 3000, 2000), name="cifar10", epochs=40, rate=2e-3)
+        super().__init__(convolutional, *images("cifar10_10k.npz", 2000, 2000), name="cifar10", epochs=40, rate=2e-3)
