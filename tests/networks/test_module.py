@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -151,3 +153,37 @@ def test_a_copy_is_the_module_and_shares_what_it_shares(factory):
     assert len([*back.parameters()]) == len(params)
     assert torch.equal(back(x), module(x))
     assert all(value.requires_grad for value in back.parameters())
+
+
+class Scaled(torch.nn.Module):
+    """A scale and a function that are no parameters, and that PyTorch does not print."""
+
+    def __init__(self, scale: float = 1.0, activation: Callable[..., Any] = torch.relu, shift: float = 0.0) -> None:
+        super().__init__()
+        self.line, self.scale, self.activation = torch.nn.Linear(3, 2), scale, activation
+        self.register_buffer("shift", torch.tensor(shift), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.scale * self.activation(self.line(x)) + self.shift
+
+
+def attention(heads: int, activation: str = "relu") -> torch.nn.Module:
+    return torch.nn.TransformerEncoderLayer(4, heads, 4, activation=activation, batch_first=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "other"),
+    [
+        (Scaled, lambda: Scaled(scale=100.0)),
+        (Scaled, lambda: Scaled(activation=torch.tanh)),
+        (Scaled, lambda: Scaled(shift=1.0)),
+        (lambda: attention(1), lambda: attention(2)),
+        (lambda: attention(1), lambda: attention(1, "gelu")),
+        (lambda: torch.nn.LSTM(3, 2), lambda: torch.nn.LSTM(3, 2, batch_first=True)),
+    ],
+    ids=["scale", "function", "buffer", "heads", "activation", "recurrent"],
+)
+def test_modules_that_compute_something_else_have_another_identity(make: Any, other: Any) -> None:
+    """Stored runs of one must not come back for the other. Where each seed draws the numbers, they do not count."""
+    assert FromCopy.of(make()).architecture == FromCopy.of(make()).architecture
+    assert FromCopy.of(make()).architecture != FromCopy.of(other()).architecture
