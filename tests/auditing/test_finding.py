@@ -51,9 +51,9 @@ def said(**scores: Sequence[float]) -> str:
 
 def test_a_clear_gain_that_the_trained_kernel_has():
     assert said(linear=[70, 71, 72], trained_tangent_kernel=[90, 91, 92], model=[90, 91, 92.3]) == (
-        "Of the 20.1 points between the best learner with fixed features (linear, 71.0 %) and the model (91.1 %), 20.0 "
-        "are features: a kernel that is frozen at the end of training has them (91.0 %). The difference stands beyond "
-        "seeds (95 % interval 19.7 to 20.5 points)."
+        "Of the 20.1 points between the best learner with fixed features (linear, 71.0 %) and the model (91.1 %), at "
+        "least 20.0 are features: a kernel that is frozen at the end of training has them (91.0 %). The difference "
+        "stands beyond seeds (95 % interval 19.7 to 20.5 points)."
     )
 
 
@@ -126,6 +126,11 @@ def test_a_learner_that_diverged_with_some_seeds_is_not_the_best_one():
     rows = {"linear": [70, 71], "last_layer": [LOST, 99], "model": [90, 91]}
     assert "(linear, 70.5 %)" in said(**rows)
     assert (best_fixed() - error_of(MODEL)).groups(ladder(**rows))[None] == [20, 20]
+
+
+def test_a_learner_that_diverged_together_with_the_model_counts():
+    rows = {"linear": [70, 71, 72], "linearised_network": [LOST, 80, 81], "model": [LOST, 90, 91]}
+    assert "(linearised network, 80.5 %)" in said(**rows)
 
 
 def test_a_diverged_model():

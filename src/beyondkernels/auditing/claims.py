@@ -28,15 +28,22 @@ def error_of(rung: str) -> Value:
 def best_fixed_name(rows: Frame) -> str | None:
     """The learner with fixed features that has the best mean over seeds; None if there is none.
 
-    The constant is one of them: a model that only finds the largest class has learnt no features. A learner that
-    diverged with some seeds is none, because the others may be its lucky ones.
+    The constant is one of them: a model that only finds the largest class has learnt no features. Means are over the
+    seeds with which the model ends. A learner that diverged with one of these counts as none, because the others may be
+    its lucky ones.
 
     Arguments:
         rows: the rows.
     """
-    fixed = of("error", "rung", part="ladder", kind=FIXED).groups(rows)
-    finished = {name: sum(errors) / len(errors) for name, errors in fixed.items() if all(map(math.isfinite, errors))}
-    return min(finished, key=lambda name: finished[name], default=None)
+    seeds = by_seed(rows, part="ladder", rung=MODEL)
+    fixed = select(rows, {"part": "ladder", "kind": FIXED})
+    found = {name: by_seed(fixed, rung=name) for name in dict.fromkeys(fixed.get("rung", ()))}
+    means = {
+        name: sum(scores[seed] for seed in seeds) / len(seeds)
+        for name, scores in found.items()
+        if seeds and seeds.keys() <= scores.keys()
+    }
+    return max(means, key=lambda name: means[name], default=None)
 
 
 def best_fixed() -> Value:
