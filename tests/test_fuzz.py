@@ -14,9 +14,10 @@ from sklearn.linear_model import Ridge
 from beyondkernels.activations import Sine
 from beyondkernels.algorithms import GradientDescent, Hinge
 from beyondkernels.algorithms.optimisers import Rate
-from beyondkernels.core import digest
+from beyondkernels.core import Stream, digest
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.experiments import CATALOGUE
+from beyondkernels.kernels.finite.at import TangentAt
 from beyondkernels.networks import TwoLayer
 from beyondkernels.problems import given
 from beyondkernels.problems.overparam import UnitInputs, windows
@@ -27,6 +28,7 @@ from beyondkernels.theory.bfc import practical
 from fuzz import BAD, WORDS, complaint, examples
 
 _DATA = given((np.arange(20.0).reshape(10, 2), [0, 1] * 5))
+_NETWORK = TwoLayer(4)
 _MAP = DrawnMap(4, 4, 2, Sine())
 _SETTINGS = practical((1.0, 0.1), (1.0, 0.1), error=0.1)
 GIVEN: dict[str, dict[str, Any]] = {
@@ -34,6 +36,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "FromCopy": {"architecture": "a", "name": "line", "module": torch.nn.Linear(2, 1)},
     "FromEstimator": {"settings": "a", "name": "ridge", "estimator": Ridge()},
     "GivenData": {"content": _DATA.content},
+    "KernelAt": {"at": TangentAt(_NETWORK, *_NETWORK.init(2, 1, Stream(0))), "in_shape": (2,)},
     "GivenWeights": {"a": ((1.0,),), "w1": ((0.6, 0.8),), "w2": ((0.0, 1.0),)},
     "Padded": {"dim": 5, "source": Cube(3)},
     "SignalInputs": {"dim": 8},

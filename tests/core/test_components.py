@@ -27,6 +27,7 @@ from beyondkernels.core import (
 )
 from beyondkernels.core.components import admit, class_path, foreign
 from beyondkernels.core.constraints import any_number
+from beyondkernels.core.fingerprints import fingerprint
 
 GOLDEN_JSON = (
     '{"class":"beyondkernels.activations.truncated_relu:SmoothedTruncatedReLU","fields":{"std":0.1},"revision":1}'
@@ -106,7 +107,7 @@ def test_description_is_plain_data():
         "fields": {
             "leaf": {"class": f"{__name__}:Leaf", "revision": 3, "fields": {"size": 1, "rate": 0.5, "limit": None}},
             "leaves": [{"class": f"{__name__}:Leaf", "revision": 3, "fields": {"size": 2, "rate": 3.0, "limit": 4.0}}],
-            "function": {"function": f"{__name__}:named"},
+            "function": {"function": f"{__name__}:named", "source": fingerprint(named)},
             "names": {"mapping": {"all": ["a"]}},
             "rate": 2.0,
             "anything": None,

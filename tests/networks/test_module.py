@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 
+import beyondkernels as bk
 from beyondkernels.core import Stream, UncacheableError, digest, seeded_globally
 from beyondkernels.networks import (
     FromCopy,
@@ -151,3 +154,69 @@ def test_a_copy_is_the_module_and_shares_what_it_shares(factory):
     assert len([*back.parameters()]) == len(params)
     assert torch.equal(back(x), module(x))
     assert all(value.requires_grad for value in back.parameters())
+
+
+class Scaled(torch.nn.Module):
+    """A scale and a function that are no parameters, and that PyTorch does not print."""
+
+    def __init__(self, scale: float = 1.0, activation: Callable[..., Any] = torch.relu, shift: float = 0.0) -> None:
+        super().__init__()
+        self.line, self.scale, self.activation = torch.nn.Linear(3, 2), scale, activation
+        self.register_buffer("shift", torch.tensor(shift), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.scale * self.activation(self.line(x)) + self.shift
+
+
+def attention(heads: int, activation: str = "relu") -> torch.nn.Module:
+    return torch.nn.TransformerEncoderLayer(4, heads, 4, activation=activation, batch_first=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "other"),
+    [
+        (Scaled, lambda: Scaled(scale=100.0)),
+        (Scaled, lambda: Scaled(activation=torch.tanh)),
+        (Scaled, lambda: Scaled(shift=1.0)),
+        (lambda: attention(1), lambda: attention(2)),
+        (lambda: attention(1), lambda: attention(1, "gelu")),
+        (lambda: torch.nn.LSTM(3, 2), lambda: torch.nn.LSTM(3, 2, batch_first=True)),
+    ],
+    ids=["scale", "function", "buffer", "heads", "activation", "recurrent"],
+)
+def test_modules_that_compute_something_else_have_another_identity(make: Any, other: Any) -> None:
+    """Stored runs of one must not come back for the other. Where each seed draws the numbers, they do not count."""
+    assert FromCopy.of(make()).architecture == FromCopy.of(make()).architecture
+    assert FromCopy.of(make()).architecture != FromCopy.of(other()).architecture
+
+
+class Dropping(torch.nn.Module):
+    """Reads numbers while it is made, as networks do whose rates of dropout rise with the depth."""
+
+    def __init__(self, in_dim: int, out_dim: int) -> None:
+        super().__init__()
+        rates = [rate.item() for rate in torch.linspace(0, 0.1, 2)]
+        self.layers = torch.nn.Sequential(*(torch.nn.Dropout(rate) for rate in rates), torch.nn.Linear(in_dim, out_dim))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x)
+
+
+def make_dropping(in_dim: int, out_dim: int) -> torch.nn.Module:
+    return Dropping(in_dim, out_dim)
+
+
+class Checked(torch.nn.Linear):
+    """Reads a number while it is drawn anew."""
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        assert self.weight.norm().item() > 0
+
+
+@pytest.mark.parametrize("model", [FromModule(make_dropping, "dropping"), Checked(3, 1)], ids=["made", "drawn"])
+def test_a_module_that_reads_numbers_while_it_is_made_is_trained(model: Any) -> None:
+    """Shapes are found without numbers where that is possible, and with them where it is not."""
+    x = Stream(0).normal(20, 3)
+    run = bk.fit(model, (x, x[:, 0]), steps=3, progress=False)
+    assert run.status == "finished"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Any
 
-from beyondkernels.auditing.ladder import KINDS, LAYERWISE, LINEARISED, MODEL, TRAINED_KERNEL
+from beyondkernels.auditing.ladder import ABOUT, KINDS, LAYERWISE, LINEARISED, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.auditing.where import corrected_blocks
-from beyondkernels.frame import Frame, Statement, Value, claim, of
+from beyondkernels.frame import Frame, Statement, Value, claim, of, select
 from beyondkernels.reports import AtLeast, AtMost, mean_interval
+
+FIXED = [KINDS["floor"], KINDS["fixed"]]
+"""The kinds of learners that learn no features."""
 
 POINTS = "points"
 """The unit of scores: hundredths of the test points, or of the labels' variance."""
@@ -21,10 +25,34 @@ def error_of(rung: str) -> Value:
     return of("error", part="ladder", rung=rung)
 
 
+def best_fixed_name(rows: Frame) -> str | None:
+    """The learner with fixed features that has the best mean over seeds; None if there is none.
+
+    The constant is one of them: a model that only finds the largest class has learnt no features. Means are over the
+    seeds with which the model ends. A learner that diverged with one of these counts as none, because the others may be
+    its lucky ones.
+
+    Arguments:
+        rows: the rows.
+    """
+    seeds = by_seed(rows, part="ladder", rung=MODEL)
+    fixed = select(rows, {"part": "ladder", "kind": FIXED})
+    found = {name: by_seed(fixed, rung=name) for name in dict.fromkeys(fixed.get("rung", ()))}
+    means = {
+        name: sum(scores[seed] for seed in seeds) / len(seeds)
+        for name, scores in found.items()
+        if seeds and seeds.keys() <= scores.keys()
+    }
+    return max(means, key=lambda name: means[name], default=None)
+
+
 def best_fixed() -> Value:
-    """What the best learner with fixed features misses, in points: the one with the least mean over seeds."""
-    fixed = of("error", "rung", part="ladder", kind=KINDS["fixed"])
-    return fixed.at_least_mean(fixed)
+    """What the best learner with fixed features misses, in points."""
+
+    def compute(rows: Frame) -> Any:
+        return error_of(best_fixed_name(rows) or "").compute(rows)
+
+    return Value(compute, None, error_of("").within, "best_fixed()")
 
 
 def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) -> list[Statement]:
@@ -37,7 +65,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
     """
     model, tolerance = error_of(MODEL), settings.tolerance
     found = []
-    if len(rungs) > 1:
+    if any(KINDS[ABOUT[name][0]] in FIXED for name in rungs):
         found.append(
             claim(
                 "features",
@@ -51,7 +79,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
         found.append(
             claim(
                 "carried",
-                f"A kernel with the trained model's features comes within {points(tolerance)} of the model",
+                f"A kernel with the trained model's features is at most {points(tolerance)} worse than the model",
                 error_of(TRAINED_KERNEL) - model,
                 AtMost(tolerance),
                 unit=POINTS,
@@ -65,16 +93,26 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
             found.append(claim(id_, text, error_of(name) - model, AtLeast(0.0, "clearly"), unit=POINTS))
     if "where" in settings.parts and corrected_blocks(subject, settings):
         gain = _correction("fixed") - _correction("released")
-        text = "If the blocks up to any one are trained first, training them on is clearly better than fixing them"
+        text = (
+            "For every block: once the blocks up to it are trained, training them on is clearly better than fixing them"
+        )
         found.append(claim("correction", text, gain, AtLeast(0.0, "clearly"), unit=POINTS))
     return found
 
 
-def interval_of(rows: Frame) -> str | None:
-    """The 95 % interval of the mean score over seeds, in words."""
+def interval_of(subject: Subject, rows: Frame) -> str | None:
+    """The 95 % interval of the mean score over seeds, in words; None where all seeds have the same score.
+
+    Learners that draw nothing have one run for all seeds of a finite data set. An interval without width would look
+    like a certainty that they do not have.
+
+    Arguments:
+        subject: what is audited.
+        rows: of one learner.
+    """
     values = [float(value) for value in rows["score"].dropna()] if "score" in rows else []
-    _, low, high, _ = mean_interval(values, within=(float("-inf"), 100.0))
-    return None if low is None else f"{low:.2f} to {high:.2f}"
+    _, low, high, _ = mean_interval(values, within=(0.0 if subject.classes else -math.inf, 100.0))
+    return None if low is None or low == high else f"{low:.2f} to {high:.2f}"
 
 
 def points(number: float) -> str:
@@ -87,21 +125,18 @@ def score_heading(subject: Subject) -> str:
     return "Test accuracy (%)" if subject.classes else "Variance explained on test points (%)"
 
 
-def means(rows: Frame, by: str, **where: Any) -> dict[Any, float]:
-    """The mean score over seeds for each value of a column, in the rows' order.
+def by_seed(rows: Frame, **where: Any) -> dict[int, float]:
+    """The score of each seed that has one, from rows of which there is one for each seed.
 
     Arguments:
         rows: the rows.
-        by: the column.
         where: conditions.
     """
-    from beyondkernels.frame import select
-
     mine = select(rows, where)
     if mine.empty or "score" not in mine:
         return {}
-    found = mine.groupby(by, sort=False)["score"].mean()
-    return {place: float(value) for place, value in found.items() if value == value}
+    pairs = zip(mine["seed"], mine["score"], strict=True)
+    return {int(seed): float(score) for seed, score in pairs if math.isfinite(score)}
 
 
 def _correction(below: str) -> Value:

@@ -18,7 +18,7 @@ from beyondkernels.core import Outcome, Reference, require
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.frame import At, Experiment, Frame, Picture, Runs, Shown, Statement, Table
 from beyondkernels.frame.runs import Finished, Label, Record
-from beyondkernels.measure import Ansatz, KernelCourse, LayerChange
+from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, SquaredError
 from beyondkernels.runs import RunSpec
 
 RECORDS = 20
@@ -114,7 +114,7 @@ class Audit(Experiment):
         """The ladder."""
         columns = [
             Shown("score", said.score_heading(self.subject), ".2f"),
-            Shown("interval", "95 % interval", show=said.interval_of),
+            Shown("interval", "95 % interval", show=lambda rows: said.interval_of(self.subject, rows)),
             Shown("train_score", "On training points", ".2f"),
             Shown("seconds", "Seconds", ".3g", about="What a run took on this machine, the mean over seeds."),
         ]
@@ -152,26 +152,21 @@ class Audit(Experiment):
             measurements.append(Ansatz(s.points))
         kept = {"snapshot_at": moments, "snapshot_names": ("all",)} if measurements else {}
         learner = TrainedNetwork(subject.network, subject.rule, tuple(records), **kept)
-        return dataclasses.replace(self._spec(learner, at), measurements=tuple(measurements))
+        spec = self._spec(learner, at)
+        return dataclasses.replace(spec, measurements=(*spec.measurements, *measurements))
 
     def _spec(self, learner: Any, at: At) -> RunSpec:
         subject = self.subject
-        return RunSpec(subject.problem, learner, subject.samples, subject.test, at.seed)
+        other = isinstance(learner, TrainedNetwork) and not subject.has_squared_loss
+        more = (SquaredError(),) if other else ()
+        return RunSpec(subject.problem, learner, subject.samples, subject.test, at.seed, measurements=more)
 
     def _read(self, settings: AuditSettings, at: At, outcome: Outcome) -> Record:
         """The score on test and training points, what kind of rung it is, and everything else that a run says."""
         kind = {"kind": KINDS[ABOUT[at.rung][0]]} if "rung" in at else {}
         if outcome.status != "finished":
             return kind
-        trained = {
-            name.replace("train_", "test_"): value for name, value in outcome.scalars.items() if "train_" in name
-        }
-        return {
-            **kind,
-            **self.subject.score(outcome.scalars),
-            "train_score": self.subject.score(trained)["score"],
-            **outcome.scalars,
-        }
+        return {**kind, **self.subject.score(outcome.scalars), **outcome.scalars}
 
 
 @dataclass(frozen=True)
@@ -187,6 +182,6 @@ class _Timed(Runs):
 def _summary(subject: Subject, name: str) -> str:
     what = "the class" if subject.classes else "the numbers"
     return (
-        f"{name} learns {what} of {subject.samples} points in {subject.steps} steps and is tested on {subject.test}. "
-        f"It has {len(subject.blocks)} block{'' if len(subject.blocks) == 1 else 's'}."
+        f"The model {name} learns {what} of {subject.samples} points in {subject.steps} steps and is tested on "
+        f"{subject.test}. It has {len(subject.blocks)} block{'' if len(subject.blocks) == 1 else 's'}."
     )

@@ -97,13 +97,16 @@ def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
     no_numbers = "" if subject.distance else "the points are no vectors of numbers"
     many = f"{subject.samples} points are more than exact_points = {settings.exact_points}" if large else ""
 
+    # exact_points is the user's word for what fits into memory: five matrices of that size
+    memory = max(2**33, 5 * 8 * settings.exact_points**2)
+
     def ridge(kernel: Kernel) -> KernelRidge:
         if large:
             return KernelRidge(kernel, choose="validation", solver="iterative", centred=True)
-        return KernelRidge(kernel, centred=True)
+        return KernelRidge(kernel, memory=memory, centred=True)
 
     def frozen(step: int, kind: Literal["tangent", "conjugate"]) -> FrozenKernel:
-        return FrozenKernel(subject.network, subject.rule, step, kind, solver)
+        return FrozenKernel(subject.network, subject.rule, step, kind, solver, memory)
 
     return [
         Rung("constant", Constant, drawn=False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from beyondkernels.auditing import where
-from beyondkernels.auditing.claims import means, score_heading
+from beyondkernels.auditing.claims import by_seed, score_heading
 from beyondkernels.auditing.ladder import MODEL
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
@@ -125,8 +125,8 @@ def _where(subject: Subject) -> list[Picture]:
         Drawn(
             "correction",
             "Backward feature correction",
-            "The blocks up to each one are trained first, with a linear head. Then they are fixed while the rest is "
-            "trained, or all blocks are trained together.",
+            "Scores on test points, in per cent. The blocks up to each one are trained first, with a linear head. Then "
+            "they are fixed while the rest is trained, or all blocks are trained together.",
             "A row for each block: score of the lower blocks alone, with them fixed, and with them released",
             lambda picture, rows: _corrections(subject, picture, rows),
         ),
@@ -135,15 +135,13 @@ def _where(subject: Subject) -> list[Picture]:
 
 def _layers(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
     runs = [run for run in select(rows, _MODEL).get(OUTCOME, ()) if run.status == "finished"]
-    model = means(rows, "rung", part="ladder").get(MODEL)
-    if not runs or model is None:
+    if not runs:
         return ()
-    frozen = select(rows, {"part": "frozen"})
-    names = subject.block_names
+    model, names = by_seed(rows, **_MODEL), subject.block_names
 
     def cost(name: str) -> Dot:
-        mine = select(frozen, {"block": name}) if len(frozen) else frozen
-        return _dot([model - float(score) for score in mine["score"].dropna()] if len(mine) else [])
+        frozen = by_seed(rows, part="frozen", block=name)
+        return _dot([model[seed] - score for seed, score in frozen.items() if seed in model])
 
     def seen(name: str, what: str) -> Dot:
         return _dot([run.scalars[key] for run in runs if (key := f"layer/{name}/{what}") in run.scalars])
@@ -154,7 +152,8 @@ def _layers(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
         Quantity("Feature similarity", [seen(name, "similarity") for name in names], (-0.05, 1.05)),
     ]
     shown = [quantity for quantity in quantities if any(dot.measured is not None for dot in quantity.dots)]
-    return [Dots(**picture.words, methods=names, quantities=shown, interval=_INTERVAL)] if shown else []
+    labels = [f"block {name}" for name in names]
+    return [Dots(**picture.words, methods=labels, quantities=shown, interval=_INTERVAL)] if shown else []
 
 
 def _corrections(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
@@ -196,10 +195,11 @@ def _directions(picture: Drawn, rows: Frame) -> Sequence[Figure]:
         if images is not None and shares is not None:
             found.append(PictureRow(title, images, [f"{100 * share:.0f} %" for share in shares]))
     words = picture.words
-    if (match := runs[0].scalars.get("ansatz/root_correlation_end")) is not None:
+    before, after = (runs[0].scalars.get(f"ansatz/root_correlation_{name}") for name in ("start", "end"))
+    if before is not None and after is not None:
         words["caption"] += (
-            f" The neural feature ansatz says that both agree: the square root of the first matrix and the second have "
-            f"the cosine {match:.2f} after training."
+            f" The neural feature ansatz says that training makes both agree: the square root of the first matrix and "
+            f"the second have the cosine {before:.2f} at the start and {after:.2f} after training."
         )
     return [Pictures(**words, rows=found)]
 

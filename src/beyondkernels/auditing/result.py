@@ -143,7 +143,7 @@ class AuditResult:
             return pd.DataFrame(columns=[*by, "score", "spread", "seconds", "seeds"])
         grouped = mine.groupby(by, sort=False)
         found = grouped.agg(
-            score=("score", "mean"), spread=("score", "std"), seconds=("seconds", "mean"), seeds=("seed", "nunique")
+            score=("score", "mean"), spread=("score", "std"), seconds=("seconds", "mean"), seeds=("score", "count")
         )
         return found.reset_index()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from beyondkernels.algorithms import Algorithm
+from beyondkernels.algorithms import Algorithm, Squared
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.core import InputError, Problem, Stream, are_classes, require, shape_of, vectors
 from beyondkernels.core.errors import shown
@@ -40,6 +41,7 @@ class Subject:
         test: how many test points.
         classes: whether labels are classes; otherwise they are numbers.
         spread: the variance of the test labels, summed over outputs; the unit of the error of numbers.
+        train_spread: that of the training labels, the unit of the error at training points.
         distance: the typical distance of two points; 0 where points are no vectors of numbers.
         has_features: whether the model ends with a linear layer on vectors.
         no_tangent: why the model has no tangent kernel; nothing if it has one.
@@ -53,6 +55,7 @@ class Subject:
     test: int
     classes: bool
     spread: float
+    train_spread: float
     distance: float
     has_features: bool
     no_tangent: str = ""
@@ -92,11 +95,25 @@ class Subject:
         later = np.geomspace(1, self.steps, count - 1)
         return tuple(sorted({0, *(round(float(step)) for step in later)}))
 
+    @property
+    def has_squared_loss(self) -> bool:
+        """Whether the model's loss is the squared error, by which kernels are fitted and numbers are scored."""
+        return self.classes or isinstance(self.rule.loss, Squared)
+
     def score(self, scalars: Mapping[str, float]) -> dict[str, float]:
-        """What the end of a run is worth, in points out of 100: the accuracy, or the share of variance explained."""
-        share = scalars["test_accuracy"] if self.classes else 1 - scalars["test_loss"] / self.spread
-        points = 100 * share
-        return {"score": points, "error": 100 - points}
+        """What the end of a run is worth, in points out of 100: the accuracy, or the share of variance explained.
+
+        Arguments:
+            scalars: the numbers of the run. Squared errors come before losses, which may be of another kind.
+        """
+        found = {}
+        for part, spread in (("test", self.spread), ("train", self.train_spread)):
+            if self.classes:
+                found[part] = 100 * scalars[f"{part}_accuracy"]
+                continue
+            error = scalars.get(f"{part}_squared_error", scalars[f"{part}_loss"])
+            found[part] = 100 * (1 - error / spread) if spread > 0 else math.nan
+        return {"score": found["test"], "error": 100 - found["test"], "train_score": found["train"]}
 
 
 def subject_of(
@@ -136,10 +153,8 @@ def subject_of(
     shape = shape_of(problem.in_shape)
     network = with_blocks(learner.network, shape, problem.out_dim, blocks)
     found = find_blocks(network, shape, problem.out_dim)
-    y = problem.take("test", ask.test, 0).y.double()
-    y = y.reshape(len(y), -1)
-    spread = float(y.var(0, unbiased=False).sum())
-    classes = are_classes(y)
+    y = problem.take("test", ask.test, 0).y
+    spread, classes = _spread(y), are_classes(y.reshape(len(y), -1))
     require(classes or spread > 0, "the test labels are all equal, so there is nothing to explain")
     return Subject(
         network=network,
@@ -150,6 +165,7 @@ def subject_of(
         test=ask.test,
         classes=classes,
         spread=spread,
+        train_spread=_spread(problem.take("train", ask.samples, 0).y),
         distance=_distance(problem.take("train", min(ask.samples, _DISTANCE_POINTS), 0).x),
         has_features=_has_features(network, problem),
         no_tangent=_no_tangent(network, problem),
@@ -181,6 +197,11 @@ def _made_by(factory: Any, ask: Asked) -> tuple[FromModule, Asked]:
 
 def _name(value: Any) -> str:
     return getattr(value, "__name__", None) or f"a {type(value).__name__}"
+
+
+def _spread(y: torch.Tensor) -> float:
+    """The variance of labels, summed over outputs."""
+    return float(y.double().reshape(len(y), -1).var(0, unbiased=False).sum())
 
 
 def _distance(x: torch.Tensor) -> float:

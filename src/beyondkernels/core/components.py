@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 from beyondkernels.core.errors import InputError, UncacheableError, shown
 from beyondkernels.core.fields import Checked
+from beyondkernels.core.fingerprints import fingerprint, is_of_a_library
 
 USER_MODULES = "beyondkernels_user"
 """Parent name of modules loaded from a user's file."""
@@ -127,8 +128,10 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
         }
     if callable(value):
         path = _function_path(value, where)
-        # a function has no revision, so one from a user's file is identified by the content of the file
-        return {"function": path} if not path.startswith(USER_MODULES) else {"function": path, "source": _source(value)}
+        # a function of the user has no revision, so that its code counts: its file's, or its own and what that names
+        if path.startswith(USER_MODULES):
+            return {"function": path, "source": _source(value)}
+        return {"function": path} if is_of_a_library(value) else {"function": path, "source": fingerprint(value)}
     kind = type(value).__name__
     raise UncacheableError(f"{where} holds a {kind} without a stable identity, so the run is not stored")
 

@@ -51,8 +51,13 @@ class Sizes:
 
 def initial_shapes(network: Network, algorithm: Algorithm, in_dim: Shape, out_dim: int) -> tuple[Tensors, Tensors]:
     """The parameters and buffers that training starts from, without their numbers: tensors that take no memory."""
-    with torch.device("meta"):
-        return algorithm.initialise(network, in_dim, out_dim, _Shapes(0))
+    try:
+        with torch.device("meta"):
+            return algorithm.initialise(network, in_dim, out_dim, _Shapes(0))
+    except RuntimeError:  # a user's module that reads a number while it is made; what else is wrong is said again here
+        drawn = algorithm.initialise(network, in_dim, out_dim, Stream(0))
+        params, buffers = ({name: value.to("meta") for name, value in part.items()} for part in drawn)
+        return params, buffers
 
 
 def initial_names(network: Network, algorithm: Algorithm, in_dim: Shape, out_dim: int) -> tuple[Tensors, Tensors]:

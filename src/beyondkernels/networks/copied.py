@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import hashlib
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import torch
 
 from beyondkernels.core import InputError, Shape, Stream, later, require, seeded_globally
+from beyondkernels.core.fingerprints import fingerprint
 from beyondkernels.networks.blocks import Block
 from beyondkernels.networks.module import ModuleNetwork, filled
 
@@ -31,7 +30,8 @@ class FromCopy(ModuleNetwork):
     gradient are neither drawn nor trained: they keep their numbers.
 
     Arguments:
-        architecture: a hash of the module's structure, of the source of its classes and of the numbers that are kept.
+        architecture: a hash of the module's structure, of its parts' code and attributes and of the numbers that are
+            kept.
         name: what to call it in tables.
         fresh_start: whether each seed draws all parameters anew; otherwise all start from the module's own.
         parts: named groups of parameters, each a tuple of parameter names of the module.
@@ -143,17 +143,23 @@ def _require_resets(module: torch.nn.Module) -> None:
 
 
 def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
+    """A hash of what a module computes: its parts, their code and attributes, and the numbers that are kept."""
     hashed = hashlib.sha256(repr(module).encode())
-    for kind in dict.fromkeys(type(part) for part in module.modules()):
-        hashed.update(f"{kind.__module__}.{kind.__qualname__}".encode())
-        if not kind.__module__.startswith("torch."):
-            with contextlib.suppress(OSError, TypeError):  # typed into a console: its structure has to tell it
-                hashed.update(inspect.getsource(kind).encode())
+    of_every_module = {*vars(torch.nn.Module())}
+    for name, part in module.named_modules():
+        # Much that a layer does is not in its text: the heads of an attention, a scale, a function.
+        own = {key: value for key, value in vars(part).items() if key not in of_every_module and not _holds(value)}
+        hashed.update(f"{name} {fingerprint(type(part), own)}".encode())
     drawn = {id(value) for value in module.parameters() if value.requires_grad} if fresh_start else set()
     still = [name for name, value in module.named_parameters() if not value.requires_grad]
     hashed.update(str(still).encode() if still else b"")
-    for name, value in module.state_dict(keep_vars=True).items():
+    for name, value in (*module.named_parameters(), *module.named_buffers()):
         hashed.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
         if id(value) not in drawn:
             hashed.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return hashed.hexdigest()[:32]
+
+
+def _holds(value: Any) -> bool:
+    """Whether an attribute is a list of parameters, as a recurrent layer has one beside its parameters."""
+    return isinstance(value, list) and any(isinstance(each, torch.nn.Parameter) for each in value)

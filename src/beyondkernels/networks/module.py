@@ -271,8 +271,14 @@ class FromModule(ModuleNetwork):
 @functools.cache
 def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.Module:
     """The module without its numbers, which each call supplies."""
-    with torch.device("meta"):
-        return factory(in_dim, out_dim)
+    try:
+        with torch.device("meta"):
+            return factory(in_dim, out_dim)
+    except RuntimeError:  # a constructor that reads a number, such as the rates of a linspace, needs numbers
+        with torch.device("cpu"), seeded_globally(Stream(0)):
+            module = factory(in_dim, out_dim)
+        named = (*module.named_parameters(), *module.named_buffers())
+        return filled(module, {name: value.detach().to("meta") for name, value in named})
 
 
 def _free(blocks: tuple[Block, ...], params: Tensors) -> tuple[Block, ...]:
