@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import subprocess
 import sys
@@ -67,6 +68,20 @@ def test_what_a_function_names_counts(change: dict[str, int]) -> None:
 )
 def test_different_values_have_different_fingerprints(one: Any, other: Any) -> None:
     assert fingerprint(one) == fingerprint(one)
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_what_a_logger_keeps_does_not_count() -> None:
+    """It remembers which levels were asked for, and refers to every other logger."""
+    logger = logging.getLogger("beyondkernels.test")
+    before = fingerprint(logger)
+    logger.debug("asked for")
+    logging.getLogger("beyondkernels.test.another")
+    assert fingerprint(logger) == before
+
+
+def test_nested_settings_count() -> None:
+    one, other = (types.SimpleNamespace(net=types.SimpleNamespace(width=width)) for width in (3, 4))
     assert fingerprint(one) != fingerprint(other)
 
 

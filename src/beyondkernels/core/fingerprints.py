@@ -22,8 +22,9 @@ def fingerprint(*values: Any) -> str:
 
     A function counts with its code, its defaults, what it encloses, and everything of the user's own that it names: so
     a function that makes a module changes when a constant, a function or a class that it uses is changed. A class
-    counts with its methods and its bases. An object counts with its class and its attributes. What belongs to Python,
-    to an installed library or to this package counts with its name alone. Comments do not count.
+    counts with its methods and its bases. An object counts with its class and its attributes; of an object of a
+    library, such as a logger, only public values count. Code of Python, of an installed library or of this package
+    counts with its name alone. Comments do not count.
 
     Arguments:
         values: anything.
@@ -119,8 +120,18 @@ def _object(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:
     yield from _said(type(value), seen)
     if name := getattr(value, "__qualname__", None):  # a function that is written in C
         yield str(name).encode()
-    held = getattr(value, "__dict__", None)
-    yield from _said(dict(held) if held else str(value) if type(value).__module__ == "torch" else None, seen)
+    held = dict(getattr(value, "__dict__", {}))
+    if is_of_a_library(type(value)):  # a logger keeps caches, and refers to all others
+        held = {name: each for name, each in held.items() if name[:1] != "_" and not _is_elsewhere(each)}
+    yield from _said(held or (str(value) if type(value).__module__ == "torch" else None), seen)
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Whether a value is an object of a library that is more than a bag of values."""
+    kind = type(value)
+    return (
+        hasattr(value, "__dict__") and is_of_a_library(kind) and kind.__name__ not in ("SimpleNamespace", "Namespace")
+    )
 
 
 def _names(code: CodeType) -> Iterator[str]:
