@@ -95,6 +95,13 @@ def test_no_gain_and_a_loss():
     assert "The difference stands beyond seeds (95 % interval −10.3 to −9.5 points)." in behind
 
 
+def test_features_that_the_model_does_not_make_the_best_of():
+    unused = "Yet training has made better features: a kernel that is frozen at the end of training is 3.0 points ahead"
+    assert unused in said(tangent_kernel=[92, 93], trained_tangent_kernel=[95, 96], model=[90, 91])
+    assert "Yet" not in said(tangent_kernel=[92, 93], trained_tangent_kernel=[92.5, 93.5], model=[90, 91])
+    assert "Yet" not in said(tangent_kernel=[92, 93], trained_tangent_kernel=[90, 101], model=[90, 91])
+
+
 def test_one_seed_says_so():
     for model in (60.0, 90.0):
         assert "With one seed it cannot be said" in said(linear=[70.0], trained_tangent_kernel=[89.0], model=[model])

@@ -81,8 +81,8 @@ def _unused(kernel: Lead, settings: AuditSettings) -> str:
     if kernel.mean < settings.tolerance or not kernel.above_zero:
         return ""
     return (
-        f" Yet training has made better features: a kernel that is frozen at the end of training is {kernel.size} points "
-        "ahead of fixed features, so that the model does not make the best of its own."
+        f" Yet training has made better features: a kernel that is frozen at the end of training is {kernel.size} "
+        "points ahead of fixed features. The model does not make the best of its own features."
     )
 
 
