@@ -10,6 +10,7 @@ Begin with::
     bk.fit_many(network, problem, n=1000, grid=...) one network at every point of a grid
     bk.certify(kernel, problem, n=100)              what no predictor with this kernel can do
     bk.audit(model, train, test)                    how much of a model's accuracy comes from learning features
+    bk.audit_many({...}, train, test)               the same of several models, side by side
 
 Each of them has its own help, such as ``help(bk.run)``. ``bk.problems``, ``bk.networks``, ``bk.kernels`` and
 ``bk.algorithms`` hold what they take; ``bk.measure`` and ``bk.theory`` hold what is measured and what is proved.
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from beyondkernels import runs as runs
     from beyondkernels import theory as theory
     from beyondkernels.auditing import audit as audit
+    from beyondkernels.auditing import audit_many as audit_many
     from beyondkernels.running import run as run
     from beyondkernels.runs import compare as compare
     from beyondkernels.runs import fit as fit
@@ -79,6 +81,7 @@ _FUNCTIONS = {
     "run": "running",
     "certify": "theory",
     "audit": "auditing",
+    "audit_many": "auditing",
 }
 
 _PACKAGES = tuple(name for name in LAYERS if name != "cli")
