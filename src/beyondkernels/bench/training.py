@@ -59,7 +59,7 @@ def rows() -> Iterator[Row]:
             yield training(name)
 
 
-def training(name: str, repeats: int = 5) -> Row:
+def training(name: str, repeats: int = 11) -> Row:
     """The row of a name.
 
     Arguments:
