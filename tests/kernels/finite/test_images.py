@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import nn
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Stream, build, describe, digest, load_file
+from beyondkernels.core.components import USER_MODULES
 from beyondkernels.kernels import (
     ConjugateAt,
     FiniteConjugate,
@@ -27,8 +29,10 @@ from beyondkernels.networks import FromCopy, FromModule, FullyConnected, Lineari
 
 torch.set_num_threads(1)
 
-FILE = Path(__file__).parents[2] / "images.py"
-images = load_file(FILE)
+NAME = f"{USER_MODULES}.images"
+if NAME not in sys.modules:  # loaded anew, its functions would not be those that another test file holds
+    load_file(Path(__file__).parents[2] / "images.py")
+images = sys.modules[NAME]
 PROBLEM = images.Stripes()
 SHAPE = PROBLEM.in_shape
 NETWORK = FromModule(images.rows_and_columns, "convolution")
@@ -54,8 +58,8 @@ def same(value: torch.Tensor, truth: torch.Tensor, relative: float = 1e-10) -> b
     ids=["tangent", "conjugate", "mean", "mean conjugate", "sum"],
 )
 def test_images_and_vectors_with_a_shape_are_one(make):
-    # other tests load the file anew, after which the earlier function is not the one that has the name
-    kernel = make(FromModule(load_file(FILE).rows_and_columns, "convolution"))
+    # another test file may have loaded the functions anew, after which the earlier ones have lost their names
+    kernel = make(FromModule(sys.modules[NAME].rows_and_columns, "convolution"))
     x1, x2 = batch(5), batch(4, 1)
     shaped = kernel.for_shape(SHAPE)
     assert torch.equal(kernel(x1, x2), shaped(x1.flatten(1), x2.flatten(1)))
