@@ -79,12 +79,13 @@ class Ensemble:
         """Parameters, buffers and optimiser state of the i-th member."""
         state = self._state if self._replay is None else {name: self._replay.outputs[name] for name in self._state}
 
+        def own(value: torch.Tensor) -> torch.Tensor:
+            if self._alone:  # the next steps start from copies (:meth:`load`), so nothing overwrites these tensors
+                return value.detach().contiguous()
+            return value[i].detach().clone(memory_format=torch.contiguous_format)
+
         def part(which: str) -> Tensors:
-            return {
-                name: (value if self._alone else value[i]).detach().clone(memory_format=torch.contiguous_format)
-                for (of, name), value in state.items()
-                if of == which
-            }
+            return {name: own(value) for (of, name), value in state.items() if of == which}
 
         return part("params"), part("buffers"), part("optimiser")
 
