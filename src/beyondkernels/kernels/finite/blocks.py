@@ -11,11 +11,23 @@ import torch
 
 from beyondkernels.core import InputError, require
 from beyondkernels.core.errors import shown
-from beyondkernels.kernels.finite.factors import Common, Factors, Gradient, require_finite_factors, tensors_of
+from beyondkernels.kernels.finite.factors import (
+    Common,
+    Factors,
+    Formed,
+    Gradient,
+    Layer,
+    outputs_of,
+    require_finite_factors,
+    tensors_of,
+)
 from beyondkernels.kernels.finite.memory import peak_bytes
 
-_TILE = 512
-"""Rows (points times outputs) of one product: enough for matrix products at full speed."""
+_TILE, _LEAST_TILE = 512, 96
+"""Rows (points times outputs) of one product, at most and at least: enough for matrix products at full speed."""
+
+_TILES = 6
+"""Tiles along a diagonal: so many that little is computed twice, in both halves of the tiles on it."""
 
 _SMALL = 2**15
 """Bytes for what is too small to be counted one by one."""
@@ -76,6 +88,9 @@ def diagonal_of_factors(gradient: Gradient, x: torch.Tensor, memory: int) -> tor
         total = torch.zeros(len(x[block]), dtype=gradient.dtype)
         for layer in require_finite_factors(gradient.at(x[block])):
             assert not isinstance(layer, Common), "traced kernels have no such layers"
+            if isinstance(layer, Formed):
+                total += layer.gradients.square().sum((1, 2)) / layer.gradients.shape[1]
+                continue
             for one in layer:
                 for other in layer:
                     change = (one.changes * other.changes).sum((1, 2))
@@ -101,7 +116,7 @@ def _plan(
 ) -> _Plan:
     n1, n2 = len(x), len(x) if others is None else others
     factors = gradient.at(x[:1])
-    k = max(len(one.readout) if isinstance(one, Common) else one[0].changes.shape[1] for one in factors)
+    k = max(outputs_of(layer) for layer in factors)
     size = torch.finfo(gradient.dtype).bits // 8
     channels = k if outputs == "full" else 1
     result = n1 * n2 * channels**2 * size
@@ -143,24 +158,38 @@ def _add(gram: torch.Tensor, left: Factors, right: Factors, outputs: Literal["tr
     Rows go tile by tile, which bounds what is held beside the result and spares work below the diagonal.
     """
     (n1, channels, n2, _) = gram.shape
-    step = max(1, _TILE // channels)
-    for rows in _ranges(0, n1, step):
+    tile = min(_TILE, max(_LEAST_TILE, n1 * channels // _TILES)) if upper else _TILE
+    for rows in _ranges(0, n1, max(1, tile // channels)):
         columns = slice(rows.start if upper else 0, n2)
-        part = gram[rows, :, columns]
         for layer_left, layer_right in zip(left, right, strict=True):
-            if isinstance(layer_left, Common) or isinstance(layer_right, Common):
-                assert isinstance(layer_left, Common) and isinstance(layer_right, Common), "blocks have equal layers"
-                _add_common(part, layer_left.rows[rows], layer_right.rows[columns], layer_left.readout)
-                continue
-            for one in layer_left:
-                for other in layer_right:
-                    inputs = one.inputs[rows] @ other.inputs[columns].T
-                    d1, d2 = one.changes[rows], other.changes[columns]
-                    if outputs == "full":
-                        changes = (d1.flatten(0, 1) @ d2.flatten(0, 1).T).view(part.shape)
-                    else:
-                        changes = ((d1.flatten(1) @ d2.flatten(1).T) / d1.shape[1])[:, None, :, None]
-                    part.addcmul_(changes, inputs[:, None, :, None])
+            _add_layer(gram[rows, :, columns], layer_left, layer_right, rows, columns, outputs)
+
+
+def _add_layer(
+    part: torch.Tensor, left: Layer, right: Layer, rows: slice, columns: slice, outputs: Literal["traced", "full"]
+) -> None:
+    """Add the products of some points of a layer to their part of the result."""
+    if isinstance(left, Common):
+        assert isinstance(right, Common), "blocks have equal layers"
+        _add_common(part, left.rows[rows], right.rows[columns], left.readout)
+        return
+    if isinstance(left, Formed):
+        assert isinstance(right, Formed), "blocks have equal layers"
+        g1, g2 = left.gradients[rows], right.gradients[columns]
+        n1, channels, n2, _ = part.shape
+        matrix = part.view(n1 * channels, n2 * channels)
+        matrix.addmm_(g1.reshape(len(matrix), -1), g2.reshape(matrix.shape[1], -1).T, alpha=channels / g1.shape[1])
+        return
+    assert isinstance(right, list), "blocks have equal layers"
+    for one in left:
+        for other in right:
+            inputs = one.inputs[rows] @ other.inputs[columns].T
+            d1, d2 = one.changes[rows], other.changes[columns]
+            if outputs == "full":
+                changes = (d1.flatten(0, 1) @ d2.flatten(0, 1).T).view(part.shape)
+            else:
+                changes = ((d1.flatten(1) @ d2.flatten(1).T) / d1.shape[1])[:, None, :, None]
+            part.addcmul_(changes, inputs[:, None, :, None])
 
 
 def _add_common(part: torch.Tensor, left: torch.Tensor, right: torch.Tensor, readout: torch.Tensor) -> None:

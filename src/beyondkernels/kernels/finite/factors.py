@@ -41,8 +41,22 @@ class Common:
     readout: torch.Tensor
 
 
-Factors = list[list[Factor] | Common]
-"""For every trained layer, its gradient as a sum of factors: more than one where the layer is used more than once."""
+@dataclass(frozen=True)
+class Formed:
+    """Gradients that are written out, parameter by parameter.
+
+    Arguments:
+        gradients: shape (n, k, parameters).
+    """
+
+    gradients: torch.Tensor
+
+
+Layer = list[Factor] | Common | Formed
+"""The gradient of a layer: a sum of factors, more than one where the layer is used more than once, or another form."""
+
+Factors = list[Layer]
+"""The gradients of all trained layers."""
 
 
 class Gradient(ABC):
@@ -171,9 +185,8 @@ class JacobianGradient(Gradient):
         self._params = {name: value.detach().to(dtype) for name, value in params.items()}
 
     def at(self, x: torch.Tensor) -> Factors:
-        """The Jacobian, as a factor whose input is one."""
-        matrix = self.jacobian(x)
-        return [[Factor(matrix.new_ones(len(x), 1), matrix)]]
+        """The Jacobian."""
+        return [Formed(self.jacobian(x))]
 
     def jacobian(self, x: torch.Tensor) -> torch.Tensor:
         """The derivatives of all outputs in all parameters, (n, k, parameters)."""
@@ -197,11 +210,20 @@ def _is_finite(values: torch.Tensor) -> bool:
     return math.isfinite(values.sum().item()) or math.isfinite(largest(values))
 
 
-def tensors_of(layer: list[Factor] | Common) -> list[torch.Tensor]:
+def tensors_of(layer: Layer) -> list[torch.Tensor]:
     """All numbers of a layer that grow with the points."""
     if isinstance(layer, Common):
         return [layer.rows]
+    if isinstance(layer, Formed):
+        return [layer.gradients]
     return [part for factor in layer for part in (factor.inputs, factor.changes)]
+
+
+def outputs_of(layer: Layer) -> int:
+    """How many outputs a layer's gradient is taken of."""
+    if isinstance(layer, Common):
+        return len(layer.readout)
+    return (layer.gradients if isinstance(layer, Formed) else layer[0].changes).shape[1]
 
 
 def require_finite_factors(factors: Factors) -> Factors:

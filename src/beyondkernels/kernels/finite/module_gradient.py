@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.core import InputError, Stream, Tensors
 from beyondkernels.kernels.finite.calls import Call, Recorder
-from beyondkernels.kernels.finite.factors import Common, Factor, Factors, Gradient, JacobianGradient, largest
+from beyondkernels.kernels.finite.factors import Common, Factor, Factors, Formed, Gradient, JacobianGradient, largest
 from beyondkernels.kernels.finite.layers import Layout, by_point, layout, weight_gradient
 from beyondkernels.kernels.finite.memory import peak_bytes
 
@@ -95,6 +95,7 @@ class ModuleGradient(Gradient):
         self._layouts: list[Layout | None] = []
         self._order: list[tuple[str | None, str | None]] = []
         self._pairs: dict[str, _Pair] = {}
+        self._products: dict[str, tuple[int, int]] = {}
         self._columns: dict[str, slice] = {}
         self.by_layers: frozenset[str] = frozenset()
         # A module that takes only one point at a time fails here. torch.func then says what is wrong, if anything is.
@@ -119,6 +120,10 @@ class ModuleGradient(Gradient):
             )
             for name, pair in self._pairs.items()
         }
+        products = {
+            name: torch.empty(n, k * channels, inputs, dtype=self.dtype)
+            for name, (channels, inputs) in self._products.items()
+        }
         rows = {
             name: torch.empty(n, readout.shape[1], self._inputs(name) + (bias is not None), dtype=self.dtype)
             for name, (readout, bias) in self._common.items()
@@ -127,16 +132,18 @@ class ModuleGradient(Gradient):
         for start in range(0, n, step):
             at = slice(start, min(start + step, n))
             now = {name: (h[:, at], d[:, at]) for name, (h, d) in apart.items()}
-            self._fill(x[at], formed[at], now, {name: v[at] for name, v in rows.items()})
+            whole = ({name: value[at] for name, value in each.items()} for each in (products, rows))
+            self._fill(x[at], formed[at], now, *whole)
         layers: Factors = [[Factor(h, d) for h, d in zip(*pair, strict=True)] for pair in apart.values()]
         for name, v in rows.items():
             readout = self._common[name][0]
             if self._traced:  # the mean of squares over outputs is a number for each row
                 v *= readout.square().mean(0).sqrt()[:, None]
-                layers.append([Factor(v.new_ones(n, 1), v.flatten(1)[:, None])])
+                layers.append(Formed(v.flatten(1)[:, None]))
             else:
                 layers.append(Common(v, readout))
-        return [*layers, [Factor(formed.new_ones(n, 1), formed)]] if formed.shape[2] else layers
+        layers += [Formed(product.view(n, k, -1)) for product in products.values()]
+        return [*layers, Formed(formed)] if formed.shape[2] else layers
 
     def fixed_bytes(self) -> int:
         """The parameters, and their gradient at one point."""
@@ -161,6 +168,7 @@ class ModuleGradient(Gradient):
         x: torch.Tensor,
         formed: torch.Tensor,
         apart: dict[str, tuple[torch.Tensor, torch.Tensor]],
+        products: dict[str, torch.Tensor],
         rows: dict[str, torch.Tensor],
     ) -> None:
         """Write the gradients at a few points."""
@@ -191,6 +199,9 @@ class ModuleGradient(Gradient):
                 if bias is not None:
                     rows[call.weight][:, :, -1] = sums
                     continue
+            elif call.weight in self._products:
+                seen = by_point(call.input(), call, where, len(x))
+                torch.bmm(change.flatten(1, 2), seen.mT, out=products[call.weight])
             elif call.weight in self._columns:
                 self._write(formed, call.weight, weight_gradient(change, call, where), begun)
             if call.bias in self._columns:
@@ -273,6 +284,7 @@ class ModuleGradient(Gradient):
                 continue
             if len({call.transposed for call, _ in calls}) > 1:
                 continue
+            plain = len(calls) == 1 and not calls[0][0].transposed
             m, positions = calls[0][1].channels, sum(where.positions for _, where in calls)
             p = self._params[name].numel() // m
             biases = {call.bias for call, _ in calls}
@@ -283,12 +295,14 @@ class ModuleGradient(Gradient):
             if positions == 1 or positions**2 * (p + rows * m + entries * _POINTWISE) < rows * m * p:
                 self._pairs[name] = _Pair(name, bias, p + (bias is not None), m, positions)
                 joined.add(bias)
-            elif len(calls) == 1 and readout is not None and not calls[0][0].transposed:
+            elif plain and readout is not None:
                 self._common[name] = (readout, bias)
                 joined.add(bias)
+            elif plain:
+                self._products[name] = (m, p)
         start = 0
         for name in names:
-            if name not in self._pairs and name not in self._common and name not in joined:
+            if name not in {*self._pairs, *self._common, *self._products, *joined}:
                 self._columns[name] = slice(start, start + self._params[name].numel())
                 start = self._columns[name].stop
 
