@@ -6,12 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 from beyondkernels.auditing.claims import best_fixed, claims, error_of
-from beyondkernels.auditing.finding import corrected, diverged, how_much, when, where
+from beyondkernels.auditing.finding import corrected, diverged, how_much, uncounted, when, where
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
+from beyondkernels.auditing.leads import lead
+from beyondkernels.auditing.leads import test_point_noise as noise_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
@@ -25,7 +29,7 @@ LOST = math.nan
 def subject(**changes: Any) -> Subject:
     blocks = tuple(Block(name, (f"{name}.weight",), name) for name in "abc")
     nothing = cast(Any, None)
-    known = {"classes": True, "spread": 1.0, "train_spread": 1.0, "distance": 1.0, "has_features": True}
+    known = {"classes": True, "distance": 1.0, "has_features": True}
     known |= {"network": nothing, "blocks": blocks, "rule": nothing, "problem": nothing, "samples": 9, "test": 9}
     return Subject(**cast(Any, known | changes))
 
@@ -77,7 +81,7 @@ def test_without_the_trained_kernel_nothing_is_said_of_it():
 
 
 def test_a_tiny_gain_that_is_clear_is_a_gain():
-    sentence = said(linear=[90, 91], model=[90.5, 91.5])
+    sentence = said(linear=[90, 91], model=[90.5, 91.51])
     assert sentence.startswith("Learning features gains less than 1 point: the model (91.0 %) is 0.5 points ahead of")
     assert "stands beyond seeds" in sentence
 
@@ -97,7 +101,7 @@ def test_no_gain_and_a_loss():
 
 def test_features_that_the_model_does_not_make_the_best_of():
     unused = "Yet training has made better features: a kernel that is frozen at the end of training is 3.0 points ahead"
-    assert unused in said(tangent_kernel=[92, 93], trained_tangent_kernel=[95, 96], model=[90, 91])
+    assert unused in said(tangent_kernel=[92, 93], trained_tangent_kernel=[95, 96.1], model=[90, 91])
     assert "Yet" not in said(tangent_kernel=[92, 93], trained_tangent_kernel=[92.5, 93.5], model=[90, 91])
     assert "Yet" not in said(tangent_kernel=[92, 93], trained_tangent_kernel=[90, 101], model=[90, 91])
 
@@ -126,7 +130,9 @@ def test_seeds_are_paired_where_one_diverged():
     """The model lost its worst seed; compared are the seeds that it has."""
     sentence = said(linear=[50, 70, 72], trained_tangent_kernel=[LOST, 90, 92], model=[LOST, 90, 92])
     assert sentence.startswith("Of the 20.0 points between the best learner with fixed features (linear, 71.0 %)")
-    assert "20.0 to 20.0" in sentence
+    assert sentence.endswith(
+        "All seeds give the same number, so it cannot be said whether the difference stands beyond seeds."
+    )
 
 
 def test_a_learner_that_diverged_with_some_seeds_is_not_the_best_one():
@@ -197,16 +203,25 @@ def blocks(**costs: list[float]) -> Any:
 
 def test_where():
     assert where(subject(), SETTINGS, blocks(a=[9, 10, 11], b=[0, 0, 0.5], c=[3, 3, 4])) == (
-        "Block a has to learn most: freezing it at its start costs 10.0 points; freezing b costs less than 1 point."
+        "Block a has to learn most: freezing it at its start costs 10.0 points; freezing b costs less than 1 point on "
+        "average."
     )
     assert where(subject(), SETTINGS, blocks(a=[0, 10, 11], b=[3, 3, 3], c=[3, 3, 4])) == (
-        "Block a has to learn most: freezing it at its start costs 7.0 points (not beyond seeds: 95 % interval −8.1 to "
-        "22.1)."
+        "Block a has to learn most: freezing it at its start costs 7.0 points (not beyond seeds: 95 % interval "
+        "−19.9 to 33.9)."
     )
-    assert where(subject(), SETTINGS, blocks(a=[0, 0, 0], b=[-5, 0, 1], c=[0, 0, 0])) == (
-        "No single block has to learn: freezing any one at its start costs less than 1 point."
+    assert where(subject(), SETTINGS, blocks(a=[0, 0.01, 0], b=[0, 0.01, 0], c=[0, 0, 0.01])) == (
+        "No block is seen to have to learn: freezing any one at its start costs less than 1 point on average."
     )
-    assert "freezing any one of a or c at its start" in where(subject(), SETTINGS, blocks(a=[0, 0, 0], c=[0, 0, 0]))
+    few = where(subject(), SETTINGS, blocks(a=[0, 0.01, 0], c=[0, 0, 0.01]))
+    assert "freezing a or c at its start" in few
+
+
+def test_small_means_that_may_be_large_say_so():
+    """Costs of 35, −35 and 0 points do not show that a block is free."""
+    sentence = where(subject(), SETTINGS, blocks(a=[35, -35, 0], b=[0, 0.01, 0], c=[0, 0, 0.01]))
+    assert "on average (seeds do not rule out 154.6 points for a)" in sentence
+    assert "(with one seed)" in where(subject(), SETTINGS, blocks(a=[0.1], b=[0.2], c=[0.0]))
 
 
 def test_where_pairs_seeds():
@@ -231,5 +246,81 @@ def test_correction():
     open_ = corrected(subject(), SETTINGS, correction([80, 91, 82], [90, 91, 84]))
     assert open_.startswith("Backward feature correction does not show clearly")
     assert "(not beyond seeds: 95 % interval −9.1 to 17.1)" in open_
-    none = corrected(subject(), SETTINGS, correction([80, 81, 82], [80, 81, 82]))
-    assert none == "Lower blocks that were trained first need no correction: it gains less than 1 point."
+    none = corrected(subject(), SETTINGS, correction([80, 81, 82], [80, 81.1, 82]))
+    assert none == (
+        "No backward feature correction shows: if the blocks up to a are trained first, training them on with the "
+        "blocks above gains 0.0 points on average."
+    )
+    worse = corrected(subject(), SETTINGS, correction([80, 81, 82], [70, 71.2, 72]))
+    assert "with the blocks above loses 9.9 points on average" in worse
+
+
+def test_one_seed_does_not_say_that_correction_matters():
+    one = corrected(subject(), SETTINGS, correction([80], [90]))
+    assert one.startswith("Backward feature correction may matter")
+    assert one.endswith("gains 10.0 points over keeping them fixed (with one seed).")
+
+
+def test_a_learner_that_does_not_count_is_named():
+    rows = ladder(linear=[70, 71], last_layer=[LOST, 99], model=[90, 91])
+    assert uncounted(subject(), SETTINGS, rows) == (
+        "Among the learners with fixed features, last layer does not count: it diverged with a seed with which the "
+        "model did not."
+    )
+    assert uncounted(subject(), SETTINGS, ladder(linear=[70, 71], model=[90, 91])) == ""
+    assert uncounted(subject(), SETTINGS, ladder(linear=[LOST, 71], model=[LOST, 91])) == ""
+
+
+def test_a_trained_kernel_that_is_not_clearly_ahead_attributes_nothing():
+    sentence = said(linear=[90, 90, 90], trained_tangent_kernel=[97, 88, 88], model=[97, 98, 99])
+    assert "it cannot be said how many are features" in sentence
+    assert "is 1.0 points ahead of fixed features (not beyond seeds: 95 % interval −11.9 to 13.9)" in sentence
+
+
+def test_numbers_that_are_rounded_do_not_contradict_the_words():
+    equal = said(linear=[70, 71, 72], trained_tangent_kernel=[71.46, 72.47, 73.46], model=[71.51, 72.5, 73.51])
+    assert "Of the 1.5 points" in equal and "at least" not in equal
+    assert "is 0.98 points ahead" in said(linear=[90, 91, 92], model=[90.97, 91.98, 92.98])
+    for far in (-1e24, -1e200):
+        assert len(said(linear=[70, 71], model=[far, 2 * far])) < 400
+
+
+def test_test_points_count_beside_seeds(monkeypatch: pytest.MonkeyPatch):
+    """Three seeds on the same 60 points agree well, which says little about other points."""
+    monkeypatch.setattr(Subject, "shares_test", True)
+    scores = {"linear": [83.3, 83.3, 83.3], "trained_tangent_kernel": [91.7] * 3, "model": [91.7, 91.7, 91.6]}
+    few = how_much(subject(test=60), SETTINGS, ladder(**scores))
+    assert few.startswith("It cannot be said whether learning features gains anything")
+    assert "does not stand beyond seeds and test points (95 % interval −4.1 to 20.8 points)" in few
+    many = how_much(subject(test=6000), SETTINGS, ladder(**scores))
+    assert "stands beyond seeds and test points (95 % interval 7.1 to 9.6 points)" in many
+    (first, *_) = claims(subject(test=60), AuditSettings(parts=("ladder",)), ["linear", MODEL])
+    claim = first.claim(ladder(**scores), True, {})
+    assert (claim.holds, claim.interval) == (False, "95 % t interval over 3 seeds and test points")
+    assert first.claim(ladder(**scores | {"model": [99.0, 99.1, 99.0]}), True, {}).holds is True
+
+
+@pytest.mark.parametrize(("p", "q", "overlap"), [(0.9, 0.8, 0.05), (0.5, 0.4, 0.0), (0.97, 0.3, 0.02)])
+def test_the_noise_of_test_points_bounds_what_resampling_gives(monkeypatch, p, q, overlap):
+    """Drawn test points, on which both learners err together with some probability: the bound is never below."""
+    monkeypatch.setattr(Subject, "shares_test", True)
+    n = 400
+    both = overlap if p + q > 1 else overlap + 1 - p - q + 0.05
+    states = np.array([both, 1 - p - both, 1 - q - both, p + q - 1 + both])  # both err, the first, the second, none
+    assert (states >= 0).all()
+    counts = np.random.default_rng(0).multinomial(n, states, size=4000)
+    differences = 100 * (counts[:, 2] - counts[:, 1]) / n
+    bound = noise_of(subject(test=n), 100 * p, 100 * q)
+    assert 1.96 * differences.std() <= 1.03 * bound
+    if both == 0:  # errors that never meet: the bound is the value
+        assert 1.96 * differences.std() >= 0.97 * bound
+
+
+def test_the_largest_of_several_gains_has_a_wider_interval():
+    """With three blocks the largest gain is large by chance more often than with one."""
+    one = lead(subject(), {0: 12.0, 1: 13.0, 2: 15.0}, {0: 10.0, 1: 10.0, 2: 10.0})
+    three = lead(subject(), {0: 12.0, 1: 13.0, 2: 15.0}, {0: 10.0, 1: 10.0, 2: 10.0}, among=3)
+    assert one is not None and three is not None and one.low is not None and three.low is not None
+    s = math.sqrt(7 / 3)  # the standard deviation of 2, 3 and 5
+    assert one.low == pytest.approx(10 / 3 - t.ppf(0.975, 2) * s / math.sqrt(3))
+    assert three.low == pytest.approx(10 / 3 - t.ppf(1 - 0.05 / 6, 2) * s / math.sqrt(3))

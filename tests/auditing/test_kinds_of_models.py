@@ -139,3 +139,13 @@ def test_the_linearised_encoder_is_its_expansion() -> None:
     expected = network.apply(moved, rest, x)[0]
     torch.testing.assert_close(expansion.apply(move, buffers, x)[0], expected, rtol=0, atol=1e-9)
     assert torch.backends.mha.get_fastpath_enabled()
+
+
+@pytest.mark.parametrize(
+    "model", [nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 1)), bk.networks.FullyConnected(4)]
+)
+def test_a_distribution_may_draw_numbers_of_double_precision(model: Any) -> None:
+    problem = bk.problems.QuadraticTarget(5)
+    assert problem.take("train", 1, 0).x.dtype == torch.float64
+    small = {"seeds": 1, "steps": 3, "points": 8, "snapshots": 3, "without": "feature machine", "progress": False}
+    assert not bk.audit(model, problem, n=12, test=10, **small).result.missing

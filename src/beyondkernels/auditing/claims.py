@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from beyondkernels.auditing.ladder import ABOUT, KINDS, LAYERWISE, LINEARISED, MODEL, TRAINED_KERNEL
+from beyondkernels.auditing.leads import test_point_noise
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.auditing.where import corrected_blocks
@@ -35,15 +36,24 @@ def best_fixed_name(rows: Frame) -> str | None:
     Arguments:
         rows: the rows.
     """
+    means = counted(rows)
+    return max(means, key=lambda name: means[name], default=None)
+
+
+def counted(rows: Frame) -> dict[str, float]:
+    """The learners with fixed features that count, and their mean scores over the seeds with which the model ends.
+
+    Arguments:
+        rows: the rows.
+    """
     seeds = by_seed(rows, part="ladder", rung=MODEL)
     fixed = select(rows, {"part": "ladder", "kind": FIXED})
     found = {name: by_seed(fixed, rung=name) for name in dict.fromkeys(fixed.get("rung", ()))}
-    means = {
+    return {
         name: sum(scores[seed] for seed in seeds) / len(seeds)
         for name, scores in found.items()
         if seeds and seeds.keys() <= scores.keys()
     }
-    return max(means, key=lambda name: means[name], default=None)
 
 
 def best_fixed() -> Value:
@@ -65,6 +75,10 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
     """
     model, tolerance = error_of(MODEL), settings.tolerance
     found = []
+
+    def noise(rows: Frame, rung: str) -> float:
+        return _noise(subject, by_seed(rows, part="ladder", rung=MODEL), by_seed(rows, part="ladder", rung=rung))
+
     if any(KINDS[ABOUT[name][0]] in FIXED for name in rungs):
         found.append(
             claim(
@@ -73,6 +87,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                 best_fixed() - model,
                 AtLeast(0.0, "clearly"),
                 unit=POINTS,
+                beside_seeds=lambda rows, _: noise(rows, best_fixed_name(rows) or ""),
             )
         )
     if TRAINED_KERNEL in rungs:
@@ -83,6 +98,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                 error_of(TRAINED_KERNEL) - model,
                 AtMost(tolerance),
                 unit=POINTS,
+                beside_seeds=lambda rows, _: noise(rows, TRAINED_KERNEL),
             )
         )
     for name, id_, text in (
@@ -90,14 +106,36 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
         (LAYERWISE, "together", "Training all layers together is clearly better than layer by layer"),
     ):
         if name in rungs:
-            found.append(claim(id_, text, error_of(name) - model, AtLeast(0.0, "clearly"), unit=POINTS))
+            found.append(
+                claim(
+                    id_,
+                    text,
+                    error_of(name) - model,
+                    AtLeast(0.0, "clearly"),
+                    unit=POINTS,
+                    beside_seeds=lambda rows, _, name=name: noise(rows, name),
+                )
+            )
     if "where" in settings.parts and corrected_blocks(subject, settings):
         gain = _correction("fixed") - _correction("released")
         text = (
             "For every block: once the blocks up to it are trained, training them on is clearly better than fixing them"
         )
-        found.append(claim("correction", text, gain, AtLeast(0.0, "clearly"), unit=POINTS))
+
+        def between(rows: Frame, block: Any) -> float:
+            ways = (by_seed(rows, part="correction", block=block, below=way) for way in ("fixed", "released"))
+            return _noise(subject, *ways)
+
+        test = AtLeast(0.0, "clearly")
+        found.append(claim("correction", text, gain, test, unit=POINTS, beside_seeds=between))
     return found
+
+
+def _noise(subject: Subject, first: dict[int, float], second: dict[int, float]) -> float:
+    """What other test points may change of the difference of two learners' scores."""
+    if not first or not second:
+        return 0.0
+    return test_point_noise(subject, *(sum(each.values()) / len(each) for each in (first, second)))
 
 
 def interval_of(subject: Subject, rows: Frame) -> str | None:

@@ -166,7 +166,7 @@ class Audit(Experiment):
         kind = {"kind": KINDS[ABOUT[at.rung][0]]} if "rung" in at else {}
         if outcome.status != "finished":
             return kind
-        return {**kind, **self.subject.score(outcome.scalars), **outcome.scalars}
+        return {**kind, **self.subject.score(outcome.scalars, at.seed), **outcome.scalars}
 
 
 @dataclass(frozen=True)

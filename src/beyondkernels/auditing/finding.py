@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-from beyondkernels.auditing.claims import best_fixed_name, by_seed, points
-from beyondkernels.auditing.ladder import MODEL, TRAINED_KERNEL
+from beyondkernels.auditing.claims import FIXED, best_fixed_name, by_seed, counted, points
+from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
+from beyondkernels.auditing.leads import Lead, lead, leads, shown_points, signed
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.frame import Frame, select
 from beyondkernels.frame.rows import OUTCOME
-from beyondkernels.reports import mean_interval
 
 Sentence = Callable[[Subject, AuditSettings, Frame], str]
 
@@ -25,7 +24,7 @@ def finding(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         settings: how.
         rows: what its runs say.
     """
-    said = [answer(subject, settings, rows) for answer in (diverged, how_much, when, where, corrected)]
+    said = [answer(subject, settings, rows) for answer in (diverged, how_much, uncounted, when, where, corrected)]
     return " ".join(sentence for sentence in said if sentence)
 
 
@@ -39,40 +38,61 @@ def diverged(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
     return f"The model diverged with {seeds}: its loss stopped being finite. A smaller rate may help."
 
 
-def how_much(_subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+def uncounted(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
+    """Learners with fixed features that the model is not compared with, because they diverged where it did not."""
+    names = [name for name, (kind, _) in ABOUT.items() if KINDS[kind] in FIXED and name not in counted(rows)]
+    ended = by_seed(rows, part="ladder", rung=MODEL)
+    lost = [name for name in names if len(select(rows, {"part": "ladder", "rung": name}))]
+    if not lost or not ended:
+        return ""
+    verb = "does not count: it diverged" if len(lost) == 1 else "do not count: they diverged"
+    return f"Among the learners with fixed features, {_joined(lost)} {verb} with a seed with which the model did not."
+
+
+def how_much(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     """Of the points between the best fixed features and the model, how many are features."""
     best = best_fixed_name(rows)
     model, fixed = by_seed(rows, part="ladder", rung=MODEL), by_seed(rows, part="ladder", rung=best or "")
-    both = [seed for seed in model if seed in fixed]
-    if best is None or not both:
+    ahead = lead(subject, model, fixed)
+    if best is None or ahead is None:
         return ""
-    lead = Lead.of([model[seed] - fixed[seed] for seed in both])
+    both = [seed for seed in model if seed in fixed]
     at, floor = _mean(model, both), _mean(fixed, both)
     known = f"the best learner with fixed features ({best}, {_score(floor)})"
-    behind = f"the model ({_score(at)}) is {lead.size} points {'ahead of' if lead.mean >= 0 else 'behind'} {known}"
+    behind = f"the model ({_score(at)}) is {ahead.size} points {'ahead of' if ahead.mean >= 0 else 'behind'} {known}"
     kernel = by_seed(rows, part="ladder", rung=TRAINED_KERNEL)
-    seen = [seed for seed in both if seed in kernel]
-    if lead.mean < settings.tolerance and not lead.above_zero:
-        unused = _unused(Lead.of([kernel[seed] - fixed[seed] for seed in seen]), settings) if seen else ""
-        return f"No gain from learning features shows: {behind}. {lead.sentence}{unused}"
-    if lead.mean < settings.tolerance:
-        return f"Learning features gains less than {points(settings.tolerance)}: {behind}. {lead.sentence}"
-    if not lead.above_zero and lead.low is not None:
-        return f"It cannot be said whether learning features gains anything: {behind}. {lead.sentence}"
-    between = f"the {lead.size} points between {known} and the model ({_score(at)})"
-    if not seen:
-        return f"There are {between.removeprefix('the ')}. {lead.sentence}"
-    reached = _mean(kernel, seen)
-    carried = min(reached - _mean(fixed, seen), lead.mean)
-    if carried < 0.05:  # it would be shown as 0.0
+    kernel = {seed: kernel[seed] for seed in both if seed in kernel}
+    carried = lead(subject, kernel, fixed)
+    if ahead.mean < settings.tolerance and not ahead.above_zero:
+        unused = _unused(carried, settings) if carried is not None else ""
+        return f"No gain from learning features shows: {behind}. {ahead.sentence}{unused}"
+    if ahead.mean < settings.tolerance:
+        return f"Learning features gains less than {points(settings.tolerance)}: {behind}. {ahead.sentence}"
+    if not ahead.above_zero and ahead.low is not None:
+        return f"It cannot be said whether learning features gains anything: {behind}. {ahead.sentence}"
+    between = f"the {ahead.size} points between {known} and the model ({_score(at)})"
+    if carried is None:
+        return f"There are {between.removeprefix('the ')}. {ahead.sentence}"
+    return f"Of {between}, {_features(carried, ahead, _mean(kernel, list(kernel)))}. {ahead.sentence}"
+
+
+def _features(carried: Lead, ahead: Lead, reached: float) -> str:
+    """How many points of a lead are features: those by which a kernel of the trained model is ahead of fixed ones."""
+    if signed(carried.mean) == signed(0.0) or carried.mean < 0:
         return (
-            f"Of {between}, none can be put down to features: a kernel that is frozen at the end of training is no "
-            f"better than fixed features ({_score(reached)}). {lead.sentence}"
+            "none can be put down to features: a kernel that is frozen at the end of training is no better than fixed "
+            f"features ({_score(reached)})"
         )
-    least = "at least " if carried < lead.mean - 0.05 else ""  # early features may show more than the kernel does
+    if not carried.above_zero and carried.low is not None:
+        return (
+            "it cannot be said how many are features: a kernel that is frozen at the end of training "
+            f"({_score(reached)}) is {carried.size} points ahead of fixed features{carried.doubt}"
+        )
+    has = min(carried.mean, ahead.mean)
+    least = "at least " if shown_points(has) != ahead.size else ""  # early features may show more than the kernel does
     return (
-        f"Of {between}, {least}{carried:.1f} are features: a kernel that is frozen at the end of training has them "
-        f"({_score(reached)}). {lead.sentence}"
+        f"{least}{shown_points(has)} are features: a kernel that is frozen at the end of training has them "
+        f"({_score(reached)})"
     )
 
 
@@ -120,16 +140,19 @@ def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     if len(trained) == 1 and still:
         return f"All that is learnt is learnt in block {trained[0]}.{kept}"
     model = by_seed(rows, part="ladder", rung=MODEL)
-    costs = _leads(trained, lambda name: (model, by_seed(rows, part="frozen", block=name)))
+    costs = leads(subject, trained, lambda name: (model, by_seed(rows, part="frozen", block=name)))
     if not costs:
         return ""
     worst = max(costs, key=lambda name: costs[name].mean)
     little = f"less than {points(settings.tolerance)}"
     if costs[worst].mean < settings.tolerance:
-        tried = "any one" if len(costs) == len(trained) else f"any one of {_listed(list(costs))}"
-        return f"No single block has to learn: freezing {tried} at its start costs {little}.{kept}"
+        tried = "any one" if len(costs) == len(trained) else _listed(list(costs))
+        more = _more(costs, settings)
+        return (
+            f"No block is seen to have to learn: freezing {tried} at its start costs {little} on average{more}.{kept}"
+        )
     free = [name for name, cost in costs.items() if cost.mean < settings.tolerance]
-    rest = f"; freezing {_listed(free)} costs {little}{' each' if len(free) > 1 else ''}" if free else ""
+    rest = f"; freezing {_listed(free)} costs {little} on average" if free else ""
     cost = f"freezing it at its start costs {costs[worst].size} points{costs[worst].doubt}"
     return f"Block {worst} has to learn most: {cost}{rest}.{kept}"
 
@@ -141,81 +164,30 @@ def corrected(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         released, fixed = (by_seed(rows, part="correction", block=name, below=way) for way in ("released", "fixed"))
         return released, fixed
 
-    gains = _leads(subject.block_names, ways)
+    gains = leads(subject, subject.block_names, ways)
     if not gains:
         return ""
     most = max(gains, key=lambda name: gains[name].mean)
     gain = gains[most]
+    how = f"if the blocks up to {most} are trained first, training them on with the blocks above"
     if gain.mean < settings.tolerance:
-        little = f"less than {points(settings.tolerance)}"
-        return f"Lower blocks that were trained first need no correction: it gains {little}."
-    said = "matters" if gain.above_zero or gain.low is None else "does not show clearly"
-    return (
-        f"Backward feature correction {said}: if the blocks up to {most} are trained first, training them on with the "
-        f"blocks above gains {gain.size} points over keeping them fixed{gain.doubt}."
-    )
+        gained = f"gains {gain.size}" if gain.mean >= 0 else f"loses {gain.size}"
+        where_ = f"; elsewhere it gains less{_more(gains, settings)}" if len(gains) > 1 else _more(gains, settings)
+        return f"No backward feature correction shows: {how} {gained} points on average{where_}."
+    said = "matters" if gain.above_zero else "may matter" if gain.low is None else "does not show clearly"
+    return f"Backward feature correction {said}: {how} gains {gain.size} points over keeping them fixed{gain.doubt}."
 
 
-@dataclass(frozen=True)
-class Lead:
-    """By how many points one learner is ahead of another one, seed by seed.
-
-    Arguments:
-        mean: over seeds.
-        low: the lower end of its 95 % interval; None with one seed.
-        high: the upper end.
-    """
-
-    mean: float
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, differences: Sequence[float]) -> Lead:
-        """The lead with these differences, at least one."""
-        mean, low, high, _ = mean_interval(differences)
-        assert mean is not None, "there is a seed"
-        return cls(mean, low, high)
-
-    @property
-    def size(self) -> str:
-        """Its size in words."""
-        return f"{abs(self.mean):.1f}"
-
-    @property
-    def above_zero(self) -> bool:
-        """Whether the interval lies above zero."""
-        return self.low is not None and self.low > 0
-
-    @property
-    def sentence(self) -> str:
-        """Whether the difference stands beyond seeds."""
-        if self.low is None or self.high is None:
-            return "With one seed it cannot be said whether the difference stands beyond seeds."
-        stands = "stands" if self.low > 0 or self.high < 0 else "does not stand"
-        return (
-            f"The difference {stands} beyond seeds (95 % interval {_signed(self.low)} to {_signed(self.high)} points)."
-        )
-
-    @property
-    def doubt(self) -> str:
-        """What has to be added where a gain does not stand beyond seeds."""
-        if self.above_zero or self.low is None or self.high is None:
-            return ""
-        return f" (not beyond seeds: 95 % interval {_signed(self.low)} to {_signed(self.high)})"
-
-
-def _leads(
-    names: Sequence[str], pair: Callable[[str], tuple[Mapping[int, float], Mapping[int, float]]]
-) -> dict[str, Lead]:
-    """The lead of the first over the second at each name for which a seed has both."""
-    found = {}
-    for name in names:
-        first, second = pair(name)
-        differences = [first[seed] - second[seed] for seed in first if seed in second]
-        if differences:
-            found[name] = Lead.of(differences)
-    return found
+def _more(leads: Mapping[str, Lead], settings: AuditSettings) -> str:
+    """What has to be added to small means if they may be larger: the block of which least is known."""
+    if any(each.low is None for each in leads.values()):
+        return " (with one seed)" if any(each.seeds == 1 for each in leads.values()) else ""
+    highs = {name: each.high for name, each in leads.items() if each.high is not None}
+    widest = max(highs, key=lambda name: highs[name])
+    if highs[widest] <= settings.tolerance:
+        return ""
+    over = leads[widest].over
+    return f" ({over} do not rule out {signed(highs[widest])} points for {widest})"
 
 
 def _mean(scores: Mapping[int, float], seeds: Sequence[int]) -> float:
@@ -226,12 +198,12 @@ def _listed(names: Sequence[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _signed(number: float) -> str:
-    return f"{round(number, 1) + 0.0:.1f}".replace("-", "−")  # adding zero takes the sign from a rounded zero
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _score(points: float) -> str:
-    return f"{_signed(points)} %"
+    return f"{signed(points)} %"
 
 
 def _near(subject: Subject, settings: AuditSettings) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from beyondkernels.auditing.claims import best_fixed_name
+from beyondkernels.auditing.claims import best_fixed_name, by_seed
 from beyondkernels.auditing.front import audit
 from beyondkernels.auditing.ladder import MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.result import AuditResult
@@ -45,15 +45,17 @@ class Audits:
         rows = []
         for name, found in self.by_name.items():
             scores = dict(zip(found.ladder["rung"], found.ladder["score"], strict=True))
-            best = best_fixed_name(found.result.reading.rows)
-            floor = None if best is None else scores[best]
-            lead = None if floor is None or MODEL not in scores else scores[MODEL] - floor
+            all_rows = found.result.reading.rows
+            best = best_fixed_name(all_rows)
+            model, fixed = (by_seed(all_rows, part="ladder", rung=rung) for rung in (MODEL, best or ""))
+            both = [seed for seed in model if seed in fixed]
+            lead = sum(model[seed] - fixed[seed] for seed in both) / len(both) if both else None
             rows.append(
                 {
                     "model": name,
                     "score": scores.get(MODEL),
                     "fixed": best,
-                    "fixed_score": floor,
+                    "fixed_score": None if best is None else scores[best],
                     "lead": lead,
                     "kernel": scores.get(TRAINED_KERNEL),
                 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from beyondkernels.auditing import where
 from beyondkernels.auditing.claims import by_seed, score_heading
@@ -15,6 +16,9 @@ from beyondkernels.reports import Dot, Dots, Figure, Quantity
 from beyondkernels.reports.figures import PictureRow, Pictures
 
 _MODEL = {"part": "ladder", "rung": MODEL}
+
+_LOWEST = -100.0
+"""The lowest score that is drawn. A learner of numbers that all but diverged would press all others into one dot."""
 
 
 def pictures(subject: Subject, settings: AuditSettings, table: Table) -> list[Picture]:
@@ -59,10 +63,13 @@ def _ladder(subject: Subject, table: Table) -> Picture:
 def _dots(subject: Subject, picture: Drawn, table: Table, rows: Frame) -> Sequence[Figure]:
     """The scores of all rungs, and enlarged those of the better half where they lie close together."""
     _, lines = table.columns_and_lines(rows)
-    dots = [Dot(line["score"], line.get("score_low"), line.get("score_high")) for line in lines]
+    found = [Dot(line["score"], line.get("score_low"), line.get("score_high")) for line in lines]
+    dots = [Dot() if dot.measured is not None and dot.measured < _LOWEST else dot for dot in found]
     scores = sorted(dot.measured for dot in dots if dot.measured is not None)
     if not scores:
         return ()
+    if dots != found:
+        picture = replace(picture, caption=f"{picture.caption} Scores below −{-_LOWEST:.0f} % are in the table alone.")
     quantities = [Quantity(score_heading(subject), dots)]
     middle, best = scores[len(scores) // 2], scores[-1]
     if best > middle and best - scores[0] > 5 * (best - middle):

@@ -7,8 +7,8 @@ import functools
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -40,8 +40,6 @@ class Subject:
         samples: how many training points.
         test: how many test points.
         classes: whether labels are classes; otherwise they are numbers.
-        spread: the variance of the test labels, summed over outputs; the unit of the error of numbers.
-        train_spread: that of the training labels, the unit of the error at training points.
         distance: the typical distance of two points; 0 where points are no vectors of numbers.
         has_features: whether the model ends with a linear layer on vectors.
         no_tangent: why the model has no tangent kernel; nothing if it has one.
@@ -54,11 +52,10 @@ class Subject:
     samples: int
     test: int
     classes: bool
-    spread: float
-    train_spread: float
     distance: float
     has_features: bool
     no_tangent: str = ""
+    _spreads: dict[tuple[str, int], float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def block_names(self) -> tuple[str, ...]:
@@ -86,6 +83,23 @@ class Subject:
         problem = self.problem
         return isinstance(problem, GivenData) and self.samples == problem.size("train")
 
+    @property
+    def shares_test(self) -> bool:
+        """Whether all seeds have the same test points, as those of a finite data set do."""
+        return isinstance(self.problem, GivenData)
+
+    def spread(self, part: Literal["train", "test"], seed: int) -> float:
+        """The variance of a seed's labels, summed over outputs; the unit of the error of numbers.
+
+        Arguments:
+            part: which sample.
+            seed: which draws it.
+        """
+        if (part, seed) not in self._spreads:
+            y = self.problem.take(part, self.test if part == "test" else self.samples, seed).y
+            self._spreads[part, seed] = _spread(y)
+        return self._spreads[part, seed]
+
     def moments(self, count: int) -> tuple[int, ...]:
         """Steps at which to look, from the start to the end, dense at the beginning.
 
@@ -100,18 +114,19 @@ class Subject:
         """Whether the model's loss is the squared error, by which kernels are fitted and numbers are scored."""
         return self.classes or isinstance(self.rule.loss, Squared)
 
-    def score(self, scalars: Mapping[str, float]) -> dict[str, float]:
+    def score(self, scalars: Mapping[str, float], seed: int) -> dict[str, float]:
         """What the end of a run is worth, in points out of 100: the accuracy, or the share of variance explained.
 
         Arguments:
             scalars: the numbers of the run. Squared errors come before losses, which may be of another kind.
+            seed: of the run. Each seed of a distribution draws its own labels, which have a variance of their own.
         """
         found = {}
-        for part, spread in (("test", self.spread), ("train", self.train_spread)):
+        for part in ("test", "train"):
             if self.classes:
                 found[part] = 100 * scalars[f"{part}_accuracy"]
                 continue
-            error = scalars.get(f"{part}_squared_error", scalars[f"{part}_loss"])
+            error, spread = scalars.get(f"{part}_squared_error", scalars[f"{part}_loss"]), self.spread(part, seed)
             found[part] = 100 * (1 - error / spread) if spread > 0 else math.nan
         return {"score": found["test"], "error": 100 - found["test"], "train_score": found["train"]}
 
@@ -154,8 +169,8 @@ def subject_of(
     network = with_blocks(learner.network, shape, problem.out_dim, blocks)
     found = find_blocks(network, shape, problem.out_dim)
     y = problem.take("test", ask.test, 0).y
-    spread, classes = _spread(y), are_classes(y.reshape(len(y), -1))
-    require(classes or spread > 0, "the test labels are all equal, so there is nothing to explain")
+    classes = are_classes(y.reshape(len(y), -1))
+    require(classes or _spread(y) > 0, "the test labels are all equal, so there is nothing to explain")
     return Subject(
         network=network,
         blocks=found,
@@ -164,8 +179,6 @@ def subject_of(
         samples=ask.samples,
         test=ask.test,
         classes=classes,
-        spread=spread,
-        train_spread=_spread(problem.take("train", ask.samples, 0).y),
         distance=_distance(problem.take("train", min(ask.samples, _DISTANCE_POINTS), 0).x),
         has_features=_has_features(network, problem),
         no_tangent=_no_tangent(network, problem),
@@ -222,9 +235,12 @@ def _no_tangent(network: Network, problem: Problem) -> str:
 def _has_features(network: Network, problem: Problem) -> bool:
     """Whether a network has a last linear layer on vectors, which is tried on one point."""
     params, buffers = network.init(shape_of(problem.in_shape), problem.out_dim, Stream(0))
+    x = problem.take("train", 1, 0).x
+    if x.is_floating_point():  # a distribution may draw numbers of double precision
+        x = x.to(next((value.dtype for value in params.values()), x.dtype))
     try:
         with torch.no_grad():
-            network.features(params, buffers, problem.take("train", 1, 0).x)
+            network.features(params, buffers, x)
     except (InputError, KeyError):
         return False
     return True

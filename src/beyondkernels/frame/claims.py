@@ -44,6 +44,8 @@ class Statement:
         provided: what must be so before it can be said to hold.
         beside: words and a value that are told with the reason, such as a control's.
         nowhere: the reason where no run, or no value of the free coordinate, has a number.
+        beside_seeds: half the width of a 95 % interval for what seeds do not show, from the rows and the value of the
+            free coordinate (None if there is none); it makes the interval wider.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Statement:
     provided: Provided | None = None
     beside: tuple[str, Value] | None = None
     nowhere: str = "no run gave a value"
+    beside_seeds: Callable[[Frame, Any], float] | None = None
 
     def declaration(self) -> dict[str, Any]:
         """All that decides what it says and whether it holds, as texts that are the same tomorrow."""
@@ -70,6 +73,7 @@ class Statement:
             "provided": needed and (needed.value.name, str(needed.test), needed.otherwise),
             "beside": self.beside and (self.beside[0], self.beside[1].name),
             "nowhere": self.nowhere,
+            "beside_seeds": self.beside_seeds and self.beside_seeds.__qualname__,
         }
         return {"id": self.id, **{name: word for name, word in words.items() if word}}
 
@@ -108,7 +112,10 @@ class Statement:
         groups = self.value.groups(rows)
         if isinstance(self.test, Crossing):
             return self.test.locate(groups, symbols.get(self.value.free or "", self.value.free or ""))
-        judged = {place: self.test.judge(values, self.unit, within) for place, values in groups.items()}
+        wider = self.beside_seeds or (lambda _rows, _place: 0.0)
+        judged = {
+            place: self.test.judge(values, self.unit, within, wider(rows, place)) for place, values in groups.items()
+        }
         if not judged:
             return Judged(None, None, None, "no value", reason=self.nowhere)
         if self.value.free is None:

@@ -101,16 +101,17 @@ class Test(ABC):
     __test__ = False  # no test case of pytest's
     strength: Strength
 
-    def judge(self, values: Sequence[float | None], unit: str = "", within: Range = ANY) -> Judged:
+    def judge(self, values: Sequence[float | None], unit: str = "", within: Range = ANY, beside: float = 0.0) -> Judged:
         """Decide by the numbers of all seeds.
 
         Arguments:
             values: one for each seed; ``None`` or a non-finite number where a run has none.
             unit: written behind the numbers.
             within: the least and the greatest value there can be; an interval does not reach beyond.
+            beside: as in :func:`mean_interval`.
         """
         there = [float(value) for value in values if value is not None and math.isfinite(value)]
-        mean, low, high, interval = mean_interval(there, within=within)
+        mean, low, high, interval = mean_interval(there, within=within, beside=beside)
         judged = Judged(mean, low, high, interval, values=tuple(there))
         missing = len(values) - len(there)
         if mean is None:
@@ -208,7 +209,7 @@ class Between(Test):
 
 
 def mean_interval(
-    values: Sequence[float], level: float = 0.95, within: Range = ANY
+    values: Sequence[float], level: float = 0.95, within: Range = ANY, beside: float = 0.0
 ) -> tuple[float | None, float | None, float | None, str]:
     r"""The mean over seeds with its t interval, and a label that says what the interval is.
 
@@ -221,6 +222,8 @@ def mean_interval(
         values: the v_i, one for each seed.
         level: how often such intervals hold the true mean, for independent normal values.
         within: the least and the greatest value there can be; the interval does not reach beyond.
+        beside: half the width of such an interval for what seeds do not show, such as the choice of test points they
+            share. Both add up as independent errors do.
 
     >>> mean_interval([1.0, 2.0, 3.0], within=(0.0, 10.0))
     (2.0, 0.0, 4.484..., '95 % t interval over 3 seeds')
@@ -238,11 +241,15 @@ def mean_interval(
         return mean, None, None, "one seed, no interval"
     from scipy.special import stdtrit
 
-    s = math.sqrt(math.fsum((value - mean) ** 2 for value in v) / (n - 1))
+    try:
+        s = math.sqrt(math.fsum((value - mean) ** 2 for value in v) / (n - 1))
+    except OverflowError:
+        s = math.hypot(*(value - mean for value in v)) / math.sqrt(n - 1)
     half = float(stdtrit(n - 1, (1 + level) / 2)) * s / math.sqrt(n)
+    half = math.hypot(half, beside) if beside else half
     least, greatest = min(within[0], mean), max(within[1], mean)
     low, high = max(mean - half, least), min(mean + half, greatest)
-    return mean, low, high, f"{100 * level:g} % t interval over {n} seeds"
+    return mean, low, high, f"{100 * level:g} % t interval over {n} seeds{' and test points' if beside else ''}"
 
 
 def _one_sided(test: Test, judged: Judged, mean: float, margin: float, unit: str, words: tuple[str, str]) -> Judged:

@@ -51,6 +51,8 @@ class LayerChange(Measurement):
         """All numbers of all blocks."""
         at = moments(run)
         x = chosen(run, "test", self.points).x
+        if x.is_floating_point():  # a distribution may draw numbers of another precision than the network's
+            x = x.to(next((value.dtype for value in at[0].params.values()), x.dtype))
         parts, look = parts_of(at[0], x[:2])
         before = look(at[0], x)
         rows: dict[str, list[dict[str, float]]] = {name: [] for name in parts}
