@@ -85,3 +85,16 @@ def test_a_step_beyond_the_training_is_refused():
 
 
 STREAM, KINDS = bk.core.Stream(0), {"tangent": TangentAt, "conjugate": ConjugateAt}
+
+
+def test_the_kernel_may_take_the_memory_that_the_learner_has(monkeypatch):
+    """The matrix of 20,000 points alone has 3.2 GB, more than a kernel takes unless it is told."""
+    given = []
+
+    def tangent(*args, memory, **options):
+        given.append(memory)
+        return TangentAt(*args, memory=memory, **options)
+
+    monkeypatch.setattr("beyondkernels.engine.frozen_kernel.TangentAt", tangent)
+    perform([parity(FrozenKernel(NETWORK, RULE, memory=2**32))])
+    assert given == [2**32]

@@ -102,7 +102,7 @@ def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
 
     def ridge(kernel: Kernel) -> KernelRidge:
         if large:
-            return KernelRidge(kernel, choose="validation", solver="iterative", centred=True)
+            return KernelRidge(kernel, choose="validation", solver="iterative", memory=memory, centred=True)
         return KernelRidge(kernel, memory=memory, centred=True)
 
     def frozen(step: int, kind: Literal["tangent", "conjugate"]) -> FrozenKernel:

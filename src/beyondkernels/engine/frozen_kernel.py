@@ -75,7 +75,9 @@ class FrozenKernel(Learner):
         progress(0.2)
         kind = TangentAt if self.kind == "tangent" else ConjugateAt
         whole = not case.train.x.is_floating_point()
-        kernel = KernelAt(kind(member.network, member.params, member.buffers), case.problem.in_shape, whole)
+        kernel = KernelAt(
+            kind(member.network, member.params, member.buffers, memory=self.memory), case.problem.in_shape, whole
+        )
         choose = "leave_one_out" if self.solver == "exact" else "validation"
         ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory, centred=True)
         return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))

@@ -21,15 +21,17 @@ from beyondkernels.core import (
     vectors,
 )
 from beyondkernels.core.constraints import between, not_negative, positive
-from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.solvers.large import LargeSolution, default_centres, memory_needed, solve_large
 from beyondkernels.kernels.solvers.ridge import RidgePath, outputs, ridge_path
+from beyondkernels.kernels.solvers.stored import Stored
 
 ITERATIVE_RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3)
 """The ridges the iterative solver tries when none are given, relative to the mean of the kernel's diagonal."""
 
 _ROWS = 1024
 _MATRICES = {"leave_one_out": 5, "validation": 6}  # of the Gram matrix's size, held at one time
+_KEPT = 3  # while the iterative solver computes the matrix that it keeps
 
 _Outputs: TypeAlias = dict[str, torch.Tensor]
 """Labels or predictions of the fresh samples, by their names."""
@@ -53,9 +55,11 @@ class KernelRidge(Learner):
     single ridge is taken as it is.
 
     The exact solver decomposes the Gram matrix, and refuses samples for which that takes more than ``memory``. The
-    iterative one (:func:`solve_large`) never forms it and states how far from the exact fit it can be; it solves anew
-    for every ridge, so its grid is short and does not grow, and held-out points choose. Which of them is at work is for
-    the caller to say and part of the identity: ``memory`` decides whether there is an answer, never which.
+    iterative one (:func:`solve_large`) never decomposes it and states how far from the exact fit it can be; it solves
+    anew for every ridge, so its grid is short and does not grow, and held-out points choose. It keeps the Gram matrix
+    where that fits into ``memory``, and otherwise computes it anew in every iteration. Which of them is at work is for
+    the caller to say and part of the identity: ``memory`` decides whether there is an answer, and changes it by
+    rounding alone.
 
     Arguments:
         kernel: as it is; a kernel with a seed of its own keeps it.
@@ -202,13 +206,16 @@ class KernelRidge(Learner):
             f"memory must be at least {needed} bytes to solve for {n} points and {k} outputs, got {self.memory}",
         )
         inside, outside = self._split(case)
-        scale = self.kernel.diagonal(x).mean().item() or 1.0
+        keep = needed + 8 * _KEPT * n**2 <= self.memory
+        kernel = Stored(self.kernel(x)) if keep else self.kernel
+        own, x = x, kernel.numbers if isinstance(kernel, Stored) else x
+        scale = kernel.diagonal(x).mean().item() or 1.0
         ridges = sorted(self.ridges or (scale * ridge for ridge in ITERATIVE_RIDGES), reverse=True)
         parts = len(ridges) + 1  # the last is the fit to all points
 
         def solve(rows: torch.Tensor | slice, ridge: float, done: int) -> LargeSolution:
             return solve_large(
-                self.kernel,
+                kernel,
                 x[rows],
                 y[rows],
                 ridge,
@@ -229,7 +236,7 @@ class KernelRidge(Learner):
         names = ("path_ridge", "path_choice_loss", "path_train_loss", "path_iterations", "path_converged")
         arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
         best = ridges[int(arrays["path_choice_loss"].argmin())]  # the first of equal ones: ridges fall
-        fitted = solve(slice(None), best, len(ridges))
+        fitted = replace(solve(slice(None), best, len(ridges)), kernel=self.kernel, x=points("x", own))
         scalars = {
             "ridge": best,
             "ridge_on_edge": _on_edge(best, ridges),
