@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 
@@ -11,6 +11,7 @@ from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, require, shape_of
 from beyondkernels.core.constraints import at_least, positive
 from beyondkernels.engine.member import Member, require_points
+from beyondkernels.engine.settled import settled_buffers
 from beyondkernels.engine.train import train
 from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
 from beyondkernels.networks import Network
@@ -22,7 +23,8 @@ class FrozenKernel(Learner):
 
     At step 0 the kernel is that of the random start, a fixed kernel. Later ones hold the features that the network
     has learnt by then, from the same training points. The network's own output plays no part in the prediction. Its
-    start and its batches are those of a run of :class:`TrainedNetwork` with the same seed.
+    start and its batches are those of a run of :class:`TrainedNetwork` with the same seed. At step 0 the running
+    statistics of batch normalisation are those of the training points (:func:`~.settled.settled_buffers`).
 
     The mean of the training labels is subtracted before the fit and added to predictions.
 
@@ -48,6 +50,8 @@ class FrozenKernel(Learner):
     'finished'
     """
 
+    revision: ClassVar[int] = 2  # 1: batch normalisation had its initial statistics at step 0
+
     network: Network
     algorithm: Algorithm
     step: Annotated[int, at_least(0)] = 0
@@ -72,11 +76,12 @@ class FrozenKernel(Learner):
                 train([member], [frozenset()], lambda _: None, until=self.step)
         if member.diverged:
             return Outcome("diverged")
+        buffers = member.buffers if self.step else settled_buffers(member)
         progress(0.2)
         kind = TangentAt if self.kind == "tangent" else ConjugateAt
         whole = not case.train.x.is_floating_point()
         kernel = KernelAt(
-            kind(member.network, member.params, member.buffers, memory=self.memory), case.problem.in_shape, whole
+            kind(member.network, member.params, buffers, memory=self.memory), case.problem.in_shape, whole
         )
         choose = "leave_one_out" if self.solver == "exact" else "validation"
         ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory, centred=True)
