@@ -207,20 +207,19 @@ class KernelRidge(Learner):
         )
         inside, outside = self._split(case)
         keep = needed + 8 * _KEPT * n**2 <= self.memory
-        kernel = Stored(self.kernel(x)) if keep else self.kernel
-        own, x = x, kernel.numbers if isinstance(kernel, Stored) else x
-        scale = kernel.diagonal(x).mean().item() or 1.0
+        gram = self.kernel(x) if keep else None
+        scale = self.kernel.diagonal(x).mean().item() or 1.0
         ridges = sorted(self.ridges or (scale * ridge for ridge in ITERATIVE_RIDGES), reverse=True)
         parts = len(ridges) + 1  # the last is the fit to all points
 
-        def solve(rows: torch.Tensor | slice, ridge: float, done: int) -> LargeSolution:
+        def solve(kernel: Kernel, x: torch.Tensor, y: torch.Tensor, ridge: float, done: int) -> LargeSolution:
             return solve_large(
                 kernel,
-                x[rows],
-                y[rows],
+                x,
+                y,
                 ridge,
                 stream=case.stream.child("centres"),
-                centres=default_centres(len(x[rows])),
+                centres=default_centres(len(x)),
                 memory=self.memory,
                 tolerance=self.tolerance,
                 max_iterations=self.max_iterations,
@@ -228,15 +227,22 @@ class KernelRidge(Learner):
             )
 
         rows = []
+        inner = None if gram is None else Stored(gram[inside][:, inside])
+        beside = None if gram is None else gram[outside][:, inside]
         for done, ridge in enumerate(ridges):
-            part = solve(inside, ridge, done)
-            held_out = part.predict(x[outside]) - y[outside]
+            known = (self.kernel, x[inside]) if inner is None else (inner, inner.numbers)
+            part = solve(*known, y[inside], ridge, done)
+            predicted = part.predict(x[outside]) if beside is None else beside @ part.coefficients
+            held_out = predicted - y[outside]
             errors = [values.square().sum(1).mean().item() for values in (held_out, part.fitted - part.y)]
             rows.append((ridge, *errors, float(part.iterations), float(part.converged)))
         names = ("path_ridge", "path_choice_loss", "path_train_loss", "path_iterations", "path_converged")
         arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
         best = ridges[int(arrays["path_choice_loss"].argmin())]  # the first of equal ones: ridges fall
-        fitted = replace(solve(slice(None), best, len(ridges)), kernel=self.kernel, x=points("x", own))
+        del inner, beside
+        whole = None if gram is None else Stored(gram)
+        known = (self.kernel, x) if whole is None else (whole, whole.numbers)
+        fitted = replace(solve(*known, y, best, len(ridges)), kernel=self.kernel, x=points("x", x))
         scalars = {
             "ridge": best,
             "ridge_on_edge": _on_edge(best, ridges),
