@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,6 +149,26 @@ def test_a_model_that_cannot_be_linearised_says_why() -> None:
     remarks = found.experiment.remarks(found.experiment.settings("laptop"))
     assert "linearised network (torch has no forward derivative of the model: " in remarks[-1]
     assert "linearised network" not in set(found.ladder["rung"])
+
+
+def test_directions_of_a_first_layer_that_does_not_see_all_are_left_out(tmp_path: Path) -> None:
+    class Skipping(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body, self.skip = dense(), nn.Linear(4, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.body(x) + self.skip(x)
+
+    found = audit(Skipping(), X, Y, parts=("what",))
+    why = "the input does not reach the output through the first layer alone, or is changed before that layer"
+    assert found.left_out == {"directions of the first layer": why}
+    assert sorted(found.directions) == ["end/directions", "end/shares", "start/directions", "start/shares"]
+    found.write(tmp_path)
+    pages = "".join(html.unescape(page.read_text()) for page in tmp_path.rglob("*.html"))
+    assert f"The directions of the first layer's weights are left out: {why}." in pages
+    straight = audit(*KINDS["normalisation and dropout"], parts=("what",))
+    assert straight.left_out == {} and "end/weight_directions" in straight.directions
 
 
 def test_flat_outputs_are_a_column() -> None:
