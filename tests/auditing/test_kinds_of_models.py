@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,9 +47,9 @@ class Embedded(nn.Module):
 class Recurrent(nn.Module):
     """A recurrent network, which torch cannot differentiate point by point."""
 
-    def __init__(self) -> None:
+    def __init__(self, cell: type[nn.Module] = nn.GRU) -> None:
         super().__init__()
-        self.cell, self.out = nn.GRU(8, 4, batch_first=True), nn.Linear(4, 2)
+        self.cell, self.out = cell(8, 4, batch_first=True), nn.Linear(4, 2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.out(self.cell(x)[0][:, -1])
@@ -82,6 +84,7 @@ KINDS = {
     "tokens": (Embedded(), TOKENS, (TOKENS[:, 0] > 4).long()),
     "frozen": (frozen(), X, Y),
     "recurrent": (Recurrent(), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
+    "long memory": (Recurrent(nn.LSTM), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
 }
 
 
@@ -109,14 +112,63 @@ def test_the_only_block_that_learns_is_named_and_not_frozen() -> None:
     assert "correction" not in [claim.id for claim in found.claims]
 
 
-def test_a_model_without_a_tangent_kernel_says_why() -> None:
-    found = audit(*KINDS["recurrent"], parts=("ladder", "when"))
+@pytest.mark.parametrize("kind", ["recurrent", "long memory"])
+def test_a_model_without_a_tangent_kernel_says_why(kind: str) -> None:
+    found = audit(*KINDS[kind], parts=("ladder", "when"))
     remarks = found.experiment.remarks(found.experiment.settings("laptop"))
     assert "tangent kernel (torch cannot differentiate the model point by point" in remarks[-1]
     assert "kernels over training (torch cannot" in remarks[-1]
     assert not {"tangent kernel", "trained tangent kernel"} & set(found.ladder["rung"])
     assert "tangent kernel" not in found.sentence
     assert found.when.empty
+    assert "linearised network" in set(found.ladder["rung"])
+
+
+class Rounded(torch.autograd.Function):
+    """A function without a forward derivative."""
+
+    @staticmethod
+    def forward(_context: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.round()
+
+    @staticmethod
+    def backward(_context: Any, *slopes: torch.Tensor) -> torch.Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return slopes[0]
+
+
+class Quantised(nn.Sequential):
+    """Its hidden layer is rounded, and the rounding passes gradients on."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
+        return self[1](Rounded.apply(self[0](input)))
+
+
+def test_a_model_that_cannot_be_linearised_says_why() -> None:
+    found = audit(Quantised(nn.Linear(4, 6), nn.Linear(6, 2)), X, Y, parts=("ladder",))
+    assert not found.result.missing
+    remarks = found.experiment.remarks(found.experiment.settings("laptop"))
+    assert "linearised network (torch has no forward derivative of the model: " in remarks[-1]
+    assert "linearised network" not in set(found.ladder["rung"])
+
+
+def test_directions_of_a_first_layer_that_does_not_see_all_are_left_out(tmp_path: Path) -> None:
+    class Skipping(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body, self.skip = dense(), nn.Linear(4, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.body(x) + self.skip(x)
+
+    found = audit(Skipping(), X, Y, parts=("what",))
+    why = "the input does not reach the output through the first layer alone, or is changed before that layer"
+    assert found.left_out == {"directions of the first layer": why}
+    assert sorted(found.directions) == ["end/directions", "end/shares", "start/directions", "start/shares"]
+    found.write(tmp_path)
+    pages = "".join(html.unescape(page.read_text()) for page in tmp_path.rglob("*.html"))
+    assert f"The directions of the first layer's weights are left out: {why}." in pages
+    straight = audit(*KINDS["normalisation and dropout"], parts=("what",))
+    assert straight.left_out == {} and "end/weight_directions" in straight.directions
 
 
 def test_flat_outputs_are_a_column() -> None:
@@ -127,9 +179,10 @@ def test_flat_outputs_are_a_column() -> None:
     assert runs[0].train_loss == pytest.approx(runs[1].train_loss, rel=1e-5)
 
 
-def test_the_linearised_encoder_is_its_expansion() -> None:
-    """At the start its value is the encoder's; a small move along one parameter has the slope of a difference."""
-    network = bk.networks.FromCopy.of(Encoder().double())
+@pytest.mark.parametrize("model", [Encoder, lambda: Recurrent(nn.LSTM)])
+def test_the_linearised_model_is_its_expansion(model: Any) -> None:
+    """At the start its value is the model's; a small move along one parameter has the slope of a difference."""
+    network = bk.networks.FromCopy.of(model().double())
     expansion = bk.networks.Linearised(network)
     move, buffers = expansion.init((3, 8), 2, bk.core.Stream(0))
     params, rest = network.init((3, 8), 2, bk.core.Stream(0))
@@ -138,7 +191,7 @@ def test_the_linearised_encoder_is_its_expansion() -> None:
     moved = {name: value + move[name] for name, value in params.items()}
     expected = network.apply(moved, rest, x)[0]
     torch.testing.assert_close(expansion.apply(move, buffers, x)[0], expected, rtol=0, atol=1e-9)
-    assert torch.backends.mha.get_fastpath_enabled()
+    assert torch.backends.mha.get_fastpath_enabled() and torch._C._get_mkldnn_enabled()
 
 
 @pytest.mark.parametrize(

@@ -132,12 +132,17 @@ class Audit(Experiment):
         """What each rung is, and which could not be had."""
         rungs = self.rungs(settings)
         listed = "\n".join(f"- **{rung.name}** ({KINDS[rung.kind]}): {rung.about}" for rung in rungs if rung.make)
-        missing = [f"{rung.name} ({rung.why})" for rung in rungs if rung.make is None]
+        missing = [f"{name} ({why})" for name, why in self.left_out(settings).items()]
         blocks = ", ".join(f"`{name}`" for name in self.subject.block_names)
         told = [f"## The rungs\n\n{listed}", f"## The blocks\n\nFrom input to output: {blocks}."]
-        if "when" in settings.parts and self.subject.no_tangent:
-            missing.append(f"kernels over training ({self.subject.no_tangent})")
         return [*told, *([f"Left out: {'; '.join(missing)}."] if missing else [])]
+
+    def left_out(self, settings: AuditSettings) -> dict[str, str]:
+        """The rungs and measurements that this model cannot have, and why."""
+        found = {rung.name: rung.why for rung in self.rungs(settings) if rung.make is None}
+        if "when" in settings.parts and self.subject.no_tangent:
+            found["kernels over training"] = self.subject.no_tangent
+        return found
 
     def _looked_into(self, s: AuditSettings, at: At) -> RunSpec:
         """The model, with what is recorded and measured while it trains."""

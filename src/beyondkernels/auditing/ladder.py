@@ -30,6 +30,7 @@ MODEL = "model"
 TRAINED_KERNEL = "trained tangent kernel"
 LAYERWISE = "layer by layer"
 LINEARISED = "linearised network"
+LAST = "last layer"
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ ABOUT: dict[str, tuple[Kind, str]] = {
     "constant": ("floor", "The mean of the labels, or the largest class."),
     "linear": ("fixed", "Ridge regression on the inputs."),
     "Laplace kernel": ("fixed", "Ridge regression with a Laplace kernel whose bandwidth is the typical distance."),
-    "last layer": ("fixed", "The model with all but its last layer frozen at the start, by its own training rule."),
+    LAST: ("fixed", "The model with all but its last layer frozen at the start, by its own training rule."),
     "conjugate kernel": ("fixed", "Ridge regression on what enters the last layer at the start."),
     "tangent kernel": ("fixed", "Ridge regression with the tangent kernel at the start."),
     LINEARISED: ("fixed", "The model's first-order expansion at its start, by the model's own training rule."),
@@ -128,22 +129,25 @@ def _trained(subject: Subject, settings: AuditSettings) -> list[Rung]:
     """Rungs that train the model, or parts of it, by its own rule."""
     network, steps = subject.network, subject.steps
     no_rule = "" if subject.own_rule else f"{type(subject.rule).__name__} trains the model in stages of its own"
-    no_tail = no_rule or _no_last_layer(subject)
+    no_tail = no_rule or _no_last_layer(subject) or subject.no_last_layer
+    tailed, tail = _last_group(subject)
     early = max(1, round(settings.frozen_after * steps))
 
-    def trained(rule: Callable[[ByOptimiser], Algorithm], network: Network = network) -> Callable[[], Learner]:
+    def trained(
+        rule: Callable[[ByOptimiser], Algorithm], what: Callable[[], Network] = lambda: network
+    ) -> Callable[[], Learner]:
         def make() -> Learner:
             assert subject.own_rule is not None, "asked for only where there is one"
-            return TrainedNetwork(network, rule(subject.own_rule))
+            return TrainedNetwork(what(), rule(subject.own_rule))
 
         return make
 
     return [
-        _unless(no_tail, "last layer", trained(lambda own: in_group(own, "last"))),
+        _unless(no_tail, LAST, trained(lambda own: in_group(own, tail), lambda: tailed)),
         _unless(
-            no_rule,
+            no_rule or subject.no_expansion,
             LINEARISED,
-            trained(lambda own: own, Linearised(network, in_evaluation=isinstance(network, ModuleNetwork))),
+            trained(lambda own: own, lambda: Linearised(network, in_evaluation=isinstance(network, ModuleNetwork))),
         ),
         _unless(
             no_rule or ("" if len(subject.blocks) > 1 else "the model has a single block"),
@@ -153,7 +157,7 @@ def _trained(subject: Subject, settings: AuditSettings) -> list[Rung]:
         _unless(
             no_tail or ("" if early < steps else "training has a single step"),
             "early features",
-            trained(lambda own: Staged.frozen_after(own, early)),
+            trained(lambda own: Staged.frozen_after(own, early, tail), lambda: tailed),
         ),
         Rung(MODEL, lambda: TrainedNetwork(network, subject.rule)),
     ]
@@ -167,6 +171,18 @@ def _unless(why: str, name: str, make: Callable[[], Learner], drawn: bool = True
 def in_group(rule: ByOptimiser, group: str) -> ByOptimiser:
     """The same rule for a group of parameters."""
     return dataclasses.replace(rule, group=group)  # pyright: ignore[reportArgumentType]
+
+
+def _last_group(subject: Subject) -> tuple[Network, str]:
+    """The model with a group of parameters that holds its last layer alone, and the name of that group.
+
+    The last block is this group if it is a linear layer and no more. A larger block would train features, too.
+    """
+    network = subject.network
+    if not isinstance(network, ModuleNetwork) or set(network.groups()["last"]) == set(subject.last_layer):
+        return network, "last"
+    parts = {**network.parts, LAST: subject.last_layer}
+    return dataclasses.replace(network, parts=parts), LAST  # pyright: ignore[reportArgumentType]
 
 
 def _no_last_layer(subject: Subject) -> str:

@@ -10,6 +10,7 @@ from beyondkernels.auditing.claims import by_seed, score_heading
 from beyondkernels.auditing.ladder import MODEL
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
+from beyondkernels.core import Outcome
 from beyondkernels.frame import Drawn, Frame, OverTime, Picture, Table, select
 from beyondkernels.frame.rows import OUTCOME
 from beyondkernels.reports import Dot, Dots, Figure, Quantity
@@ -208,7 +209,18 @@ def _directions(picture: Drawn, rows: Frame) -> Sequence[Figure]:
             f" The neural feature ansatz says that training makes both agree: the square root of the first matrix and "
             f"the second have the cosine {before:.2f} at the start and {after:.2f} after training."
         )
+    if why := no_weight_directions(runs[0]):
+        words["caption"] += f" The directions of the first layer's weights are left out: {why}."
     return [Pictures(**words, rows=found)]
+
+
+def no_weight_directions(run: Outcome) -> str:
+    """Why a run of the model has directions, but none of its first layer's weights; nothing otherwise."""
+    if "ansatz/end/directions" not in run.arrays or "ansatz/end/weight_directions" in run.arrays:
+        return ""
+    if "ansatz/elsewhere" in run.scalars:
+        return "the input does not reach the output through the first layer alone, or is changed before that layer"
+    return "the first layer is not linear"
 
 
 _INTERVAL = "from the lowest to the highest seed"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from beyondkernels.auditing.experiment import Audit
 from beyondkernels.auditing.ladder import MODEL
+from beyondkernels.auditing.pictures import no_weight_directions
 from beyondkernels.core import Outcome
 from beyondkernels.frame import select
 from beyondkernels.frame.rows import OUTCOME
@@ -96,6 +97,13 @@ class AuditResult:
         for run in self._models.values():
             return {name.removeprefix("ansatz/"): value for name, value in run.arrays.items() if "ansatz/" in name}
         return {}
+
+    @functools.cached_property
+    def left_out(self) -> Mapping[str, str]:
+        """What this model cannot have, and why: rungs of the ladder, kernels over training, parts of the directions."""
+        found = self.experiment.left_out(self.result.request.settings)
+        why = next(map(no_weight_directions, self._models.values()), "")
+        return found | ({"directions of the first layer": why} if why else {})
 
     def to_frame(self) -> DataFrame:
         """All runs of all parts as a table."""

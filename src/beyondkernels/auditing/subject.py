@@ -15,11 +15,11 @@ import torch
 
 from beyondkernels.algorithms import Algorithm, Squared
 from beyondkernels.algorithms.descent import ByOptimiser
-from beyondkernels.core import InputError, Problem, Stream, are_classes, require, shape_of, vectors
+from beyondkernels.core import InputError, Problem, Stream, Tensors, are_classes, require, shape_of, vectors
 from beyondkernels.core.errors import shown
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels.finite.at import TangentAt
-from beyondkernels.networks import Block, FromModule, Network, find_blocks, with_blocks
+from beyondkernels.networks import Block, FromModule, Linearised, Network, find_blocks, with_blocks
 from beyondkernels.problems import GivenData
 from beyondkernels.runs.asked import Asked, asked, learner_of, require_order, sorted_options
 from beyondkernels.runs.trying import fitting
@@ -43,6 +43,9 @@ class Subject:
         distance: the typical distance of two points; 0 where points are no vectors of numbers.
         has_features: whether the model ends with a linear layer on vectors.
         no_tangent: why the model has no tangent kernel; nothing if it has one.
+        no_expansion: why the model cannot be linearised; nothing if it can.
+        last_layer: the parameters of the last layer, where they can be trained alone.
+        no_last_layer: why the last layer cannot be trained alone; nothing if it can.
     """
 
     network: Network
@@ -55,6 +58,9 @@ class Subject:
     distance: float
     has_features: bool
     no_tangent: str = ""
+    no_expansion: str = ""
+    last_layer: tuple[str, ...] = ()
+    no_last_layer: str = ""
     _spreads: dict[tuple[str, int], float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -171,6 +177,7 @@ def subject_of(
     y = problem.take("test", ask.test, 0).y
     classes = are_classes(y.reshape(len(y), -1))
     require(classes or _spread(y) > 0, "the test labels are all equal, so there is nothing to explain")
+    tail, why = _last_layer(network, problem)
     return Subject(
         network=network,
         blocks=found,
@@ -182,6 +189,9 @@ def subject_of(
         distance=_distance(problem.take("train", min(ask.samples, _DISTANCE_POINTS), 0).x),
         has_features=_has_features(network, problem),
         no_tangent=_no_tangent(network, problem),
+        no_expansion=_no_expansion(network, problem),
+        last_layer=tail,
+        no_last_layer=why,
     )
 
 
@@ -232,15 +242,40 @@ def _no_tangent(network: Network, problem: Problem) -> str:
     return ""
 
 
+def _no_expansion(network: Network, problem: Problem) -> str:
+    """Why a network cannot be linearised, which is tried on two points; nothing if it can."""
+    try:
+        expansion = Linearised(network, in_evaluation=True)
+        params, buffers = expansion.init(shape_of(problem.in_shape), problem.out_dim, Stream(0))
+        expansion.apply(params, buffers, _two_points(problem, params))
+    except Exception as error:  # whatever the user's module raises under torch.func
+        return f"torch has no forward derivative of the model: {str(error).splitlines()[0]}"
+    return ""
+
+
 def _has_features(network: Network, problem: Problem) -> bool:
-    """Whether a network has a last linear layer on vectors, which is tried on one point."""
+    """Whether a network ends with a linear layer on vectors, which is tried on two points."""
     params, buffers = network.init(shape_of(problem.in_shape), problem.out_dim, Stream(0))
-    x = problem.take("train", 1, 0).x
-    if x.is_floating_point():  # a distribution may draw numbers of double precision
-        x = x.to(next((value.dtype for value in params.values()), x.dtype))
     try:
         with torch.no_grad():
-            network.features(params, buffers, x)
+            network.features(params, buffers, _two_points(problem, params))
     except (InputError, KeyError):
         return False
     return True
+
+
+def _last_layer(network: Network, problem: Problem) -> tuple[tuple[str, ...], str]:
+    """The parameters of a network's last layer, or none and why they cannot be trained alone."""
+    params, buffers = network.init(shape_of(problem.in_shape), problem.out_dim, Stream(0))
+    try:
+        return network.last_layer(params, buffers, _two_points(problem, params)), ""
+    except InputError as error:
+        return (), str(error)
+    except KeyError:
+        return (), "its groups of parameters have no last layer"
+
+
+def _two_points(problem: Problem, params: Tensors) -> torch.Tensor:
+    """Two training points in the precision of the parameters. A distribution may draw numbers of another one."""
+    x = problem.take("train", 2, 0).x
+    return x.to(next((value.dtype for value in params.values()), x.dtype)) if x.is_floating_point() else x

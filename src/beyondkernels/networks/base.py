@@ -16,7 +16,7 @@ from beyondkernels.core.errors import shown
 from beyondkernels.networks.blocks import HEAD, Block, layers_as_blocks
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
-from beyondkernels.networks.linear import computed_until, recorded
+from beyondkernels.networks.linear import Use, computed_until, recorded
 
 
 class Network(Component, ABC):
@@ -102,14 +102,43 @@ class Network(Component, ABC):
         are linear in the sum while the inner use stays frozen. If the readout has a bias, the last feature is its
         constant input.
         """
-        with recorded() as uses:
-            self.apply(params, buffers, x)
-        last = [use for use in uses if any(use.weight is params[name] for name in self.groups()["last"])]
-        require(len(last) > 0, f"{type(self).__name__} has no linear layer in its group 'last' to take features from")
+        last = self._last_uses(params, buffers, x)
         h = torch.stack([use.input for use in last]).sum(0)
         biased = [use for use in last if use.bias is not None]
         constant = [h.new_full((len(h), 1), sum(use.bias_scale for use in biased))] if biased else []
         return torch.cat([h, *constant], 1)
+
+    def last_layer(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[str, ...]:
+        """The parameters of the last layer. With all others frozen, predictions are linear in them.
+
+        An ``InputError`` says why there are none: the network does not end with a linear layer, or the layer is used
+        before, too.
+
+        Arguments:
+            params: the parameters.
+            buffers: the buffers.
+            x: some points.
+        """
+        last = self._last_uses(params, buffers, x)
+        require(len(last) == 1, f"the last layer of {type(self).__name__} is used before, too")
+        return self.groups()["last"]
+
+    def _last_uses(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> list[Use]:
+        with recorded() as uses:
+            self.apply(params, buffers, x)
+        last = [use for use in uses if any(use.weight is params[name] for name in self.groups()["last"])]
+        require(len(last) > 0, f"{type(self).__name__} has no linear layer in its group 'last' to take features from")
+        return last
+
+    def holds(self, kind: type[torch.nn.Module], buffers: Tensors, x: torch.Tensor) -> bool:
+        """Whether a layer of one of PyTorch's kinds is in the network: never, unless it is a user's module.
+
+        Arguments:
+            kind: the class of the layer.
+            buffers: the buffers.
+            x: some points, of which only the shape counts.
+        """
+        return False
 
     def intermediates(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
         """The outputs of each layer inside :meth:`apply`, one for each use of the layer.

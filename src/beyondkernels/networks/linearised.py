@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -59,8 +60,9 @@ class Linearised(Network):
         def network(at: Tensors) -> torch.Tensor:
             return self.network.apply(at, rest, x, train and not self.in_evaluation)[0]
 
-        alone = self.network.batching == "sequential"  # a user's module, in which there may be attention
-        with _differentiable() if alone else contextlib.nullcontext():
+        alone = self.network.batching == "sequential"  # a user's module, in which there may be any layer
+        recurrent = alone and self.network.holds(torch.nn.LSTM, rest, x)
+        with _differentiable(recurrent) if alone else contextlib.nullcontext():
             values = torch.func.jvp(network, (start,), (params,))
         return values[0] + values[1], buffers
 
@@ -102,12 +104,19 @@ class Linearised(Network):
 
 
 @contextlib.contextmanager
-def _differentiable() -> Iterator[None]:
-    """Keep torch from its fused attention and transformer layers, which have no forward-mode derivative."""
-    before = torch.backends.mha.get_fastpath_enabled()
+def _differentiable(recurrent: bool) -> Iterator[None]:
+    """Keep torch from its fused layers without a forward-mode derivative: attention, transformer layers, the LSTM.
+
+    Arguments:
+        recurrent: whether there is an LSTM. Only then the library is left out that also makes convolutions fast.
+    """
+    library: Any = torch.backends.mkldnn
+    before = torch.backends.mha.get_fastpath_enabled(), library.enabled
     torch.backends.mha.set_fastpath_enabled(False)
+    library.enabled = library.enabled and not recurrent
     try:
         with sdpa_kernel(SDPBackend.MATH):
             yield
     finally:
-        torch.backends.mha.set_fastpath_enabled(before)
+        torch.backends.mha.set_fastpath_enabled(before[0])
+        library.enabled = before[1]

@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
-from beyondkernels.core import Shape, Stream, Tensors, later, require, seeded_globally, shape_of
+from beyondkernels.core import InputError, Shape, Stream, Tensors, later, require, seeded_globally, shape_of
 from beyondkernels.core.streams import seeded_by
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.blocks import HEAD, Block, BlockNames, merged, parameters_of, unlinked
 from beyondkernels.networks.calling import Slots, tied_names
 from beyondkernels.networks.hooks import calls_of, inputs_of
+from beyondkernels.networks.last_layer import entering_last, last_linear
 from beyondkernels.networks.module_blocks import named_blocks, tree_blocks
 
 ModuleFactory = Callable[[Any, int], torch.nn.Module]
@@ -140,28 +141,49 @@ class ModuleNetwork(Network):
         return filled(module, {name: value.detach().cpu().clone() for name, value in (params | buffers).items()}).eval()
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
-        """What enters the linear layer that is called last, and a one where it has a bias."""
-        module = self._module(buffers, x)
-        calls: list[tuple[torch.nn.Linear, torch.Tensor]] = []
+        """What enters the last layer, the linear layer whose output is the module's, and a one where it has a bias."""
+        module, path = self._module(buffers, x), self._last_linear(params, buffers, x)
+        h = entering_last(module, path, lambda: self.apply(params, buffers, x)[0])
+        return h if module.get_submodule(path).bias is None else torch.cat([h, h.new_ones(len(h), 1)], 1)
 
-        def record(part: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
-            assert isinstance(part, torch.nn.Linear)
-            calls.append((part, inputs[0]))
-
-        hooks = [
-            part.register_forward_pre_hook(record) for part in module.modules() if isinstance(part, torch.nn.Linear)
-        ]
-        try:
-            self.apply(params, buffers, x)
-        finally:
-            for hook in hooks:
-                hook.remove()
+    def last_layer(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[str, ...]:
+        """The trained parameters of the last layer, on which nothing that enters the layer may depend."""
+        module, path = self._module(buffers, x), self._last_linear(params, buffers, x)
+        first = tied_names(module)
+        own = dict.fromkeys(first[name] for name in first if not path or name.startswith(f"{path}."))
+        names = tuple(name for name in own if name in params)
+        require(len(names) > 0, f"the last layer of {self.name} is frozen")
+        leaves = {name: value.detach().requires_grad_(value.is_floating_point()) for name, value in params.items()}
+        with torch.enable_grad():
+            h = entering_last(module, path, lambda: self.apply(leaves, buffers, x[:2])[0])
+        wanted = [leaves[name] for name in names]
+        known = torch.autograd.grad(h.sum(), wanted, allow_unused=True) if h.requires_grad else ()
         require(
-            len(calls) > 0, f"{self.name} calls no torch.nn.Linear, so there is no last layer to take features from"
+            all(gradient is None for gradient in known),
+            f"the numbers of the last layer of {self.name} are also used before it, as in tied weights",
         )
-        part, h = calls[-1]
-        require(h.ndim == 2, f"the last linear layer of {self.name} must be given (n, features), got {tuple(h.shape)}")
-        return h if part.bias is None else torch.cat([h, h.new_ones(len(h), 1)], 1)
+        return names
+
+    def _last_linear(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> str:
+        """The path of the last layer, which depends on the shape of points alone."""
+        shape = tuple(x.shape[1:])
+        if shape not in self._last_by_shape:
+            module, few = self._module(buffers, x), x[:2]
+            try:
+                with torch.no_grad():
+                    found = last_linear(module, lambda: self.apply(params, buffers, few)[0])
+            except InputError as error:
+                raise InputError(f"{self.name} does not end with a linear layer on vectors: {error}") from None
+            self._last_by_shape[shape] = found
+        return self._last_by_shape[shape]
+
+    @functools.cached_property
+    def _last_by_shape(self) -> dict[tuple[int, ...], str]:
+        return {}
+
+    def holds(self, kind: type[torch.nn.Module], buffers: Tensors, x: torch.Tensor) -> bool:
+        """Whether one of the module's parts is of a kind."""
+        return any(isinstance(part, kind) for part in self._module(buffers, x).modules())
 
     def intermediates(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
         """The outputs of the innermost modules that hold parameters, by their names, use by use."""

@@ -11,9 +11,9 @@ from audited import Toy, attentive, convolutional, dense, ended, grouped, linear
 from beyondkernels.core import Stream, build, describe, shape_of
 from beyondkernels.engine import Predictor
 from beyondkernels.measure import Ansatz
-from beyondkernels.measure.audit import input_gradients, moments, outer_cosine, root_cosine, sensitivity
+from beyondkernels.measure.audit import input_gradients, moments, outer_cosine, root_cosine, sees_all, sensitivity
 from beyondkernels.measure.audit.moments import chosen
-from beyondkernels.networks import FullyConnected, ThreeLayerResNet, TwoLayer
+from beyondkernels.networks import FromCopy, FullyConnected, ThreeLayerResNet, TwoLayer
 
 torch.set_num_threads(1)
 
@@ -185,6 +185,91 @@ def test_a_point_that_enters_twice():
     assert found is not None
     assert found.weight is not None
     assert found.factor.shape[1] == found.weight.shape[1] == 6
+
+
+class Past(nn.Module):
+    """The first layer is not all that sees the point, or does not see it as it is."""
+
+    def __init__(self, in_dim: int, out_dim: int, way: str) -> None:
+        super().__init__()
+        self.way = way
+        half = in_dim // 2 if way == "parts" else in_dim
+        self.a, self.b, self.skip = nn.Linear(half, 8), nn.Linear(half, 8), nn.Linear(in_dim, out_dim)
+        self.read = nn.Linear(8, out_dim)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.way == "parts":
+            return self.read(self.a(x[:, :3]).tanh() * self.b(x[:, 3:]).tanh())
+        if self.way == "same layer twice":
+            return self.read(self.a(x).tanh() * self.a(x.flip(1)).tanh())
+        if self.way == "skip":
+            return self.read(self.a(x).tanh()) + self.skip(x)
+        if self.way == "zero skip":
+            return self.read(self.a(x).tanh()) + x.sum(1, keepdim=True) * self.skip.bias
+        return self.read(self.a(x.flip(1)).tanh())
+
+
+class Straight(nn.Module):
+    """All of the point passes the first layer, in a way that is easily missed."""
+
+    def __init__(self, in_dim: int, out_dim: int, way: str) -> None:
+        super().__init__()
+        self.way, self.first, self.read = way, nn.Linear(in_dim, 8), nn.Linear(8, out_dim)
+        self.relu = nn.ReLU(inplace=way == "in place")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.way == "scaled":
+            x = (x - 1) / 255
+        if self.way == "twice":
+            return self.read(self.first(x).relu() + self.first(x).tanh())
+        return self.read(self.relu(self.first(x)))
+
+
+@pytest.mark.parametrize("way", ["parts", "same layer twice", "skip", "reordered"])
+def test_where_the_first_layer_does_not_see_all(way):
+    at, x = drawn(FromCopy.of(Past(6, 3, way)), Toy())
+    found = sensitivity(at, x)
+    assert found is not None and found.weight is None
+    expected = naive_product(lambda leaf: at.network.apply(at.params, at.buffers, leaf)[0], x)
+    assert product(found) == pytest.approx(expected, rel=1e-4, abs=1e-6)
+    assert (sees_all(at, x), found.shape, found.patches) == (False, (6,), False)
+
+
+@pytest.mark.parametrize("way", ["in place", "scaled", "twice"])
+def test_where_the_first_layer_sees_all(way):
+    at, x = drawn(FromCopy.of(Straight(6, 3, way)), Toy())
+    found = sensitivity(at, x)
+    assert found is not None and found.weight is not None
+    expected = naive_product(lambda leaf: at.network.apply(at.params, at.buffers, leaf)[0], x)
+    factor = 1 / 255**2 if way == "scaled" else 1
+    assert factor * product(found) == pytest.approx(expected, rel=1e-4, abs=1e-5 * np.trace(expected))
+
+
+def test_a_convolution_beside_a_skip_connection():
+    class Beside(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.read, self.skip = nn.Conv2d(1, 4, 3, padding=1), nn.Linear(64, 2), nn.Linear(16, 2)
+
+        def forward(self, x):
+            return self.read(self.first(x).relu().flatten(1)) + self.skip(x.flatten(1))
+
+    at, x = drawn(FromCopy.of(Beside()), Toy(shape=(1, 4, 4), kind="numbers"))
+    found = sensitivity(at, x)
+    assert found is not None and (found.weight, found.shape) == (None, (1, 4, 4))
+
+
+def test_one_matrix_for_all_steps():
+    """A skip connection that starts at zero shows only later, and then no step has correlations."""
+    module = Past(6, 2, "zero skip")
+    nn.init.zeros_(module.skip.bias)
+    run = ended(FromCopy.of(module, fresh_start=False), Toy(kind="numbers"), steps=8)
+    at, x = moments(run), chosen(run, "train", 10).x
+    assert [sees_all(one, x) for one in at.values()] == [True, False, False]
+    found = Ansatz(points=10).measure(run)
+    assert dict(found.scalars) == {"ansatz/defined": 1, "ansatz/patches": 0, "ansatz/elsewhere": 1}
+    assert not found.series
+    assert {name.split("/")[-1] for name in found.arrays} == {"directions", "shares"}
 
 
 def test_description_and_back():

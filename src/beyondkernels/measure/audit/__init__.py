@@ -2,7 +2,7 @@
 
 from beyondkernels.measure.audit.ansatz import Ansatz, Sensitivity, sensitivity
 from beyondkernels.measure.audit.course import KernelCourse, emergence_step
-from beyondkernels.measure.audit.first_layer import FirstLayer, first_layer, input_gradients
+from beyondkernels.measure.audit.first_layer import FirstLayer, first_layer, input_gradients, sees_all
 from beyondkernels.measure.audit.layers import LayerChange
 from beyondkernels.measure.audit.moments import moments
 from beyondkernels.measure.audit.outer import outer_cosine, root_cosine, top_directions
@@ -27,6 +27,7 @@ __all__ = [
     "relative_change",
     "relative_move",
     "root_cosine",
+    "sees_all",
     "sensitivity",
     "top_directions",
     "weight_correlation",
