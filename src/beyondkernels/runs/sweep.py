@@ -113,13 +113,17 @@ class Sweep:
     rows: tuple[dict[str, Any], ...]
     runs: tuple[Run, ...] = ()
 
-    def best(self, name: str = "test_loss", smallest: bool = True) -> dict[str, Any]:
-        """The row with the least (or largest) value of a scalar among those that finished.
+    def best(self, name: str = "test_loss", smallest: bool | None = None) -> dict[str, Any]:
+        """The row with the best value of a scalar among those that finished.
 
         Arguments:
             name: the scalar; choosing by a test error is what the paper does, and should be said.
-            smallest: whether less is better.
+            smallest: whether less is better; None goes by the name: accuracies and R² are better the larger they are,
+                all else is better the smaller it is.
         """
+        from beyondkernels.core.scores import larger_is_better
+
+        smallest = not larger_is_better(name) if smallest is None else smallest
         finished = [row for row in self.rows if row["status"] == "finished"]
         known = sorted({key for row in finished for key in row})
         numbers = [row for row in finished if isinstance(row.get(name), int | float) and not math.isnan(row[name])]
