@@ -114,7 +114,7 @@ class Run:
         try:
             return self.outcome.predictor(points)
         except IndexError as error:
-            if not getattr(self.problem, "tokens", False):
+            if not getattr(self.problem, "whole", False):
                 raise
             raise InputError(
                 f"x must hold token ids that the model knows, got ids up to {int(points.max())}: {error}"
