@@ -72,7 +72,7 @@ def test_numbers_to_predict():
     run = bk.fit(nn.Linear(6, 1), (X, X @ np.arange(6)), epochs=100, rate=0.1)
     assert run.test_loss < 0.1
     assert not hasattr(run, "test_accuracy")
-    assert run.predict(X).shape == (200, 1)
+    assert run.predict(X).shape == (200,)
 
 
 def test_all_kinds_of_models_side_by_side():

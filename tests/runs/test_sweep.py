@@ -281,3 +281,12 @@ def test_the_front_door():
         TwoLayer(pairs=4), PROBLEM, 60, algorithm=GradientDescent(5, 0.1), grid=bk.grid(seed=[0]), test=30
     )
     assert "test_accuracy" in found.rows[0]
+
+
+def test_the_best_of_a_sweep_by_its_name():
+    rows = tuple({"status": "finished", "test_accuracy": a, "test_r2": a, "test_loss": a} for a in (0.5, 0.9, 0.7))
+    found = bk.runs.Sweep(rows)
+    assert found.best("test_accuracy") is found.best("test_r2") is rows[1]
+    assert found.best("test_loss") is found.best() is rows[0]
+    assert found.best("test_accuracy", smallest=True) is rows[0]
+    assert found.best("test_loss", smallest=False) is rows[1]

@@ -24,7 +24,7 @@ from beyondkernels.algorithms.optimisers import (
 )
 from beyondkernels.algorithms.optimisers.rules import longest
 from beyondkernels.algorithms.torch_words import require_our_loss, require_our_optimiser
-from beyondkernels.core import Checked, Problem, require, unknown
+from beyondkernels.core import Checked, Problem, require, shown, unknown
 from beyondkernels.core.constraints import not_negative, positive
 from beyondkernels.core.fields import check_value
 
@@ -39,7 +39,7 @@ LOSSES: Mapping[str, tuple[Callable[[], Loss], Callable[[], Loss]]] = {
 RATES = {"adam": 1e-3, "adamw": 1e-3, "sgd": 0.1}
 """The usual first rates of the optimisers."""
 
-BATCH, EPOCHS = 64, 20
+BATCH, EPOCHS, MOMENTUM = 64, 20, 0.9
 
 
 def named_loss(name: str, out_dim: int, classes: bool) -> Loss:
@@ -71,7 +71,8 @@ class Recipe(Checked):
             classes and the squared error for numbers.
         optimiser: ``adam``, ``adamw`` or ``sgd``, or a chain of rules that ends with its rate.
         rate: the first learning rate; None is the optimiser's usual one.
-        epochs: how often all points are used.
+        epochs: how often each point is used, on average: all batches have the same size, so the points that are left
+            over at the end of an epoch wait for a later one.
         steps: how many steps are taken, in place of ``epochs``.
         batch: points in a step; None is 64, or all if there are fewer.
         schedule: ``constant``, ``cosine`` to zero, or ``step``: a tenth after half of the steps and after three
@@ -80,7 +81,7 @@ class Recipe(Checked):
             ``{"0": 0.1, "2.weight": 0.01}`` gives the decay of each group of parameters by the beginning of their
             names, of which the longest counts. Parameters in no group have none.
         decay: which parameters decay: ``all``, or ``weights``, which leaves out biases and normalisation layers.
-        momentum: of SGD.
+        momentum: of SGD; None is 0.9.
 
     >>> Recipe(rate=0.01, epochs=2, batch=10).steps_on(100)
     20
@@ -94,7 +95,7 @@ class Recipe(Checked):
     batch: Annotated[int, positive] | None = None
     schedule: Literal["constant", "cosine", "step"] = "constant"
     weight_decay: Annotated[float, not_negative] | Mapping[str, float] = 0.0
-    momentum: Annotated[float, not_negative] = 0.9
+    momentum: Annotated[float, not_negative] | None = None
     decay: Literal["all", "weights"] = "all"
 
     def __post_init__(self) -> None:
@@ -106,6 +107,10 @@ class Recipe(Checked):
             require(len(self.weight_decay) > 0, "weight_decay must be a number, or name at least one group, got {}")
             for name, value in self.weight_decay.items():
                 check_value(f"weight_decay[{name!r}]", value, Annotated[float, not_negative])
+        require(
+            self.momentum is None or self.optimiser == "sgd",
+            f"momentum belongs to the optimiser 'sgd', got {shown(self.momentum)} with {shown(self.optimiser, 60)}",
+        )
         require(self.epochs is None or self.steps is None, "either epochs or steps can be given, got both")
         if not isinstance(self.optimiser, str):
             require(
@@ -119,8 +124,12 @@ class Recipe(Checked):
         return min(self.batch or BATCH, n)
 
     def steps_on(self, n: int) -> int:
-        """How many steps are taken on a sample of n points."""
-        return self.steps or max(1, round((self.epochs or EPOCHS) * max(1, n // self.batch_on(n))))
+        """How many steps are taken on a sample of n points, such that each is used ``epochs`` times on average.
+
+        >>> Recipe(epochs=20, batch=64).steps_on(127)
+        40
+        """
+        return self.steps or max(1, round((self.epochs or EPOCHS) * n / self.batch_on(n)))
 
     def objective(self, problem: Problem) -> Loss:
         """The loss for a problem."""
@@ -154,7 +163,7 @@ class Recipe(Checked):
             return chain(self.optimiser)
         rate, decay = self._rate(self.optimiser, steps), self._decay(weights)
         if self.optimiser == "sgd":
-            return chain(decay, Momentum(self.momentum), Rate(rate))
+            return chain(decay, Momentum(MOMENTUM if self.momentum is None else self.momentum), Rate(rate))
         if self.optimiser == "adamw":
             return chain(Adam(), decay, Rate(rate))
         return chain(decay, adam(rate)) if self.grouped or self.weight_decay else adam(rate)

@@ -1,4 +1,4 @@
-"""The accuracy of a classifier, defined once for all learners."""
+"""The accuracy of a classifier, and which scores are better the larger they are, defined once for all learners."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ def are_classes(y: torch.Tensor) -> bool:
     if y.ndim < 2 or y.shape[1] == 1:
         return bool((y.abs() == 1).all())
     return bool(((y == 0) | (y == 1)).all()) and bool((y.sum(1) == 1).all())
+
+
+def larger_is_better(name: str) -> bool:
+    """Whether a score of this name is better the larger it is: accuracies and R². All others are errors or costs.
+
+    Arguments:
+        name: a score, also of one of the samples.
+
+    >>> larger_is_better("test_accuracy"), larger_is_better("test_loss")
+    (True, False)
+    """
+    return name.split("_")[-1] in ("accuracy", "r2")
 
 
 def accuracy(out: torch.Tensor, y: torch.Tensor) -> float:

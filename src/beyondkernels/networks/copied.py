@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,15 +19,18 @@ from beyondkernels.networks.module import ModuleNetwork, filled
 RESET = ("reset_parameters", "_reset_parameters")
 """The methods by which PyTorch's layers draw their parameters anew."""
 
+_MARK = 49 / 128
+"""A number that no draw leaves in every place of a parameter, and that every precision holds exactly."""
+
 
 @dataclass(frozen=True)
 class FromCopy(ModuleNetwork):
     """A network around copies of a module.
 
-    Each seed draws all parameters anew: every part of the module that has parameters of its own is told to
-    ``reset_parameters``, in the order of ``modules()``, as PyTorch's layers do when they are made. A module with
-    parameters that no such method draws is refused, unless it starts as it is. Parameters that do not require a
-    gradient are neither drawn nor trained: they keep their numbers.
+    Each seed draws all parameters anew: every part of the module that has the method is told to ``reset_parameters``,
+    as PyTorch's layers do when they are made. Inner parts come before those that hold them, so that the outermost part
+    has the last word. A module with parameters that no such method draws is refused, unless it starts as it is.
+    Parameters that do not require a gradient are neither drawn nor trained: they keep their numbers.
 
     Arguments:
         architecture: a hash of the module's structure, of its parts' code and attributes and of the numbers that are
@@ -92,9 +95,7 @@ class FromCopy(ModuleNetwork):
         made = copy.deepcopy(self.module)
         if self.fresh_start:
             with seeded_globally(stream), torch.no_grad():
-                for part in made.modules():
-                    if (reset := _reset(part)) is not None:
-                        reset()
+                _draw(made)
                 for value, own in zip(made.parameters(), self.module.parameters(), strict=True):
                     if not own.requires_grad:
                         value.copy_(own)
@@ -114,6 +115,26 @@ def _reset(part: torch.nn.Module) -> Any:
     return next((getattr(part, name) for name in RESET if callable(getattr(part, name, None))), None)
 
 
+def _draw(module: torch.nn.Module) -> None:
+    """Draw all parameters anew, those of inner parts first."""
+    for part in _inner_first(module, set()):
+        if (reset := _reset(part)) is not None:
+            reset()
+
+
+def _draws_inside(module: torch.nn.Module) -> bool:
+    return any(_reset(part) is not None for part in module.modules() if part is not module)
+
+
+def _inner_first(module: torch.nn.Module, seen: set[int]) -> Iterator[torch.nn.Module]:
+    """Every part of a module once, after the parts that it holds."""
+    if id(module) not in seen:
+        seen.add(id(module))
+        for child in module.children():
+            yield from _inner_first(child, seen)
+        yield module
+
+
 def _require_plain(module: torch.nn.Module) -> None:
     lazy = [
         name
@@ -128,13 +149,18 @@ def _require_plain(module: torch.nn.Module) -> None:
 
 
 def _require_resets(module: torch.nn.Module) -> None:
-    """Ask that every parameter belongs to a part that can draw it anew."""
-    covered: set[int] = set()
-    for part in module.modules():
-        if _reset(part) is not None:
-            own = part.parameters(recurse=type(part).__module__.startswith("torch."))
-            covered |= {id(value) for value in own}
-    alone = [name for name, value in module.named_parameters() if value.requires_grad and id(value) not in covered]
+    """Ask that every parameter is drawn anew.
+
+    It is tried, because a part may have the method and not reach its parameters: a weight that a parametrisation
+    computes, such as ``weight_norm``, is drawn in vain.
+    """
+    tried = copy.deepcopy(module)
+    with seeded_globally(Stream(0)), torch.no_grad():
+        for value in tried.parameters():
+            value.fill_(_MARK)
+        _draw(tried)
+    free = {name: value for name, value in tried.named_parameters() if value.requires_grad and value.numel()}
+    alone = [name for name, value in free.items() if bool((value == _MARK).all())]
     require(
         not alone,
         f"no reset_parameters draws {', '.join(alone[:3])} of {type(module).__name__} anew for each seed; write one, "
@@ -150,6 +176,8 @@ def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
         # Much that a layer does is not in its text: the heads of an attention, a scale, a function.
         own = {key: value for key, value in vars(part).items() if key not in of_every_module and not _holds(value)}
         hashed.update(f"{name} {fingerprint(type(part), own)}".encode())
+    if fresh_start and any(_reset(part) and _draws_inside(part) for part in module.modules()):
+        hashed.update(b"inner parts are drawn first")  # runs stored before 0.2.0 drew outer parts first
     drawn = {id(value) for value in module.parameters() if value.requires_grad} if fresh_start else set()
     still = [name for name, value in module.named_parameters() if not value.requires_grad]
     hashed.update(str(still).encode() if still else b"")

@@ -119,6 +119,7 @@ def learner_of(
     from beyondkernels.networks import Network
     from beyondkernels.problems import GivenData
     from beyondkernels.runs.curves import recording as default_recording
+    from beyondkernels.runs.trying import require_batch
 
     problem = ask.problem
     if isinstance(model, type):
@@ -126,6 +127,7 @@ def learner_of(
     if isinstance(model, Network | torch.nn.Module):
         model, problem = network_of(model, problem, name)
         rule = algorithm if algorithm is not None else rule_of(recipe, model, problem, ask.samples)
+        require_batch(model, rule, problem, ask.samples, name)
         if isinstance(problem, GivenData) and "record_at" not in recording:
             samples = sum(1 for size in (ask.samples, ask.test, ask.validation) if size)
             recording = default_recording(rule, ask.samples, samples) | dict(recording)
@@ -190,17 +192,23 @@ def network_of(model: Any, problem: Problem, name: str = "network") -> tuple[Net
     """A network, and the problem with labels of as many outputs as it has.
 
     Arguments:
-        model: a network, or a module, which is copied.
+        model: a network, or a module, which is copied. A module, also one in a network, is tried on two points.
         problem: what it is to learn.
         name: what to call the model in error messages.
     """
     import torch
 
-    from beyondkernels.networks import FromCopy, Network
+    from beyondkernels.core.points import shape_of
+    from beyondkernels.core.streams import Stream
+    from beyondkernels.networks import FromCopy, FromModule, Network
     from beyondkernels.runs.trying import fitting
 
-    if isinstance(model, torch.nn.Module):
-        network = FromCopy.of(model)
+    network = FromCopy.of(model) if isinstance(model, torch.nn.Module) else model
+    if isinstance(network, FromCopy):
         return network, fitting(network.module, problem, name)
-    require(isinstance(model, Network), f"{name} must be a Network or a torch.nn.Module, got {shown(model)}")
-    return model, problem
+    if isinstance(network, FromModule):
+        made = network.fresh(shape_of(problem.in_shape), problem.out_dim, Stream(0))
+        require(isinstance(made, torch.nn.Module), f"{name} must make a torch.nn.Module, got {shown(made)}")
+        return network, fitting(made, problem, name)
+    require(isinstance(network, Network), f"{name} must be a Network or a torch.nn.Module, got {shown(model)}")
+    return network, problem

@@ -26,7 +26,8 @@ def require_device(device: str) -> None:
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        why = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        # Some backends explain themselves on a whole page.
+        why = re.split(r"\.\s|\n", f"{error}".strip())[0].removesuffix(".") or type(error).__name__
         raise InputError(
             f"device must be one that this machine has, got {shown(device)} ({why}); bk doctor says what there is"
         ) from None

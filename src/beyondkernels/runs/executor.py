@@ -22,7 +22,7 @@ from beyondkernels.runs.provenance import provenance
 from beyondkernels.runs.saving import SAVE_EVERY, require_save_every
 from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.store import Store
-from beyondkernels.runs.working import work
+from beyondkernels.runs.working import Keep, work
 
 _FAILED_STARTS = 3
 
@@ -42,10 +42,12 @@ class SerialExecutor:
     Arguments:
         command: the command line that asked for the runs, kept with them.
         save_every: seconds of work after which a run saves its state, so that it can go on; None saves nothing.
+        keep: given the key and the outcome of each run that is done, with the predictor that no store holds.
     """
 
     command: str | None = None
     save_every: float | None = SAVE_EVERY
+    keep: Keep = lambda _key, _outcome: None
 
     def __post_init__(self) -> None:
         require_save_every(self.save_every)
@@ -61,7 +63,7 @@ class SerialExecutor:
         for chunk in tasks:
             yield Event("progress", chunk=tuple(spec.key for spec in chunk))
             events: list[Event] = []
-            work(chunk, store, made_with, events.append, self.save_every)
+            work(chunk, store, made_with, events.append, self.save_every, self.keep)
             yield from (event for event in events if event.kind != "progress")  # progress that is over says nothing
 
 

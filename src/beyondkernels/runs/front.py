@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Learner, Problem
-from beyondkernels.core.errors import require, shown
+from beyondkernels.core.errors import InputError, plain_number, require, require_whole, shown
 from beyondkernels.runs.asked import Asked, asked, learner_of, require_order, sorted_options
 from beyondkernels.runs.comparison import Comparison
 from beyondkernels.runs.device import PROCESSOR, require_device_name
@@ -82,7 +82,7 @@ def fit(
     require_order(model, data, n)
     reading, recipe, recording = sorted_options(options, algorithm)
     ask = asked(data, n, test, validation, reading)
-    spec = _spec(model, ask, algorithm, recipe, recording, seed, device, "model")
+    (spec,) = _specs(model, ask, algorithm, recipe, recording, [seed], device, "model")
     (run,) = run_all([spec], store=store, progress=progress)
     return run
 
@@ -127,8 +127,7 @@ def compare(
     >>> compare(bk.problems.Monomial(6), 50, learners=learners, seeds=2, test=50).to_frame().learner.tolist()
     ['network', 'network', 'kernel', 'kernel']
     """
-    which = list(dict.fromkeys(range(seeds) if isinstance(seeds, int) else seeds))
-    require(len(which) > 0, f"seeds must give at least one seed, got {seeds}")
+    which = _seeds(seeds)
     require(
         isinstance(learners, Mapping),
         f"learners must be models by their names, such as {{'network': model}}, got {shown(type(learners))}",
@@ -141,10 +140,23 @@ def compare(
     for name, model in learners.items():
         trained = recording if _is_network(model) else {}
         rule = algorithm if _is_network(model) else None
-        specs += [_spec(model, ask, rule, recipe, trained, seed, device, name) for seed in which]
+        specs += _specs(model, ask, rule, recipe, trained, which, device, name)
     runs = run_all(specs, workers=workers, store=store, progress=progress)
     k = len(which)
     return Comparison({name: tuple(runs[i * k : (i + 1) * k]) for i, name in enumerate(learners)})
+
+
+def _seeds(seeds: Any) -> list[int]:
+    """Each seed once."""
+    given = plain_number(seeds)
+    several = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    if not isinstance(several, Iterable) or isinstance(several, str | bytes | Mapping):
+        raise InputError(f"seeds must be how many, such as 5, or which, such as [0, 1], got {shown(given)}")
+    which = list(dict.fromkeys(plain_number(seed) for seed in several))
+    for seed in which:
+        require_whole("each of seeds", seed, None)
+    require(len(which) > 0, f"seeds must give at least one seed, got {shown(seeds)}")
+    return which
 
 
 def _is_network(model: object) -> bool:
@@ -155,23 +167,24 @@ def _is_network(model: object) -> bool:
     return isinstance(model, Network | torch.nn.Module)
 
 
-def _spec(
+def _specs(
     model: Any,
     ask: Asked,
     algorithm: Algorithm | None,
     recipe: Recipe,
     recording: Mapping[str, Any],
-    seed: int,
+    seeds: Iterable[int],
     device: str,
     name: str,
-) -> RunSpec:
+) -> list[RunSpec]:
+    """The runs of one model, one for each seed."""
     learner, problem = learner_of(model, ask, algorithm, recipe, recording, name)
     from beyondkernels.measure import Scores
     from beyondkernels.problems import GivenData
 
     where = _possible(learner, device)
     scored = (Scores(),) if isinstance(problem, GivenData) and ask.test else ()
-    return RunSpec(problem, learner, ask.samples, ask.test, seed, scored, ask.validation, where)
+    return [RunSpec(problem, learner, ask.samples, ask.test, seed, scored, ask.validation, where) for seed in seeds]
 
 
 def _possible(learner: Learner, device: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from beyondkernels.core.contracts import Outcome
+from beyondkernels.core.errors import require, shown
 from beyondkernels.runs.chunks import chunks, identity
 from beyondkernels.runs.device import require_device
 from beyondkernels.runs.errors import MissingRunError
@@ -76,8 +79,8 @@ def run_all(
 ) -> list[Run]:
     """The runs of some specifications, in their order.
 
-    Without a store and with one worker they are performed in this process, as many at once as their learners want, and
-    what comes back predicts. Otherwise an executor performs them and they are read from the store.
+    Without a store and with one worker they are performed in this process, as many at once as their learners want.
+    Otherwise an executor performs them and they are read from the store. What was performed in this process predicts.
 
     Arguments:
         specs: the runs.
@@ -87,6 +90,14 @@ def run_all(
         forgiving: whether a run that raises an exception is a run that crashed; otherwise the exception is raised.
         predictors: whether runs of this process keep what they have learnt, which takes memory.
     """
+    require(
+        isinstance(progress, bool) or callable(progress),
+        f"progress must be True, False or a function that is told the fraction, got {shown(progress)}",
+    )
+    require(
+        store is None or isinstance(store, str | os.PathLike | Store),
+        f"store must be the path of a directory, or None, got {shown(store)}",
+    )
     for device in {spec.device for spec in specs}:
         require_device(device)
     for spec in specs:
@@ -103,7 +114,14 @@ def run_all(
             specs = [dataclasses.replace(spec, problem=shared[id(spec.problem)]) for spec in specs]
         opened = store if isinstance(store, Store) else Store.open(Path(folder) / "store" if store is None else store)
         save_every = SAVE_EVERY if store is not None else None
-        executor = SerialExecutor(None, save_every) if workers == 1 else LocalExecutor(workers, save_every=save_every)
+        learnt: dict[str, Any] = {}
+
+        def keep(key: str, outcome: Outcome) -> None:
+            if predictors:
+                learnt[key] = outcome.predictor
+
+        here = workers == 1
+        executor = SerialExecutor(None, save_every, keep) if here else LocalExecutor(workers, save_every=save_every)
         watches: list[Watch] = []
 
         def planned(todo: Sequence[RunSpec], _stored: int) -> None:
@@ -113,10 +131,8 @@ def run_all(
         lost = {key: reason.removeprefix("crashed: ") for key, reason in found.missing.items()}
         if lost and not forgiving:
             raise RuntimeError(f"{len(lost)} of {len(specs)} runs crashed; the first: {next(iter(lost.values()))}")
-        return [
-            Run(spec, Outcome(), lost[spec.key]) if spec.key in lost else Run(spec, found.runs[spec.key].outcome)
-            for spec in specs
-        ]
+        outcomes = {key: dataclasses.replace(run.outcome, predictor=learnt.get(key)) for key, run in found.runs.items()}
+        return [Run(spec, outcomes.get(spec.key, Outcome()), lost.get(spec.key, "")) for spec in specs]
 
 
 def _here(specs: Sequence[RunSpec], watch: Watch, forgiving: bool, predictors: bool) -> list[Run]:

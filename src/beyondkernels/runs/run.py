@@ -71,15 +71,19 @@ class Run:
         return "crashed" if self.reason else self.outcome.status
 
     def predict(self, x: Any) -> Any:
-        """What it makes of points (n, …): the class of each where labels are classes, else predictions (n, out_dim).
+        """What it makes of points (n, …), in the form of the labels that were given.
+
+        For data this is a NumPy array: classes (n,), or numbers (n,) or (n, k). For a problem it is the tensor of
+        outputs (n, out_dim).
 
         Arguments:
-            x: the points, of the shape that the training points have; arrays, tensors and tables of numbers.
+            x: the points, of the shape that the training points have; arrays, tensors and tables of numbers. They are
+                read as the training points were: images of bytes are divided by 255.
         """
         from beyondkernels.problems import GivenData
 
         out = self.outputs(x)
-        return self.problem.decoded(out) if isinstance(self.problem, GivenData) and self.problem.classes else out
+        return self.problem.decoded(out) if isinstance(self.problem, GivenData) else out
 
     def predict_proba(self, x: Any) -> Any:
         """The probability of each class, (n, classes): of a network trained with a cross entropy, or an estimator's.
@@ -107,27 +111,47 @@ class Run:
         """
         points = self._points(x)
         assert self.outcome.predictor is not None
-        return self.outcome.predictor(points)
+        try:
+            return self.outcome.predictor(points)
+        except IndexError as error:
+            if not getattr(self.problem, "whole", False):
+                raise
+            raise InputError(
+                f"x must hold token ids that the model knows, got ids up to {int(points.max())}: {error}"
+            ) from None
 
     def _points(self, x: Any) -> torch.Tensor:
         """Points as the predictor takes them."""
+        import numpy as np
         import torch
 
         from beyondkernels.problems import GivenData
+        from beyondkernels.problems.data.given import are_tokens
 
         if self.outcome.predictor is None:
             how = {"finished": "was read from a store, which keeps no predictor", "diverged": "diverged"}
             raise InputError(f"this run cannot predict: it {how.get(self.status, 'crashed')}")
-        if not isinstance(x, torch.Tensor):
+        if isinstance(x, torch.Tensor) and not isinstance(self.problem, GivenData):
+            points = x  # in the precision of the problem, and where it is
+            require(not x.is_complex(), f"x must hold real numbers, got {x.dtype}")
+            require(bool(x.isfinite().all()), "x must be finite, got NaN or infinity")
+        else:
             from beyondkernels.problems.data.reading import read_points
 
-            x = torch.from_numpy(read_points(x))
-        shape = self.problem.in_shape
+            points = torch.from_numpy(read_points(x, "x"))
+        shape, came = self.problem.in_shape, tuple(np.shape(x))
         require(
-            tuple(x.shape[1:]) in (shape, (math.prod(shape),)),
-            f"x must be points of the shape {shape}, got {tuple(x.shape)}",
+            tuple(points.shape[1:]) in (shape, (math.prod(shape),)),
+            f"x must be points of the shape {shape}, got {came}"
+            + ("; x[None] is a batch of this one point" if came == shape else ""),
         )
-        return self.problem.handed(x) if isinstance(self.problem, GivenData) else x
+        if not isinstance(self.problem, GivenData):
+            return points
+        require(
+            not self.problem.tokens or are_tokens(points.numpy()),
+            "x must hold token ids, whole numbers from 0, as the training points do",
+        )
+        return self.problem.handed(points).to(x.device if isinstance(x, torch.Tensor) else "cpu")
 
     @property
     def module(self) -> torch.nn.Module:

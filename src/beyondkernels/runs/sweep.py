@@ -113,13 +113,17 @@ class Sweep:
     rows: tuple[dict[str, Any], ...]
     runs: tuple[Run, ...] = ()
 
-    def best(self, name: str = "test_loss", smallest: bool = True) -> dict[str, Any]:
-        """The row with the least (or largest) value of a scalar among those that finished.
+    def best(self, name: str = "test_loss", smallest: bool | None = None) -> dict[str, Any]:
+        """The row with the best value of a scalar among those that finished.
 
         Arguments:
             name: the scalar; choosing by a test error is what the paper does, and should be said.
-            smallest: whether less is better.
+            smallest: whether less is better; None goes by the name: accuracies and R² are better the larger they are,
+                all else is better the smaller it is.
         """
+        from beyondkernels.core.scores import larger_is_better
+
+        smallest = not larger_is_better(name) if smallest is None else smallest
         finished = [row for row in self.rows if row["status"] == "finished"]
         known = sorted({key for row in finished for key in row})
         numbers = [row for row in finished if isinstance(row.get(name), int | float) and not math.isnan(row[name])]
@@ -212,11 +216,13 @@ def fit_many(
     from beyondkernels.engine import TrainedNetwork
 
     require_order(network, problem, n, "bk.fit_many(network, (X, y), grid=…)")
+    from beyondkernels.runs.trying import require_batch
+
     _require_instance("algorithm", algorithm, (Algorithm, types.NoneType))
     for name in options:
         require(name not in ("seed", "seeds"), "seeds go into the grid: bk.grid(seed=range(5))")
     reading, recipe, recording = sorted_options(options, algorithm)
-    points = _points(grid)
+    points = _points(grid, "rate" if algorithm is None else "learning_rate")
     ask = asked(problem, n, test, validation, reading)
     model, labelled = network_of(network, ask.problem)
     specs = []
@@ -225,6 +231,7 @@ def fit_many(
         rule = given.algorithm
         if not isinstance(rule, Algorithm):
             rule = rule_of(rule, given.network, labelled, given.n)
+        require_batch(given.network, rule, labelled, given.n, "network")
         learner = TrainedNetwork(given.network, rule, **({"backend": backend, "memory": memory} | recording))
         fresh = {"validation_samples": ask.validation, "device": device}
         specs.append(RunSpec(given.problem, learner, given.n, ask.test, given.seed, **fresh))
@@ -233,12 +240,18 @@ def fit_many(
     return Sweep(tuple({**point, **run.as_row()} for point, run in zip(points, runs, strict=True)), tuple(runs))
 
 
-def _points(grid: Any) -> list[dict[str, Any]]:
+def _points(grid: Any, example: str) -> list[dict[str, Any]]:
+    """The points of a grid.
+
+    Arguments:
+        grid: as it was given.
+        example: a setting that a point may have, for error messages.
+    """
     listed = isinstance(grid, Iterable) and not isinstance(grid, str | bytes | Mapping)
     points: list[Any] = list(grid) if listed else []
     require(
         listed and all(isinstance(point, Mapping) for point in points),
-        f"grid must be a list of points, as bk.grid(learning_rate=[0.1, 0.2]) makes it, got {shown(grid)}",
+        f"grid must be a list of points, as bk.grid({example}=[0.1, 0.2]) makes it, got {shown(grid)}",
     )
     require(len(points) > 0, "grid must hold at least one point, got none")
     return [{str(name): _plain(value) for name, value in point.items()} for point in points]
@@ -294,7 +307,7 @@ def _replaced(component: Any, path: str, value: Any, name: str, given: _Given) -
     """
     first, _, rest = path.partition(_JOINT)
     if first not in _fields(component):
-        unknown("setting", name, _known(given))
+        _unknown_setting(name, _known(given))
     if rest:
         value = _replaced(getattr(component, first), rest, value, name, given)
     else:
@@ -331,12 +344,33 @@ def _require_instance(name: str, value: Any, kinds: tuple[type, ...], example: s
 
 def _known(given: _Given) -> list[str]:
     """The settings a point may have, also inside of others."""
+    from beyondkernels.networks import FromCopy, FromModule
+    from beyondkernels.problems import GivenData
+
     names = [*_OWN]
     for prefix, component in (("", given.algorithm), ("", given.network), (_PROBLEM + _JOINT, given.problem)):
+        if isinstance(component, FromCopy | FromModule | GivenData):
+            continue  # what a user gave as it is has no settings, only fields of our own
         for field in _fields(component):
             inner = _fields(getattr(component, field))
             names += [f"{prefix}{field}", *(f"{prefix}{field}{_JOINT}{each}" for each in inner)]
     return names
+
+
+def _unknown_setting(name: str, known: Sequence[str]) -> typing.NoReturn:
+    """Raise an :class:`InputError` that offers our name for a setting of another library, or the nearest one.
+
+    Arguments:
+        name: as it stands in the point.
+        known: the settings there are.
+    """
+    from beyondkernels.algorithms.torch_words import ARGUMENTS
+
+    ours = ARGUMENTS.get(name)
+    for word in ("learning_rate" if name == "rate" or ours == "rate" else None, ours):
+        if word in known:
+            raise InputError(f"unknown setting {name!r}; here it is called {word}")
+    unknown("setting", name, known)
 
 
 def _fields(component: Any) -> list[str]:

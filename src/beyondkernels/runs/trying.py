@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require
+from beyondkernels.runs.token_ids import looks_up, points_with_largest, refusing_unknown_ids, wants_whole_numbers
 
 if TYPE_CHECKING:
     import torch
 
+    from beyondkernels.algorithms import Algorithm
+    from beyondkernels.networks import Network
     from beyondkernels.problems import GivenData
 
 
@@ -40,18 +43,65 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
     )
     problem, x = _accepted(module, problem, name)
     tried = copy.deepcopy(module).eval()
-    with torch.no_grad():
-        out, again = tried(x), tried(x)
+    out, again, other = (_seeded(tried, x, seed) for seed in (0, 0, 1))
     require(
         isinstance(out, torch.Tensor) and out.ndim in (1, 2) and len(out) == 2,
         f"{name} must give a row of outputs for each point, got {_form(out)} for 2 points",
     )
     _require_no_state(module, torch.equal(out, again), x, name)
+    require(
+        torch.equal(out, other),
+        f"{name} draws random numbers in evaluation mode, so it gives other outputs for the same points; nn.Dropout or "
+        "torch.nn.functional.dropout(x, p, training=self.training) draws while it trains alone",
+    )
     outputs = 1 if out.ndim == 1 else out.shape[1]
     if isinstance(problem, GivenData) and len(problem.classes) == 2 and outputs == 2:
         problem = replace(problem, one_hot=True)
     _require_outputs(outputs, problem, name)
     return problem
+
+
+def require_batch(network: Network, rule: Algorithm, problem: Problem, n: int, name: str) -> None:
+    """Refuse to train a module on single points if it cannot, as with batch normalisation.
+
+    Arguments:
+        network: what is trained; a module in it is tried on one point.
+        rule: says how many points are in a step.
+        problem: what it is to learn.
+        n: how many points it learns from.
+        name: what to call the module in error messages.
+    """
+    from beyondkernels.core.points import shape_of
+    from beyondkernels.core.streams import Stream
+    from beyondkernels.networks import FromCopy, FromModule
+
+    size = n if (batch := getattr(rule, "batch", None)) is None else batch
+    if size != 1 or not isinstance(network, FromCopy | FromModule):
+        return
+    module = network.fresh(shape_of(problem.in_shape), problem.out_dim, Stream(0))
+    x = _on(module, problem.take("train", 1, 0).x)
+    try:
+        _seeded(module.train(), x, 0)
+    except Exception as error:  # a module is a user's code
+        raise InputError(f"{name} cannot train on one point in a step ({error}); batch=2 or more would do") from None
+
+
+def _seeded(module: torch.nn.Module, x: torch.Tensor, seed: int) -> Any:
+    """The outputs of a module, with what it draws from one seed."""
+    import torch
+
+    from beyondkernels.core.streams import seeded_by
+
+    with torch.no_grad(), seeded_by(seed, everywhere=x.device.type != "cpu"):
+        return module(x)
+
+
+def _on(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Points where a module is, and in its precision."""
+    import torch
+
+    weight = next(module.parameters(), torch.empty(0))
+    return x.to(weight.device, weight.dtype if x.is_floating_point() and weight.is_floating_point() else x.dtype)
 
 
 def _accepted(module: torch.nn.Module, problem: Problem, name: str) -> tuple[Problem, torch.Tensor]:
@@ -60,23 +110,26 @@ def _accepted(module: torch.nn.Module, problem: Problem, name: str) -> tuple[Pro
 
     from beyondkernels.problems import GivenData
 
-    first = None
+    errors: list[Exception] = []
     whole = isinstance(problem, GivenData) and problem.whole
     for tokens in (False, True) if whole else (False,):
         points = replace(problem, tokens=tokens) if isinstance(problem, GivenData) else problem
-        x = points.take("train", 2, 0).x
+        x = _on(module, points.take("train", 2, 0).x)
         tried = copy.deepcopy(module).eval()
-        weight = next(tried.parameters(), torch.empty(0))
-        x = x.to(weight.device, weight.dtype if x.is_floating_point() and weight.is_floating_point() else x.dtype)
         try:
-            with torch.no_grad():
+            with torch.no_grad(), refusing_unknown_ids(tried, name):
                 tried(x)
+                if isinstance(points, GivenData) and looks_up(module):
+                    tried(_on(module, points_with_largest(points)))
+        except InputError:
+            raise
         except Exception as error:  # a module is a user's code
-            first = first or error
+            errors.append(error)
         else:
             return points, x
+    why = errors[-1] if wants_whole_numbers(errors[0]) else errors[0]
     raise InputError(
-        f"{name} {type(module).__name__} cannot take points of the shape {problem.in_shape}: {first}"
+        f"{name} {type(module).__name__} cannot take points of the shape {problem.in_shape}: {why}"
     ) from None
 
 
@@ -89,6 +142,8 @@ def _require_outputs(outputs: int, problem: Problem, name: str) -> None:
     plural = "" if problem.out_dim == 1 else "s"
     wanted = f"an output for each of {classes} classes" if classes else f"{problem.out_dim} output{plural}"
     found = f"{name} must have {wanted}{', or one' if classes == 2 else ''}, got {outputs}"
+    if isinstance(problem, GivenData) and outputs == 1 and classes and not problem.words:
+        found += "; classify=False makes numbers to predict of the labels"
     if not classes and isinstance(problem, GivenData):
         found += "; the labels are taken for numbers to predict" + _few_values(problem)
     raise InputError(found)

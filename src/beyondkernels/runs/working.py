@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from beyondkernels.core.components import describe
-from beyondkernels.core.contracts import Progress
+from beyondkernels.core.contracts import Outcome, Progress
 from beyondkernels.core.errors import StoreError
 from beyondkernels.runs.errors import MissingRunError
 from beyondkernels.runs.events import Event, Status
@@ -19,6 +19,7 @@ from beyondkernels.runs.spec import RunSpec
 from beyondkernels.runs.store import Store
 
 Tell = Callable[[Event], None]
+Keep = Callable[[str, Outcome], None]
 
 _PROGRESS_SECONDS = 0.2
 _MESSAGE_LENGTH = 300
@@ -30,6 +31,7 @@ def work(
     provenance: dict[str, Any],
     tell: Tell,
     save_every: float | None = SAVE_EVERY,
+    keep: Keep = lambda _key, _outcome: None,
 ) -> None:
     """Perform a chunk and store each of its runs.
 
@@ -43,6 +45,7 @@ def work(
         provenance: kept with each run, with its seconds filled in.
         tell: told the progress, and the end of each run.
         save_every: seconds of work after which a run saves its state; None saves nothing.
+        keep: given the outcome of each run that is done here, with what the store does not hold: its predictor.
     """
     missing = []
     for spec in specs:
@@ -53,7 +56,7 @@ def work(
             store.checkpoints.drop(spec.key)
             tell(Event("run", spec.key, status, fraction=1.0, message="stored already"))
     if missing:
-        _attempt(missing, store, provenance, tell, save_every)
+        _attempt(missing, store, provenance, tell, save_every, keep)
 
 
 def _attempt(
@@ -62,6 +65,7 @@ def _attempt(
     provenance: dict[str, Any],
     tell: Tell,
     save_every: float | None,
+    keep: Keep,
     *,
     anew: bool = False,
 ) -> None:
@@ -76,14 +80,14 @@ def _attempt(
     except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
         if len(specs) > 1:
             for spec in specs:
-                _attempt([spec], store, provenance, tell, save_every)
+                _attempt([spec], store, provenance, tell, save_every, keep)
             return
         (member,) = saving.members
         if member.resumed:  # perhaps it is the state that is wrong
             member.drop()
         if member.resumed and not anew:
             warn(f"a run failed after it went on from a saved state ({one_sentence(error)}); it begins anew")
-            _attempt(specs, store, provenance, tell, save_every, anew=True)
+            _attempt(specs, store, provenance, tell, save_every, keep, anew=True)
         else:
             tell(_crashed(specs[0].key, error, member.seconds))
         return
@@ -97,6 +101,7 @@ def _attempt(
             tell(_crashed(spec.key, error, seconds))
         else:
             member.drop()
+            keep(spec.key, outcome)
             tell(Event("run", spec.key, outcome.status, fraction=1.0, seconds=seconds))
 
 

@@ -167,3 +167,25 @@ def test_what_nobody_holds_is_asked_for_again():
     gc.collect()
     with pytest.raises(InputError, match="give it again"):
         GivenData(content)
+
+
+def test_tables_for_training_and_test():
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(kind=CLASSES)
+    both, named = given((table[:20], table[20:]), target="kind"), given(table[:20], test=table[20:], target="kind")
+    assert both == named
+    assert (both.size("train"), both.size("test")) == (20, 10)
+    with pytest.raises(InputError, match="target names a column of a DataFrame, got data of type tuple"):
+        given((table[["a"]], CLASSES), target="kind")
+    assert given((table[["a"]], table[["kind"]])).size("train") == 24
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"split_seed": "x"}, "split_seed must be a whole number, got 'x'"),
+        ({"classify": "yes"}, "classify must be True, False or None, got 'yes'"),
+    ],
+)
+def test_how_to_read_is_checked(words, sentence):
+    with pytest.raises(InputError, match=sentence):
+        given((X, CLASSES), **words)

@@ -63,6 +63,8 @@ class GivenData(Problem):
         tokens: whether points are handed out as whole numbers, for models that look something up by them, as
             ``torch.nn.Embedding`` does; otherwise they are numbers of single precision.
         name: what to call it.
+        given_as: the form of the labels, in which predictions come back: the type of classes that are neither words
+            nor whole numbers, such as ``bool``; ``rows`` for numbers that are given as (n, k); else empty.
         file: where the points are for other processes; None while they are only in the memory of this one.
     """
 
@@ -72,6 +74,7 @@ class GivenData(Problem):
     one_hot: bool = False
     tokens: bool = later(False)
     name: str = field(default="data", metadata={"identity": False})
+    given_as: str = field(default="", metadata={"identity": False})
     file: str | None = field(default=None, metadata={"identity": False})
 
     def __post_init__(self) -> None:
@@ -103,8 +106,7 @@ class GivenData(Problem):
     @property
     def whole(self) -> bool:
         """Whether all points are whole numbers, not below zero, that single precision holds exactly."""
-        x = self.arrays["train_x"]
-        return bool((x == np.floor(x)).all()) and x.min() >= 0 and x.max() < 2**24
+        return all(are_tokens(self.arrays[f"{part}_x"]) for part in PARTS)
 
     def size(self, part: str) -> int:
         """How many points a part has."""
@@ -136,12 +138,21 @@ class GivenData(Problem):
         return torch.nn.functional.one_hot(torch.from_numpy(y).long(), len(self.classes)).float()
 
     def decoded(self, out: torch.Tensor) -> np.ndarray:
-        """The classes that predictions choose, by name; of numbers the predictions themselves."""
+        """Predictions in the form of the labels that were given: classes (n,), or numbers (n,) or (n, k)."""
         if not self.classes:
-            return out.detach().cpu().numpy()
+            out = out.detach().cpu()
+            rows = (out.float() if out.dtype == torch.bfloat16 else out).numpy().reshape(len(out), -1)
+            return rows if self.given_as == "rows" else rows[:, 0]
         places = (out.reshape(-1) > 0).long() if self.signs else out.argmax(1)
-        names = np.array(self.classes if self.words else [int(name) for name in self.classes])
-        return names[places.cpu().numpy()]
+        return self._labels()[places.cpu().numpy()]
+
+    def _labels(self) -> np.ndarray:
+        """The classes as they were given."""
+        if self.given_as == "bool":
+            return np.array([name == "True" for name in self.classes])
+        if self.given_as:
+            return np.array([float(name) for name in self.classes], self.given_as)
+        return np.array(self.classes if self.words else [int(name) for name in self.classes])
 
     def shared(self, folder: Path) -> GivenData:
         """The same data in a file, where other processes find it.
@@ -168,7 +179,21 @@ class GivenData(Problem):
         return f"{self.name}: {sizes} points of shape {self.in_shape}, {kind}"
 
 
-def hold(arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], words: bool, name: str) -> GivenData:
+def are_tokens(x: np.ndarray) -> bool:
+    """Whether all numbers are whole, not below zero, and such that single precision holds them exactly.
+
+    Arguments:
+        x: any numbers, also none.
+
+    >>> are_tokens(np.array([[0.0, 3.0]])), are_tokens(np.array([[0.5, -1.0]]))
+    (True, False)
+    """
+    return x.size == 0 or (bool((x == np.floor(x)).all()) and x.min() >= 0 and x.max() < 2**24)
+
+
+def hold(
+    arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], words: bool, name: str, given_as: str = ""
+) -> GivenData:
     """A problem that holds arrays in the memory of this process.
 
     Arguments:
@@ -176,11 +201,12 @@ def hold(arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], words: bool
         classes: the names of the classes.
         words: whether they were given as words.
         name: what to call it.
+        given_as: the form of the labels.
     """
     held = Arrays(arrays)
     content = hashlib.sha256(f"{held.content()} {[named(each) for each in classes]}".encode()).hexdigest()[:32]
     held = _HELD.setdefault(content, held)
-    return GivenData(content, classes, words, name=name)
+    return GivenData(content, classes, words, name=name, given_as=given_as)
 
 
 def _found(content: str, file: str | None) -> Arrays:

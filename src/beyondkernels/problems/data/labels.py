@@ -50,15 +50,17 @@ def class_names(y: np.ndarray, classify: bool | None = None) -> tuple[str, ...]:
 
 
 def single_labels(y: np.ndarray, classify: bool | None = None) -> np.ndarray:
-    """Labels as one for each point, where rows of zeros with a single one were given for classes.
+    """Labels as one for each point, where a column, or rows of zeros with a single one for classes, were given.
 
     Arguments:
         y: labels, (n,) or (n, k).
         classify: False leaves them as numbers.
 
-    >>> single_labels(np.array([[0, 1, 0], [0, 0, 1]])).tolist()
-    [1, 2]
+    >>> single_labels(np.array([[0, 1, 0], [0, 0, 1]])).tolist(), single_labels(np.array([[0.5], [2.5]])).tolist()
+    ([1, 2], [0.5, 2.5])
     """
+    if y.ndim == 2 and y.shape[1] == 1:
+        return y[:, 0]
     rows = y.ndim == 2 and y.shape[1] > 1 and classify is not False and y.dtype.kind in "fiub"
     if rows and bool(np.isin(y, (0, 1)).all()) and bool((y.sum(1) == 1).all()):
         return y.argmax(1)

@@ -29,7 +29,7 @@ def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndar
         data: a pair (X, y), a DataFrame, a torch Dataset or a DataLoader.
         target: the column of a DataFrame that holds the labels.
     """
-    if _is_frame(data):
+    if is_frame(data):
         return _from_frame(data, target)
     require(target is None, f"target names a column of a DataFrame, got data of type {type(data).__name__}")
     if isinstance(data, tuple | list) and len(data) == 2:
@@ -46,8 +46,6 @@ def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndar
         points, labels = _from_items(data)
     else:
         raise InputError(f"data must be {FORMS}, got a {type(data).__name__}")
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
     require(
         labels.ndim in (1, 2), f"y must have a label, or a row of them, for each point, got the shape {labels.shape}"
     )
@@ -60,29 +58,33 @@ def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndar
     return points, labels
 
 
-def read_points(x: Any) -> np.ndarray:
+def read_points(x: Any, name: str = "X") -> np.ndarray:
     """Points as an array of single precision; images of bytes are divided by 255.
 
     Arguments:
         x: an array, a tensor, a DataFrame of numbers, or a list of lists.
+        name: what to call them in error messages.
 
     >>> read_points([[0, 1], [2, 3]]).dtype, read_points(np.full((1, 2, 2), 255, np.uint8)).max()
     (dtype('float32'), np.float32(1.0))
     """
-    if _is_frame(x):
-        words = [str(name) for name in x.columns if not np.issubdtype(np.asarray(x[name]).dtype, np.number)]
+    if is_frame(x):
+        words = [str(each) for each in x.columns if not np.issubdtype(np.asarray(x[each]).dtype, np.number)]
         require(
-            not words or all(np.asarray(x[name]).dtype == bool for name in words),
+            not words or all(np.asarray(x[each]).dtype == bool for each in words),
             f"columns must hold numbers, got {', '.join(words[:5])} with others; pandas.get_dummies makes columns of "
             "zeros and ones of them",
         )
-    array = _array(x, "X")
-    require(array.dtype.kind != "c", f"X must hold real numbers, got {array.dtype}; X.real and X.imag are real")
+    array = _array(x, name)
+    require(
+        array.dtype.kind != "c",
+        f"{name} must hold real numbers, got {array.dtype}; {name}.real and {name}.imag are real",
+    )
     require(
         array.dtype.kind in "fiub",
-        f"X must hold numbers, got an array of {array.dtype}{_stranger(array)}",
+        f"{name} must hold numbers, got an array of {array.dtype}{_stranger(array)}",
     )
-    require(array.ndim >= 1, f"X must have a row for each point, got the single value {shown(x)}")
+    require(array.ndim >= 1, f"{name} must have a row for each point, got the single value {shown(x)}")
     array = array[:, None] if array.ndim == 1 else array
     require(len(array) > 0, "data must hold at least one point, got none")
     require(array[:1].size > 0, f"points must have at least one coordinate, got the shape {array.shape}")
@@ -90,7 +92,8 @@ def read_points(x: Any) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(points).all(axis=tuple(range(1, points.ndim)))).tolist()
     require(
         not bad,
-        f"X must be finite, got NaN or infinity in {len(bad)} of {len(points)} points, the first in row {(*bad, 0)[0]}",
+        f"{name} must be finite, got NaN or infinity in {len(bad)} of {len(points)} points, the first in row "
+        f"{(*bad, 0)[0]}",
     )
     return points
 
@@ -103,7 +106,8 @@ def _stranger(array: np.ndarray) -> str:
     return f" with {shown(found, 40)} in it"
 
 
-def _is_frame(data: Any) -> bool:
+def is_frame(data: Any) -> bool:
+    """Whether this is a table with named columns."""
     return hasattr(data, "columns") and hasattr(data, "iloc")
 
 
@@ -136,6 +140,8 @@ def _array(values: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} must be rectangular, with rows of one length: {error}") from None
     if array.dtype == object and array.size and all(isinstance(each, str) for each in array.flat):
         array = array.astype(str)
+    elif array.dtype == object and array.size and all(isinstance(each, bool | np.bool_) for each in array.flat):
+        array = array.astype(bool)
     elif array.dtype == object and array.size and all(isinstance(each, _NUMBERS) for each in array.flat):
         array = array.astype(np.float64 if any(isinstance(each, _FRACTIONS) for each in array.flat) else np.int64)
     return array

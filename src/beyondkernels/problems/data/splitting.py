@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from beyondkernels.core import Problem, Stream, require, require_between
+from beyondkernels.core import Problem, Stream, require, require_between, require_whole, shown
 from beyondkernels.problems.data.given import DataWarning, GivenData, hold
 from beyondkernels.problems.data.labels import class_names, class_numbers, numbers, single_labels
-from beyondkernels.problems.data.reading import FORMS, read_pair
+from beyondkernels.problems.data.reading import FORMS, is_frame, read_pair
 
 
 def given(
@@ -30,7 +30,7 @@ def given(
     points come from what remains. Classes are found in the labels; each class is split by itself.
 
     Arguments:
-        data: a pair (X, y), a pair of such pairs for training and test, a torch Dataset or DataLoader, or a DataFrame.
+        data: a pair (X, y), a torch Dataset or DataLoader, or a DataFrame; or a pair of these for training and test.
         test: the test points, in any of these forms.
         validation: the fraction of the training points that is put aside to choose by.
         test_fraction: the fraction of the points that is put aside to test on, where there is no ``test``.
@@ -49,9 +49,15 @@ def given(
         return data
     require_between("validation", validation, 0, 1, "[)")
     require_between("test_fraction", test_fraction, 0, 1, "()")
-    if test is None and isinstance(data, tuple | list) and len(data) == 2 and _is_source(data[0]):
+    require_whole("split_seed", split_seed, None)
+    require(
+        classify is None or isinstance(classify, bool | np.bool_),
+        f"classify must be True, False or None, got {shown(classify)}",
+    )
+    if test is None and isinstance(data, tuple | list) and len(data) == 2 and _are_sources(data, target):
         data, test = data
     x, y = read_pair(data, target)
+    columns = y.ndim == 2
     y = single_labels(y, classify)
     classes = class_names(y, classify)
     if not classes:
@@ -61,7 +67,7 @@ def given(
         x, y, test_x, test_y = x[inside], y[inside], x[outside], y[outside]
     else:
         test_x, test_y = read_pair(test, target)
-        test_y = single_labels(test_y, classify) if classes else test_y
+        test_y = single_labels(test_y, classify if classes else False)
         require(
             test_x.shape[1:] == x.shape[1:],
             f"test points must have the shape of the training points, {x.shape[1:]}, got {test_x.shape[1:]}",
@@ -78,7 +84,13 @@ def given(
         arrays[f"{part}_x"] = points
         arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else numbers(labels)
     words = not all(name.removeprefix("-").isdigit() for name in classes) or y.dtype.kind in "US"
-    return hold(arrays, classes, words, name)
+    kind = (y.dtype.name if y.dtype.kind in "bf" else "") if classes else "rows" if columns else ""
+    return hold(arrays, classes, words, name, kind)
+
+
+def _are_sources(pair: Any, target: str | None) -> bool:
+    """Whether these are training and test data, and not points and their labels."""
+    return _is_source(pair[0]) or (target is not None and all(is_frame(part) for part in pair))
 
 
 def _is_source(part: Any) -> bool:
