@@ -188,7 +188,7 @@ def are_tokens(x: np.ndarray) -> bool:
     >>> are_tokens(np.array([[0.0, 3.0]])), are_tokens(np.array([[0.5, -1.0]]))
     (True, False)
     """
-    return x.size == 0 or (bool((x == np.floor(x)).all()) and x.min() >= 0 and x.max() < 2**24)
+    return x.size == 0 or bool((x == np.floor(x)).all() and x.min() >= 0 and x.max() < 2**24)
 
 
 def hold(
