@@ -6,7 +6,7 @@ import functools
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.descent import ByOptimiser
@@ -30,6 +30,8 @@ class ThroughBlocks(Algorithm):
 
     A block that is fixed keeps its parameters. Its running statistics, as batch normalisation has, go on.
     """
+
+    revision: ClassVar[int] = 2  # 2: heads read every position in place of averages over them
 
     rule: ByOptimiser
 
@@ -135,11 +137,11 @@ class ThroughBlocks(Algorithm):
 class Blockwise(ThroughBlocks, Checked):
     r"""Trains a network block by block, each on what the blocks below it have become.
 
-    .. math:: \text{stage } \ell < L:\quad & \min_{\theta_\ell, A, b}\; L\bigl(A \bar h_\ell + b\bigr), \qquad
+    .. math:: \text{stage } \ell < L:\quad & \min_{\theta_\ell, A, b}\; L\bigl(A h_\ell + b\bigr), \qquad
               \theta_1, \dots, \theta_{\ell-1} \text{ fixed} \\
               \text{stage } L:\quad & \min_{\theta_L}\; L(f), \qquad \theta_1, \dots, \theta_{L-1} \text{ fixed}
 
-    Each block but the last trains with a linear head of its own on its features, averaged over positions
+    Each block but the last trains with a linear head of its own on its features at all positions
     (:class:`~beyondkernels.networks.Prefix`). The last block trains with the network's own output. What a block gets
     wrong, no later block can correct in it.
 
@@ -183,11 +185,11 @@ class Blockwise(ThroughBlocks, Checked):
 class Corrected(ThroughBlocks, Checked):
     r"""Trains the first blocks of a network together, then the whole network from there: backward feature correction.
 
-    .. math:: \text{up to } \ell:\quad & \min_{\theta_1, \dots, \theta_\ell, A, b}\; L\bigl(A \bar h_\ell + b\bigr) \\
+    .. math:: \text{up to } \ell:\quad & \min_{\theta_1, \dots, \theta_\ell, A, b}\; L\bigl(A h_\ell + b\bigr) \\
               \text{whole:}\quad & \min_{\theta_{k+1}, \dots, \theta_L}\; L(f), \qquad
               \theta_1, \dots, \theta_k \text{ fixed}, \quad k \le \ell
 
-    In the first stage the blocks up to ℓ have a linear head on their features, averaged over positions
+    In the first stage the blocks up to ℓ have a linear head on their features at all positions
     (:class:`~beyondkernels.networks.Prefix`). In the second stage the later blocks begin at their start. With k = ℓ the
     features of the first stage stay ("fix ≤ ℓ, train the rest"), with k = ℓ − j those of the last j blocks are
     corrected, and with k = 0 all are. The difference is what backward feature correction brings. The first stage alone
@@ -207,7 +209,8 @@ class Corrected(ThroughBlocks, Checked):
     [('up to layer2', 100), ('whole network', 100)]
 
     Reference: Allen-Zhu & Li (bfc), Figure 9 and App. A.5. There "train all the layers" begins anew and is kept close
-    to the first stage by a regulariser; here all blocks go on from the first stage.
+    to the first stage by a regulariser; here all blocks go on from the first stage. There the head of the first stage
+    averages over positions, as that of the paper's residual network does; here it reads all of them.
     """
 
     rule: ByOptimiser
