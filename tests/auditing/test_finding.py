@@ -207,6 +207,7 @@ def test_where():
         "No single block has to learn: freezing any one at its start costs less than 1 point."
     )
     assert "freezing any one of a or c at its start" in where(subject(), SETTINGS, blocks(a=[0, 0, 0], c=[0, 0, 0]))
+    assert "to learn: freezing a at its start costs less" in where(subject(), SETTINGS, blocks(a=[0, 0, 0]))
 
 
 def test_where_pairs_seeds():

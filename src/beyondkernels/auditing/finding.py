@@ -126,7 +126,8 @@ def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     worst = max(costs, key=lambda name: costs[name].mean)
     little = f"less than {points(settings.tolerance)}"
     if costs[worst].mean < settings.tolerance:
-        tried = "any one" if len(costs) == len(trained) else f"any one of {_listed(list(costs))}"
+        of = f"{'any one of ' if len(costs) > 1 else ''}{_listed(list(costs))}"
+        tried = "any one" if len(costs) == len(trained) else of
         return f"No single block has to learn: freezing {tried} at its start costs {little}.{kept}"
     free = [name for name, cost in costs.items() if cost.mean < settings.tolerance]
     rest = f"; freezing {_listed(free)} costs {little}{' each' if len(free) > 1 else ''}" if free else ""
