@@ -8,10 +8,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.base import Batch, Stage, StepResult
+from beyondkernels.algorithms.by_rule import ByRule
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.algorithms.gradient import loss_and_gradient
-from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.optimisers import descend
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import Checked, Shape, Stream, Tensors, require, shown
@@ -21,7 +21,7 @@ from beyondkernels.networks.blocks import HEAD, parameters_of, position, require
 from beyondkernels.networks.prefix import BIAS, WEIGHT
 
 
-class ThroughBlocks(Algorithm):
+class ThroughBlocks(ByRule):
     """Stages that train some blocks of a network, with a head on top of them or with the network's own output.
 
     Each stage has all steps of the rule, counted from the stage's start, and an optimiser of its own. A head is drawn
@@ -32,8 +32,6 @@ class ThroughBlocks(Algorithm):
     """
 
     revision: ClassVar[int] = 2  # 2: heads read every position in place of averages over them
-
-    rule: ByOptimiser
 
     @abstractmethod
     def ends(self) -> tuple[tuple[str, str | None], ...]:
@@ -50,11 +48,6 @@ class ThroughBlocks(Algorithm):
     def require_rule(self) -> None:
         """Ask for a rule that trains whatever it is given."""
         require(self.rule.group == "all", f"rule.group must be 'all', got {shown(self.rule.group)}")
-
-    @property
-    def loss(self) -> Loss:
-        """The rule's objective."""
-        return self.rule.loss
 
     def stages(self) -> tuple[Stage, ...]:
         """One for each end."""
@@ -73,19 +66,6 @@ class ThroughBlocks(Algorithm):
         if block is None:
             return params, buffers
         return params | Prefix(network, block).head(params, buffers, in_dim, out_dim, stream.child("head")), buffers
-
-    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
-        """The optimiser's own start."""
-        return self.rule.optimiser_state(stage, params)
-
-    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """The optimiser's numbers, its steps counted from the stage's start."""
-        return self.rule.hyper(stage, step - self._before(stage))
-
-    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps."""
-        before = self._before(stage)
-        return self.rule.hyper_of(stage, range(steps.start - before, steps.stop - before))
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         """What the optimiser draws, for all parameters: which are trained depends on the points too."""
@@ -129,7 +109,8 @@ class ThroughBlocks(Algorithm):
             params |= prefix.head(params, view.buffers, view.in_dim, view.out_dim, stream)
         return after._replace(params=params)
 
-    def _before(self, stage: Stage) -> int:
+    def before(self, stage: Stage) -> int:
+        """The steps of earlier stages."""
         return self.rule.steps * self._stages.index(stage)
 
 
