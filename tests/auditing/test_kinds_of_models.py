@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,23 @@ def test_directions_of_a_first_layer_that_does_not_see_all_are_left_out(tmp_path
     assert f"The directions of the first layer's weights are left out: {why}." in pages
     straight = audit(*KINDS["normalisation and dropout"], parts=("what",))
     assert straight.left_out == {} and "end/weight_directions" in straight.directions
+
+
+def test_a_block_of_two_branches_has_both_names(tmp_path: Path) -> None:
+    class Branching(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.skip, self.a, self.head = nn.Linear(4, 6), nn.Linear(4, 6), nn.Linear(6, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.head(self.skip(x) + self.a(x).relu())
+
+    found = audit(Branching(), X, Y, parts=("where",), without=())
+    assert not found.result.missing
+    assert found.frozen["block"].tolist() == ["skip&a", "head"]
+    found.write(tmp_path)
+    pages = "".join(page.read_text() for page in tmp_path.rglob("*.html"))
+    assert "skip&amp;a" in pages and not re.search("skip&(?!amp;)", pages)
 
 
 def test_flat_outputs_are_a_column() -> None:

@@ -50,8 +50,8 @@ FOUND = {
     "one residual block": (
         lambda: nn.Sequential(BasicBlock(1, 8), nn.Flatten(), nn.Linear(512, 10)), ("0", "2"),
     ),
-    "again": (Again, ("a", "c")),
-    "branches": (Branches, ("a", "c")),
+    "again": (Again, ("a&b", "c")),
+    "branches": (Branches, ("a&b", "c")),
     "one layer": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), ("1",)),
     "sequences": (sequences, ("1", "3", "6")),
 }  # fmt: skip

@@ -11,6 +11,7 @@ from torch import nn
 
 from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.networks import FromCopy, FullyConnected, Prefix, TwoLayer, predictions, with_blocks
+from beyondkernels.networks.prefix import fitted
 from module_cases import CLASSES, SHAPE, LeNet, ResNet, Transformer, mlp, sequences
 
 X = Stream(5).normal(6, *SHAPE)
@@ -30,7 +31,7 @@ def test_lenet():
     prefix, params, buffers = started(module, "conv1")
     assert set(params) == {"conv1.weight", "conv1.bias", "head:weight", "head:bias"}
     first = F.max_pool2d(F.relu(module.conv1(X)), 2)
-    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, first.mean((2, 3))))
+    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, first.flatten(1)))
     prefix, params, buffers = started(module, "conv2")
     second = F.max_pool2d(F.relu(module.conv2(first)), 2)
     torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, second.flatten(1)))
@@ -41,7 +42,7 @@ def test_resnet_in_training_updates_the_statistics_of_its_blocks_alone():
     prefix, params, buffers = started(module, "layer1.0")
     out, after = prefix.apply(params, buffers, X, train=True)
     h = module.layer1[0](F.relu(module.bn(module.conv(X))))
-    torch.testing.assert_close(out, headed(params, h.mean((2, 3))))
+    torch.testing.assert_close(out, headed(params, h.flatten(1)))
     torch.testing.assert_close(after["bn.running_mean"], module.bn.running_mean)
     assert not torch.equal(after["layer1.0.bn2.running_mean"], buffers["layer1.0.bn2.running_mean"])
     assert torch.equal(after["layer1.1.bn1.running_mean"], buffers["layer1.1.bn1.running_mean"])
@@ -52,16 +53,58 @@ def test_transformer():
     module = Transformer().eval()
     prefix, params, buffers = started(module, "encoder.layers.0")
     h = module.encoder.layers[0](module.embed(X.squeeze(1)) + module.places)
-    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, h.mean(1)))
-    with pytest.raises(InputError, match=r"row for each point, as with batch_first=True, got the shape \(8, 16\) for"):
+    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, h.flatten(1)))
+    with pytest.raises(InputError, match=r"row for each point, as with batch_first=True, got the shape \(8, 48\) for"):
         started(Transformer(batch_first=False), "encoder.layers.0")
 
 
-def test_sequences_are_averaged_over_positions():
+def test_sequences_are_read_at_all_positions():
     module = sequences()
     prefix, params, buffers = started(module, "1")
-    assert params["head:weight"].shape == (CLASSES, 6)
-    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, module[:3](X).mean(2)))
+    h = module[:3](X)
+    assert params["head:weight"].shape == (CLASSES, 6 * h.shape[2])
+    torch.testing.assert_close(prefix.apply(params, buffers, X)[0], headed(params, h.mT.flatten(1)))
+
+
+def windowed(h, side):
+    """The mean of each window of positions, one window after the other."""
+    rows, columns = (range(0, length, side) for length in h.shape[2:])
+    means = [h[:, :, i : i + side, j : j + side].mean((2, 3)) for i in rows for j in columns]
+    return torch.stack(means, 2).unflatten(2, (len(rows), len(columns)))
+
+
+@pytest.mark.parametrize(("shape", "side"), [((3, 8, 8), 1), ((64, 16, 16), 1), ((64, 17, 16), 2), ((700, 9, 11), 3)])
+def test_many_positions_are_averaged_over_windows(shape, side):
+    h = Stream(4).normal(2, *shape, dtype=torch.float64)
+    torch.testing.assert_close(fitted(h), windowed(h, side))
+    assert fitted(h)[0].numel() <= 16_384
+
+
+def test_other_shapes_are_averaged_over_windows_too():
+    sequence = Stream(4).normal(2, 1001, 32, dtype=torch.float64)
+    expected = torch.stack([part.mean(1) for part in sequence.split(2, 1)], 1)
+    torch.testing.assert_close(fitted(sequence), expected)
+    assert fitted(torch.zeros(2, 4, 20, 20, 20)).shape == (2, 4, 10, 10, 10)
+    assert fitted(torch.zeros(2, 20_000)).shape == (2, 20_000)
+    assert fitted(torch.zeros(2, 20_000, 3, 2)).shape == (2, 20_000, 1, 1)
+    assert fitted(torch.zeros(2, 2, 12, 12, 12, 12)).shape[:2] == (2, 2)
+
+
+def test_a_head_knows_where_a_feature_is():
+    """Where the bright half of an image is, no average over positions can tell."""
+    side = Stream(8).integers(2, 200)
+    images = torch.zeros(200, 1, 8, 8)
+    images[side == 0, :, :, :4] = 1.0
+    images[side == 1, :, :, 4:] = 1.0
+    module = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1, padding_mode="circular"), nn.ReLU(), nn.Conv2d(4, 4, 3))
+    whole = nn.Sequential(*module, nn.Flatten(), nn.Linear(4 * 36, 2))
+    network = Prefix(with_blocks(FromCopy.of(whole), (1, 8, 8), 2), "0")
+    params, buffers = network.init((1, 8, 8), 2, Stream(0))
+    gradient = torch.func.grad(lambda moving: F.cross_entropy(network.apply(moving, buffers, images)[0], side))
+    for _ in range(20):
+        slopes = gradient(params)
+        params = {name: value - 0.5 * slopes[name] for name, value in params.items()}
+    assert (network.apply(params, buffers, images)[0].argmax(1) == side).all()
 
 
 def test_what_comes_later_is_not_computed():

@@ -6,12 +6,12 @@ import functools
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.base import Batch, Stage, StepResult
+from beyondkernels.algorithms.by_rule import ByRule
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.algorithms.gradient import loss_and_gradient
-from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.optimisers import descend
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import Checked, Shape, Stream, Tensors, require, shown
@@ -21,7 +21,7 @@ from beyondkernels.networks.blocks import HEAD, parameters_of, position, require
 from beyondkernels.networks.prefix import BIAS, WEIGHT
 
 
-class ThroughBlocks(Algorithm):
+class ThroughBlocks(ByRule):
     """Stages that train some blocks of a network, with a head on top of them or with the network's own output.
 
     Each stage has all steps of the rule, counted from the stage's start, and an optimiser of its own. A head is drawn
@@ -31,7 +31,7 @@ class ThroughBlocks(Algorithm):
     A block that is fixed keeps its parameters. Its running statistics, as batch normalisation has, go on.
     """
 
-    rule: ByOptimiser
+    revision: ClassVar[int] = 2  # 2: heads read every position in place of averages over them
 
     @abstractmethod
     def ends(self) -> tuple[tuple[str, str | None], ...]:
@@ -48,11 +48,6 @@ class ThroughBlocks(Algorithm):
     def require_rule(self) -> None:
         """Ask for a rule that trains whatever it is given."""
         require(self.rule.group == "all", f"rule.group must be 'all', got {shown(self.rule.group)}")
-
-    @property
-    def loss(self) -> Loss:
-        """The rule's objective."""
-        return self.rule.loss
 
     def stages(self) -> tuple[Stage, ...]:
         """One for each end."""
@@ -71,19 +66,6 @@ class ThroughBlocks(Algorithm):
         if block is None:
             return params, buffers
         return params | Prefix(network, block).head(params, buffers, in_dim, out_dim, stream.child("head")), buffers
-
-    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
-        """The optimiser's own start."""
-        return self.rule.optimiser_state(stage, params)
-
-    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """The optimiser's numbers, its steps counted from the stage's start."""
-        return self.rule.hyper(stage, step - self._before(stage))
-
-    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps."""
-        before = self._before(stage)
-        return self.rule.hyper_of(stage, range(steps.start - before, steps.stop - before))
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         """What the optimiser draws, for all parameters: which are trained depends on the points too."""
@@ -127,7 +109,8 @@ class ThroughBlocks(Algorithm):
             params |= prefix.head(params, view.buffers, view.in_dim, view.out_dim, stream)
         return after._replace(params=params)
 
-    def _before(self, stage: Stage) -> int:
+    def before(self, stage: Stage) -> int:
+        """The steps of earlier stages."""
         return self.rule.steps * self._stages.index(stage)
 
 
@@ -135,11 +118,11 @@ class ThroughBlocks(Algorithm):
 class Blockwise(ThroughBlocks, Checked):
     r"""Trains a network block by block, each on what the blocks below it have become.
 
-    .. math:: \text{stage } \ell < L:\quad & \min_{\theta_\ell, A, b}\; L\bigl(A \bar h_\ell + b\bigr), \qquad
+    .. math:: \text{stage } \ell < L:\quad & \min_{\theta_\ell, A, b}\; L\bigl(A h_\ell + b\bigr), \qquad
               \theta_1, \dots, \theta_{\ell-1} \text{ fixed} \\
               \text{stage } L:\quad & \min_{\theta_L}\; L(f), \qquad \theta_1, \dots, \theta_{L-1} \text{ fixed}
 
-    Each block but the last trains with a linear head of its own on its features, averaged over positions
+    Each block but the last trains with a linear head of its own on its features at all positions
     (:class:`~beyondkernels.networks.Prefix`). The last block trains with the network's own output. What a block gets
     wrong, no later block can correct in it.
 
@@ -183,11 +166,11 @@ class Blockwise(ThroughBlocks, Checked):
 class Corrected(ThroughBlocks, Checked):
     r"""Trains the first blocks of a network together, then the whole network from there: backward feature correction.
 
-    .. math:: \text{up to } \ell:\quad & \min_{\theta_1, \dots, \theta_\ell, A, b}\; L\bigl(A \bar h_\ell + b\bigr) \\
+    .. math:: \text{up to } \ell:\quad & \min_{\theta_1, \dots, \theta_\ell, A, b}\; L\bigl(A h_\ell + b\bigr) \\
               \text{whole:}\quad & \min_{\theta_{k+1}, \dots, \theta_L}\; L(f), \qquad
               \theta_1, \dots, \theta_k \text{ fixed}, \quad k \le \ell
 
-    In the first stage the blocks up to ℓ have a linear head on their features, averaged over positions
+    In the first stage the blocks up to ℓ have a linear head on their features at all positions
     (:class:`~beyondkernels.networks.Prefix`). In the second stage the later blocks begin at their start. With k = ℓ the
     features of the first stage stay ("fix ≤ ℓ, train the rest"), with k = ℓ − j those of the last j blocks are
     corrected, and with k = 0 all are. The difference is what backward feature correction brings. The first stage alone
@@ -207,7 +190,8 @@ class Corrected(ThroughBlocks, Checked):
     [('up to layer2', 100), ('whole network', 100)]
 
     Reference: Allen-Zhu & Li (bfc), Figure 9 and App. A.5. There "train all the layers" begins anew and is kept close
-    to the first stage by a regulariser; here all blocks go on from the first stage.
+    to the first stage by a regulariser; here all blocks go on from the first stage. There the head of the first stage
+    averages over positions, as that of the paper's residual network does; here it reads all of them.
     """
 
     rule: ByOptimiser

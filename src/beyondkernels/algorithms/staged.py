@@ -7,9 +7,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 
-from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.base import Batch, Stage, StepResult
+from beyondkernels.algorithms.by_rule import ByRule
 from beyondkernels.algorithms.descent import ByOptimiser
-from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import Checked, Stream, Tensors, require, shown
 from beyondkernels.core.constraints import not_empty, positive
@@ -17,7 +17,7 @@ from beyondkernels.networks import Network
 
 
 @dataclass(frozen=True)
-class Staged(Algorithm, Checked):
+class Staged(ByRule, Checked):
     r"""Trains by one rule, and in each stage another group of parameters.
 
     .. math:: \theta_{g_s} \leftarrow \theta_{g_s} - \eta_t u_t, \qquad
@@ -68,11 +68,6 @@ class Staged(Algorithm, Checked):
         )
         return cls(rule, ("all", group), (steps, rule.steps - steps))
 
-    @property
-    def loss(self) -> Loss:
-        """The rule's objective."""
-        return self.rule.loss
-
     def stages(self) -> tuple[Stage, ...]:
         """One for each group."""
         return self._stages
@@ -88,19 +83,6 @@ class Staged(Algorithm, Checked):
     def _rules(self) -> dict[Stage, ByOptimiser]:
         rule = cast(Any, self.rule)
         return {stage: replace(rule, group=group) for stage, group in zip(self._stages, self.groups, strict=True)}
-
-    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
-        """The optimiser's own start."""
-        return self.rule.optimiser_state(stage, params)
-
-    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """The optimiser's numbers."""
-        return self.rule.hyper(stage, step - self._before(stage))
-
-    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps."""
-        before = self._before(stage)
-        return self.rule.hyper_of(stage, range(steps.start - before, steps.stop - before))
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         """What the optimiser draws."""
@@ -129,6 +111,6 @@ class Staged(Algorithm, Checked):
         after = super().transition(view)
         return after if self.fresh else after._replace(optimiser=view.optimiser)
 
-    def _before(self, stage: Stage) -> int:
-        """From which step on the schedule counts."""
+    def before(self, stage: Stage) -> int:
+        """The steps of earlier stages, if each begins anew."""
         return sum(self.steps[: self._stages.index(stage)]) if self.fresh else 0

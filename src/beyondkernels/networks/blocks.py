@@ -22,6 +22,9 @@ BlockNames = Sequence[str] | Mapping[str, str | Sequence[str]]
 HEAD = "head:"
 """How the names of a head's parameters begin. The name of no module has a colon in it."""
 
+TOGETHER = "&"
+"""Between the names of parts that are one block; + and - put groups of parameters together."""
+
 
 @dataclass(frozen=True)
 class Block(Component):
@@ -55,8 +58,8 @@ def find_blocks(network: Network, in_dim: Shape, out_dim: int) -> tuple[Block, .
     - Everything else belongs to the block called before it, or to the first block if there is none: layers without
       parameters, normalisation, parameters of an opened module itself.
     - A block that is called again after another one is merged with it and with those in between. So is one that the
-      next block does not depend on, as in parallel branches. A child that is never called belongs to the block before
-      it in the tree.
+      next block does not depend on, as in parallel branches. A merged block has the names of its parts, as in ``a&b``.
+      A child that is never called belongs to the block before it in the tree.
 
     Arguments:
         network: the network. The blocks that :func:`with_blocks` has set are returned as they are.
@@ -146,8 +149,9 @@ def parameters_of(blocks: Sequence[Block]) -> tuple[str, ...]:
 
 
 def merged(blocks: Sequence[Block], i: int) -> tuple[Block, ...]:
-    """Blocks of which one and the next are made one, under the name of the first."""
-    both = Block(blocks[i].name, parameters_of(blocks[i : i + 2]), blocks[i].entry)
+    """Blocks of which one and the next are made one, under the names of both."""
+    two = blocks[i : i + 2]
+    both = Block(TOGETHER.join(block.name for block in two), parameters_of(two), two[0].entry)
     return (*blocks[:i], both, *blocks[i + 2 :])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from beyondkernels.core import InputError, require, shown, unknown
-from beyondkernels.networks.blocks import Block, BlockNames
+from beyondkernels.networks.blocks import TOGETHER, Block, BlockNames
 
 _NEARLY_ALL, _MOST = 0.9, 0.5
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
@@ -38,7 +38,7 @@ def tree_blocks(module: nn.Module, calls: Sequence[str]) -> tuple[Block, ...]:
             claims[chain[i]] = (claims[chain[i]][0] + paths, claims[chain[i]][1] + inside)
         else:
             i += 1
-    named = {path: _plain_name(path, module, path == chain[-1], len(chain)) for path in chain}
+    named = {path: _plain_name(claims[path][0], module, path == chain[-1], len(chain)) for path in chain}
     return _completed({named[path]: claims[path] for path in chain}, known, calls)
 
 
@@ -176,8 +176,9 @@ def _sign_free(path: str) -> str:
     return re.sub("[+-]", "_", path)
 
 
-def _plain_name(path: str, module: nn.Module, final: bool, blocks: int) -> str:
-    name = _sign_free(path) or type(module).__name__
+def _plain_name(paths: Sequence[str], module: nn.Module, final: bool, blocks: int) -> str:
+    """The name of a block: the paths of its parts, or the class of a module that is one block."""
+    name = TOGETHER.join(map(_sign_free, paths)) or type(module).__name__
     return name if _is_meant(name, final, blocks) else f"{name}_block"
 
 
