@@ -47,7 +47,7 @@ class Prefix(Network):
     {'layer1.weight': (4, 5), 'head:weight': (2, 4), 'head:bias': (2,)}
 
     Reference: Allen-Zhu & Li (bfc), App. A.5, "train only ≤ ℓ". There the later blocks of a residual network are zeroed
-    out and its own head stays, which averages over all positions.
+    out and its own head stays, which in wide residual networks averages over all positions.
     """
 
     revision: ClassVar[int] = 2  # 2: the head reads every position in place of averages over them
