@@ -403,3 +403,26 @@ def test_points_of_another_dimension_are_refused():
     for ask in (solution.predict, solution.prediction_error):
         with pytest.raises(InputError, match="x must have points of dimension 3 like the fitted ones, got 2"):
             ask(torch.ones(4, 2))
+
+
+def test_rounding_does_not_grow_from_block_to_block(monkeypatch):
+    """Features that few points have: blocks of pivots with tiny eigenvalues come before points with much left.
+
+    Dividing by the roots of such eigenvalues would let rounding grow until a linear kernel looks indefinite.
+    """
+    n, d = 1500, 200
+    rare = torch.logspace(-0.3, -3, d, dtype=F64)
+    x = Stream(0).uniform(n, d, dtype=F64) * (Stream(2).uniform(n, d, dtype=F64) < rare)
+    kernel, least, eigh = PolynomialKernel(1), [], torch.linalg.eigh
+
+    def watched(H):
+        s, U = eigh(H)
+        least.append(s[0].item())
+        return s, U
+
+    monkeypatch.setattr(torch.linalg, "eigh", watched)
+    for seed in (1, 2, 3):
+        found = nystrom_factor(kernel, x, 2 * d + 200, Stream(seed))
+        K = kernel(x)
+        assert (K - found.factor @ found.factor.T).abs().max() < 1e-8 * K.max()
+    assert min(least) > -5e-12 * kernel.diagonal(x).max().item()

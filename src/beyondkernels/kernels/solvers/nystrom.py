@@ -10,7 +10,10 @@ from beyondkernels.core import Stream, require
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.solvers.definiteness import INDEFINITE, require_above_rounding, trace_rounding
 
-_CUTOFF = 1e-11  # what a block of pivots adds below this, relative to the largest diagonal entry, is rounding
+_CUTOFF = 1e-11  # what is left below this at a point, relative to the largest diagonal entry, is rounding
+_KEPT = 1e-4
+"""Directions with less than this, relative to the most that is left at a point, are not kept. Rounding grows by the root
+of that ratio in every block of pivots, and after a few blocks it would look like a negative eigenvalue."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def nystrom_factor(kernel: Kernel, x: torch.Tensor, centres: int, stream: Stream
             f"kernel is indefinite: {len(S)} of the points have a Gram matrix with the eigenvalue {s[0].item():.3g} "
             "after what other points explain",
         )
-        keep = s > _CUTOFF * size
+        keep = s > max(_CUTOFF * size, _KEPT * left.max().item())
         new = G @ (U[:, keep] * s[keep].rsqrt())
         F[:, rank : rank + new.shape[1]] = new
         rank += new.shape[1]
