@@ -12,8 +12,8 @@ from beyondkernels.kernels.solvers.definiteness import INDEFINITE, require_above
 
 _CUTOFF = 1e-11  # what is left below this at a point, relative to the largest diagonal entry, is rounding
 _KEPT = 1e-4
-"""Directions with less than this, relative to the most that is left at a point, are not kept. Rounding grows by the root
-of that ratio in every block of pivots, and after a few blocks it would look like a negative eigenvalue."""
+"""Directions with less than this, relative to the most that is left at a point, are not kept. Rounding grows by the
+root of that ratio in every block of pivots. After a few blocks it would look like a negative eigenvalue."""
 
 
 @dataclass(frozen=True)
