@@ -129,7 +129,10 @@ class Run:
         from beyondkernels.problems.data.given import are_tokens
 
         if self.outcome.predictor is None:
-            how = {"finished": "was read from a store, which keeps no predictor", "diverged": "diverged"}
+            how = {
+                "finished": "was read from a store, or is one of many; these keep no predictor",
+                "diverged": "diverged",
+            }
             raise InputError(f"this run cannot predict: it {how.get(self.status, 'crashed')}")
         if isinstance(x, torch.Tensor) and not isinstance(self.problem, GivenData):
             points = x  # in the precision of the problem, and where it is
