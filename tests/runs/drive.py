@@ -5,6 +5,7 @@ It prints its events.
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ def specs(toys, count: int, seconds: float, numbers: int, first: int = 0) -> lis
 
 
 def main(path: str, count: str, seconds: str, numbers: str, first: str = "0") -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it otherwise
     wanted = specs(load_file(TOYS), int(count), float(seconds), int(numbers), int(first))
     store = Store.open(path)
     for event in LocalExecutor(2, [TOYS]).execute([spec for spec in wanted if not store.has(spec.key)], store):
