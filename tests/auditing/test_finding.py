@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from beyondkernels.auditing.claims import best_fixed, claims, error_of
+from beyondkernels.auditing.claims import best_fixed, claims, error_of, interval_of
 from beyondkernels.auditing.finding import corrected, diverged, how_much, uncounted, when, where
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import lead
@@ -324,3 +324,11 @@ def test_the_largest_of_several_gains_has_a_wider_interval():
     s = math.sqrt(7 / 3)  # the standard deviation of 2, 3 and 5
     assert one.low == pytest.approx(10 / 3 - t.ppf(0.975, 2) * s / math.sqrt(3))
     assert three.low == pytest.approx(10 / 3 - t.ppf(1 - 0.05 / 6, 2) * s / math.sqrt(3))
+
+
+def test_numbers_that_are_equal_up_to_rounding_have_no_interval():
+    """Three times 0.1 is not 0.3 in binary, and 90.85 three times has no spread."""
+    same = lead(subject(), dict.fromkeys(range(3), 90.85), dict.fromkeys(range(3), 83.3))
+    assert same is not None and (same.low, same.high) == (None, None)
+    assert interval_of(subject(), pd.DataFrame({"score": [90.85] * 3})) is None
+    assert interval_of(subject(), pd.DataFrame({"score": [90.85, 90.85, 90.8]})) is not None

@@ -150,7 +150,9 @@ def interval_of(subject: Subject, rows: Frame) -> str | None:
     """
     values = [float(value) for value in rows["score"].dropna()] if "score" in rows else []
     _, low, high, _ = mean_interval(values, within=(0.0 if subject.classes else -math.inf, 100.0))
-    return None if low is None or low == high else f"{low:.2f} to {high:.2f}"
+    if low is None or high is None or high - low <= 1e-9 * max(1.0, abs(high)):
+        return None
+    return f"{low:.2f} to {high:.2f}"
 
 
 def points(number: float) -> str:

@@ -92,7 +92,8 @@ def lead(subject: Subject, first: Scores, second: Scores, among: int = 1) -> Lea
     differences = [first[seed] - second[seed] for seed in both]
     mean, low, high, _ = mean_interval(differences, 1 - 0.05 / among, beside=noise)
     assert mean is not None, "there is a seed"
-    if low == high:  # equal numbers say nothing of their spread
+    if low is not None and high is not None and high - low <= 1e-9 * max(1.0, abs(mean)):
+        # numbers that are equal up to rounding say nothing of their spread
         low = high = None
     return Lead(mean, low, high, len(both), "seeds and test points" if noise else "seeds")
 
