@@ -15,7 +15,7 @@ from beyondkernels.auditing.claims import best_fixed, claims, error_of, interval
 from beyondkernels.auditing.finding import corrected, diverged, how_much, uncounted, when, where
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import lead
-from beyondkernels.auditing.leads import test_point_noise as noise_of
+from beyondkernels.auditing.scores import Scores
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
@@ -285,41 +285,45 @@ def test_numbers_that_are_rounded_do_not_contradict_the_words():
         assert len(said(linear=[70, 71], model=[far, 2 * far])) < 400
 
 
+def on_points(n: int, wrong: dict[str, range]) -> Any:
+    """Rows of rungs with three seeds, which miss the same test points out of n."""
+    rows = []
+    for name, missed in wrong.items():
+        errors = np.isin(np.arange(n), np.array(missed, int)).astype(float)
+        run = Outcome(arrays={"test_errors": errors})
+        at = {"part": "ladder", "rung": name, "kind": KINDS[ABOUT[name][0]], OUTCOME: run}
+        rows += [row(100 * (1 - errors.mean()), seed, **at) for seed in range(3)]
+    return pd.DataFrame(rows)
+
+
 def test_test_points_count_beside_seeds(monkeypatch: pytest.MonkeyPatch):
-    """Three seeds on the same 60 points agree well, which says little about other points."""
+    """Three seeds that agree on the same 60 points say little about other points."""
     monkeypatch.setattr(Subject, "shares_test", True)
-    scores = {"linear": [83.3, 83.3, 83.3], "trained_tangent_kernel": [91.7] * 3, "model": [91.7, 91.7, 91.6]}
-    few = how_much(subject(test=60), SETTINGS, ladder(**scores))
-    assert few.startswith("It cannot be said whether learning features gains anything")
-    assert "does not stand beyond seeds and test points (95 % interval −4.1 to 20.8 points)" in few
-    many = how_much(subject(test=6000), SETTINGS, ladder(**scores))
-    assert "stands beyond seeds and test points (95 % interval 7.1 to 9.6 points)" in many
+    few = on_points(60, {"linear": range(10), TRAINED_KERNEL: range(8, 13), MODEL: range(8, 13)})
+    sentence = how_much(subject(test=60), SETTINGS, few)
+    assert sentence.startswith("It cannot be said whether learning features gains anything")
+    d = np.array([100.0] * 8 + [-100.0] * 3 + [0.0] * 49 + [100, -100])
+    half = 1.959964 * d.std(ddof=1) / math.sqrt(62)
+    assert f"interval {500 / 60 - half:.1f} to {500 / 60 + half:.1f} points" in sentence.replace("−", "-")
+    assert "does not stand beyond seeds and test points" in sentence
+    many = on_points(6000, {"linear": range(1000), TRAINED_KERNEL: range(800, 1300), MODEL: range(800, 1300)})
+    assert "stands beyond seeds and test points" in how_much(subject(test=6000), SETTINGS, many)
     (first, *_) = claims(subject(test=60), AuditSettings(parts=("ladder",)), ["linear", MODEL])
-    claim = first.claim(ladder(**scores), True, {})
+    claim = first.claim(few, True, {})
     assert (claim.holds, claim.interval) == (False, "95 % t interval over 3 seeds and test points")
-    assert first.claim(ladder(**scores | {"model": [99.0, 99.1, 99.0]}), True, {}).holds is True
+    assert first.claim(on_points(60, {"linear": range(10), MODEL: range(1)}), True, {}).holds is True
 
 
-@pytest.mark.parametrize(("p", "q", "overlap"), [(0.9, 0.8, 0.05), (0.5, 0.4, 0.0), (0.97, 0.3, 0.02)])
-def test_the_noise_of_test_points_bounds_what_resampling_gives(monkeypatch, p, q, overlap):
-    """Drawn test points, on which both learners err together with some probability: the bound is never below."""
+def test_learners_that_never_differ_may_differ_at_other_points(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Subject, "shares_test", True)
-    n = 400
-    both = overlap if p + q > 1 else overlap + 1 - p - q + 0.05
-    states = np.array([both, 1 - p - both, 1 - q - both, p + q - 1 + both])  # both err, the first, the second, none
-    assert (states >= 0).all()
-    counts = np.random.default_rng(0).multinomial(n, states, size=4000)
-    differences = 100 * (counts[:, 2] - counts[:, 1]) / n
-    bound = noise_of(subject(test=n), 100 * p, 100 * q)
-    assert 1.96 * differences.std() <= 1.03 * bound
-    if both == 0:  # errors that never meet: the bound is the value
-        assert 1.96 * differences.std() >= 0.97 * bound
+    same = on_points(360, {"linear": range(7), MODEL: range(7)})
+    assert "interval −0.8 to 0.8 points" in how_much(subject(test=360), SETTINGS, same)
 
 
 def test_the_largest_of_several_gains_has_a_wider_interval():
     """With three blocks the largest gain is large by chance more often than with one."""
-    one = lead(subject(), {0: 12.0, 1: 13.0, 2: 15.0}, {0: 10.0, 1: 10.0, 2: 10.0})
-    three = lead(subject(), {0: 12.0, 1: 13.0, 2: 15.0}, {0: 10.0, 1: 10.0, 2: 10.0}, among=3)
+    first, second = Scores({0: 12.0, 1: 13.0, 2: 15.0}), Scores({0: 10.0, 1: 10.0, 2: 10.0})
+    one, three = lead(subject(), first, second), lead(subject(), first, second, among=3)
     assert one is not None and three is not None and one.low is not None and three.low is not None
     s = math.sqrt(7 / 3)  # the standard deviation of 2, 3 and 5
     assert one.low == pytest.approx(10 / 3 - t.ppf(0.975, 2) * s / math.sqrt(3))
@@ -328,7 +332,7 @@ def test_the_largest_of_several_gains_has_a_wider_interval():
 
 def test_numbers_that_are_equal_up_to_rounding_have_no_interval():
     """Three times 0.1 is not 0.3 in binary, and 90.85 three times has no spread."""
-    same = lead(subject(), dict.fromkeys(range(3), 90.85), dict.fromkeys(range(3), 83.3))
+    same = lead(subject(), Scores(dict.fromkeys(range(3), 90.85)), Scores(dict.fromkeys(range(3), 83.3)))
     assert same is not None and (same.low, same.high) == (None, None)
-    assert interval_of(subject(), pd.DataFrame({"score": [90.85] * 3})) is None
-    assert interval_of(subject(), pd.DataFrame({"score": [90.85, 90.85, 90.8]})) is not None
+    assert interval_of(subject(), pd.DataFrame({"seed": range(3), "score": [90.85] * 3})) is None
+    assert interval_of(subject(), pd.DataFrame({"seed": range(3), "score": [90.85, 90.85, 90.8]})) is not None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -12,6 +14,8 @@ import beyondkernels as bk
 from beyondkernels.algorithms import Descent, PseudoHuber, Scaled, Squared
 from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.auditing import Audit, ladder
+from beyondkernels.auditing.scores import Scores, error_of_test_points
+from beyondkernels.frame.rows import OUTCOME
 from beyondkernels.reports import Dots
 
 STREAM = torch.Generator().manual_seed(0)
@@ -25,10 +29,10 @@ def model() -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
 
 
-def audit(**options: Any) -> bk.AuditResult:
+def audit(train: Any = TRAIN, test: Any = TEST, **options: Any) -> bk.AuditResult:
     few = ("Laplace kernel", "feature machine", "layer by layer", "early features", "trained tangent kernel")
     small = {"seeds": 1, "parts": "ladder", "without": few, "progress": False}
-    return bk.audit(model(), TRAIN, TEST, **small | options)
+    return bk.audit(model(), train, test, **small | options)
 
 
 def explained(out: torch.Tensor, y: torch.Tensor) -> float:
@@ -100,3 +104,78 @@ def test_a_score_that_all_but_diverged_does_not_spoil_the_picture() -> None:
     shown = [dot.measured for dot in figure.quantities[0].dots]
     assert shown[:2] == [0.0, 50.0] and shown[2] is None
     assert "below −100 %" in figure.caption
+
+
+class Shared:
+    """What a subject says of test points that all seeds share."""
+
+    shares_test = True
+
+    def __init__(self, y: np.ndarray | None = None) -> None:
+        self.classes, self._y = y is None, y
+
+    def label_distances(self) -> np.ndarray:
+        assert self._y is not None
+        return ((self._y - self._y.mean(0)) ** 2).sum(1)
+
+
+def resampled(draw: Any, n: int = 400) -> tuple[float, float]:
+    """The spread of a difference over 2,000 draws of n test points, and the mean of its standard errors."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(2000):
+        subject, first, second, difference = draw(rng, n)
+        found.append(
+            (difference, error_of_test_points(subject, Scores({0: 0.0}, {0: first}), Scores({0: 0.0}, {0: second})))
+        )
+    differences, errors = np.array(found).T
+    return differences.std(), errors.mean()
+
+
+@pytest.mark.parametrize("states", [(0.05, 0.05, 0.15, 0.75), (0.3, 0.2, 0.1, 0.4), (0.4, 0.0, 0.05, 0.55)])
+def test_the_error_of_test_points_is_that_of_drawing_others(states: tuple[float, ...]) -> None:
+    """Both err, the first, the second, none: with these probabilities at each point."""
+
+    def draw(rng: np.random.Generator, n: int) -> Any:
+        state = rng.choice(4, n, p=states)
+        first, second = (state == 0) | (state == 1), (state == 0) | (state == 2)
+        return Shared(), first.astype(float), second.astype(float), 100 * (second.mean() - first.mean())
+
+    spread, error = resampled(draw)
+    assert error == pytest.approx(spread, rel=0.06)  # two points are added to 400
+
+
+def test_the_error_of_test_points_for_numbers_is_that_of_drawing_others() -> None:
+    """The variance of the labels is drawn, too: without it the error would be three quarters of what it is."""
+
+    def draw(rng: np.random.Generator, n: int) -> Any:
+        y = rng.normal(size=(n, 2)) * (1 + 2 * rng.random((n, 1)))
+        first, second = ((y * share + 0.3 * rng.normal(size=(n, 2))) for share in (0.1, 0.8))
+        e1, e2 = (first**2).sum(1), (second**2).sum(1)
+        subject = Shared(y)
+        return subject, e1, e2, 100 * (e2.mean() - e1.mean()) / subject.label_distances().mean()
+
+    spread, error = resampled(draw)
+    assert error == pytest.approx(spread, rel=0.06)
+
+
+def test_a_single_learner_has_an_error_too() -> None:
+    errors = (np.arange(400) < 40).astype(float)
+    found = error_of_test_points(Shared(), Scores({0: 90.0, 1: 90.0}, {0: errors, 1: errors}))  # pyright: ignore
+    assert found == pytest.approx(100 * math.sqrt(0.1 * 0.9 / 400), rel=0.03)
+    assert error_of_test_points(Shared(), Scores({0: 90.0})) == 0  # pyright: ignore
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_errors_at_points_belong_to_the_scores_of_an_audit(numbers: bool) -> None:
+    """Every run of an audit says its error at each test point, and their mean is its score."""
+    test = TEST if numbers else (TEST[0], TEST[1][:, 0] > 0)
+    train = TRAIN if numbers else (TRAIN[0], TRAIN[1][:, 0] > 0)
+    found = audit(steps=3, train=train, test=test)
+    rows = found.result.reading.rows
+    assert len(rows) == len(found.ladder)
+    variance = found.experiment.subject.label_distances().mean()
+    for run, score in zip(rows[OUTCOME], rows["score"], strict=True):
+        errors = run.arrays["test_errors"]
+        assert errors.shape == (20,)
+        assert score == pytest.approx(100 * (1 - errors.mean() / (variance if numbers else 1)), abs=1e-3)

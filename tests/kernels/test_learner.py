@@ -187,6 +187,26 @@ def test_the_iterative_grid_is_short_and_relative_to_the_diagonal():
     assert short.scalars["iterations"] == 1
 
 
+def test_the_iterative_grid_grows_where_it_is_asked_to():
+    """Both ways, as far as asked and not beyond the limits, and it finds what the exact solver finds."""
+    here, kernel = case(n=80), 3 * Gaussian(2.0)
+    start = KernelRidge(kernel, (1e3, 1e2), "validation", solver="iterative", growth=9, tolerance=1e-8)
+    down = start.fit(here, quiet)
+    ridges, errors = down.arrays["path_ridge"], down.arrays["path_choice_loss"]
+    np.testing.assert_allclose(ridges, 1e3 / 10.0 ** np.arange(len(ridges)))
+    assert down.scalars["ridge_on_edge"] == 0 and down.scalars["ridge"] == ridges[-2] == ridges[errors.argmin()]
+    exact = KernelRidge(kernel, tuple(ridges), "validation", smallest=10, largest=10).fit(here, quiet)
+    assert down.scalars["ridge"] == exact.scalars["ridge"]
+    assert down.scalars["test_loss"] == pytest.approx(exact.scalars["test_loss"], rel=1e-5)
+    up = replace(start, ridges=(1e-4, 1e-5)).fit(here, quiet)
+    assert up.scalars["ridge_on_edge"] == 0 and up.scalars["ridge"] == pytest.approx(up.arrays["path_ridge"][1])
+    assert len(replace(start, growth=1).fit(here, quiet).arrays["path_ridge"]) == 3
+    assert len(replace(start, smallest=3.0).fit(here, quiet).arrays["path_ridge"]) == 3  # down to 3 · 3
+    never = replace(start, tolerance=1e-15, max_iterations=1).fit(here, quiet)
+    converged = never.arrays["path_converged"]
+    assert 2 <= len(converged) < len(ridges) and converged[:-1].all() and not converged[-1]  # none after one that fails
+
+
 def test_memory_decides_whether_there_is_an_answer_and_is_no_part_of_the_identity():
     here, kernel = case(n=100), Gaussian(2.0)
     choices: dict[Literal["leave_one_out", "validation"], int] = {"leave_one_out": 5, "validation": 6}

@@ -180,6 +180,13 @@ def test_settings_of_a_module(given, sentence):
         fit_many(nn.Linear(4, 2), (X, TWO), grid=given)
 
 
+def test_settings_that_belong_together_may_come_in_any_order():
+    points = [*bk.grid(momentum=[0.5], optimiser=["sgd"]), *bk.grid(optimiser=["sgd"], momentum=[0.6])]
+    assert [row["status"] for row in fit_many(nn.Linear(4, 2), (X, TWO), grid=points, steps=1).rows] == ["finished"] * 2
+    with pytest.raises(InputError, match="momentum belongs to the optimiser 'sgd'"):
+        fit_many(nn.Linear(4, 2), (X, TWO), grid=bk.grid(momentum=[0.5], optimiser=["adam"]))
+
+
 def test_settings_of_an_algorithm():
     words: dict[str, Any] = {"algorithm": bk.algorithms.GradientDescent(steps=1, learning_rate=0.1)}
     with pytest.raises(InputError, match=r"as bk\.grid\(learning_rate=\[0\.1, 0\.2\]\) makes it"):

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from beyondkernels.auditing.ladder import ABOUT, KINDS, LAYERWISE, LINEARISED, MODEL, TRAINED_KERNEL
-from beyondkernels.auditing.leads import test_point_noise
+from beyondkernels.auditing.scores import error_of_test_points, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.auditing.where import corrected_blocks
@@ -46,14 +46,10 @@ def counted(rows: Frame) -> dict[str, float]:
     Arguments:
         rows: the rows.
     """
-    seeds = by_seed(rows, part="ladder", rung=MODEL)
+    seeds = scores_of(rows, part="ladder", rung=MODEL)
     fixed = select(rows, {"part": "ladder", "kind": FIXED})
-    found = {name: by_seed(fixed, rung=name) for name in dict.fromkeys(fixed.get("rung", ()))}
-    return {
-        name: sum(scores[seed] for seed in seeds) / len(seeds)
-        for name, scores in found.items()
-        if seeds and seeds.keys() <= scores.keys()
-    }
+    found = {name: scores_of(fixed, rung=name) for name in dict.fromkeys(fixed.get("rung", ()))}
+    return {name: scores.among(seeds).mean for name, scores in found.items() if seeds and seeds.keys() <= scores.keys()}
 
 
 def best_fixed() -> Value:
@@ -77,7 +73,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
     found = []
 
     def noise(rows: Frame, rung: str) -> float:
-        return _noise(subject, by_seed(rows, part="ladder", rung=MODEL), by_seed(rows, part="ladder", rung=rung))
+        return error_of_test_points(subject, *(scores_of(rows, part="ladder", rung=name) for name in (MODEL, rung)))
 
     if any(KINDS[ABOUT[name][0]] in FIXED for name in rungs):
         found.append(
@@ -123,33 +119,25 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
         )
 
         def between(rows: Frame, block: Any) -> float:
-            ways = (by_seed(rows, part="correction", block=block, below=way) for way in ("fixed", "released"))
-            return _noise(subject, *ways)
+            ways = (scores_of(rows, part="correction", block=block, below=way) for way in ("fixed", "released"))
+            return error_of_test_points(subject, *ways)
 
         test = AtLeast(0.0, "clearly")
         found.append(claim("correction", text, gain, test, unit=POINTS, beside_seeds=between))
     return found
 
 
-def _noise(subject: Subject, first: dict[int, float], second: dict[int, float]) -> float:
-    """What other test points may change of the difference of two learners' scores."""
-    if not first or not second:
-        return 0.0
-    return test_point_noise(subject, *(sum(each.values()) / len(each) for each in (first, second)))
-
-
 def interval_of(subject: Subject, rows: Frame) -> str | None:
-    """The 95 % interval of the mean score over seeds, in words; None where all seeds have the same score.
+    """The 95 % interval of the mean score over seeds and test points, in words; None if it would have no width.
 
-    Learners that draw nothing have one run for all seeds of a finite data set. An interval without width would look
-    like a certainty that they do not have.
+    An interval without width would look like a certainty that a learner does not have.
 
     Arguments:
         subject: what is audited.
         rows: of one learner.
     """
-    values = [float(value) for value in rows["score"].dropna()] if "score" in rows else []
-    _, low, high, _ = mean_interval(values, within=(0.0 if subject.classes else -math.inf, 100.0))
+    scores, within = scores_of(rows), (0.0 if subject.classes else -math.inf, 100.0)
+    _, low, high, _ = mean_interval(list(scores.values()), within=within, beside=error_of_test_points(subject, scores))
     if low is None or high is None or high - low <= 1e-9 * max(1.0, abs(high)):
         return None
     return f"{low:.2f} to {high:.2f}"
@@ -163,20 +151,6 @@ def points(number: float) -> str:
 def score_heading(subject: Subject) -> str:
     """What a score is."""
     return "Test accuracy (%)" if subject.classes else "Variance explained on test points (%)"
-
-
-def by_seed(rows: Frame, **where: Any) -> dict[int, float]:
-    """The score of each seed that has one, from rows of which there is one for each seed.
-
-    Arguments:
-        rows: the rows.
-        where: conditions.
-    """
-    mine = select(rows, where)
-    if mine.empty or "score" not in mine:
-        return {}
-    pairs = zip(mine["seed"], mine["score"], strict=True)
-    return {int(seed): float(score) for seed, score in pairs if math.isfinite(score)}
 
 
 def _correction(below: str) -> Value:

@@ -18,7 +18,7 @@ from beyondkernels.core import Outcome, Reference, require
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.frame import At, Experiment, Frame, Picture, Runs, Shown, Statement, Table
 from beyondkernels.frame.runs import Finished, Label, Record
-from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, SquaredError
+from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, PointErrors, SquaredError
 from beyondkernels.runs import RunSpec
 
 RECORDS = 20
@@ -163,7 +163,7 @@ class Audit(Experiment):
     def _spec(self, learner: Any, at: At) -> RunSpec:
         subject = self.subject
         other = isinstance(learner, TrainedNetwork) and not subject.has_squared_loss
-        more = (SquaredError(),) if other else ()
+        more = (PointErrors(), SquaredError()) if other else (PointErrors(),)
         return RunSpec(subject.problem, learner, subject.samples, subject.test, at.seed, measurements=more)
 
     def _read(self, settings: AuditSettings, at: At, outcome: Outcome) -> Record:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from beyondkernels.auditing.claims import FIXED, best_fixed_name, by_seed, counted, points
+from beyondkernels.auditing.claims import FIXED, best_fixed_name, counted, points
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import Lead, lead, leads, shown_points, signed
+from beyondkernels.auditing.scores import Scores, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.frame import Frame, select
@@ -41,7 +42,7 @@ def diverged(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
 def uncounted(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
     """Learners with fixed features that the model is not compared with, because they diverged where it did not."""
     names = [name for name, (kind, _) in ABOUT.items() if KINDS[kind] in FIXED and name not in counted(rows)]
-    ended = by_seed(rows, part="ladder", rung=MODEL)
+    ended = scores_of(rows, part="ladder", rung=MODEL)
     lost = [name for name in names if len(select(rows, {"part": "ladder", "rung": name}))]
     if not lost or not ended:
         return ""
@@ -52,16 +53,15 @@ def uncounted(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
 def how_much(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     """Of the points between the best fixed features and the model, how many are features."""
     best = best_fixed_name(rows)
-    model, fixed = by_seed(rows, part="ladder", rung=MODEL), by_seed(rows, part="ladder", rung=best or "")
+    model, fixed = scores_of(rows, part="ladder", rung=MODEL), scores_of(rows, part="ladder", rung=best or "")
     ahead = lead(subject, model, fixed)
     if best is None or ahead is None:
         return ""
     both = [seed for seed in model if seed in fixed]
-    at, floor = _mean(model, both), _mean(fixed, both)
+    at, floor = model.among(both).mean, fixed.among(both).mean
     known = f"the best learner with fixed features ({best}, {_score(floor)})"
     behind = f"the model ({_score(at)}) is {ahead.size} points {'ahead of' if ahead.mean >= 0 else 'behind'} {known}"
-    kernel = by_seed(rows, part="ladder", rung=TRAINED_KERNEL)
-    kernel = {seed: kernel[seed] for seed in both if seed in kernel}
+    kernel = scores_of(rows, part="ladder", rung=TRAINED_KERNEL).among(both)
     carried = lead(subject, kernel, fixed)
     if ahead.mean < settings.tolerance and not ahead.above_zero:
         unused = _unused(carried, settings) if carried is not None else ""
@@ -73,7 +73,7 @@ def how_much(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     between = f"the {ahead.size} points between {known} and the model ({_score(at)})"
     if carried is None:
         return f"There are {between.removeprefix('the ')}. {ahead.sentence}"
-    return f"Of {between}, {_features(carried, ahead, _mean(kernel, list(kernel)))}. {ahead.sentence}"
+    return f"Of {between}, {_features(carried, ahead, kernel.mean)}. {ahead.sentence}"
 
 
 def _features(carried: Lead, ahead: Lead, reached: float) -> str:
@@ -139,8 +139,8 @@ def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     kept = f" The model itself keeps {', '.join(still)} frozen." if still else ""
     if len(trained) == 1 and still:
         return f"All that is learnt is learnt in block {trained[0]}.{kept}"
-    model = by_seed(rows, part="ladder", rung=MODEL)
-    costs = leads(subject, trained, lambda name: (model, by_seed(rows, part="frozen", block=name)))
+    model = scores_of(rows, part="ladder", rung=MODEL)
+    costs = leads(subject, trained, lambda name: (model, scores_of(rows, part="frozen", block=name)))
     if not costs:
         return ""
     worst = max(costs, key=lambda name: costs[name].mean)
@@ -160,8 +160,8 @@ def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
 def corrected(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     """How much lower blocks that were trained first gain by being trained with those above them."""
 
-    def ways(name: str) -> tuple[dict[int, float], dict[int, float]]:
-        released, fixed = (by_seed(rows, part="correction", block=name, below=way) for way in ("released", "fixed"))
+    def ways(name: str) -> tuple[Scores, Scores]:
+        released, fixed = (scores_of(rows, part="correction", block=name, below=way) for way in ("released", "fixed"))
         return released, fixed
 
     gains = leads(subject, subject.block_names, ways)
@@ -188,10 +188,6 @@ def _more(leads: Mapping[str, Lead], settings: AuditSettings) -> str:
         return ""
     over = leads[widest].over
     return f" ({over} do not rule out {signed(highs[widest])} points for {widest})"
-
-
-def _mean(scores: Mapping[int, float], seeds: Sequence[int]) -> float:
-    return sum(scores[seed] for seed in seeds) / len(seeds)
 
 
 def _listed(names: Sequence[str]) -> str:

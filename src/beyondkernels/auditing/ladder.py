@@ -14,6 +14,7 @@ from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Learner, unknown
 from beyondkernels.engine import FrozenKernel, TrainedNetwork
 from beyondkernels.kernels import Constant, Kernel, KernelRidge, Laplace, PolynomialKernel, RecursiveFeatureMachine
+from beyondkernels.kernels.learner import GROWTH
 from beyondkernels.networks import Linearised, ModuleNetwork, Network
 
 Kind = Literal["floor", "fixed", "learning", "model"]
@@ -103,7 +104,7 @@ def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
 
     def ridge(kernel: Kernel) -> KernelRidge:
         if large:
-            return KernelRidge(kernel, choose="validation", solver="iterative", memory=memory, centred=True)
+            return KernelRidge(kernel, (), "validation", solver="iterative", memory=memory, centred=True, growth=GROWTH)
         return KernelRidge(kernel, memory=memory, centred=True)
 
     def frozen(step: int, kind: Literal["tangent", "conjugate"]) -> FrozenKernel:

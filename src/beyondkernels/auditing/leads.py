@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from beyondkernels.auditing.scores import Scores, error_of_test_points
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.reports import mean_interval
 from beyondkernels.reports.numbers import show_number
-
-Scores = Mapping[int, float]
-"""The score of a learner with each seed, in points."""
-
-_NORMAL = 1.96
-"""The half width of a 95 % interval in standard errors."""
 
 _LARGE = 1e5
 """Scores of this size are written as powers of ten: a network that all but diverged can explain −10²⁴ per cent."""
@@ -88,14 +82,14 @@ def lead(subject: Subject, first: Scores, second: Scores, among: int = 1) -> Lea
     both = [seed for seed in first if seed in second]
     if not both:
         return None
-    noise = test_point_noise(subject, *(sum(each[seed] for seed in both) / len(both) for each in (first, second)))
+    error = error_of_test_points(subject, first.among(both), second)
     differences = [first[seed] - second[seed] for seed in both]
-    mean, low, high, _ = mean_interval(differences, 1 - 0.05 / among, beside=noise)
+    mean, low, high, _ = mean_interval(differences, 1 - 0.05 / among, beside=error)
     assert mean is not None, "there is a seed"
     if low is not None and high is not None and high - low <= 1e-9 * max(1.0, abs(mean)):
         # numbers that are equal up to rounding say nothing of their spread
         low = high = None
-    return Lead(mean, low, high, len(both), "seeds and test points" if noise else "seeds")
+    return Lead(mean, low, high, len(both), "seeds and test points" if error else "seeds")
 
 
 def leads(
@@ -113,30 +107,6 @@ def leads(
     there = {name: both for name, both in pairs.items() if both[0].keys() & both[1].keys()}
     found = {name: lead(subject, *both, among=among or len(there)) for name, both in there.items()}
     return {name: each for name, each in found.items() if each is not None}
-
-
-def test_point_noise(subject: Subject, first: float, second: float) -> float:
-    r"""By how much a difference of two accuracies may change with other test points: half a 95 % interval, in points.
-
-    All seeds of a finite data set share their test points, so seeds do not show this. Learners that err on a share
-    :math:`e_1` and :math:`e_2` of the points differ on at most :math:`e_1 + e_2` of them (and on at most
-    :math:`2 - e_1 - e_2`), so the difference has a variance of at most
-
-    .. math:: \frac{\min(e_1 + e_2,\ 2 - e_1 - e_2) - (e_1 - e_2)^2}{n}.
-
-    It is zero for numbers, whose errors have no such bound, and for distributions, which draw test points for each
-    seed.
-
-    Arguments:
-        subject: what is audited.
-        first: the mean score of one learner.
-        second: that of the other.
-    """
-    if not (subject.classes and subject.shares_test):
-        return 0.0
-    e1, e2 = 1 - first / 100, 1 - second / 100
-    variance = (min(e1 + e2, 2 - e1 - e2) - (e1 - e2) ** 2) / subject.test
-    return 100 * _NORMAL * math.sqrt(max(variance, 0.0))
 
 
 def signed(number: float) -> str:

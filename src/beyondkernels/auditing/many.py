@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from beyondkernels.auditing.claims import best_fixed_name, by_seed
+from beyondkernels.auditing.claims import best_fixed_name
 from beyondkernels.auditing.front import audit
 from beyondkernels.auditing.ladder import MODEL, TRAINED_KERNEL
+from beyondkernels.auditing.leads import lead
 from beyondkernels.auditing.result import AuditResult
+from beyondkernels.auditing.scores import scores_of
 from beyondkernels.core import require
 from beyondkernels.core.errors import shown
 from beyondkernels.reports import write_report
@@ -38,7 +40,8 @@ class Audits:
         """A row for each model, with scores in points.
 
         ``fixed`` is the best learner with fixed features and ``fixed_score`` its score. ``lead`` is how far the model
-        is ahead of it. ``kernel`` is the score of the trained model's tangent kernel.
+        is ahead of it, with the 95 % interval from ``lead_low`` to ``lead_high``; these are missing with one seed.
+        ``kernel`` is the score of the trained model's tangent kernel.
         """
         import pandas as pd
 
@@ -47,16 +50,17 @@ class Audits:
             scores = dict(zip(found.ladder["rung"], found.ladder["score"], strict=True))
             all_rows = found.result.reading.rows
             best = best_fixed_name(all_rows)
-            model, fixed = (by_seed(all_rows, part="ladder", rung=rung) for rung in (MODEL, best or ""))
-            both = [seed for seed in model if seed in fixed]
-            lead = sum(model[seed] - fixed[seed] for seed in both) / len(both) if both else None
+            model, fixed = (scores_of(all_rows, part="ladder", rung=rung) for rung in (MODEL, best or ""))
+            ahead = lead(found.experiment.subject, model, fixed)
             rows.append(
                 {
                     "model": name,
                     "score": scores.get(MODEL),
                     "fixed": best,
                     "fixed_score": None if best is None else scores[best],
-                    "lead": lead,
+                    "lead": None if ahead is None else ahead.mean,
+                    "lead_low": None if ahead is None else ahead.low,
+                    "lead_high": None if ahead is None else ahead.high,
                     "kernel": scores.get(TRAINED_KERNEL),
                 }
             )

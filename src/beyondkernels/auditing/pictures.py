@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from beyondkernels.auditing import where
-from beyondkernels.auditing.claims import by_seed, score_heading
+from beyondkernels.auditing.claims import score_heading
 from beyondkernels.auditing.ladder import MODEL
+from beyondkernels.auditing.scores import scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
@@ -145,10 +146,10 @@ def _layers(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
     runs = [run for run in select(rows, _MODEL).get(OUTCOME, ()) if run.status == "finished"]
     if not runs:
         return ()
-    model, names = by_seed(rows, **_MODEL), subject.block_names
+    model, names = scores_of(rows, **_MODEL), subject.block_names
 
     def cost(name: str) -> Dot:
-        frozen = by_seed(rows, part="frozen", block=name)
+        frozen = scores_of(rows, part="frozen", block=name)
         return _dot([model[seed] - score for seed, score in frozen.items() if seed in model])
 
     def seen(name: str, what: str) -> Dot:

@@ -106,6 +106,11 @@ class Subject:
             self._spreads[part, seed] = _spread(y)
         return self._spreads[part, seed]
 
+    def label_distances(self) -> np.ndarray:
+        """The squared distance of each test label to their mean, (n,), for data whose seeds share their test points."""
+        y = self.problem.take("test", self.test, 0).y.double().reshape(self.test, -1)
+        return (y - y.mean(0)).square().sum(1).numpy(force=True)
+
     def moments(self, count: int) -> tuple[int, ...]:
         """Steps at which to look, from the start to the end, dense at the beginning.
 

@@ -35,7 +35,7 @@ from beyondkernels.core.references import PAPERS, Paper, Reference
 from beyondkernels.core.rounding import settled
 
 if TYPE_CHECKING:
-    from beyondkernels.core.scores import accuracy, are_classes
+    from beyondkernels.core.scores import accuracy, are_classes, hits
     from beyondkernels.core.streams import Stream, seeded_globally
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "canonical_json",
     "describe",
     "digest",
+    "hits",
     "later",
     "load_file",
     "on_device",
@@ -87,10 +88,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Stream", "accuracy", "are_classes", "seeded_globally"):  # these import torch, which takes a second
+    if name in ("Stream", "seeded_globally", "accuracy", "are_classes", "hits"):  # torch takes a second to import
         from beyondkernels.core import scores, streams
 
-        return getattr(scores if name in ("accuracy", "are_classes") else streams, name)
+        return getattr(streams if name in ("Stream", "seeded_globally") else scores, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

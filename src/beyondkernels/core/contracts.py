@@ -112,6 +112,8 @@ class Outcome:
             ``series["norm/step"]`` that of ``series["norm/W"]`` and all others whose names begin so.
         arrays: snapshots and measured arrays.
         predictor: what was learnt, from points (n, …) to predictions (n, out_dim); it is not stored.
+        predicted: its predictions on the samples of the run that the learner has made already, by ``train``,
+            ``validation`` and ``test``; they are not stored.
     """
 
     status: Literal["finished", "diverged"] = "finished"
@@ -119,6 +121,7 @@ class Outcome:
     series: dict[str, np.ndarray] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     predictor: Callable[[torch.Tensor], torch.Tensor] | None = field(default=None, compare=False, repr=False)
+    predicted: Mapping[str, torch.Tensor] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def summary(self) -> str:
@@ -324,6 +327,15 @@ class Ended:
         if self.outcome.predictor is None:
             raise InputError(f"{type(self.learner).__name__} left no predictor behind; stored runs have none")
         return self.outcome.predictor
+
+    def predictions(self, part: str) -> torch.Tensor:
+        """Predictions on a sample of the run. Those that the learner has made, for minutes perhaps, are not made again.
+
+        Arguments:
+            part: ``train``, ``validation`` or ``test``.
+        """
+        known = self.outcome.predicted.get(part)
+        return self.predictor(getattr(self.case, part).x) if known is None else known
 
 
 @dataclass(frozen=True)

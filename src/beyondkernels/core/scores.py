@@ -34,10 +34,7 @@ def larger_is_better(name: str) -> bool:
 
 
 def accuracy(out: torch.Tensor, y: torch.Tensor) -> float:
-    """The share of points that are put into the right class.
-
-    With one output the sign decides, and an output of zero counts one half. With several the largest decides, and t
-    equally large ones count 1/t if the right class is among them.
+    """The share of points that are put into the right class, the mean of :func:`hits`.
 
     Arguments:
         out: predictions, (n,), (n, 1) or (n, classes).
@@ -45,11 +42,27 @@ def accuracy(out: torch.Tensor, y: torch.Tensor) -> float:
 
     >>> accuracy(torch.tensor([2.0, -1.0, 0.0]), torch.tensor([1.0, 1.0, -1.0]))
     0.5
-    >>> accuracy(torch.tensor([[0.1, 0.7, 0.2], [0.4, 0.4, 0.1]]), torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]))
-    0.75
+    """
+    return hits(out, y).mean().item()
+
+
+def hits(out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """For each point, 1 if it is put into the right class and 0 if not, shape (n,).
+
+    With one output the sign decides, and an output of zero counts one half. With several the largest decides, and t
+    equally large ones count 1/t if the right class is among them.
+
+    Arguments:
+        out: predictions, as in :func:`accuracy`.
+        y: labels, as in :func:`accuracy`.
+
+    >>> hits(torch.tensor([2.0, -1.0, 0.0]), torch.tensor([1.0, 1.0, -1.0])).tolist()
+    [1.0, 0.0, 0.5]
+    >>> hits(torch.tensor([[0.1, 0.7], [0.4, 0.4]]), torch.tensor([[0.0, 1.0], [1.0, 0.0]])).tolist()
+    [1.0, 0.5]
     """
     if y.ndim == 2 and y.shape[1] > 1:
         largest = (out == out.amax(1, keepdim=True)).double()
-        return ((largest * (y == 1)).sum(1) / largest.sum(1)).mean().item()
+        return (largest * (y == 1)).sum(1) / largest.sum(1)
     margin = (out.reshape(-1) * y.reshape(-1)).double()
-    return ((margin > 0).double() + 0.5 * (margin == 0).double()).mean().item()
+    return (margin > 0).double() + 0.5 * (margin == 0).double()

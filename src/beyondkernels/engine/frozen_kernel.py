@@ -14,6 +14,7 @@ from beyondkernels.engine.member import Member, require_points
 from beyondkernels.engine.settled import settled_buffers
 from beyondkernels.engine.train import train
 from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
+from beyondkernels.kernels.learner import GROWTH
 from beyondkernels.networks import Network
 
 
@@ -50,7 +51,7 @@ class FrozenKernel(Learner):
     'finished'
     """
 
-    revision: ClassVar[int] = 2  # 1: batch normalisation had its initial statistics at step 0
+    revision: ClassVar[int] = 3  # 1: batch normalisation had its initial statistics at step 0; 2: no growing grid
 
     network: Network
     algorithm: Algorithm
@@ -84,5 +85,6 @@ class FrozenKernel(Learner):
             kind(member.network, member.params, buffers, memory=self.memory), case.problem.in_shape, whole
         )
         choose = "leave_one_out" if self.solver == "exact" else "validation"
-        ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory, centred=True)
+        growth = GROWTH if self.solver == "iterative" else 0
+        ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory, centred=True, growth=growth)
         return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))

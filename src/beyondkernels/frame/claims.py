@@ -44,8 +44,8 @@ class Statement:
         provided: what must be so before it can be said to hold.
         beside: words and a value that are told with the reason, such as a control's.
         nowhere: the reason where no run, or no value of the free coordinate, has a number.
-        beside_seeds: half the width of a 95 % interval for what seeds do not show, from the rows and the value of the
-            free coordinate (None if there is none); it makes the interval wider.
+        beside_seeds: the standard error due to what seeds do not show, from the rows and the value of the free
+            coordinate (None if there is none); it makes the interval wider.
     """
 
     id: str

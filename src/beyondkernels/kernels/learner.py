@@ -29,6 +29,9 @@ from beyondkernels.kernels.solvers.stored import Stored
 ITERATIVE_RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3)
 """The ridges the iterative solver tries when none are given, relative to the mean of the kernel's diagonal."""
 
+GROWTH = 4
+"""By how many ridges audits let the iterative solver's grid grow: a baseline on the edge of a grid is a weak one."""
+
 _ROWS = 1024
 _MATRICES = {"leave_one_out": 5, "validation": 6}  # of the Gram matrix's size, held at one time
 _KEPT = 3  # while the iterative solver computes the matrix that it keeps
@@ -56,10 +59,10 @@ class KernelRidge(Learner):
 
     The exact solver decomposes the Gram matrix, and refuses samples for which that takes more than ``memory``. The
     iterative one (:func:`solve_large`) never decomposes it and states how far from the exact fit it can be; it solves
-    anew for every ridge, so its grid is short and does not grow, and held-out points choose. It keeps the Gram matrix
-    where that fits into ``memory``, and otherwise computes it anew in every iteration. Which of them is at work is for
-    the caller to say and part of the identity: ``memory`` decides whether there is an answer, and changes it by
-    rounding alone.
+    anew for every ridge, so its grid is short and grows by ``growth`` ridges at most, and held-out points choose. It
+    keeps the Gram matrix where that fits into ``memory``, and otherwise computes it anew in every iteration. Which of
+    them is at work is for the caller to say and part of the identity: ``memory`` decides whether there is an answer,
+    and changes it by rounding alone.
 
     Arguments:
         kernel: as it is; a kernel with a seed of its own keeps it.
@@ -75,6 +78,8 @@ class KernelRidge(Learner):
         memory: bytes that may be taken beside the sample.
         centred: whether the mean of the training labels is subtracted before the fit and added to predictions. Labels
             far from zero need it, unless the kernel has a large constant part.
+        growth: by how many ridges the iterative solver's grid may grow at its edge. It does not grow beyond a ridge
+            for which the solver does not converge.
     """
 
     revision: ClassVar[int] = 2  # 1: a single ridge began a search
@@ -90,6 +95,7 @@ class KernelRidge(Learner):
     max_iterations: Annotated[int, positive] = 200
     memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
     centred: bool = later(False)
+    growth: Annotated[int, not_negative] = later(0)
 
     def __post_init__(self) -> None:
         require(
@@ -137,7 +143,7 @@ class KernelRidge(Learner):
             scalars["train_accuracy"] = accuracy(y - missing, y)
             scalars |= {f"{name}_accuracy": accuracy(found[name], labels) for name, labels in fresh.items()}
         progress(1.0)
-        return Outcome(scalars=scalars, arrays=arrays, predictor=lambda x: inner(x) + mean)
+        return Outcome(scalars=scalars, arrays=arrays, predictor=lambda x: inner(x) + mean, predicted=found)
 
     def _exact(self, case: Case, y: torch.Tensor, fresh: _Outputs, progress: Progress) -> _Fit:
         n = len(y)
@@ -210,7 +216,7 @@ class KernelRidge(Learner):
         gram = self.kernel(x) if keep else None
         scale = self.kernel.diagonal(x).mean().item() or 1.0
         ridges = sorted(self.ridges or (scale * ridge for ridge in ITERATIVE_RIDGES), reverse=True)
-        parts = len(ridges) + 1  # the last is the fit to all points
+        parts = len(ridges) + self.growth + 1  # the last is the fit to all points
 
         def solve(kernel: Kernel, x: torch.Tensor, y: torch.Tensor, ridge: float, done: int) -> LargeSolution:
             return solve_large(
@@ -226,26 +232,31 @@ class KernelRidge(Learner):
                 progress=lambda fraction: progress(0.95 * (done + fraction) / parts),
             )
 
-        rows = []
+        rows: list[tuple[float, ...]] = []
         inner = None if gram is None else Stored(gram[inside][:, inside])
         beside = None if gram is None else gram[outside][:, inside]
-        for done, ridge in enumerate(ridges):
+        waiting = list(ridges)
+        while waiting:
+            ridge = waiting.pop(0)
             known = (self.kernel, x[inside]) if inner is None else (inner, inner.numbers)
-            part = solve(*known, y[inside], ridge, done)
+            part = solve(*known, y[inside], ridge, len(rows))
             predicted = part.predict(x[outside]) if beside is None else beside @ part.coefficients
             held_out = predicted - y[outside]
             errors = [values.square().sum(1).mean().item() for values in (held_out, part.fitted - part.y)]
             rows.append((ridge, *errors, float(part.iterations), float(part.converged)))
+            if not waiting and len(rows) < len(ridges) + self.growth:
+                waiting = self._next(rows, scale)
+        rows.sort(reverse=True)
         names = ("path_ridge", "path_choice_loss", "path_train_loss", "path_iterations", "path_converged")
         arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-        best = ridges[int(arrays["path_choice_loss"].argmin())]  # the first of equal ones: ridges fall
+        best = float(arrays["path_ridge"][arrays["path_choice_loss"].argmin()])  # the first of equal ones: ridges fall
         del inner, beside
         whole = None if gram is None else Stored(gram)
         known = (self.kernel, x) if whole is None else (whole, whole.numbers)
-        fitted = replace(solve(*known, y, best, len(ridges)), kernel=self.kernel, x=points("x", x))
+        fitted = replace(solve(*known, y, best, parts - 1), kernel=self.kernel, x=points("x", x))
         scalars = {
             "ridge": best,
-            "ridge_on_edge": _on_edge(best, ridges),
+            "ridge_on_edge": _on_edge(best, arrays["path_ridge"].tolist()),
             "held_out_loss": float(arrays["path_choice_loss"].min()),
             "training_error_bound": fitted.training_errors.norm().item(),
             "iterations": float(fitted.iterations),
@@ -253,6 +264,19 @@ class KernelRidge(Learner):
         }
         found = {name: fitted.predict(case.fresh[name].x) for name in fresh}
         return scalars, arrays, y - fitted.fitted, found, lambda x: fitted.predict(vectors(x))
+
+    def _next(self, rows: Sequence[tuple[float, ...]], scale: float) -> list[float]:
+        """The next ridge of the iterative solver if the best one is on the edge of those tried; otherwise none."""
+        tried = sorted(rows, reverse=True)
+        ridges, errors, converged = ([row[i] for row in tried] for i in (0, 1, 4))
+        at, slack = int(np.argmin(errors)), 1 + 1e-9
+        if len(ridges) < 2 or not converged[at]:
+            return []
+        if at == len(ridges) - 1:
+            smaller = ridges[-1] * (ridges[-1] / ridges[-2])
+            return [smaller] if smaller * slack >= self.smallest * scale else []
+        larger = ridges[0] * (ridges[0] / ridges[1])
+        return [larger] if at == 0 and larger <= self.largest * scale * slack else []
 
     def _split(self, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
         n = len(case.train)

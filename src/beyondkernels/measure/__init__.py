@@ -1,7 +1,7 @@
 """Measurements of runs: feature alignment, neuron directions, coupling with the start, layers of a DenseNet."""
 
 from beyondkernels.measure import audit, overparam
-from beyondkernels.measure.audit import Ansatz, KernelCourse, LayerChange, SquaredError
+from beyondkernels.measure.audit import Ansatz, KernelCourse, LayerChange, PointErrors, SquaredError
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.measure.bfc import (
     CoefficientErrors,
@@ -64,6 +64,7 @@ __all__ = [
     "LearntSignals",
     "Measurement",
     "NormedNetwork",
+    "PointErrors",
     "Regret",
     "RegretTerms",
     "Scores",

@@ -91,7 +91,7 @@ class Scores(Measurement):
             return Measured({}, {}, {})
         y = test.y if test.y.ndim == 2 else test.y[:, None]
         with torch.no_grad():
-            out, probabilities = _predicted(run, test.x, classes=are_classes(run.case.train.y))
+            out, probabilities = _predicted(run, classes=are_classes(run.case.train.y))
         found: dict[str, float] = {}
         if not are_classes(run.case.train.y):
             assert out is not None
@@ -115,13 +115,13 @@ def class_rows(signs: torch.Tensor) -> torch.Tensor:
     return torch.cat([1 - above, above], 1)
 
 
-def _predicted(run: Ended, x: torch.Tensor, classes: bool) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-    """What a learner says about the labels, as rows; and as probabilities, if it has them."""
+def _predicted(run: Ended, classes: bool) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """What a learner says about the test labels, as rows; and as probabilities, if it has them."""
     loss = getattr(getattr(run.learner, "algorithm", None), "loss", None)
     if classes and (of := getattr(run.predictor, "probabilities", None)) is not None:
-        probabilities = of(x)
+        probabilities = of(run.case.test.x)
         return probabilities, probabilities
-    out = run.predictor(x)
+    out = run.predictions("test")
     out = out if out.ndim == 2 else out[:, None]
     if not classes or not isinstance(loss, Loss):
         return out, None

@@ -222,8 +222,8 @@ def mean_interval(
         values: the v_i, one for each seed.
         level: how often such intervals hold the true mean, for independent normal values.
         within: the least and the greatest value there can be; the interval does not reach beyond.
-        beside: half the width of such an interval for what seeds do not show, such as the choice of test points they
-            share. Both add up as independent errors do.
+        beside: the standard error due to what seeds do not show, such as the choice of test points they share. Both
+            add up as independent errors do.
 
     >>> mean_interval([1.0, 2.0, 3.0], within=(0.0, 10.0))
     (2.0, 0.0, 4.484..., '95 % t interval over 3 seeds')
@@ -239,14 +239,14 @@ def mean_interval(
     mean = math.fsum(v) / n
     if n == 1:
         return mean, None, None, "one seed, no interval"
-    from scipy.special import stdtrit
+    from scipy.special import ndtri, stdtrit
 
     try:
         s = math.sqrt(math.fsum((value - mean) ** 2 for value in v) / (n - 1))
     except OverflowError:
         s = math.hypot(*(value - mean for value in v)) / math.sqrt(n - 1)
     half = float(stdtrit(n - 1, (1 + level) / 2)) * s / math.sqrt(n)
-    half = math.hypot(half, beside) if beside else half
+    half = math.hypot(half, float(ndtri((1 + level) / 2)) * beside) if beside else half
     least, greatest = min(within[0], mean), max(within[1], mean)
     low, high = max(mean - half, least), min(mean + half, greatest)
     return mean, low, high, f"{100 * level:g} % t interval over {n} seeds{' and test points' if beside else ''}"

@@ -280,6 +280,7 @@ class _Given:
 
 def _applied(given: _Given, point: Point) -> _Given:
     """What is trained at one point."""
+    changes: dict[str, dict[str, Any]] = {}
     for name, value in point.items():
         _require_sensible(name, value)
         first, _, rest = name.partition(_JOINT)
@@ -287,32 +288,41 @@ def _applied(given: _Given, point: Point) -> _Given:
             require_whole(name, value, 1 if name == "n" else None)
             given = dataclasses.replace(given, **{name: value})
         elif first == _PROBLEM and rest:
-            given = dataclasses.replace(given, problem=_replaced(given.problem, rest, value, name, given))
-        elif first in _fields(given.algorithm):
-            given = dataclasses.replace(given, algorithm=_replaced(given.algorithm, name, value, name, given))
+            changes.setdefault("problem", {})[rest] = value
         else:
-            given = dataclasses.replace(given, network=_replaced(given.network, name, value, name, given))
+            changes.setdefault("algorithm" if first in _fields(given.algorithm) else "network", {})[name] = value
+    for field, values in changes.items():
+        prefix = _PROBLEM + _JOINT if field == "problem" else ""
+        given = dataclasses.replace(given, **{field: _replaced(getattr(given, field), values, prefix, given)})
     return given
 
 
-def _replaced(component: Any, path: str, value: Any, name: str, given: _Given) -> Any:
-    """A component with one field changed, also a field of a field: ``outer__inner``.
+def _replaced(component: Any, values: Mapping[str, Any], prefix: str, given: _Given) -> Any:
+    """A component with some fields changed, also fields of a field: ``outer__inner``.
+
+    All of them change at once: a component checks its fields together, and half of a change may be no valid one.
 
     Arguments:
         component: what is changed.
-        path: where in it.
-        value: the new one.
-        name: the setting as it stands in the point.
+        values: the new ones, by where they are in it.
+        prefix: what stands before these names in the point.
         given: offers the names that are known.
     """
-    first, _, rest = path.partition(_JOINT)
-    if first not in _fields(component):
-        _unknown_setting(name, _known(given))
-    if rest:
-        value = _replaced(getattr(component, first), rest, value, name, given)
-    else:
-        _require_kind(name, value, typing.get_type_hints(type(component))[first], getattr(component, first))
-    return dataclasses.replace(component, **{first: value})  # pyright: ignore[reportArgumentType]
+    hints = typing.get_type_hints(type(component))
+    fields: dict[str, Any] = {}
+    inner: dict[str, dict[str, Any]] = {}
+    for path, value in values.items():
+        first, _, rest = path.partition(_JOINT)
+        if first not in _fields(component):
+            _unknown_setting(prefix + path, _known(given))
+        if rest:
+            inner.setdefault(first, {})[rest] = value
+        else:
+            _require_kind(prefix + path, value, hints[first], getattr(component, first))
+            fields[first] = value
+    for first, below in inner.items():
+        fields[first] = _replaced(fields.get(first, getattr(component, first)), below, prefix + first + _JOINT, given)
+    return dataclasses.replace(component, **fields)
 
 
 def _require_kind(name: str, value: Any, hint: Any, present: Any) -> None:

@@ -6,6 +6,7 @@ from beyondkernels.measure.audit.first_layer import FirstLayer, first_layer, inp
 from beyondkernels.measure.audit.layers import LayerChange
 from beyondkernels.measure.audit.moments import moments
 from beyondkernels.measure.audit.outer import outer_cosine, root_cosine, top_directions
+from beyondkernels.measure.audit.points import PointErrors
 from beyondkernels.measure.audit.similarity import centred_alignment, linear_similarity, relative_change
 from beyondkernels.measure.audit.squared import SquaredError
 from beyondkernels.measure.audit.weights import relative_move, weight_correlation
@@ -15,6 +16,7 @@ __all__ = [
     "FirstLayer",
     "KernelCourse",
     "LayerChange",
+    "PointErrors",
     "Sensitivity",
     "SquaredError",
     "centred_alignment",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from beyondkernels.core import Ended, InputError, Measured
+from beyondkernels.core import Ended, Measured
 from beyondkernels.kernels.solvers.ridge import outputs
 from beyondkernels.measure.base import Measurement
 
@@ -21,12 +21,9 @@ class SquaredError(Measurement):
 
     def measure(self, run: Ended) -> Measured:
         """Both errors."""
-        predict = run.outcome.predictor
-        if predict is None:
-            raise InputError("the run must have a predictor for its squared error, got none")
         found = {}
         for name, sample in (("train", run.case.train), ("test", run.case.test)):
             y = outputs("y", sample.y, len(sample))
-            errors = predict(sample.x).double().reshape(y.shape).to(y.device) - y
+            errors = run.predictions(name).double().reshape(y.shape).to(y.device) - y
             found[f"{name}_squared_error"] = errors.square().sum(1).mean().item()
         return Measured(found)

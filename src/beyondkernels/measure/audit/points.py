@@ -1,0 +1,25 @@
+"""The error of a run at each test point, by which two runs are compared point by point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from beyondkernels.core import Ended, Measured, are_classes, hits
+from beyondkernels.kernels.solvers.ridge import outputs
+from beyondkernels.measure.base import Measurement
+
+
+@dataclass(frozen=True)
+class PointErrors(Measurement):
+    r"""The error at each test point: whether its class is missed, or :math:`\|f(x_i) - y_i\|^2` if labels are numbers.
+
+    The array ``test_errors`` of shape (n,). Its mean is one minus the test accuracy, or the squared error.
+    """
+
+    def measure(self, run: Ended) -> Measured:
+        """The errors."""
+        test = run.case.test
+        y = outputs("y", test.y, len(test))
+        out = run.predictions("test").double().reshape(y.shape).to(y.device)
+        errors = 1 - hits(out, y) if are_classes(y) else (out - y).square().sum(1)
+        return Measured(arrays={"test_errors": errors.cpu().numpy()})

@@ -1,0 +1,26 @@
+"""The errors of a run at each test point."""
+
+import numpy as np
+import torch
+
+import beyondkernels as bk
+from beyondkernels.measure import PointErrors
+from beyondkernels.runs import RunSpec, perform
+
+X = bk.core.Stream(0).child("points").normal(60, 3)
+KERNEL = bk.kernels.Gaussian(1.0)
+
+
+def test_errors_are_those_of_the_predictions_and_kernels_are_not_asked_again():
+    y = (X[:, :1] * X[:, 1:2]).sign()
+    for labels in (y, X[:, :2] ** 2):
+        problem = bk.problems.given((X[:40], labels[:40]), test=(X[40:], labels[40:]))
+        (outcome,) = perform(
+            [RunSpec(problem, bk.kernels.KernelRidge(KERNEL), 40, 20, 0, measurements=(PointErrors(),))]
+        )
+        assert outcome.predictor is not None
+        out = outcome.predictor(problem.take("test", 20, 0).x)
+        target = problem.take("test", 20, 0).y.reshape(out.shape)
+        truth = (out.sign() != target).double()[:, 0] if labels is y else ((out - target) ** 2).sum(1)
+        np.testing.assert_allclose(outcome.arrays["test_errors"], truth, rtol=1e-6)
+        assert torch.equal(outcome.predicted["test"], out)
