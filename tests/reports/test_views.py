@@ -8,3 +8,10 @@ def test_what_decides_is_told_where_something_was_decided():
         judged = test.judge(values)
         claim = Claim("id", "It is large", measured=judged.measured, holds=judged.holds, strength=test.strength)
         assert (claim_view(claim)["strength"] == STRENGTHS["clearly"]) is told
+
+
+def test_an_interval_is_shown_if_it_decides_and_seeds_if_they_are_few():
+    for strength, interval, seeds in (("clearly", "1.50 to 2.50", ""), ("mean", "", "1.90, 2.10")):
+        claim = Claim("id", "It is large", measured=2.0, low=1.5, high=2.5, strength=strength, values=(1.9, 2.1))
+        view = claim_view(claim)
+        assert (view["interval"], view["seeds"]) == (interval, seeds)

@@ -204,6 +204,8 @@ def _directions(picture: Drawn, rows: Frame) -> Sequence[Figure]:
         if images is not None and shares is not None:
             found.append(PictureRow(title, images, [f"{100 * share:.0f} %" for share in shares]))
     words = picture.words
+    if any(row.images.ndim == 4 and row.images.shape[1] > 1 for row in found):
+        words["caption"] += " The channels of a direction stand one below the other."
     before, after = (runs[0].scalars.get(f"ansatz/root_correlation_{name}") for name in ("start", "end"))
     if before is not None and after is not None:
         words["caption"] += (

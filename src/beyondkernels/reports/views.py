@@ -29,7 +29,7 @@ VERDICTS = {
 
 
 def claim_view(claim: Claim, published: bool = True) -> dict[str, Any]:
-    """A claim in words: below four seeds the seeds themselves stand in place of an interval.
+    """A claim in words: below four seeds the seeds themselves stand in place of an interval that decides nothing.
 
     Arguments:
         claim: the claim.
@@ -38,7 +38,7 @@ def claim_view(claim: Claim, published: bool = True) -> dict[str, Any]:
     digits = None
     if claim.measured is not None and 1e-3 <= abs(claim.measured) < 1e7:
         digits = default_decimals(claim.measured, claim.unit)
-    few = 1 < len(claim.values) < FEW
+    few = 1 < len(claim.values) < FEW and claim.strength == "mean"
     seeds = ", ".join(show_number(value, "", digits) for value in claim.values) if few else ""
     interval = ""
     if not few and claim.low is not None and claim.high is not None and claim.measured is not None:
