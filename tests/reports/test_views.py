@@ -1,4 +1,5 @@
 from beyondkernels.reports import AtLeast, Claim
+from beyondkernels.reports.claims import Strength
 from beyondkernels.reports.views import STRENGTHS, claim_view
 
 
@@ -11,7 +12,8 @@ def test_what_decides_is_told_where_something_was_decided():
 
 
 def test_an_interval_is_shown_if_it_decides_and_seeds_if_they_are_few():
-    for strength, interval, seeds in (("clearly", "1.50 to 2.50", ""), ("mean", "", "1.90, 2.10")):
+    cases: list[tuple[Strength, str, str]] = [("clearly", "1.50 to 2.50", ""), ("mean", "", "1.90, 2.10")]
+    for strength, interval, seeds in cases:
         claim = Claim("id", "It is large", measured=2.0, low=1.5, high=2.5, strength=strength, values=(1.9, 2.1))
         view = claim_view(claim)
         assert (view["interval"], view["seeds"]) == (interval, seeds)
