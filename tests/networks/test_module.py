@@ -220,3 +220,19 @@ def test_a_module_that_reads_numbers_while_it_is_made_is_trained(model: Any) -> 
     x = Stream(0).normal(20, 3)
     run = bk.fit(model, (x, x[:, 0]), steps=3, progress=False)
     assert run.status == "finished"
+
+
+def make_orthogonal(in_dim: int, out_dim: int) -> torch.nn.Module:
+    first = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(in_dim, 3))
+    return torch.nn.Sequential(first, torch.nn.ReLU(), torch.nn.Linear(3, out_dim))
+
+
+def test_a_module_with_orthogonal_weights_keeps_them_so_while_it_trains() -> None:
+    """Such a weight has a buffer that is not there if the module is made without numbers."""
+    x = Stream(0).normal(40, 5)
+    run = bk.fit(FromModule(make_orthogonal, "orthogonal"), (x, x[:, :1]), steps=20, progress=False)
+    start = FromModule(make_orthogonal, "orthogonal").fresh(5, 1, Stream(0).child("learner", "initial"))
+    weights: list[Any] = [dict(module.named_modules())["0"].weight for module in (run.module, start)]
+    weight, before = weights
+    assert torch.allclose(weight @ weight.T, torch.eye(3), atol=1e-5)
+    assert not torch.allclose(weight, before, atol=1e-3)

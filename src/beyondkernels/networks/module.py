@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import torch
+from torch.nn.utils.parametrize import is_parametrized
 
 from beyondkernels.core import InputError, Shape, Stream, Tensors, later, require, seeded_globally, shape_of
 from beyondkernels.core.streams import seeded_by
@@ -293,14 +294,15 @@ class FromModule(ModuleNetwork):
 @functools.cache
 def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.Module:
     """The module without its numbers, which each call supplies."""
-    try:
-        with torch.device("meta"):
-            return factory(in_dim, out_dim)
-    except RuntimeError:  # a constructor that reads a number, such as the rates of a linspace, needs numbers
-        with torch.device("cpu"), seeded_globally(Stream(0)):
-            module = factory(in_dim, out_dim)
-        named = (*module.named_parameters(), *module.named_buffers())
-        return filled(module, {name: value.detach().to("meta") for name, value in named})
+    # a constructor that reads a number, such as the rates of a linspace, needs numbers
+    with contextlib.suppress(RuntimeError), torch.device("meta"):
+        module = factory(in_dim, out_dim)
+        if not any(map(is_parametrized, module.modules())):  # these leave out buffers where there are no numbers
+            return module
+    with torch.device("cpu"), seeded_globally(Stream(0)):
+        module = factory(in_dim, out_dim)
+    named = (*module.named_parameters(), *module.named_buffers())
+    return filled(module, {name: value.detach().to("meta") for name, value in named})
 
 
 def _free(blocks: tuple[Block, ...], params: Tensors) -> tuple[Block, ...]:

@@ -11,6 +11,7 @@ MISSING = "–"
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _TINY = 1e-3  # below this, leading zeros are harder to read than a power of ten
 _HUGE = 1e7
+_ROUNDING = 1e-9  # of differences of numbers up to 100
 
 
 def is_number(value: Any) -> bool:
@@ -45,10 +46,12 @@ def show_number(value: float | None, unit: str = "", decimals: int | None = None
 
     >>> show_number(86.4, "%"), show_number(0.9974), show_number(50_000), show_number(4.2e-08), show_number(None)
     ('86.4 %', '0.997', '50,000', '4.2 × 10⁻⁸', '–')
+    >>> show_number(4.7e-15, "points")  # differences of per cents, so this is rounding
+    '0 points'
     """
     if value is None or not math.isfinite(value):
         return MISSING
-    value = float(value)
+    value = 0.0 if unit == "points" and abs(value) < _ROUNDING else float(value)
     if decimals is None and value != 0 and not _TINY <= abs(value) < _HUGE and not (unit == "%" and abs(value) < _HUGE):
         text = power_of_ten(f"{value:.1e}")
     elif decimals is None and value.is_integer() and unit != "%":
