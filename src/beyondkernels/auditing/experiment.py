@@ -58,6 +58,7 @@ class Audit(Experiment):
         **options: Any,
     ) -> None:
         self._settings = AuditSettings(**(settings or {}))
+        self.workers = 1  # how many share the memory
         self.subject: Subject = subject_of(model, train, test=test, **options)
         called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
         require(isinstance(called, str), f"name must be a text, got {called!r}")
@@ -71,7 +72,7 @@ class Audit(Experiment):
 
     def rungs(self, settings: AuditSettings) -> list[Rung]:
         """The ladder; without that part the model alone."""
-        rungs = ladder(self.subject, settings)
+        rungs = ladder(self.subject, settings, self.workers)
         return rungs if "ladder" in settings.parts else [rung for rung in rungs if rung.name == MODEL]
 
     def runs(self, settings: AuditSettings) -> Sequence[Runs]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.auditing.experiment import Audit
+from beyondkernels.auditing.ladder import workers_that_fit
 from beyondkernels.auditing.result import AuditResult
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.core import require, require_positive
@@ -73,7 +74,7 @@ def audit(
     experiment = Audit(model, train, test, name=name, settings=settings, **options)
     with contextlib.ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory()))
-        executor = ending.enter_context(executing(experiment, workers))
+        executor = ending.enter_context(executing(experiment, experiment.settings(""), workers))
         kept = folder / "store" if store is None else store
         return AuditResult(
             run(experiment, seeds=seeds, device=device, store=kept, progress=progress, executor=executor)
@@ -81,15 +82,19 @@ def audit(
 
 
 @contextlib.contextmanager
-def executing(experiment: Audit, workers: int, name: str = "", command: str | None = None) -> Iterator[Executor]:
+def executing(
+    experiment: Audit, settings: AuditSettings, workers: int, name: str = "", command: str | None = None
+) -> Iterator[Executor]:
     """What performs the runs of an audit.
 
     Arguments:
         experiment: the audit. For worker processes its data are put into a file while they are needed.
-        workers: how many; 1 is this process.
+        settings: how it is run.
+        workers: how many at most; fewer if they would take more memory than the settings allow. 1 is this process.
         name: the file that defines it, ``path/file.py:NAME``.
         command: the command line, kept with the runs.
     """
+    experiment.workers = workers = workers_that_fit(workers, experiment.subject, settings)
     if workers == 1:
         yield SerialExecutor(command)
         return

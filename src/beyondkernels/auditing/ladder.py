@@ -11,9 +11,10 @@ from beyondkernels.algorithms import Algorithm, Blockwise, Staged
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.core import Learner, unknown
+from beyondkernels.core import Learner, require, unknown
 from beyondkernels.engine import FrozenKernel, TrainedNetwork
 from beyondkernels.kernels import Constant, Kernel, KernelRidge, Laplace, PolynomialKernel, RecursiveFeatureMachine
+from beyondkernels.kernels.feature_machines import feature_machine_bytes
 from beyondkernels.kernels.learner import GROWTH
 from beyondkernels.networks import Linearised, ModuleNetwork, Network
 
@@ -32,6 +33,9 @@ TRAINED_KERNEL = "trained tangent kernel"
 LAYERWISE = "layer by layer"
 LINEARISED = "linearised network"
 LAST = "last layer"
+
+_EXACT_BYTES = 5 * 8
+"""Bytes that an exact kernel method takes for each pair of training points: five matrices."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +65,18 @@ class Rung:
         return ABOUT[self.name][1]
 
 
-def ladder(subject: Subject, settings: AuditSettings) -> list[Rung]:
+def ladder(subject: Subject, settings: AuditSettings, workers: int = 1) -> list[Rung]:
     """All rungs, the constant first and the model last; what cannot be had says why.
 
     Arguments:
         subject: what is audited.
         settings: how.
+        workers: how many rungs share the memory.
     """
     for name in settings.without:
         if name not in ABOUT or name == MODEL:
             unknown("rung in without", name, [each for each in ABOUT if each != MODEL])
-    by_name = {rung.name: rung for rung in (*_kernels(subject, settings), *_trained(subject, settings))}
+    by_name = {rung.name: rung for rung in (*_kernels(subject, settings, workers), *_trained(subject, settings))}
     return [by_name[name] for name in ABOUT if name not in settings.without]
 
 
@@ -92,15 +97,46 @@ ABOUT: dict[str, tuple[Kind, str]] = {
 """Every rung by its name: what it may do, and what it is."""
 
 
-def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
+def solved_exactly(subject: Subject, settings: AuditSettings) -> bool:
+    """Whether kernels are solved exactly; otherwise the iterative solver takes over.
+
+    Arguments:
+        subject: what is audited.
+        settings: how.
+    """
+    return subject.samples <= settings.exact_points
+
+
+def workers_that_fit(workers: int, subject: Subject, settings: AuditSettings) -> int:
+    """How many workers can solve for a kernel at the same time within the memory, at least one.
+
+    Arguments:
+        workers: how many there may be.
+        subject: what is audited.
+        settings: how.
+    """
+    if "ladder" not in settings.parts:
+        return workers
+    exact = solved_exactly(subject, settings)
+    needed, given = _EXACT_BYTES * subject.samples**2, settings.memory * 1e9
+    require(
+        not exact or needed <= given,
+        f"memory must be at least {needed / 1e9:.3g} gigabytes to solve exactly for kernels of {subject.samples} "
+        f"points, got {settings.memory:g}; exact_points={subject.samples - 1} takes the iterative solver",
+    )
+    return max(1, min(workers, int(given / needed))) if exact else 1
+
+
+def _kernels(subject: Subject, settings: AuditSettings, workers: int) -> list[Rung]:
     """Rungs that solve for a minimum and need no training rule, but for the kernel of the trained model."""
-    large = subject.samples > settings.exact_points
+    large = not solved_exactly(subject, settings)
     solver = "iterative" if large else "exact"
     no_numbers = "" if subject.distance else "the points are no vectors of numbers"
     many = f"{subject.samples} points are more than exact_points = {settings.exact_points}" if large else ""
 
-    # exact_points is the user's word for what fits into memory: five matrices of that size
-    memory = max(2**33, 5 * 8 * settings.exact_points**2)
+    memory = round(settings.memory * 1e9 / workers)
+    needed = feature_machine_bytes(subject.samples)
+    tight = f"it would take {needed / 1e9:.3g} of {memory / 1e9:.3g} gigabytes" if needed > memory else ""
 
     def ridge(kernel: Kernel) -> KernelRidge:
         if large:
@@ -115,9 +151,9 @@ def _kernels(subject: Subject, settings: AuditSettings) -> list[Rung]:
         _unless(no_numbers, "linear", lambda: ridge(PolynomialKernel(1)), drawn=large),
         _unless(no_numbers, "Laplace kernel", lambda: ridge(Laplace(subject.distance)), drawn=large),
         _unless(
-            no_numbers or many,
+            no_numbers or many or tight,
             "feature machine",
-            lambda: RecursiveFeatureMachine("laplace", fit_intercept=True),
+            lambda: RecursiveFeatureMachine("laplace", memory=memory, fit_intercept=True),
             drawn=False,
         ),
         _unless(_no_last_layer(subject), "conjugate kernel", lambda: frozen(0, "conjugate")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from beyondkernels.core.constraints import at_least, between, not_empty
+from beyondkernels.core.constraints import at_least, between, not_empty, positive
 from beyondkernels.core.fields import Checked
 from beyondkernels.frame import Count, Seeds, setting
 
@@ -24,6 +24,7 @@ class AuditSettings(Checked):
     snapshots: Annotated[int, at_least(3)] = setting(10, "ours", "steps at which kernels and layers are looked at")
     points: Count = setting(500, "ours", "training points, and test points, of the kernels over training")
     exact_points: Count = setting(20_000, "ours", "training points up to which kernel rungs are solved exactly")
+    memory: Annotated[float, positive] = setting(16.0, "ours", "gigabytes for the kernels of all workers together")
     frozen_after: Annotated[float, between(0, 1, "()")] = setting(
         0.1, "ours", "the fraction of training after which features are frozen"
     )

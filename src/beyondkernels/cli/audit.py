@@ -54,7 +54,10 @@ def audit(name: str | None, options: Options, json_file: Path | None, out: Path)
     alone = isinstance(experiment.subject.network, FromCopy)  # other processes do not have the module
     workers = options.workers or (1 if alone else processors())
     command = shlex.join(["bk", *sys.argv[1:]])
-    with executing(experiment, workers, request.name, command) as executor, Display(console(stderr=True)) as display:
+    with (
+        executing(experiment, request.settings, workers, request.name, command) as executor,
+        Display(console(stderr=True)) as display,
+    ):
         result = run(request, store=options.store, command=command, observer=display, executor=executor)
     shown = console(stderr=is_standard_output(json_file))
     show_result(result, shown)

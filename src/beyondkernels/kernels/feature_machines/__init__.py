@@ -4,6 +4,7 @@ from beyondkernels.kernels.feature_machines.machine import (
     FeatureMachineFit,
     FeatureMachineRound,
     RecursiveFeatureMachine,
+    feature_machine_bytes,
     fit_feature_machine,
 )
 from beyondkernels.kernels.feature_machines.metric import MetricKernel, gradient_outer_product, kernel_gradients
@@ -13,6 +14,7 @@ __all__ = [
     "FeatureMachineRound",
     "MetricKernel",
     "RecursiveFeatureMachine",
+    "feature_machine_bytes",
     "fit_feature_machine",
     "gradient_outer_product",
     "kernel_gradients",

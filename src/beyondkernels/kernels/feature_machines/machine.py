@@ -94,6 +94,15 @@ class FeatureMachineFit:
         return torch.cat(blocks) + self.intercept
 
 
+def feature_machine_bytes(n: int) -> int:
+    """How much memory a feature machine needs for n training points.
+
+    >>> feature_machine_bytes(1000)
+    48000000
+    """
+    return 8 * _SOLVER_MATRICES * n**2
+
+
 def fit_feature_machine(
     x: torch.Tensor,
     y: torch.Tensor,
@@ -155,7 +164,7 @@ def fit_feature_machine(
     y = outputs("y", y, len(x))
     require(bool((y != y[0]).any()), f"y must vary to have a gradient, got one value at all {len(x)} points")
     RecursiveFeatureMachine(kernel, bandwidth, rounds, ridge, diagonal, validation, memory)  # says what is wrong
-    needed = 8 * _SOLVER_MATRICES * len(x) ** 2
+    needed = feature_machine_bytes(len(x))
     require(
         memory >= needed,
         f"memory must be at least {needed:,} bytes for an exact fit to {len(x)} points, got {memory:,}",
