@@ -50,7 +50,7 @@ MODELS = {
     "model must have an output for each of 2 classes, or one, got 3": three_outputs,
     "model Linear cannot take points of the shape (4,)": nn.Linear(7, 2),
     "model must be a module or a function with a name, got <lambda>; give a": lambda in_dim, out_dim: dense(out_dim),
-    "model must be a module, got the class Linear; give a torch.nn.Module": nn.Linear,
+    "model must be an instance, got the class Linear: Linear(…) makes one": nn.Linear,
     "model must be a function of (in_dim, out_dim), got no_arguments, which cannot be called so": no_arguments,
     "model must make a torch.nn.Module, got 3 from no_module": no_module,
     "which has no layers to look into": bk.kernels.Gaussian(1.0),

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from beyondkernels.auditing.experiment import Audit
 from beyondkernels.auditing.ladder import workers_that_fit
@@ -19,6 +19,10 @@ from beyondkernels.frame.loading import source_file
 from beyondkernels.networks import FromCopy
 from beyondkernels.running import run
 from beyondkernels.runs import PROCESSOR, Executor, LocalExecutor, SerialExecutor, Store
+from beyondkernels.runs.device import device_name
+
+if TYPE_CHECKING:
+    import torch
 
 
 def audit(
@@ -31,7 +35,7 @@ def audit(
     seeds: int | Sequence[int] = 3,
     store: str | Path | Store | None = None,
     workers: int = 1,
-    device: str = PROCESSOR,
+    device: str | torch.device = PROCESSOR,
     progress: bool = True,
     **options: Any,
 ) -> AuditResult:
@@ -77,7 +81,7 @@ def audit(
         executor = ending.enter_context(executing(experiment, experiment.settings(""), workers))
         kept = folder / "store" if store is None else store
         return AuditResult(
-            run(experiment, seeds=seeds, device=device, store=kept, progress=progress, executor=executor)
+            run(experiment, seeds=seeds, device=device_name(device), store=kept, progress=progress, executor=executor)
         )
 
 

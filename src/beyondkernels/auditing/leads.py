@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -84,7 +85,8 @@ def lead(subject: Subject, first: Scores, second: Scores, among: int = 1) -> Lea
         return None
     error = error_of_test_points(subject, first.among(both), second)
     differences = [first[seed] - second[seed] for seed in both]
-    mean, low, high, _ = mean_interval(differences, 1 - 0.05 / among, beside=error)
+    within = (-100.0, 100.0) if subject.classes else (-math.inf, math.inf)
+    mean, low, high, _ = mean_interval(differences, 1 - 0.05 / among, within, beside=error)
     assert mean is not None, "there is a seed"
     if low is not None and high is not None and high - low <= 1e-9 * max(1.0, abs(mean)):
         # numbers that are equal up to rounding say nothing of their spread

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import inspect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,14 +12,13 @@ import torch
 
 from beyondkernels.algorithms import Algorithm, Squared
 from beyondkernels.algorithms.descent import ByOptimiser
-from beyondkernels.core import InputError, Problem, Stream, Tensors, are_classes, require, shape_of, vectors
+from beyondkernels.core import InputError, Problem, Stream, Tensors, require, shape_of, vectors
 from beyondkernels.core.errors import shown
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels.finite.at import TangentAt
-from beyondkernels.networks import Block, FromModule, Linearised, Network, find_blocks, with_blocks
+from beyondkernels.networks import Block, Linearised, Network, find_blocks, with_blocks
 from beyondkernels.problems import GivenData
-from beyondkernels.runs.asked import Asked, asked, learner_of, require_order, sorted_options
-from beyondkernels.runs.trying import fitting
+from beyondkernels.runs.asked import asked, learner_of, require_order, sorted_options
 
 _DISTANCE_POINTS = 1000
 """Training points that the typical distance is taken from."""
@@ -168,8 +164,6 @@ def subject_of(
     require(not recording, f"{', '.join(recording)} cannot be given to an audit, which decides itself what to record")
     ask = asked(data, n, test, 0, reading)
     require(ask.test > 0, "test must give test points: an audit compares what models do on them")
-    if inspect.isroutine(model) or isinstance(model, type | functools.partial):
-        model, ask = _made_by(model, ask)
     learner, problem = learner_of(model, ask, algorithm, recipe, {}, "model")
     require(
         isinstance(learner, TrainedNetwork),
@@ -180,7 +174,7 @@ def subject_of(
     network = with_blocks(learner.network, shape, problem.out_dim, blocks)
     found = find_blocks(network, shape, problem.out_dim)
     y = problem.take("test", ask.test, 0).y
-    classes = are_classes(y.reshape(len(y), -1))
+    classes = problem.has_classes(y)
     require(classes or _spread(y) > 0, "the test labels are all equal, so there is nothing to explain")
     tail, why = _last_layer(network, problem)
     return Subject(
@@ -198,33 +192,6 @@ def subject_of(
         last_layer=tail,
         no_last_layer=why,
     )
-
-
-def _made_by(factory: Any, ask: Asked) -> tuple[FromModule, Asked]:
-    """The network that a function makes, and the problem with labels as its outputs want them."""
-    advice = "give a torch.nn.Module, or a function def make(in_dim, out_dim) that returns one"
-    require(not isinstance(factory, type), f"model must be a module, got the class {_name(factory)}; {advice}")
-    require(
-        inspect.isfunction(factory) and factory.__name__ != "<lambda>",
-        f"model must be a module or a function with a name, got {_name(factory)}; {advice}",
-    )
-    try:
-        inspect.signature(factory).bind(1, 1)
-    except TypeError as error:
-        raise InputError(
-            f"model must be a function of (in_dim, out_dim), got {_name(factory)}, which cannot be called so: {error}"
-        ) from None
-    network = FromModule(factory, factory.__name__)
-    module = network.fresh(shape_of(ask.problem.in_shape), ask.problem.out_dim, Stream(0))
-    require(
-        isinstance(module, torch.nn.Module),
-        f"model must make a torch.nn.Module, got {shown(module)} from {_name(factory)}",
-    )
-    return network, dataclasses.replace(ask, problem=fitting(module, ask.problem, "model"))
-
-
-def _name(value: Any) -> str:
-    return getattr(value, "__name__", None) or f"a {type(value).__name__}"
 
 
 def _spread(y: torch.Tensor) -> float:

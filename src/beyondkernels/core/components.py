@@ -306,7 +306,10 @@ def _source(function: Callable[..., Any]) -> str:
 def _function_path(function: Callable[..., Any], where: str) -> str:
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
     if _attribute(sys.modules.get(module), name) is not function:
-        raise UncacheableError(f"{where} holds an unnamed function without a stable identity, so the run is not stored")
+        raise UncacheableError(
+            f"{where} holds an unnamed function without a stable identity, so the run is not stored; "
+            "a function that is defined at the top level of a file has one"
+        )
     path = f"{module}:{name}"
     _DESCRIBED[path] = function
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -91,6 +92,16 @@ class Problem(Component, ABC):
         from beyondkernels.core.streams import Stream
 
         return self.sample(n, Stream(seed).child(part))
+
+    def has_classes(self, y: torch.Tensor) -> bool:
+        """Whether labels are classes, which their numbers tell unless the problem knows it.
+
+        Arguments:
+            y: labels of the problem, (n,) or (n, out_dim).
+        """
+        from beyondkernels.core.scores import are_classes
+
+        return are_classes(y)
 
     def shared(self, folder: Path) -> Problem:
         """The same problem, such that other processes can make it from its fields.
@@ -250,6 +261,11 @@ class Case:
     def fresh(self) -> dict[str, Sample]:
         """The samples a learner must not learn from, by name: ``test``, and ``validation`` where there is one."""
         return {"test": self.test} | ({} if self.validation is None else {"validation": self.validation})
+
+    @functools.cached_property
+    def has_classes(self) -> bool:
+        """Whether the labels of all samples are classes."""
+        return all(self.problem.has_classes(part.y) for part in (self.train, *self.fresh.values()))
 
 
 class Learner(Component, ABC):

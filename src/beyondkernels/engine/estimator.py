@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, are_classes, require
+from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, require
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class FromEstimator(Learner):
 
     def __post_init__(self) -> None:
         require(
-            self.estimator is not None and hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict"),
+            self.estimator is not None and hasattr(self.estimator, "fit") and hasattr(type(self.estimator), "predict"),
             "an estimator is in the process that made it alone, so it cannot train in worker processes",
         )
 
@@ -59,7 +59,7 @@ class FromEstimator(Learner):
         estimator: Any = clone(self.estimator)
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=int(case.stream.child("estimator").integers(2**31)))
-        classes, y = are_classes(case.train.y), case.train.y
+        classes, y = case.has_classes, case.train.y
         estimator.fit(case.train.x.numpy(), _classes(y) if classes else y.numpy())
         progress(0.9)
 

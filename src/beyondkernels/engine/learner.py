@@ -235,13 +235,13 @@ class _Recorder:
                     self.arrays[f"snapshot/{self.member.step}/{name}"] = value.cpu().numpy().copy()
 
     def _report(self, points: int | None) -> dict[str, float]:
-        report, predictor = {}, self._predictor()
+        report, predictor, loss = {}, self._predictor(), self.member.algorithm.loss
         for which, sample in ({"train": self.case.train} | self.case.fresh).items():
             part = sample if points is None else Sample(sample.x[:points], sample.y[:points])
-            out = predictor(part.x)
-            report |= {
-                f"{which}_{name}": value for name, value in self.member.algorithm.loss.report(out, part.y).items()
-            }
+            found = loss.report(predictor(part.x), part.y)
+            if not (self.case.has_classes or loss.margins):  # −1 and +1 may be numbers to predict
+                found.pop("accuracy", None)
+            report |= {f"{which}_{name}": value for name, value in found.items()}
         return report
 
 

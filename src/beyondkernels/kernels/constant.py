@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, are_classes
+from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy
 from beyondkernels.kernels.learner import fresh_outputs
 from beyondkernels.kernels.solvers.ridge import outputs
 
@@ -30,7 +30,7 @@ class Constant(Learner):
         y = {"train": outputs("y", case.train.y, len(case.train))} | fresh_outputs(case)
         mean = y["train"].mean(0)
         scalars = {f"{name}_loss": (labels - mean).square().sum(1).mean().item() for name, labels in y.items()}
-        if all(are_classes(labels) for labels in y.values()):
+        if case.has_classes:
             scalars |= {f"{name}_accuracy": accuracy(mean.expand_as(labels), labels) for name, labels in y.items()}
         progress(1.0)
         return Outcome(scalars=scalars, predictor=lambda x: mean.to(x.device).expand(len(x), -1))

@@ -15,7 +15,6 @@ from beyondkernels.core import (
     Outcome,
     Progress,
     accuracy,
-    are_classes,
     later,
     require,
     vectors,
@@ -139,7 +138,7 @@ class KernelRidge(Learner):
             f"{name}_loss": (found[name] - labels).square().sum(1).mean().item() for name, labels in fresh.items()
         }
         scalars = losses | scalars
-        if are_classes(torch.cat([y, *fresh.values()])):
+        if case.has_classes:
             scalars["train_accuracy"] = accuracy(y - missing, y)
             scalars |= {f"{name}_accuracy": accuracy(found[name], labels) for name, labels in fresh.items()}
         progress(1.0)

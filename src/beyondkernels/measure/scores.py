@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.algorithms import Loss
-from beyondkernels.core import Ended, Measured, are_classes
+from beyondkernels.core import Ended, Measured
 from beyondkernels.measure.base import Measurement
 
 
@@ -91,9 +91,9 @@ class Scores(Measurement):
             return Measured({}, {}, {})
         y = test.y if test.y.ndim == 2 else test.y[:, None]
         with torch.no_grad():
-            out, probabilities = _predicted(run, classes=are_classes(run.case.train.y))
+            out, probabilities = _predicted(run, classes=run.case.has_classes)
         found: dict[str, float] = {}
-        if not are_classes(run.case.train.y):
+        if not run.case.has_classes:
             assert out is not None
             found = {"test_squared_error": squared_error(out, y), "test_r2": r2(out, y)}
         else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from beyondkernels.core.errors import InputError, require, require_between, requ
 
 if TYPE_CHECKING:
     from beyondkernels.algorithms import Algorithm, Descent, Recipe
-    from beyondkernels.networks import Network
+    from beyondkernels.networks import FromModule, Network
 
 _READING = ("target", "classify", "split_seed")
 """The arguments that say how to read data."""
@@ -105,7 +107,8 @@ def learner_of(
     """What learns, and the problem with labels as its model wants them.
 
     Arguments:
-        model: a learner, a network, a module, a kernel, or an estimator of scikit-learn.
+        model: a learner, a network, a module or a named function that makes one, a kernel, or an estimator of
+            scikit-learn.
         ask: what it learns.
         algorithm: how a network is trained.
         recipe: the same in words, where there is no algorithm.
@@ -124,7 +127,7 @@ def learner_of(
     problem = ask.problem
     if isinstance(model, type):
         raise InputError(f"{name} must be an instance, got the class {model.__name__}: {model.__name__}(…) makes one")
-    if isinstance(model, Network | torch.nn.Module):
+    if isinstance(model, Network | torch.nn.Module) or is_function(model):
         model, problem = network_of(model, problem, name)
         rule = algorithm if algorithm is not None else rule_of(recipe, model, problem, ask.samples)
         require_batch(model, rule, problem, ask.samples, name)
@@ -135,15 +138,44 @@ def learner_of(
     given = [each for each in ("algorithm", *recording) if each != "algorithm" or algorithm is not None]
     require(not given, f"{type(model).__name__} knows how to learn; {', '.join(given)} can be given with a network")
     if isinstance(model, Kernel):
-        return KernelRidge(model), problem
+        return KernelRidge(model, centred=isinstance(problem, GivenData)), problem  # labels may be far from zero
     if isinstance(model, Learner):
         return model, problem
-    if hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params"):
+    if all(hasattr(type(model), method) for method in ("fit", "predict", "get_params")):
         return FromEstimator.of(model), problem
     raise InputError(f"{_MODELS.format(name)}, got a {type(model).__name__}")
 
 
 _MODELS = "{} must be a torch.nn.Module, a network, a kernel, a learner or an estimator of scikit-learn"
+_MAKERS = "give a torch.nn.Module, or a function def make(in_dim, out_dim) that returns one"
+
+
+def is_function(model: Any) -> bool:
+    """Whether a model is a function, which should make a module."""
+    return inspect.isroutine(model) or isinstance(model, functools.partial)
+
+
+def made_by(function: Any, name: str = "model") -> FromModule:
+    """The network around what a function of (in_dim, out_dim) makes.
+
+    Arguments:
+        function: has a name, by which other processes find it.
+        name: what to call the model in error messages.
+    """
+    from beyondkernels.networks import FromModule
+
+    called = getattr(function, "__name__", None) or f"a {type(function).__name__}"
+    require(
+        inspect.isfunction(function) and called != "<lambda>",
+        f"{name} must be a module or a function with a name, got {called}; {_MAKERS}",
+    )
+    try:
+        inspect.signature(function).bind(1, 1)
+    except TypeError as error:
+        raise InputError(
+            f"{name} must be a function of (in_dim, out_dim), got {called}, which cannot be called so: {error}"
+        ) from None
+    return FromModule(function, called)
 
 
 def require_order(model: Any, data: Any, n: Any, call: str = "bk.fit(model, (X, y))") -> None:
@@ -192,7 +224,8 @@ def network_of(model: Any, problem: Problem, name: str = "network") -> tuple[Net
     """A network, and the problem with labels of as many outputs as it has.
 
     Arguments:
-        model: a network, or a module, which is copied. A module, also one in a network, is tried on two points.
+        model: a network, a module, which is copied, or a function that makes one. A module, also one in a network, is
+            tried on two points.
         problem: what it is to learn.
         name: what to call the model in error messages.
     """
@@ -203,12 +236,16 @@ def network_of(model: Any, problem: Problem, name: str = "network") -> tuple[Net
     from beyondkernels.networks import FromCopy, FromModule, Network
     from beyondkernels.runs.trying import fitting
 
-    network = FromCopy.of(model) if isinstance(model, torch.nn.Module) else model
+    network = made_by(model, name) if is_function(model) else model
+    network = FromCopy.of(network) if isinstance(network, torch.nn.Module) else network
     if isinstance(network, FromCopy):
         return network, fitting(network.module, problem, name)
     if isinstance(network, FromModule):
         made = network.fresh(shape_of(problem.in_shape), problem.out_dim, Stream(0))
-        require(isinstance(made, torch.nn.Module), f"{name} must make a torch.nn.Module, got {shown(made)}")
+        require(
+            isinstance(made, torch.nn.Module),
+            f"{name} must make a torch.nn.Module, got {shown(made)} from {network.name}",
+        )
         return network, fitting(made, problem, name)
     require(isinstance(network, Network), f"{name} must be a Network or a torch.nn.Module, got {shown(model)}")
     return network, problem

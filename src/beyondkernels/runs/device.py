@@ -10,6 +10,18 @@ PROCESSOR = "cpu"
 """The device that every machine has and every learner computes on."""
 
 
+def device_name(device: object) -> str:
+    """The name of a device, which may be given as a ``torch.device``.
+
+    >>> import torch
+    >>> device_name("cpu"), device_name(torch.device("cuda", 1))
+    ('cpu', 'cuda:1')
+    """
+    name = device if isinstance(device, str) or type(device).__module__ != "torch" else str(device)
+    require_device_name(name)
+    return str(name)
+
+
 def require_device_name(device: object) -> None:
     """Refuse what is no name of a device, whether or not this machine has it."""
     named = isinstance(device, str) and re.fullmatch(r"[a-z]+(:\d+)?", device) is not None

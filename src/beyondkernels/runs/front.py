@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Learner, Problem
 from beyondkernels.core.errors import InputError, plain_number, require, require_whole, shown
-from beyondkernels.runs.asked import Asked, asked, learner_of, require_order, sorted_options
+from beyondkernels.runs.asked import Asked, asked, is_function, learner_of, require_order, sorted_options
 from beyondkernels.runs.comparison import Comparison
-from beyondkernels.runs.device import PROCESSOR, require_device_name
+from beyondkernels.runs.device import PROCESSOR, device_name
 from beyondkernels.runs.progress import Shown
 from beyondkernels.runs.road import run_all
 from beyondkernels.runs.run import Run
@@ -34,7 +34,7 @@ def fit(
     test: Any = None,
     validation: float = 0,
     store: str | Path | None = None,
-    device: str = PROCESSOR,
+    device: str | torch.device = PROCESSOR,
     progress: Shown = True,
     **options: Any,
 ) -> Run:
@@ -82,7 +82,7 @@ def fit(
     require_order(model, data, n)
     reading, recipe, recording = sorted_options(options, algorithm)
     ask = asked(data, n, test, validation, reading)
-    (spec,) = _specs(model, ask, algorithm, recipe, recording, [seed], device, "model")
+    (spec,) = _specs(model, ask, algorithm, recipe, recording, [seed], device_name(device), "model")
     (run,) = run_all([spec], store=store, progress=progress)
     return run
 
@@ -98,7 +98,7 @@ def compare(
     validation: float = 0,
     workers: int = 1,
     store: str | Path | None = None,
-    device: str = PROCESSOR,
+    device: str | torch.device = PROCESSOR,
     progress: Shown = True,
     **options: Any,
 ) -> Comparison:
@@ -140,7 +140,7 @@ def compare(
     for name, model in learners.items():
         trained = recording if _is_network(model) else {}
         rule = algorithm if _is_network(model) else None
-        specs += _specs(model, ask, rule, recipe, trained, which, device, name)
+        specs += _specs(model, ask, rule, recipe, trained, which, device_name(device), name)
     runs = run_all(specs, workers=workers, store=store, progress=progress)
     k = len(which)
     return Comparison({name: tuple(runs[i * k : (i + 1) * k]) for i, name in enumerate(learners)})
@@ -164,7 +164,7 @@ def _is_network(model: object) -> bool:
 
     from beyondkernels.networks import Network
 
-    return isinstance(model, Network | torch.nn.Module)
+    return isinstance(model, Network | torch.nn.Module) or is_function(model)
 
 
 def _specs(
@@ -189,5 +189,4 @@ def _specs(
 
 def _possible(learner: Learner, device: str) -> str:
     """The device, or the processor for what computes nowhere else."""
-    require_device_name(device)
     return device if learner.runs_on(device) else PROCESSOR

@@ -17,7 +17,7 @@ from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
 from beyondkernels.runs.asked import asked, network_of, require_order, rule_of, sorted_options
 from beyondkernels.runs.curves import sweep_pictures
-from beyondkernels.runs.device import PROCESSOR
+from beyondkernels.runs.device import PROCESSOR, device_name
 from beyondkernels.runs.progress import Shown
 from beyondkernels.runs.road import run_all
 from beyondkernels.runs.run import Run
@@ -166,7 +166,7 @@ def fit_many(
     workers: int = 1,
     store: str | Path | None = None,
     memory: int = 2**33,
-    device: str = PROCESSOR,
+    device: str | torch.device = PROCESSOR,
     progress: Shown = True,
     **options: Any,
 ) -> Sweep:
@@ -233,7 +233,7 @@ def fit_many(
             rule = rule_of(rule, given.network, labelled, given.n)
         require_batch(given.network, rule, labelled, given.n, "network")
         learner = TrainedNetwork(given.network, rule, **({"backend": backend, "memory": memory} | recording))
-        fresh = {"validation_samples": ask.validation, "device": device}
+        fresh = {"validation_samples": ask.validation, "device": device_name(device)}
         specs.append(RunSpec(given.problem, learner, given.n, ask.test, given.seed, **fresh))
     _require_different(points, specs)
     runs = run_all(specs, store=store, workers=workers, progress=progress, forgiving=True, predictors=False)

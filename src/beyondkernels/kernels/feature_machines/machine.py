@@ -18,7 +18,6 @@ from beyondkernels.core import (
     Progress,
     Stream,
     accuracy,
-    are_classes,
     later,
     require,
     require_between,
@@ -235,11 +234,10 @@ class RecursiveFeatureMachine(Learner):
             "bandwidth": fit.kernel.kernel.bandwidth,
         }
         samples = {"train": case.train} | case.fresh
-        classes = all(are_classes(outputs("y", sample.y, len(sample))) for sample in samples.values())
         for name, sample in samples.items():
             out, y = fit.predict(sample.x, memory=self.memory), outputs("y", sample.y, len(sample))
             scalars[f"{name}_loss"] = mean_error(out, y)
-            if classes:
+            if case.has_classes:
                 scalars[f"{name}_accuracy"] = accuracy(out, y)
         record = {"ridge": "ridge", "train_loss": "train_error", "leave_one_out_loss": "loo_error"}
         if self.validation is not None:

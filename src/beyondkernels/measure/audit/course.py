@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
 
-from beyondkernels.core import Ended, InputError, Measured, Sample, accuracy, are_classes
+from beyondkernels.core import Ended, InputError, Measured, Sample, accuracy
 from beyondkernels.core.constraints import not_negative, positive
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.kernels import RidgePath, conjugate_features, ridge_path, tangent_gram
@@ -90,7 +90,7 @@ class KernelCourse(Measurement):
         """Both kernels at all snapshots."""
         at, learner = moments(run), trained_network(run)
         train, test = chosen(run, "train", self.points), chosen(run, "test", self.test_points)
-        score = Score.of(learner, torch.cat([train.y, test.y]))
+        score = Score(learner, run.case.has_classes)
         own = [{score.name: score(one(test.x), test.y)} for one in at.values()]
         series = over_steps("model", at, own)
         scalars = {"kernel_points": float(len(train)), "kernel_test_points": float(len(test))}
@@ -133,11 +133,6 @@ class Score:
 
     learner: TrainedNetwork
     classes: bool
-
-    @classmethod
-    def of(cls, learner: TrainedNetwork, y: torch.Tensor) -> Score:
-        """The score that these labels ask for."""
-        return cls(learner, are_classes(y))
 
     @property
     def name(self) -> str:

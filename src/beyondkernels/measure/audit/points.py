@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from beyondkernels.core import Ended, Measured, are_classes, hits
+from beyondkernels.core import Ended, Measured, hits
 from beyondkernels.kernels.solvers.ridge import outputs
 from beyondkernels.measure.base import Measurement
 
@@ -21,5 +21,5 @@ class PointErrors(Measurement):
         test = run.case.test
         y = outputs("y", test.y, len(test))
         out = run.predictions("test").double().reshape(y.shape).to(y.device)
-        errors = 1 - hits(out, y) if are_classes(y) else (out - y).square().sum(1)
+        errors = 1 - hits(out, y) if run.case.has_classes else (out - y).square().sum(1)
         return Measured(arrays={"test_errors": errors.cpu().numpy()})

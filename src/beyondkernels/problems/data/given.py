@@ -103,6 +103,10 @@ class GivenData(Problem):
         """Whether labels are −1 and +1."""
         return len(self.classes) == 2 and not self.one_hot
 
+    def has_classes(self, y: torch.Tensor) -> bool:
+        """Whether labels were read as classes. Numbers may look like them: −1 and +1 with ``classify=False``."""
+        return bool(self.classes)
+
     @property
     def whole(self) -> bool:
         """Whether all points are whole numbers, not below zero, that single precision holds exactly."""
