@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from beyondkernels.algorithms import Algorithm, Recipe
     from beyondkernels.networks import Network
+    from beyondkernels.networks.module import ModuleFactory
 
 Point = Mapping[str, Any]
 """One point of a grid: the value of every setting that varies."""
@@ -154,7 +155,7 @@ class Sweep:
 
 
 def fit_many(
-    network: Network | torch.nn.Module,
+    network: Network | torch.nn.Module | ModuleFactory,
     problem: Problem | Any,
     n: int | None = None,
     *,
@@ -179,7 +180,7 @@ def fit_many(
     is trained. Runs that diverge are rows with that status; the others go on.
 
     Arguments:
-        network: the architecture, or a module.
+        network: the architecture, a module, or a named function of (in_dim, out_dim) that makes one.
         problem: where the samples come from: a problem, or data as :func:`fit` takes it.
         n: the size of the training samples, where a point does not say.
         algorithm: the training rule; without one :class:`Recipe` says how to train.

@@ -37,7 +37,7 @@ def test_test_labels_that_happen_to_be_signs_are_numbers_if_training_labels_are(
     data = ((X[:50], y[:50]), (X[50:], y[50:]))
     found = bk.audit(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1)), data, seeds=1, steps=2, parts="ladder")
     assert "Variance explained" in found.experiment.table(found.experiment.settings("")).columns[0].heading
-    assert found.ladder["score"].notna().all()
+    assert all(found.ladder["score"] > -1e6)
 
 
 def test_kernels_on_data_do_not_depend_on_the_offset_of_labels() -> None:
