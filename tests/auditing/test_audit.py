@@ -38,7 +38,7 @@ def test_all_parts_have_their_rows(whole):
     assert len(found.ladder) == 12
     assert found.ladder["seeds"].tolist() == [2] * 12
     assert found.frozen["block"].tolist() == ["0", "2", "4"]
-    assert found.correction["block"].tolist() == ["0"] * 3 + ["2"] * 3
+    assert found.correction["block"].tolist() == ["0"] * 4 + ["2"] * 4
     assert sorted(set(rows["part"])) == ["correction", "frozen", "ladder"]
     assert (rows["error"] + rows["score"]).tolist() == pytest.approx([100] * len(rows))
     assert sorted(set(found.when["step"])) == list(found.experiment.subject.moments(4))

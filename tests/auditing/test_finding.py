@@ -83,6 +83,8 @@ def test_without_the_trained_kernel_nothing_is_said_of_it():
 def test_a_tiny_gain_that_is_clear_is_a_gain():
     sentence = said(linear=[90, 91], model=[90.5, 91.51])
     assert sentence.startswith("Learning features gains less than 1 point: the model (91.0 %) is 0.5 points ahead of")
+    wide = said(linear=[90, 91, 92], model=[90.7, 92.0, 92.9])
+    assert wide.startswith("Learning features gains less than 1 point on average: the model (91.9 %) is 0.9 points")
     assert "stands beyond seeds" in sentence
 
 
@@ -190,8 +192,12 @@ def test_when(monkeypatch: pytest.MonkeyPatch, steps: tuple[float | None, ...], 
 
 def test_when_of_numbers_speaks_of_the_loss(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Subject, "steps", 100)
-    sentence = when(subject(classes=False), SETTINGS, course(7))
-    assert sentence.endswith("keeps its loss at most 5 % above the trained model's.")
+    for squared, words in (
+        (True, "stays at most 1 point, or 5 % of the error, behind the trained model."),
+        (False, "keeps its loss at most 5 % above the trained model's."),
+    ):
+        monkeypatch.setattr(Subject, "has_squared_loss", squared)
+        assert when(subject(classes=False), SETTINGS, course(7)).endswith(words)
 
 
 def blocks(**costs: list[float]) -> Any:
@@ -207,8 +213,8 @@ def test_where():
         "average."
     )
     assert where(subject(), SETTINGS, blocks(a=[0, 10, 11], b=[3, 3, 3], c=[3, 3, 4])) == (
-        "Block a has to learn most: freezing it at its start costs 7.0 points (not beyond seeds: 95 % interval "
-        "−19.9 to 33.9)."
+        "Freezing block a at its start costs 7.0 points (not beyond seeds: 95 % interval −19.9 to 33.9), not clearly "
+        "more than freezing b (3.0) or c (3.3)."
     )
     assert where(subject(), SETTINGS, blocks(a=[0, 0.01, 0], b=[0, 0.01, 0], c=[0, 0, 0.01])) == (
         "No block is seen to have to learn: freezing any one at its start costs less than 1 point on average."
@@ -231,8 +237,8 @@ def test_where_pairs_seeds():
     assert "costs 10.5 points" in where(subject(), SETTINGS, rows)
 
 
-def correction(fixed: list[float], released: list[float]) -> Any:
-    ways = {"fixed": fixed, "released": released}
+def correction(fixed: list[float], released: list[float], longer: Sequence[float] = ()) -> Any:
+    ways = {"fixed": fixed, "released": released, "longer": longer}
     rows = [
         row(s, i, part="correction", block="a", below=way) for way, many in ways.items() for i, s in enumerate(many)
     ]
@@ -253,6 +259,17 @@ def test_correction():
     )
     worse = corrected(subject(), SETTINGS, correction([80, 81, 82], [70, 71.2, 72]))
     assert "with the blocks above loses 9.9 points on average" in worse
+
+
+def test_what_lower_blocks_gain_by_further_steps_alone_is_no_correction():
+    """Released blocks have twice the steps: what they reach with as many steps on their own counts against them."""
+    more_steps = corrected(subject(), SETTINGS, correction([74, 74, 75], [84, 84, 85], [87, 88, 87]))
+    assert more_steps.startswith("No backward feature correction shows")
+    assert "with the blocks above loses 3.0 points on average" in more_steps
+    both = corrected(subject(), SETTINGS, correction([74, 74, 75], [84, 84, 85.3], [78, 78, 79]))
+    assert both.endswith("with the blocks above gains 6.1 points over training them on without these.")
+    worse = corrected(subject(), SETTINGS, correction([80, 80, 81], [84, 84, 85.3], [78, 78, 79]))
+    assert worse.endswith("gains 4.1 points over keeping them fixed.")
 
 
 def test_one_seed_does_not_say_that_correction_matters():

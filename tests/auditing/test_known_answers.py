@@ -120,4 +120,4 @@ def test_where_names_the_block_that_has_to_move():
     found = bk.audit(model, (x, y), seeds=2, epochs=60, rate=1e-2, parts=("where",), progress=False)
     cost = dict(zip(found.frozen["block"], found.frozen["score"], strict=True))
     assert cost["0"] < cost["2"] - 5
-    assert "Block 0 has to learn most" in found.sentence
+    assert "Freezing block 0 at its start costs" in found.sentence  # two seeds do not make it clearly more than block 2

@@ -61,7 +61,8 @@ def test_clearly_is_decided_by_the_interval(values, bound):
         assert clearly.holds == (high < bound)
         assert forgiving.holds == (low <= bound)
     else:
-        assert clearly.holds == forgiving.holds == (mean <= bound)
+        assert clearly.holds == (mean < bound)  # what equals the bound with every seed is not clear of it
+        assert forgiving.holds == (mean <= bound)
 
 
 @pytest.mark.parametrize(

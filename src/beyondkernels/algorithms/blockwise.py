@@ -14,8 +14,8 @@ from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.optimisers import descend
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import Checked, Shape, Stream, Tensors, require, shown
-from beyondkernels.core.constraints import not_empty
+from beyondkernels.core import Checked, Shape, Stream, Tensors, later, require, shown
+from beyondkernels.core.constraints import not_empty, positive
 from beyondkernels.networks import Block, Network, Prefix
 from beyondkernels.networks.blocks import HEAD, parameters_of, position, require_all, zeros_like_points
 from beyondkernels.networks.prefix import BIAS, WEIGHT
@@ -173,15 +173,18 @@ class Corrected(ThroughBlocks, Checked):
     In the first stage the blocks up to ℓ have a linear head on their features at all positions
     (:class:`~beyondkernels.networks.Prefix`). In the second stage the later blocks begin at their start. With k = ℓ the
     features of the first stage stay ("fix ≤ ℓ, train the rest"), with k = ℓ − j those of the last j blocks are
-    corrected, and with k = 0 all are. The difference is what backward feature correction brings. The first stage alone
-    ("train only ≤ ℓ") is the rule with the network ``Prefix(network, block)``.
+    corrected, and with k = 0 all are. The difference is what backward feature correction brings, and what further steps
+    bring. ``rounds`` = 2 with k = ℓ tells them apart: the first blocks are trained on with another head before they are
+    fixed, for as many steps as if they were trained on with the later blocks. The first stage alone ("train only ≤ ℓ")
+    is the rule with the network ``Prefix(network, block)``.
 
     Each stage has all steps of the rule.
 
     Arguments:
         rule: the rule of both stages, such as the model's own; its group is ``all``.
         upto: the block ℓ, by its name; any but the last.
-        fixed: the block k up to which all blocks are fixed in the second stage; None fixes none.
+        fixed: the block k up to which all blocks are fixed in the last stage; None fixes none.
+        rounds: how often the first stage is repeated, each time with a head of its own.
 
     >>> from beyondkernels.algorithms import Descent
     >>> from beyondkernels.algorithms.optimisers import adam
@@ -197,17 +200,19 @@ class Corrected(ThroughBlocks, Checked):
     rule: ByOptimiser
     upto: str
     fixed: str | None = None
+    rounds: Annotated[int, positive] = later(1)
 
     def __post_init__(self) -> None:
         self.require_rule()
 
     def ends(self) -> tuple[tuple[str, str | None], ...]:
         """The first blocks with a head, then the whole network."""
-        return (f"up to {self.upto}", self.upto), ("whole network", None)
+        again = (f", round {i}" if i > 1 else "" for i in range(1, self.rounds + 1))
+        return (*((f"up to {self.upto}{word}", self.upto) for word in again), ("whole network", None))
 
     def trained(self, stage: int, blocks: Sequence[Block]) -> Sequence[Block]:
         """Those up to ℓ, then those after k."""
-        if stage == 0:
+        if stage < self.rounds:
             return blocks[: position(blocks, self.upto) + 1]
         return blocks if self.fixed is None else blocks[position(blocks, self.fixed) + 1 :]
 

@@ -113,13 +113,14 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                 )
             )
     if "where" in settings.parts and corrected_blocks(subject, settings):
-        gain = _correction("fixed") - _correction("released")
+        gain = _correction("longer") - _correction("released")
         text = (
-            "For every block: once the blocks up to it are trained, training them on is clearly better than fixing them"
+            "For every block: once the blocks up to it are trained, training them on with those above is clearly "
+            "better than training them on without"
         )
 
         def between(rows: Frame, block: Any) -> float:
-            ways = (scores_of(rows, part="correction", block=block, below=way) for way in ("fixed", "released"))
+            ways = (scores_of(rows, part="correction", block=block, below=way) for way in ("longer", "released"))
             return error_of_test_points(subject, *ways)
 
         test = AtLeast(0.0, "clearly")

@@ -151,7 +151,8 @@ class Audit(Experiment):
         records = sorted({round(i * subject.steps / RECORDS) for i in range(RECORDS + 1)})
         measurements: list[Any] = []
         if "when" in s.parts and not subject.no_tangent:
-            measurements.append(KernelCourse(s.points, s.points, accuracy_tolerance=s.tolerance / 100))
+            near = s.tolerance / 100
+            measurements.append(KernelCourse(s.points, s.points, accuracy_tolerance=near, variance_tolerance=near))
         if "where" in s.parts:
             measurements.append(LayerChange(s.points))
         if "what" in s.parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from beyondkernels.auditing.claims import FIXED, best_fixed_name, counted, points
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
@@ -11,6 +12,7 @@ from beyondkernels.auditing.leads import Lead, lead, leads, shown_points, signed
 from beyondkernels.auditing.scores import Scores, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
+from beyondkernels.auditing.where import KEPT
 from beyondkernels.frame import Frame, select
 from beyondkernels.frame.rows import OUTCOME
 
@@ -67,7 +69,8 @@ def how_much(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         unused = _unused(carried, settings) if carried is not None else ""
         return f"No gain from learning features shows: {behind}. {ahead.sentence}{unused}"
     if ahead.mean < settings.tolerance:
-        return f"Learning features gains less than {points(settings.tolerance)}: {behind}. {ahead.sentence}"
+        mean = "" if ahead.high is not None and ahead.high < settings.tolerance else " on average"
+        return f"Learning features gains less than {points(settings.tolerance)}{mean}: {behind}. {ahead.sentence}"
     if not ahead.above_zero and ahead.low is not None:
         return f"It cannot be said whether learning features gains anything: {behind}. {ahead.sentence}"
     between = f"the {ahead.size} points between {known} and the model ({_score(at)})"
@@ -153,29 +156,47 @@ def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
         )
     free = [name for name, cost in costs.items() if cost.mean < settings.tolerance]
     rest = f"; freezing {_listed(free)} costs {little} on average" if free else ""
-    cost = f"freezing it at its start costs {costs[worst].size} points{costs[worst].doubt}"
-    return f"Block {worst} has to learn most: {cost}{rest}.{kept}"
+    cost = f"costs {costs[worst].size} points{costs[worst].doubt}"
+    rivals = _rivals(subject, rows, costs, worst)
+    if rivals:
+        return f"Freezing block {worst} at its start {cost}, not clearly more than freezing {rivals}{rest}.{kept}"
+    return f"Block {worst} has to learn most: freezing it at its start {cost}{rest}.{kept}"
+
+
+def _rivals(subject: Subject, rows: Frame, costs: Mapping[str, Lead], worst: str) -> str:
+    """The blocks whose freezing may cost as much as that of the worst one, with what it costs."""
+    frozen = {name: scores_of(rows, part="frozen", block=name) for name in costs}
+    others = [name for name in costs if name != worst]
+    ahead = leads(subject, others, lambda name: (frozen[name], frozen[worst]))
+    near = [name for name, each in ahead.items() if each.low is not None and not each.above_zero]
+    return _listed([f"{name} ({signed(costs[name].mean)})" for name in near]) if near else ""
 
 
 def corrected(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
-    """How much lower blocks that were trained first gain by being trained with those above them."""
+    """How much lower blocks that were trained first gain by being trained with those above them.
 
-    def ways(name: str) -> tuple[Scores, Scores]:
-        released, fixed = (scores_of(rows, part="correction", block=name, below=way) for way in ("released", "fixed"))
-        return released, fixed
+    Compared is the better one of the ways in which nothing from above corrects them.
+    """
 
-    gains = leads(subject, subject.block_names, ways)
+    def scores(name: str, way: str) -> Scores:
+        return scores_of(rows, part="correction", block=name, below=way)
+
+    def better(name: str) -> str:
+        return max(KEPT, key=lambda way: scores(name, way).mean if scores(name, way) else -math.inf)
+
+    kept: dict[str, Any] = {name: better(name) for name in subject.block_names}
+    gains = leads(subject, subject.block_names, lambda name: (scores(name, "released"), scores(name, kept[name])))
     if not gains:
         return ""
     most = max(gains, key=lambda name: gains[name].mean)
-    gain = gains[most]
+    gain, over = gains[most], KEPT[kept[most]]
     how = f"if the blocks up to {most} are trained first, training them on with the blocks above"
     if gain.mean < settings.tolerance:
         gained = f"gains {gain.size}" if gain.mean >= 0 else f"loses {gain.size}"
         where_ = f"; elsewhere it gains less{_more(gains, settings)}" if len(gains) > 1 else _more(gains, settings)
         return f"No backward feature correction shows: {how} {gained} points on average{where_}."
     said = "matters" if gain.above_zero else "may matter" if gain.low is None else "does not show clearly"
-    return f"Backward feature correction {said}: {how} gains {gain.size} points over keeping them fixed{gain.doubt}."
+    return f"Backward feature correction {said}: {how} gains {gain.size} points over {over}{gain.doubt}."
 
 
 def _more(leads: Mapping[str, Lead], settings: AuditSettings) -> str:
@@ -206,4 +227,6 @@ def _near(subject: Subject, settings: AuditSettings) -> str:
     """What a kernel does that counts as well as the model. It may be better."""
     if subject.classes:
         return f"stays at most {points(settings.tolerance)} below the trained model"
+    if subject.has_squared_loss:
+        return f"stays at most {points(settings.tolerance)}, or 5 % of the error, behind the trained model"
     return "keeps its loss at most 5 % above the trained model's"

@@ -14,14 +14,22 @@ from beyondkernels.core import Learner
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.networks import Prefix
 
-Below = Literal["alone", "fixed", "released"]
+Below = Literal["alone", "fixed", "longer", "released"]
 
 BELOW: dict[Below, str] = {
     "alone": "lower blocks alone",
     "fixed": "lower blocks fixed",
+    "longer": "trained longer, fixed",
     "released": "all released",
 }
-"""What happens to the blocks up to one that were trained first, as in ``bfc`` Figure 9."""
+"""What happens to the blocks up to one that were trained first, as in ``bfc`` Figure 9.
+
+If they are released they have twice the steps. So there is a control, ``longer``, which has these steps without the
+blocks above.
+"""
+
+KEPT: dict[Below, str] = {"fixed": "keeping them fixed", "longer": "training them on without these"}
+"""The ways in which nothing from above corrects lower blocks, and how a sentence calls them."""
 
 
 def looked_at(subject: Subject, settings: AuditSettings) -> tuple[str, ...]:
@@ -61,4 +69,5 @@ def corrected(subject: Subject, block: str, below: Below) -> Learner:
     assert rule is not None, "asked for only where there is one"
     if below == "alone":
         return TrainedNetwork(Prefix(subject.network, block), rule)
-    return TrainedNetwork(subject.network, Corrected(rule, block, block if below == "fixed" else None))
+    fixed = None if below == "released" else block
+    return TrainedNetwork(subject.network, Corrected(rule, block, fixed, 2 if below == "longer" else 1))

@@ -131,7 +131,8 @@ class Test(ABC):
             if self.strength != "mean":
                 return replace(judged, reason=f"{reason}; one seed has no interval, so nothing is clear")
             return replace(judged, holds=margin >= 0, reason=reason)
-        open_ = low < high and any(low <= bound <= high for bound in bounds)
+        # an interval without width decides nothing but the mean: numbers that all equal the bound are not clear of it
+        open_ = any(low <= bound <= high for bound in bounds) and (low < high or self.strength == "clearly")
         if open_:
             reason += "; the interval contains the bound, so other seeds may say otherwise"
         if not open_ or self.strength == "mean":

@@ -40,8 +40,9 @@ def fit(
 ) -> Run:
     """Train a model on data and test it.
 
-    The model may be a ``torch.nn.Module``, a network of this package, a kernel (for :class:`KernelRidge`), a learner,
-    an estimator of scikit-learn, or a named function of (in_dim, out_dim) that makes a module. A module is copied, and the seed draws its parameters anew (:class:`FromCopy`).
+    The model may be a ``torch.nn.Module``, a named function of (in_dim, out_dim) that makes one, a network of this
+    package, a kernel (for :class:`KernelRidge`), a learner, or an estimator of scikit-learn. A module is copied, and
+    the seed draws its parameters anew (:class:`FromCopy`).
 
     Data may be a :class:`Problem`, a distribution from which samples are drawn, or a finite set: ``(X, y)`` as arrays
     or tensors, ``((X, y), (X_test, y_test))``, a torch ``Dataset`` or ``DataLoader``, a DataFrame with

@@ -174,6 +174,12 @@ def test_emergence(scores, expected):
     assert emergence_step([0, 5, 9], losses, 0.1, 0.1, rising=False) == expected
 
 
+def test_of_two_errors_that_are_nearly_zero_neither_is_better():
+    assert emergence_step([0, 5], [1e-12, 1e-13], 1e-14, 0.05, rising=False) is None
+    assert emergence_step([0, 5], [1e-12, 1e-13], 1e-14, 0.05, rising=False, near=0.01) == 0
+    assert emergence_step([0, 5], [0.2, 0.105], 0.1, 0.05, rising=False, near=1e-9) == 5
+
+
 def test_the_draw_of_points_is_the_runs_own():
     run = ended(of(dense), Toy())
     first, again = chosen(run, "train", 10), chosen(run, "train", 10)

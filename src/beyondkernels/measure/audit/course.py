@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
 
-from beyondkernels.core import Ended, InputError, Measured, Sample, accuracy
+from beyondkernels.algorithms import Squared
+from beyondkernels.core import Ended, InputError, Measured, Sample, accuracy, later
 from beyondkernels.core.constraints import not_negative, positive
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.kernels import RidgePath, conjugate_features, ridge_path, tangent_gram
@@ -73,6 +74,8 @@ class KernelCourse(Measurement):
         group: the parameters in which the tangent kernel takes derivatives: ``all`` or a group of the network.
         accuracy_tolerance: how much lower an accuracy may be that counts as equal, as a share of all points.
         loss_tolerance: how much larger a loss may be that counts as equal, relative to the model's.
+        variance_tolerance: how much larger a squared error may be that counts as equal, relative to the variance of
+            the test labels. Of two errors that are nearly zero neither is better.
         precision: of the tangent kernel. ``single`` takes half the time of ``double``, and its ridges stay above 1e-5
             of the kernel's mean diagonal, where rounding does not count.
         memory: bytes that a kernel may take.
@@ -85,6 +88,7 @@ class KernelCourse(Measurement):
     loss_tolerance: Annotated[float, not_negative] = 0.05
     precision: Literal["single", "double"] = "single"
     memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
+    variance_tolerance: Annotated[float, not_negative] = later(0.0)
 
     def measure(self, run: Ended) -> Measured:
         """Both kernels at all snapshots."""
@@ -95,12 +99,15 @@ class KernelCourse(Measurement):
         series = over_steps("model", at, own)
         scalars = {"kernel_points": float(len(train)), "kernel_test_points": float(len(test))}
         tolerance = self.accuracy_tolerance if score.classes else self.loss_tolerance
+        y = test.y.double().reshape(len(test), -1)
+        squared = isinstance(learner.algorithm.loss, Squared)
+        near = self.variance_tolerance * y.var(0, unbiased=False).sum().item() if squared else 0.0
         for group, grams in self._kernels(at[0], train, test).items():
             exact = group == "conjugate" or self.precision == "double"
             rows = course(at, grams, train.y, test.y, score, 0.0 if exact else _SINGLE)
             series |= over_steps(group, at, rows)
             scores = [row[score.name] for row in rows]
-            step = emergence_step(tuple(at), scores, own[-1][score.name], tolerance, rising=score.classes)
+            step = emergence_step(tuple(at), scores, own[-1][score.name], tolerance, rising=score.classes, near=near)
             scalars |= {} if step is None else {f"{group}/emergence_step": float(step)}
         return Measured(scalars, series)
 
@@ -182,12 +189,12 @@ def course(
 
 
 def emergence_step(
-    steps: Sequence[int], scores: Iterable[float], final: float, tolerance: float, *, rising: bool
+    steps: Sequence[int], scores: Iterable[float], final: float, tolerance: float, *, rising: bool, near: float = 0.0
 ) -> int | None:
     r"""The first step from which on a frozen kernel does as well as the trained model; None if there is none.
 
     .. math:: \min \{t : s_{t'} \ge s - \varepsilon \text{ for all } t' \ge t\} \text{ for accuracies}, \qquad
-              \min \{t : s_{t'} \le (1 + \varepsilon)\, s \text{ for all } t' \ge t\} \text{ for losses}
+              \min \{t : s_{t'} \le \max((1 + \varepsilon)\, s, s + \nu) \text{ for all } t' \ge t\} \text{ for losses}
 
     Arguments:
         steps: t, increasing.
@@ -195,13 +202,14 @@ def emergence_step(
         final: s, of the model at the end.
         tolerance: ε, absolute for accuracies and relative for losses.
         rising: True for accuracies, False for losses.
+        near: ν, how much larger a loss may be at least.
 
     >>> emergence_step([0, 10, 20, 30], [0.5, 0.95, 0.7, 0.94], final=0.95, tolerance=0.01, rising=True)
     30
     >>> emergence_step([0, 10, 20], [2.0, 1.04, 0.9], final=1.0, tolerance=0.05, rising=False)
     10
     """
-    bound = final - tolerance if rising else final * (1 + tolerance)
+    bound = final - tolerance if rising else max(final * (1 + tolerance), final + near)
     slack = 1e-12 * abs(bound)  # 0.95 − 0.01 must not depend on the last digit
     first = None
     for step, score in zip(steps, scores, strict=True):
