@@ -38,7 +38,7 @@ def test_further_steps_are_no_backward_feature_correction() -> None:
     model = nn.Sequential(nn.Linear(10, 64), nn.ReLU(), nn.Linear(64, 2))
     options: dict[str, Any] = {"epochs": 10, "batch": 50, "rate": 3e-3, "parts": "where", "snapshots": 3, "points": 20}
     found = bk.audit(model, *data, seeds=2, progress=False, **options)
-    scores = found.correction.set_index("below")["score"]
+    scores: Any = found.correction.set_index("below")["score"]
     assert scores["released"] > scores["fixed"] + 5  # what used to be called a correction
     assert scores["longer"] > scores["fixed"] + 5
     assert "Backward feature correction matters" not in found.sentence
