@@ -39,7 +39,8 @@ def tangent_gram(
     The traced kernel is the mean of the diagonal, so that it has the same limit at infinite width whatever k is.
     Networks of the package go by the structured route, which forms no derivative in any parameter. Modules go layer by
     layer (:func:`module_tangent_gram`). Either is compared with automatic differentiation at one point in every call,
-    and torch.func takes over for what it does not cover. Networks are used in evaluation mode.
+    and torch.func takes over for what it does not cover, or plain differentiation point by point where torch.func is
+    wrong. Networks are used in evaluation mode.
 
     Arguments:
         network: the network.
@@ -85,9 +86,10 @@ def module_tangent_gram(
 ) -> torch.Tensor:
     """The tangent kernel of any module, at its present parameters or at others; see :func:`tangent_gram`.
 
-    Linear layers, convolutions, normalisations and embeddings are differentiated layer by layer, also if a weight is
-    used several times. Parameters that enter in another way, such as those of attention, are differentiated by
-    torch.func. The result is the exact kernel either way; only the time differs.
+    Linear layers, convolutions, normalisations, embeddings and PReLU are differentiated layer by layer, also if a
+    weight is used several times. Parameters that enter in another way, such as those of attention, are differentiated
+    by torch.func. Where it fails, as for recurrent layers, each output at each point is differentiated on its own. The
+    result is the exact kernel in every way; only the time differs.
 
     The module is used in evaluation mode and left as it was: dropout is off, and batch normalisation uses its running
     statistics. A point's outputs must not depend on the other points of a batch then.
@@ -209,7 +211,7 @@ def gradient_of(
     *,
     common: bool = True,
 ) -> Gradient:
-    """The structured route where it holds, otherwise layer by layer, and torch.func for what is no known layer."""
+    """The structured route where it holds, otherwise layer by layer, and in other ways for what is no known layer."""
     if network.structured and len(x):
         layers = LayerGradient(network, params, buffers, names, dtype)
         if layers.holds(x):

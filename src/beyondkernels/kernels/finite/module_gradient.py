@@ -1,4 +1,4 @@
-"""The gradient of a user's module in factors: by layers where they are known, by torch.func for other parameters."""
+"""The gradient of a user's module in factors: by known layers, and by torch.func or point by point in the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ import torch
 
 from beyondkernels.core import InputError, Stream, Tensors
 from beyondkernels.kernels.finite.calls import Call, Recorder
-from beyondkernels.kernels.finite.factors import Common, Factor, Factors, Formed, Gradient, JacobianGradient, largest
+from beyondkernels.kernels.finite.factors import (
+    Common,
+    Factor,
+    Factors,
+    Formed,
+    Gradient,
+    JacobianGradient,
+    OneByOneGradient,
+    largest,
+)
 from beyondkernels.kernels.finite.layers import Layout, by_point, layout, weight_gradient
 from beyondkernels.kernels.finite.memory import peak_bytes
 
@@ -66,7 +75,8 @@ class ModuleGradient(Gradient):
     points too, and watched at all others.
 
     Calls that share a weight are added up before they are multiplied. Whether the layers account for the whole
-    gradient is found out at random points, parameter by parameter. In the others torch.func differentiates.
+    gradient is found out at random points, parameter by parameter. In the others torch.func differentiates, which is
+    compared with plain gradients too. Where it fails, each point and output has a pass backward of its own.
 
     Arguments:
         function: the function.
@@ -102,7 +112,7 @@ class ModuleGradient(Gradient):
         with contextlib.suppress(RuntimeError, ValueError, TypeError, IndexError):
             self.looking = peak_bytes(lambda: self._look(x, outputs))
         rest = {name: value for name, value in params.items() if name not in self.by_layers}
-        self._rest = JacobianGradient(self._at_one_point, rest, dtype) if rest else None
+        self._rest = self._other_gradient(rest, x) if rest else None
         self._width = sum(columns.stop - columns.start for columns in self._columns.values())
         self._rest_width = sum(value.numel() for value in rest.values())
 
@@ -151,6 +161,35 @@ class ModuleGradient(Gradient):
 
     def _at_one_point(self, params: Tensors, point: torch.Tensor) -> torch.Tensor:
         return self._function(params, point[None]).reshape(-1)
+
+    def _other_gradient(self, params: Tensors, x: torch.Tensor) -> JacobianGradient:
+        """The gradient in parameters that the layers do not account for: the fastest way that is right."""
+        gradient = JacobianGradient(self._at_one_point, params, self.dtype)
+        if not len(x):
+            return gradient
+        right = False
+
+        def check() -> None:
+            nonlocal right
+            right = gradient.holds(self._points_to_check(x))
+
+        self.looking = max(self.looking, peak_bytes(check))
+        if right:
+            return gradient
+        if self.by_layers:
+            self.chunk = 1  # so that what the layers take does not grow either, and one point tells it all
+        return OneByOneGradient(self._at_one_point, params, self.dtype)
+
+    def _points_to_check(self, x: torch.Tensor) -> torch.Tensor:
+        """Three points at which the function has a value. A module may not take random ones."""
+        others = _others(x, self.dtype)
+        try:
+            with torch.no_grad():
+                for point in others:
+                    self._at_one_point(self._params, point)
+        except Exception:  # whatever the user's module raises
+            return _three_of(x)
+        return others
 
     def _run(self, x: torch.Tensor) -> tuple[torch.Tensor, list[Call]]:
         with torch.enable_grad(), Recorder(self._params) as recorder:
@@ -361,6 +400,10 @@ def _others(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     Points of the user's own could hide a mistake: at zero, or where all neurons are silent, every gradient agrees.
     """
     if not x.is_floating_point():
-        return x[torch.arange(3) % len(x)]
+        return _three_of(x)
     drawn = Stream(0).child("check").normal(3, *x.shape[1:], dtype=torch.float64)
     return (drawn * (x.square().mean().sqrt() or 1.0)).to(dtype)
+
+
+def _three_of(x: torch.Tensor) -> torch.Tensor:
+    return x[torch.arange(3) % len(x)]
