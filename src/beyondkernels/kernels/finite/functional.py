@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 
 from beyondkernels.core import InputError, Tensors, require, unknown
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.checks import MEMORY, require_finite, require_representable, tensor
 from beyondkernels.kernels.finite.blocks import gram_of_factors
 from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, LayerGradient
@@ -110,6 +111,7 @@ def module_tangent_gram(
     >>> module_tangent_gram(module, torch.eye(3)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
+    _require_module(module)
     x1, x2 = batches(x1, x2, dtype)
     names = _parameter_names(module, parameters)
     given, own = (params or {}) | (buffers or {}), dict([*module.named_parameters(), *module.named_buffers()])
@@ -246,6 +248,14 @@ def batches(x1: torch.Tensor, x2: torch.Tensor | None, dtype: torch.dtype) -> tu
     )
     require_finite("x2", x2)
     return _as(x1, dtype), _as(x2, dtype)
+
+
+def _require_module(module: torch.nn.Module) -> None:
+    advice = "; for a network take TangentAt(network, params, buffers) or FiniteTangent(network)"
+    require(
+        isinstance(module, torch.nn.Module),
+        f"module must be a torch.nn.Module, got {shown(module)}{advice if isinstance(module, Network) else ''}",
+    )
 
 
 def _require_applicable(module: torch.nn.Module, tensors: Tensors, x: torch.Tensor) -> None:
