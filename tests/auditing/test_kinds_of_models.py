@@ -84,6 +84,7 @@ KINDS = {
     "encoder": (Encoder(), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
     "tokens": (Embedded(), TOKENS, (TOKENS[:, 0] > 4).long()),
     "frozen": (frozen(), X, Y),
+    "bfloat16": (dense(nn.BatchNorm1d(6)).bfloat16(), X, Y),
     "recurrent": (Recurrent(), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
     "long memory": (Recurrent(nn.LSTM), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
 }
