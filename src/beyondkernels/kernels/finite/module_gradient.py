@@ -9,18 +9,10 @@ from typing import Literal
 
 import torch
 
-from beyondkernels.core import InputError, Stream, Tensors
+from beyondkernels.core import InputError, Tensors
 from beyondkernels.kernels.finite.calls import Call, Recorder
-from beyondkernels.kernels.finite.factors import (
-    Common,
-    Factor,
-    Factors,
-    Formed,
-    Gradient,
-    JacobianGradient,
-    OneByOneGradient,
-    largest,
-)
+from beyondkernels.kernels.finite.checked import checked_jacobian, others
+from beyondkernels.kernels.finite.factors import Common, Factor, Factors, Formed, Gradient, OneByOneGradient, largest
 from beyondkernels.kernels.finite.layers import Layout, by_point, layout, weight_gradient
 from beyondkernels.kernels.finite.memory import peak_bytes
 
@@ -112,7 +104,12 @@ class ModuleGradient(Gradient):
         with contextlib.suppress(RuntimeError, ValueError, TypeError, IndexError):
             self.looking = peak_bytes(lambda: self._look(x, outputs))
         rest = {name: value for name, value in params.items() if name not in self.by_layers}
-        self._rest = self._other_gradient(rest, x) if rest else None
+        self._rest = None
+        if rest:
+            self._rest, checking = checked_jacobian(self._at_one_point, rest, x, dtype)
+            self.looking = max(self.looking, checking)
+        if isinstance(self._rest, OneByOneGradient) and self.by_layers:
+            self.chunk = 1  # so that what the layers take does not grow either, and one point tells it all
         self._width = sum(columns.stop - columns.start for columns in self._columns.values())
         self._rest_width = sum(value.numel() for value in rest.values())
 
@@ -161,35 +158,6 @@ class ModuleGradient(Gradient):
 
     def _at_one_point(self, params: Tensors, point: torch.Tensor) -> torch.Tensor:
         return self._function(params, point[None]).reshape(-1)
-
-    def _other_gradient(self, params: Tensors, x: torch.Tensor) -> JacobianGradient:
-        """The gradient in parameters that the layers do not account for: the fastest way that is right."""
-        gradient = JacobianGradient(self._at_one_point, params, self.dtype)
-        if not len(x):
-            return gradient
-        right = False
-
-        def check() -> None:
-            nonlocal right
-            right = gradient.holds(self._points_to_check(x))
-
-        self.looking = max(self.looking, peak_bytes(check))
-        if right:
-            return gradient
-        if self.by_layers:
-            self.chunk = 1  # so that what the layers take does not grow either, and one point tells it all
-        return OneByOneGradient(self._at_one_point, params, self.dtype)
-
-    def _points_to_check(self, x: torch.Tensor) -> torch.Tensor:
-        """Three points at which the function has a value. A module may not take random ones."""
-        others = _others(x, self.dtype)
-        try:
-            with torch.no_grad():
-                for point in others:
-                    self._at_one_point(self._params, point)
-        except Exception:  # whatever the user's module raises
-            return _three_of(x)
-        return others
 
     def _run(self, x: torch.Tensor) -> tuple[torch.Tensor, list[Call]]:
         with torch.enable_grad(), Recorder(self._params) as recorder:
@@ -258,7 +226,7 @@ class ModuleGradient(Gradient):
 
     def _look(self, x: torch.Tensor, outputs: Literal["traced", "full"]) -> None:
         """Find the layers, and the parameters for which they account, and choose a way for each."""
-        points = _others(x, self.dtype)
+        points = others(x, self.dtype)
         two, (out, three) = self._run(points[:2])[1], self._run(points)
         self._outputs, self._order = out.shape[1], _order(three)
         if _order(two) != self._order:
@@ -392,18 +360,3 @@ def the_common(changes: torch.Tensor, readout: torch.Tensor) -> tuple[torch.Tens
     if not largest(all_sums - readout * sums[:, None]) <= tolerance * largest(all_sums):
         raise NotCommonError
     return one, sums
-
-
-def _others(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Three points like the given ones: random if they are real numbers, otherwise some of the given ones.
-
-    Points of the user's own could hide a mistake: at zero, or where all neurons are silent, every gradient agrees.
-    """
-    if not x.is_floating_point():
-        return _three_of(x)
-    drawn = Stream(0).child("check").normal(3, *x.shape[1:], dtype=torch.float64)
-    return (drawn * (x.square().mean().sqrt() or 1.0)).to(dtype)
-
-
-def _three_of(x: torch.Tensor) -> torch.Tensor:
-    return x[torch.arange(3) % len(x)]
