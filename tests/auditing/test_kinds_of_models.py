@@ -46,7 +46,7 @@ class Embedded(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A recurrent network, which torch cannot differentiate point by point."""
+    """A recurrent network, which torch.func cannot differentiate."""
 
     def __init__(self, cell: type[nn.Module] = nn.GRU) -> None:
         super().__init__()
@@ -84,6 +84,7 @@ KINDS = {
     "encoder": (Encoder(), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
     "tokens": (Embedded(), TOKENS, (TOKENS[:, 0] > 4).long()),
     "frozen": (frozen(), X, Y),
+    "bfloat16": (dense(nn.BatchNorm1d(6)).bfloat16(), X, Y),
     "recurrent": (Recurrent(), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
     "long memory": (Recurrent(nn.LSTM), SEQUENCES, (SEQUENCES[:, 0, 0] > 0).long()),
 }
@@ -114,10 +115,20 @@ def test_the_only_block_that_learns_is_named_and_not_frozen() -> None:
 
 
 @pytest.mark.parametrize("kind", ["recurrent", "long memory"])
-def test_a_model_without_a_tangent_kernel_says_why(kind: str) -> None:
+def test_a_recurrent_model_has_tangent_kernels(kind: str) -> None:
     found = audit(*KINDS[kind], parts=("ladder", "when"))
+    assert found.left_out == {} and not found.result.missing
+    assert {"tangent kernel", "trained tangent kernel", "linearised network"} <= set(found.ladder["rung"])
+    assert "a tangent kernel that is frozen there" in found.sentence
+    assert found.when["tangent/start"].iloc[0] == pytest.approx(1)
+
+
+def test_a_model_without_a_tangent_kernel_says_why() -> None:
+    """A normalisation by the batch has no value for a point alone."""
+    model = dense(nn.BatchNorm1d(6, track_running_stats=False))
+    found = audit(model, X, Y, parts=("ladder", "when"))
     remarks = found.experiment.remarks(found.experiment.settings("laptop"))
-    assert "tangent kernel (torch cannot differentiate the model point by point" in remarks[-1]
+    assert "tangent kernel (torch cannot differentiate the model point by point: Expected more than 1" in remarks[-1]
     assert "kernels over training (torch cannot" in remarks[-1]
     assert not {"tangent kernel", "trained tangent kernel"} & set(found.ladder["rung"])
     assert "tangent kernel" not in found.sentence

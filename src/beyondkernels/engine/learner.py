@@ -232,7 +232,7 @@ class _Recorder:
             names = self.learner.snapshot_names
             for name, value in _kept(self.member.params, self.member.buffers).items():
                 if name in names or EVERYTHING in names:
-                    self.arrays[f"snapshot/{self.member.step}/{name}"] = value.cpu().numpy().copy()
+                    self.arrays[f"snapshot/{self.member.step}/{name}"] = _array(value)
 
     def _report(self, points: int | None) -> dict[str, float]:
         report, predictor, loss = {}, self._predictor(), self.member.algorithm.loss
@@ -243,6 +243,11 @@ class _Recorder:
                 found.pop("accuracy", None)
             report |= {f"{which}_{name}": value for name, value in found.items()}
         return report
+
+
+def _array(value: torch.Tensor) -> np.ndarray:
+    """A copy as numpy has it, which knows no bfloat16: every such number is one of float32."""
+    return (value.float() if value.dtype == torch.bfloat16 else value).cpu().numpy().copy()
 
 
 def _kept(params: Tensors, buffers: Tensors) -> Tensors:

@@ -437,6 +437,13 @@ class TestBadInput:
             module_tangent_gram(module, batch(2))
         with pytest.raises(InputError, match="ReLU has no parameter"):
             module_tangent_gram(torch.nn.ReLU(), batch(2))
+        with pytest.raises(InputError, match=r"^module must be a torch\.nn\.Module, got 3$"):
+            module_tangent_gram(cast(torch.nn.Module, 3), batch(2))
+        advice = (
+            r"got FullyConnected\(.*; for a network take TangentAt\(network, params, buffers\) or FiniteTangent\(net"
+        )
+        with pytest.raises(InputError, match=advice):
+            module_tangent_gram(cast(torch.nn.Module, self.network), batch(2))
 
     def test_whole_numbers_as_inputs(self):
         module = torch.nn.Sequential(torch.nn.Embedding(6, 3), torch.nn.Flatten(), torch.nn.Linear(6, 1))

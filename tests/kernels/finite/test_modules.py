@@ -11,6 +11,7 @@ from torch import nn
 
 from beyondkernels.core import InputError, Stream, seeded_globally
 from beyondkernels.kernels.finite import layers
+from beyondkernels.kernels.finite.factors import JacobianGradient, OneByOneGradient
 from beyondkernels.kernels.finite.functional import module_tangent_gram
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.kernels.finite.module_gradient import ModuleGradient
@@ -112,6 +113,63 @@ class Language(nn.Module):
         return self.out(torch.tanh(self.mix(self.words(x))).mean(1))
 
 
+class Recurrent(nn.Module):
+    """A recurrent layer, which torch.func cannot vectorise."""
+
+    def __init__(self, cell: type[nn.Module] = nn.LSTM) -> None:
+        super().__init__()
+        self.cell, self.last = cell(4, 3, batch_first=True), nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.last(self.cell(x)[0][:, -1])
+
+
+class Cell(nn.Module):
+    """One step of a recurrent layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell, self.last = nn.GRUCell(4, 3), nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.last(self.cell(x))
+
+
+class Watching(nn.Module):
+    """Layers that take much memory for each point, and a cell whose gradient takes more than two points of theirs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.see, self.cell = nn.Conv2d(2, 40, 3, padding=1), nn.GRUCell(40, 30)
+        self.last = nn.Linear(30, 1)
+
+    def forward(self, x):
+        return self.last(self.cell(F.gelu(self.see(x)).mean((2, 3))))
+
+
+class Leaky(nn.Module):
+    """Slopes that are no layer's: torch.func takes points for outputs where there are as many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 5), nn.Linear(5, 2)
+        self.slopes = nn.Parameter(torch.linspace(-0.3, 0.4, 5))
+
+    def forward(self, x):
+        return self.last(self.first(x).prelu(self.slopes))
+
+
+class Untouched(nn.Module):
+    """A parameter that reaches no output."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.idle, self.last = nn.Parameter(torch.ones(2)), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.last(x)
+
+
 def strided() -> nn.Module:
     return nn.Sequential(
         nn.Conv2d(2, 4, (3, 2), stride=(2, 1), padding=(1, 2)),
@@ -183,6 +241,22 @@ CASES = {
         {"2.weight", "2.bias"},
     ),
     "one number": (lambda: nn.Sequential(nn.Linear(4, 1), nn.Flatten(0)), (4,), "all"),
+    "one slope": (
+        lambda: nn.Sequential(nn.Conv2d(2, 3, 3), nn.PReLU(), nn.Flatten(), nn.LazyLinear(4), nn.PReLU()),
+        IMAGE,
+        "all",
+    ),
+    "slopes": (
+        lambda: nn.Sequential(nn.Conv2d(2, 3, 3), nn.PReLU(3), nn.Flatten(), nn.LazyLinear(4), nn.PReLU(4)),
+        IMAGE,
+        "all",
+    ),
+    "slopes of no layer": (Leaky, (4,), {"first.weight", "first.bias", "last.weight", "last.bias"}),
+    "long memory": (Recurrent, WORDS, {"last.weight", "last.bias"}),
+    "gated": (lambda: Recurrent(nn.GRU), WORDS, {"last.weight", "last.bias"}),
+    "cell": (Cell, (4,), {"last.weight", "last.bias"}),
+    "watching": (Watching, IMAGE, {"see.weight", "see.bias", "last.weight", "last.bias"}),
+    "untouched": (Untouched, (4,), {"last.weight", "last.bias"}),
     "weight norm": (lambda: nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))), (4,), {"0.bias"}),
 }  # fmt: skip
 
@@ -252,9 +326,52 @@ def test_which_parameters_are_differentiated_by_layers(name):
     else:
         assert isinstance(expected, set)
         assert found >= expected
-        rest = {"in_proj_weight", "in_proj_bias", "scale", "layer.weight", "tell.weight", "0.weight", "original0"}
+        rest = {
+            "slopes",
+            "idle",
+            "weight_ih",
+            "in_proj_weight",
+            "in_proj_bias",
+            "scale",
+            "layer.weight",
+            "tell.weight",
+            "0.weight",
+            "original0",
+        }
         assert not any(one.endswith(other) for one in found - expected for other in rest)
         assert len(found) < len(list(module.parameters()))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_what_torch_func_gets_wrong_is_differentiated_point_by_point(n):
+    module, _, _ = made("slopes of no layer")
+    x = batch(n, (4,))
+    truth = jacobian(module, x)
+    assert same(module_tangent_gram(module, x, outputs="full"), torch.einsum("nap,mbp->nmab", truth, truth), 1e-12)
+    assert isinstance(gradient_of(module, x)._rest, OneByOneGradient)
+
+
+@pytest.mark.parametrize("name", ["encoder", "bare"])
+def test_what_torch_func_gets_right_stays_with_it(name):
+    module, x, _ = made(name)
+    assert type(gradient_of(module, x)._rest) is JacobianGradient
+
+
+def test_a_module_that_does_not_take_random_points_is_checked_at_its_own():
+    class Places(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table, self.last = nn.Parameter(torch.linspace(-1, 1, 12).view(4, 3)), nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.last(F.embedding(x.long(), self.table.tanh()).sum(1))
+
+    with seeded_globally(Stream(0)):
+        module = Places().double()
+    x = torch.tensor([[0.0, 1.0], [3.0, 3.0], [2.0, 0.0], [1.0, 2.0]], dtype=torch.float64)
+    truth = jacobian(module, x)
+    assert same(module_tangent_gram(module, x, outputs="full"), torch.einsum("nap,mbp->nmab", truth, truth))
+    assert type(gradient_of(module, x)._rest) is JacobianGradient
 
 
 def test_words_and_a_table_that_is_used_at_both_ends():
@@ -314,7 +431,7 @@ def test_late_convolutions_stay_products():
 
 
 @pytest.mark.parametrize("times", [1.05, 1.5, 4.0])
-@pytest.mark.parametrize("name", ["strided", "late", "residual", "encoder", "bare", "twice"])
+@pytest.mark.parametrize("name", ["strided", "late", "residual", "encoder", "bare", "twice", "long memory", "watching"])
 def test_the_budget_is_kept(name, times):
     module, _, _ = made(name)
     x = batch(14, CASES[name][1])

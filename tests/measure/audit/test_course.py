@@ -15,7 +15,7 @@ from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.kernels import Gaussian, KernelRidge
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES
 from beyondkernels.measure import Ansatz, KernelCourse
-from beyondkernels.measure.audit import emergence_step, moments
+from beyondkernels.measure.audit import LayerChange, PointErrors, SquaredError, emergence_step, moments
 from beyondkernels.measure.audit.moments import chosen
 from beyondkernels.networks import FullyConnected, TwoLayer
 from beyondkernels.problems import DictionaryParity
@@ -207,6 +207,22 @@ def test_a_run_that_kept_no_end_is_taken_at_its_end():
     assert all(torch.equal(value, run.predictor.params[name]) for name, value in at[20].params.items())  # pyright: ignore[reportFunctionMemberAccess]
     with pytest.raises(InputError, match="snapshot_at must hold step 20, the end"):
         moments(Ended(run.learner, run.case, replace(run.outcome, predictor=None)))
+
+
+def halved(in_dim: int, out_dim: int) -> torch.nn.Module:
+    return dense(in_dim, out_dim).bfloat16()
+
+
+def test_a_run_in_bfloat16_is_kept_and_looked_at_in_float32():
+    run, short = (ended(of(halved), Toy(), snapshot_at=steps) for steps in ((0, 20), (0,)))
+    for at in (moments(run), moments(short)):
+        assert {value.dtype for seen in at.values() for value in seen.params.values()} == {torch.float32}
+        for name, value in at[20].params.items():
+            last = run.predictor.params[name]  # pyright: ignore[reportFunctionMemberAccess]
+            assert last.dtype == torch.bfloat16 and torch.equal(value, last.float())
+    for measurement in (KernelCourse(), Ansatz(), LayerChange(), SquaredError(), PointErrors()):
+        found = [measurement.measure(one) for one in (run, short)]
+        assert found[0].scalars == pytest.approx(found[1].scalars, nan_ok=True)
 
 
 def test_description_and_back():

@@ -29,6 +29,7 @@ class Call:
         groups: into how many groups the channels fall, each of which meets its own part of the input.
         diagonal: whether each channel of z meets its own number of the input alone, as in a normalisation.
         transposed: whether the weight is (inputs, channels), as an embedding's, otherwise (channels, inputs).
+        shared: whether the weight is one number, which all channels of a diagonal layer have in common.
     """
 
     weight: str | None
@@ -40,6 +41,7 @@ class Call:
     groups: int = 1
     diagonal: bool = False
     transposed: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class _Layer:
     groups: int = 1
     diagonal: bool = False
     transposed: bool = False
+    shared: bool = False
 
 
 class Recorder(TorchFunctionMode):
@@ -79,7 +82,7 @@ class Recorder(TorchFunctionMode):
             if weight is not None or bias is not None:
                 # The edge stays that of this output, also if an activation overwrites the output in place.
                 edge = get_gradient_edge(out)
-                shape = (layer.channels_first, layer.groups, layer.diagonal, layer.transposed)
+                shape = (layer.channels_first, layer.groups, layer.diagonal, layer.transposed, layer.shared)
                 self.calls.append(Call(weight, bias, layer.input, edge, out.shape, *shape))
         return out
 
@@ -170,6 +173,11 @@ def _embedding(
     return _Layer(weight, None, chosen, transposed=True)
 
 
+def _prelu(input: torch.Tensor, weight: torch.Tensor) -> _Layer:  # noqa: A002
+    shared = weight.numel() == 1
+    return _Layer(weight, None, lambda: input.detach().clamp(max=0), not shared, diagonal=True, shared=shared)
+
+
 _LAYERS: dict[Any, Callable[..., _Layer | None]] = {
     F.linear: _linear,
     F.conv1d: _convolution,
@@ -179,5 +187,6 @@ _LAYERS: dict[Any, Callable[..., _Layer | None]] = {
     F.group_norm: _group_norm,
     F.batch_norm: _batch_norm,
     F.embedding: _embedding,
+    F.prelu: _prelu,
 }
 """How each layer function reads its arguments."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -190,14 +190,83 @@ class JacobianGradient(Gradient):
 
     def jacobian(self, x: torch.Tensor) -> torch.Tensor:
         """The derivatives of all outputs in all parameters, (n, k, parameters)."""
-        with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):  # no other attention can be vectorised
-            warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)  # rare operations: be it
-            per_point = torch.func.vmap(torch.func.jacrev(self._function), (None, 0))(self._params, x)
-        return torch.cat([part.flatten(2) for part in per_point.values()], 2).detach()
+        return torch.cat([part.flatten(2) for part in self._derivatives(self._function, x).values()], 2).detach()
+
+    def holds(self, points: torch.Tensor) -> bool:
+        """True if the Jacobian of two sums of outputs equals plain gradients at these points, three or more.
+
+        torch.func vectorises some layers wrongly. That is seen, or raised, where there are more points than outputs;
+        as many points as outputs may be taken for one another. So the outputs are two, however many there are.
+        """
+        try:
+            found = self._derivatives(self._two_sums, points)
+        except Exception:  # whatever the user's module raises under torch.func
+            return False
+        largest_ones = {name: largest(value) for name, value in found.items()}
+        tolerance = torch.finfo(self.dtype).eps ** 0.5
+        plain = OneByOneGradient(self._two_sums, self._params, self.dtype)
+        return all(
+            largest(found[name][i, c] - gradient) <= tolerance * largest_ones[name]
+            for i, point in enumerate(points)
+            for c, gradients in enumerate(plain.gradients(point))
+            for name, gradient in gradients.items()
+        )
 
     def fixed_bytes(self) -> int:
         """The parameters."""
         return sum(value.numel() * value.element_size() for value in self._params.values())
+
+    def _derivatives(self, function: Callable[[Tensors, torch.Tensor], torch.Tensor], x: torch.Tensor) -> Tensors:
+        with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):  # no other attention can be vectorised
+            warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)  # rare operations: be it
+            return torch.func.vmap(torch.func.jacrev(function), (None, 0))(self._params, x)
+
+    def _two_sums(self, params: Tensors, point: torch.Tensor) -> torch.Tensor:
+        """Sums with weights that no output escapes."""
+        out = self._function(params, point)
+        steps = torch.arange(len(out), dtype=out.dtype)
+        return torch.stack([torch.cos(steps), torch.sin(steps + 1)]) @ out
+
+
+class OneByOneGradient(JacobianGradient):
+    """The slow route, for what torch.func cannot do: one pass forward for each point, one backward for each output."""
+
+    def __init__(self, function: Callable[[Tensors, torch.Tensor], torch.Tensor], params: Tensors, dtype: torch.dtype):
+        super().__init__(function, params, dtype)
+        for value in self._params.values():
+            value.requires_grad_()
+
+    def jacobian(self, x: torch.Tensor) -> torch.Tensor:
+        """The derivatives of all outputs in all parameters, (n, k, parameters)."""
+        rows = None
+        for i, point in enumerate(x):
+            outputs = self._run(point)
+            if rows is None:
+                size = sum(value.numel() for value in self._params.values())
+                rows = torch.empty(len(x), len(outputs), size, dtype=self.dtype)
+            for row, gradients in zip(rows[i], self._backward(outputs), strict=True):
+                torch.cat([gradient.flatten() for gradient in gradients.values()], out=row)
+        assert rows is not None, "there are points"
+        return rows
+
+    def gradients(self, point: torch.Tensor) -> Iterator[Tensors]:
+        """The gradient of each output at one point, by the names of parameters."""
+        return self._backward(self._run(point))
+
+    def _run(self, point: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Each output on its own."""
+        with torch.enable_grad():
+            return self._function(self._params, point).unbind()
+
+    def _backward(self, outputs: tuple[torch.Tensor, ...]) -> Iterator[Tensors]:
+        leaves = list(self._params.values())
+        for c, output in enumerate(outputs):
+            if output.requires_grad:
+                more = c < len(outputs) - 1
+                found = torch.autograd.grad(output, leaves, retain_graph=more, materialize_grads=True)
+            else:
+                found = [torch.zeros_like(leaf) for leaf in leaves]  # no parameter reaches an output
+            yield dict(zip(self._params, found, strict=True))
 
 
 def largest(values: torch.Tensor) -> float:

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 
 from beyondkernels.core import InputError, Tensors, require, unknown
+from beyondkernels.core.errors import shown
 from beyondkernels.kernels.checks import MEMORY, require_finite, require_representable, tensor
 from beyondkernels.kernels.finite.blocks import gram_of_factors
 from beyondkernels.kernels.finite.factors import Factor, Factors, Gradient, LayerGradient
@@ -39,7 +40,8 @@ def tangent_gram(
     The traced kernel is the mean of the diagonal, so that it has the same limit at infinite width whatever k is.
     Networks of the package go by the structured route, which forms no derivative in any parameter. Modules go layer by
     layer (:func:`module_tangent_gram`). Either is compared with automatic differentiation at one point in every call,
-    and torch.func takes over for what it does not cover. Networks are used in evaluation mode.
+    and torch.func takes over for what it does not cover, or plain differentiation point by point where torch.func is
+    wrong. Networks are used in evaluation mode.
 
     Arguments:
         network: the network.
@@ -85,9 +87,10 @@ def module_tangent_gram(
 ) -> torch.Tensor:
     """The tangent kernel of any module, at its present parameters or at others; see :func:`tangent_gram`.
 
-    Linear layers, convolutions, normalisations and embeddings are differentiated layer by layer, also if a weight is
-    used several times. Parameters that enter in another way, such as those of attention, are differentiated by
-    torch.func. The result is the exact kernel either way; only the time differs.
+    Linear layers, convolutions, normalisations, embeddings and PReLU are differentiated layer by layer, also if a
+    weight is used several times. Parameters that enter in another way, such as those of attention, are differentiated
+    by torch.func. Where it fails, as for recurrent layers, each output at each point is differentiated on its own. The
+    result is the exact kernel in every way; only the time differs.
 
     The module is used in evaluation mode and left as it was: dropout is off, and batch normalisation uses its running
     statistics. A point's outputs must not depend on the other points of a batch then.
@@ -108,6 +111,7 @@ def module_tangent_gram(
     >>> module_tangent_gram(module, torch.eye(3)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
+    _require_module(module)
     x1, x2 = batches(x1, x2, dtype)
     names = _parameter_names(module, parameters)
     given, own = (params or {}) | (buffers or {}), dict([*module.named_parameters(), *module.named_buffers()])
@@ -209,7 +213,7 @@ def gradient_of(
     *,
     common: bool = True,
 ) -> Gradient:
-    """The structured route where it holds, otherwise layer by layer, and torch.func for what is no known layer."""
+    """The structured route where it holds, otherwise layer by layer, and in other ways for what is no known layer."""
     if network.structured and len(x):
         layers = LayerGradient(network, params, buffers, names, dtype)
         if layers.holds(x):
@@ -244,6 +248,14 @@ def batches(x1: torch.Tensor, x2: torch.Tensor | None, dtype: torch.dtype) -> tu
     )
     require_finite("x2", x2)
     return _as(x1, dtype), _as(x2, dtype)
+
+
+def _require_module(module: torch.nn.Module) -> None:
+    advice = "; for a network take TangentAt(network, params, buffers) or FiniteTangent(network)"
+    require(
+        isinstance(module, torch.nn.Module),
+        f"module must be a torch.nn.Module, got {shown(module)}{advice if isinstance(module, Network) else ''}",
+    )
 
 
 def _require_applicable(module: torch.nn.Module, tensors: Tensors, x: torch.Tensor) -> None:

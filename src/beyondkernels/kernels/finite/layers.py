@@ -65,7 +65,7 @@ def weight_gradient(changes: torch.Tensor, call: Call, where: Layout) -> torch.T
     n, k, m, q = changes.shape
     h = by_point(call.input(), call, where, n)
     if call.diagonal:
-        return torch.einsum("nkmq,nmq->nkm", changes, h)
+        return torch.einsum("nkmq,nmq->nk" if call.shared else "nkmq,nmq->nkm", changes, h).reshape(n, k, -1)
     g = call.groups
     if g == 1:
         product = torch.bmm(changes.reshape(n, k * m, q), h.mT)  # all outputs of a point in one product

@@ -1,4 +1,4 @@
-"""The gradient of a user's module in factors: by layers where they are known, by torch.func for other parameters."""
+"""The gradient of a user's module in factors: by known layers, and by torch.func or point by point in the rest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Literal
 
 import torch
 
-from beyondkernels.core import InputError, Stream, Tensors
+from beyondkernels.core import InputError, Tensors
 from beyondkernels.kernels.finite.calls import Call, Recorder
-from beyondkernels.kernels.finite.factors import Common, Factor, Factors, Formed, Gradient, JacobianGradient, largest
+from beyondkernels.kernels.finite.checked import checked_jacobian, others
+from beyondkernels.kernels.finite.factors import Common, Factor, Factors, Formed, Gradient, OneByOneGradient, largest
 from beyondkernels.kernels.finite.layers import Layout, by_point, layout, weight_gradient
 from beyondkernels.kernels.finite.memory import peak_bytes
 
@@ -66,7 +67,8 @@ class ModuleGradient(Gradient):
     points too, and watched at all others.
 
     Calls that share a weight are added up before they are multiplied. Whether the layers account for the whole
-    gradient is found out at random points, parameter by parameter. In the others torch.func differentiates.
+    gradient is found out at random points, parameter by parameter. In the others torch.func differentiates, which is
+    compared with plain gradients too. Where it fails, each point and output has a pass backward of its own.
 
     Arguments:
         function: the function.
@@ -102,7 +104,12 @@ class ModuleGradient(Gradient):
         with contextlib.suppress(RuntimeError, ValueError, TypeError, IndexError):
             self.looking = peak_bytes(lambda: self._look(x, outputs))
         rest = {name: value for name, value in params.items() if name not in self.by_layers}
-        self._rest = JacobianGradient(self._at_one_point, rest, dtype) if rest else None
+        self._rest = None
+        if rest:
+            self._rest, checking = checked_jacobian(self._at_one_point, rest, x, dtype)
+            self.looking = max(self.looking, checking)
+        if isinstance(self._rest, OneByOneGradient) and self.by_layers:
+            self.chunk = 1  # so that what the layers take does not grow either, and one point tells it all
         self._width = sum(columns.stop - columns.start for columns in self._columns.values())
         self._rest_width = sum(value.numel() for value in rest.values())
 
@@ -219,7 +226,7 @@ class ModuleGradient(Gradient):
 
     def _look(self, x: torch.Tensor, outputs: Literal["traced", "full"]) -> None:
         """Find the layers, and the parameters for which they account, and choose a way for each."""
-        points = _others(x, self.dtype)
+        points = others(x, self.dtype)
         two, (out, three) = self._run(points[:2])[1], self._run(points)
         self._outputs, self._order = out.shape[1], _order(three)
         if _order(two) != self._order:
@@ -353,14 +360,3 @@ def the_common(changes: torch.Tensor, readout: torch.Tensor) -> tuple[torch.Tens
     if not largest(all_sums - readout * sums[:, None]) <= tolerance * largest(all_sums):
         raise NotCommonError
     return one, sums
-
-
-def _others(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Three points like the given ones: random if they are real numbers, otherwise some of the given ones.
-
-    Points of the user's own could hide a mistake: at zero, or where all neurons are silent, every gradient agrees.
-    """
-    if not x.is_floating_point():
-        return x[torch.arange(3) % len(x)]
-    drawn = Stream(0).child("check").normal(3, *x.shape[1:], dtype=torch.float64)
-    return (drawn * (x.square().mean().sqrt() or 1.0)).to(dtype)

@@ -67,4 +67,6 @@ def chosen(run: Ended, part: str, count: int) -> Sample:
 
 
 def _here(tensors: Tensors) -> Tensors:
-    return {name: value.detach().cpu() for name, value in tensors.items()}
+    """On the processor, and in a precision that snapshots have: they hold bfloat16 as float32."""
+    found = {name: value.detach().cpu() for name, value in tensors.items()}
+    return {name: value.float() if value.dtype == torch.bfloat16 else value for name, value in found.items()}
