@@ -30,7 +30,9 @@ class FromCopy(ModuleNetwork):
     Each seed draws all parameters anew: every part of the module that has the method is told to ``reset_parameters``,
     as PyTorch's layers do when they are made. Inner parts come before those that hold them, so that the outermost part
     has the last word. A module with parameters that no such method draws is refused, unless it starts as it is.
-    Parameters that do not require a gradient are neither drawn nor trained: they keep their numbers.
+    Parameters that do not require a gradient are neither drawn nor trained: they keep their numbers. So do the buffers
+    of a part without other parameters at the start, such as the statistics of a frozen batch normalisation; training
+    may move them, as PyTorch does.
 
     Arguments:
         architecture: a hash of the module's structure, of its parts' code and attributes and of the numbers that are
@@ -96,9 +98,9 @@ class FromCopy(ModuleNetwork):
         if self.fresh_start:
             with seeded_globally(stream), torch.no_grad():
                 _draw(made)
-                for value, own in zip(made.parameters(), self.module.parameters(), strict=True):
-                    if not own.requires_grad:
-                        value.copy_(own)
+                drawn = dict((*made.named_parameters(), *made.named_buffers()))
+                for name, own in _still(self.module):
+                    drawn[name].copy_(own)
         return made
 
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
@@ -120,6 +122,27 @@ def _draw(module: torch.nn.Module) -> None:
     for part in _inner_first(module, set()):
         if (reset := _reset(part)) is not None:
             reset()
+
+
+def _still(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """What keeps its numbers when a module is drawn anew, by name."""
+    yield from ((name, value) for name, value in module.named_parameters() if not value.requires_grad)
+    yield from _still_buffers(module)
+
+
+def _still_buffers(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """The buffers of parts with parameters of which none requires a gradient, by name."""
+    for name, value in module.named_buffers():
+        if not any(each.requires_grad for each in _parameters_beside(module, name.rpartition(".")[0])):
+            yield name, value
+
+
+def _parameters_beside(module: torch.nn.Module, path: str) -> list[torch.nn.Parameter]:
+    """The parameters of a part's own or, where it has none, those of the smallest part around it that has some."""
+    part = module.get_submodule(path)
+    if own := [*part.parameters(recurse=False)] or [*part.parameters()]:
+        return own
+    return _parameters_beside(module, path.rpartition(".")[0]) if path else []
 
 
 def _draws_inside(module: torch.nn.Module) -> bool:
@@ -178,6 +201,8 @@ def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
         hashed.update(f"{name} {fingerprint(type(part), own)}".encode())
     if fresh_start and any(_reset(part) and _draws_inside(part) for part in module.modules()):
         hashed.update(b"inner parts are drawn first")  # runs stored before 0.2.0 drew outer parts first
+    if fresh_start and _draws_still_buffers(module):
+        hashed.update(b"buffers of frozen parts are kept")  # runs stored before drew them
     drawn = {id(value) for value in module.parameters() if value.requires_grad} if fresh_start else set()
     still = [name for name, value in module.named_parameters() if not value.requires_grad]
     hashed.update(str(still).encode() if still else b"")
@@ -186,6 +211,18 @@ def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
         if id(value) not in drawn:
             hashed.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return hashed.hexdigest()[:32]
+
+
+def _draws_still_buffers(module: torch.nn.Module) -> bool:
+    """Whether a draw would change buffers that keep their numbers."""
+    still = dict(_still_buffers(module))
+    if not still:
+        return False
+    tried = copy.deepcopy(module)
+    with seeded_globally(Stream(0)), torch.no_grad():
+        _draw(tried)
+    drawn = dict(tried.named_buffers())
+    return not all(torch.equal(drawn[name], value) for name, value in still.items())
 
 
 def _holds(value: Any) -> bool:
