@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
+import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,9 @@ from beyondkernels.networks.module import ModuleNetwork, filled
 
 RESET = ("reset_parameters", "_reset_parameters")
 """The methods by which PyTorch's layers draw their parameters anew."""
+
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+"""Where PyTorch's modules keep the functions that change what a call or its gradient gives."""
 
 _MARK = 49 / 128
 """A number that no draw leaves in every place of a parameter, and that every precision holds exactly."""
@@ -42,6 +46,7 @@ class FromCopy(ModuleNetwork):
         parts: named groups of parameters, each a tuple of parameter names of the module.
         module: the module itself, which only this process has.
         blocks: its blocks, as :func:`~beyondkernels.networks.with_blocks` sets them.
+        opaque_hooks: its hooks whose code and values cannot be read, so that runs with them are not stored.
 
     >>> network = FromCopy.of(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)))
     >>> params, _ = network.init(4, 1, Stream(0))
@@ -55,6 +60,7 @@ class FromCopy(ModuleNetwork):
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     module: Any = field(default=None, metadata={"identity": False}, repr=False)
     blocks: tuple[Block, ...] = later(())
+    opaque_hooks: tuple[Any, ...] = later(())
 
     @classmethod
     def of(
@@ -83,7 +89,14 @@ class FromCopy(ModuleNetwork):
         _require_plain(kept)
         if fresh_start:
             _require_resets(kept)
-        return cls(_architecture(kept, fresh_start), name or type(module).__name__, fresh_start, parts or {}, kept)
+        return cls(
+            _architecture(kept, fresh_start, module),
+            name or type(module).__name__,
+            fresh_start,
+            parts or {},
+            kept,
+            opaque_hooks=tuple(hook for part in module.modules() for _, hook in _hooks(part) if _is_opaque(hook)),
+        )
 
     def __post_init__(self) -> None:
         require(
@@ -191,14 +204,23 @@ def _require_resets(module: torch.nn.Module) -> None:
     )
 
 
-def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
-    """A hash of what a module computes: its parts, their code and attributes, and the numbers that are kept."""
+def _architecture(module: torch.nn.Module, fresh_start: bool, original: torch.nn.Module) -> str:
+    """A hash of what a module computes: its parts, their code and attributes, and the numbers that are kept.
+
+    Arguments:
+        module: a copy.
+        fresh_start: whether each seed draws all parameters anew.
+        original: what was copied, to which functions in the copy may still refer.
+    """
     hashed = hashlib.sha256(repr(module).encode())
     of_every_module = {*vars(torch.nn.Module())}
+    known = [*_named(module), *_named(original)]
     for name, part in module.named_modules():
         # Much that a layer does is not in its text: the heads of an attention, a scale, a function.
         own = {key: value for key, value in vars(part).items() if key not in of_every_module and not _holds(value)}
-        hashed.update(f"{name} {fingerprint(type(part), own)}".encode())
+        hashed.update(f"{name} {fingerprint(type(part), own, known=known)}".encode())
+        if hooks := [(kind, *_read(hook)) for kind, hook in _hooks(part) if not _is_opaque(hook)]:
+            hashed.update(fingerprint(hooks, known=known).encode())
     if fresh_start and any(_reset(part) and _draws_inside(part) for part in module.modules()):
         hashed.update(b"inner parts are drawn first")  # runs stored before 0.2.0 drew outer parts first
     if fresh_start and _draws_still_buffers(module):
@@ -211,6 +233,44 @@ def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
         if id(value) not in drawn:
             hashed.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return hashed.hexdigest()[:32]
+
+
+def _named(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+    yield from module.named_modules()
+    yield from module.named_parameters()
+    yield from module.named_buffers()
+
+
+def _hooks(part: torch.nn.Module) -> list[tuple[str, Any]]:
+    """The hooks of a part alone, each with its kind, in the order of their calls."""
+    found = []
+    for kind in _HOOKS:
+        with_names = vars(part).get(f"{kind}_with_kwargs", {})
+        for number, hook in (vars(part).get(kind) or {}).items():
+            found.append((f"{kind} with names" if number in with_names else kind, hook))
+    return found
+
+
+def _read(hook: Any) -> tuple[Any, ...]:
+    """A hook, the object whose method it is, and its attributes, also the private ones of a library's hook."""
+    inner = _unwrapped(hook)
+    return hook, getattr(inner, "__self__", None), getattr(inner, "__dict__", None)
+
+
+def _is_opaque(hook: Any) -> bool:
+    """Whether a hook has code or values that cannot be read, as an object without attributes may."""
+    inner = _unwrapped(hook)
+    if isinstance(inner, types.MethodType):
+        inner = inner.__self__
+    try:
+        fingerprint(*_read(hook))
+    except Exception:  # a hook is a user's code
+        return True
+    return not (isinstance(inner, types.BuiltinFunctionType) or hasattr(inner, "__dict__"))
+
+
+def _unwrapped(hook: Any) -> Any:
+    return _unwrapped(hook.func) if isinstance(hook, functools.partial) else hook
 
 
 def _draws_still_buffers(module: torch.nn.Module) -> bool:
