@@ -12,10 +12,11 @@ from typing import Any
 
 import torch
 
-from beyondkernels.core import InputError, Shape, Stream, later, require, seeded_globally
+from beyondkernels.core import Shape, Stream, later, require, seeded_globally
 from beyondkernels.core.fingerprints import fingerprint
 from beyondkernels.networks.blocks import Block
-from beyondkernels.networks.module import ModuleNetwork, filled
+from beyondkernels.networks.filling import copied, filled
+from beyondkernels.networks.module import ModuleNetwork
 
 RESET = ("reset_parameters", "_reset_parameters")
 """The methods by which PyTorch's layers draw their parameters anew."""
@@ -79,13 +80,7 @@ class FromCopy(ModuleNetwork):
             fresh_start: whether each seed draws all parameters anew.
             parts: named groups of parameters.
         """
-        try:
-            kept = copy.deepcopy(module)
-        except Exception as error:
-            raise InputError(
-                f"the module {type(module).__name__} cannot be copied ({error}); FromModule takes a function that "
-                "makes it"
-            ) from None
+        kept = copied(module)
         _require_plain(kept)
         if fresh_start:
             _require_resets(kept)
