@@ -11,7 +11,8 @@ from torch.nn.utils import parametrizations, spectral_norm
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Stream, UncacheableError, digest
-from beyondkernels.networks import FromCopy
+from beyondkernels.networks import FromCopy, FromModule
+from beyondkernels.networks.copied import ModelWarning
 
 
 def drawn(module: nn.Module, seed: int) -> dict[str, torch.Tensor]:
@@ -213,3 +214,32 @@ def test_a_module_with_a_hook_that_cannot_be_read_trains_and_is_not_stored(tmp_p
 def test_a_module_without_hooks_keeps_the_identity_under_which_its_runs_are_stored() -> None:
     module = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
     assert FromCopy.of(module).architecture == "fc4d8c0a00404189810b3ff9b4329bc6"
+
+
+class ZeroHead(nn.Module):
+    """Sets its last layer to zero when it is made, which a fresh draw does not repeat."""
+
+    def __init__(self, in_dim: int = 4, out_dim: int = 2) -> None:
+        super().__init__()
+        self.body, self.head = nn.Linear(in_dim, 3), nn.Linear(3, out_dim)
+        nn.init.zeros_(self.head.weight)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.body(x)))
+
+
+def test_a_constant_weight_that_is_drawn_anew_is_named_in_a_warning() -> None:
+    with pytest.warns(ModelWarning, match=r"head\.weight of ZeroHead has one number in all places.*FromModule"):
+        network = FromCopy.of(ZeroHead())
+    assert network.init(4, 2, Stream(0))[0]["head.weight"].abs().max() > 0
+
+
+def test_constant_weights_that_stay_cause_no_warning() -> None:
+    """Any warning is an error here."""
+    frozen = ZeroHead()
+    frozen.head.requires_grad_(False)
+    norm = nn.Sequential(nn.Linear(4, 6), nn.Unflatten(1, (2, 3)), nn.LayerNorm([2, 3]), nn.Flatten(), nn.Linear(6, 1))
+    for module in (Small(), frozen, norm, nn.Linear(1, 1)):
+        FromCopy.of(module)
+    kept = (FromCopy.of(ZeroHead(), fresh_start=False), FromModule(ZeroHead, "zero"))
+    assert all(network.init(4, 2, Stream(0))[0]["head.weight"].abs().max() == 0 for network in kept)

@@ -6,6 +6,7 @@ import copy
 import functools
 import hashlib
 import types
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,13 +29,18 @@ _MARK = 49 / 128
 """A number that no draw leaves in every place of a parameter, and that every precision holds exactly."""
 
 
+class ModelWarning(UserWarning):
+    """Something about a model that may change what results mean."""
+
+
 @dataclass(frozen=True)
 class FromCopy(ModuleNetwork):
     """A network around copies of a module.
 
     Each seed draws all parameters anew: every part of the module that has the method is told to ``reset_parameters``,
     as PyTorch's layers do when they are made. Inner parts come before those that hold them, so that the outermost part
-    has the last word. A module with parameters that no such method draws is refused, unless it starts as it is.
+    has the last word. What a constructor did to a part's parameters after it was made is not repeated. A module with
+    parameters that no such method draws is refused, unless it starts as it is.
     Parameters that do not require a gradient are neither drawn nor trained: they keep their numbers. So do the buffers
     of a part without other parameters at the start, such as the statistics of a frozen batch normalisation; training
     may move them, as PyTorch does.
@@ -83,7 +89,9 @@ class FromCopy(ModuleNetwork):
         kept = copied(module)
         _require_plain(kept)
         if fresh_start:
-            _require_resets(kept)
+            drawn = _drawn(kept)
+            _require_resets(drawn)
+            _warn_of_lost(kept, drawn)
         return cls(
             _architecture(kept, fresh_start, module),
             name or type(module).__name__,
@@ -179,24 +187,48 @@ def _require_plain(module: torch.nn.Module) -> None:
     )
 
 
-def _require_resets(module: torch.nn.Module) -> None:
-    """Ask that every parameter is drawn anew.
-
-    It is tried, because a part may have the method and not reach its parameters: a weight that a parametrisation
-    computes, such as ``weight_norm``, is drawn in vain.
-    """
+def _drawn(module: torch.nn.Module) -> torch.nn.Module:
+    """A copy with a mark in every parameter that was then drawn anew."""
     tried = copy.deepcopy(module)
     with seeded_globally(Stream(0)), torch.no_grad():
         for value in tried.parameters():
             value.fill_(_MARK)
         _draw(tried)
-    free = {name: value for name, value in tried.named_parameters() if value.requires_grad and value.numel()}
+    return tried
+
+
+def _require_resets(drawn: torch.nn.Module) -> None:
+    """Ask that every parameter is drawn anew.
+
+    It is tried, because a part may have the method and not reach its parameters: a weight that a parametrisation
+    computes, such as ``weight_norm``, is drawn in vain.
+    """
+    free = {name: value for name, value in drawn.named_parameters() if value.requires_grad and value.numel()}
     alone = [name for name, value in free.items() if bool((value == _MARK).all())]
     require(
         not alone,
-        f"no reset_parameters draws {', '.join(alone[:3])} of {type(module).__name__} anew for each seed; write one, "
+        f"no reset_parameters draws {', '.join(alone[:3])} of {type(drawn).__name__} anew for each seed; write one, "
         "give a function that makes the module (FromModule), or start from the numbers it has (fresh_start=False)",
     )
+
+
+def _warn_of_lost(module: torch.nn.Module, drawn: torch.nn.Module) -> None:
+    """Warn of weights that a constructor has set, such as to zero, and that each seed draws otherwise."""
+    after = dict(drawn.named_parameters())
+    weights = [(name, value) for name, value in module.named_parameters() if value.requires_grad and value.ndim > 1]
+    lost = [name for name, value in weights if _is_constant(value) and not _is_constant(after[name])]
+    if lost:
+        warnings.warn(
+            f"{', '.join(lost[:3])} of {type(module).__name__} has one number in all places, and each seed draws it "
+            "anew by reset_parameters. FromModule(factory, name) keeps what a constructor does, and "
+            "FromCopy.of(module, fresh_start=False) keeps the numbers",
+            ModelWarning,
+            stacklevel=3,
+        )
+
+
+def _is_constant(value: torch.Tensor) -> bool:
+    return value.numel() > 1 and bool((value == value.flatten()[0]).all())
 
 
 def _architecture(module: torch.nn.Module, fresh_start: bool, original: torch.nn.Module) -> str:

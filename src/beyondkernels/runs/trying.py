@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require
+from beyondkernels.networks.copied import ModelWarning
 from beyondkernels.runs.token_ids import looks_up, points_with_largest, refusing_unknown_ids, wants_whole_numbers
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from beyondkernels.algorithms import Algorithm
     from beyondkernels.networks import Network
     from beyondkernels.problems import GivenData
-
-
-class ModelWarning(UserWarning):
-    """Something about a model that may change what results mean."""
 
 
 def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
