@@ -246,8 +246,17 @@ def test_a_model_that_gives_more_while_it_trains_is_refused():
 
 
 def test_attributes_that_change_are_named_in_a_warning():
-    with pytest.warns(ModelWarning, match="model changes seen when it is called"):
+    with pytest.warns(ModelWarning, match="model changes seen when it is called") as found:
         bk.fit(Noting(), (X, Y), **ONE_STEP)
+    assert found[0].filename == __file__
+
+
+def test_a_constant_weight_that_is_drawn_anew_is_named_where_the_model_is_given():
+    line = nn.Linear(6, 3)
+    nn.init.zeros_(line.weight)
+    with pytest.warns(ModelWarning, match="weight of Linear has one number in all places") as found:
+        bk.fit(line, (X, Y), **ONE_STEP)
+    assert found[0].filename == __file__
 
 
 def test_state_in_buffers_is_part_of_the_run():

@@ -223,7 +223,7 @@ def _warn_of_lost(module: torch.nn.Module, drawn: torch.nn.Module) -> None:
             "anew by reset_parameters. FromModule(factory, name) keeps what a constructor does, and "
             "FromCopy.of(module, fresh_start=False) keeps the numbers",
             ModelWarning,
-            stacklevel=3,
+            stacklevel=7,  # the line that calls bk.fit
         )
 
 

@@ -189,7 +189,7 @@ def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, name
             f"{name} changes {', '.join(changed[:3])} when it is called. That state is shared by all runs, and it is "
             "not in what a store keeps; buffers are the place for it",
             ModelWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
