@@ -85,6 +85,23 @@ def test_nested_settings_count() -> None:
     assert fingerprint(one) != fingerprint(other)
 
 
+def test_the_numbers_and_parts_of_a_module_of_a_library_count() -> None:
+    """A function may name a pretrained model of a library."""
+    one, other = (torch.nn.Sequential(torch.nn.Linear(2, 2)) for _ in range(2))
+    other.load_state_dict(one.state_dict())
+    assert fingerprint(one) == fingerprint(other)
+    with torch.no_grad():
+        next(other.parameters()).add_(1)
+    assert fingerprint(one) != fingerprint(other)
+    assert fingerprint(one) != fingerprint(torch.nn.Sequential())
+
+
+def test_what_is_known_counts_with_its_name() -> None:
+    a, b = torch.zeros(2), torch.ones(2)
+    assert fingerprint([a], known=[("it", a)]) == fingerprint([b], known=[("it", b)]) != fingerprint([a])
+    assert fingerprint([a], known=[("it", a)]) != fingerprint([a], known=[("other", a)])
+
+
 def test_what_refers_to_itself_has_an_end() -> None:
     ring: list[Any] = []
     ring.append(ring)

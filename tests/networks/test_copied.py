@@ -1,12 +1,18 @@
 """Modules that exist: what each seed draws anew."""
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
-from torch.nn.utils import parametrizations
+from torch.nn.utils import parametrizations, spectral_norm
 
-from beyondkernels.core import InputError, Stream
-from beyondkernels.networks import FromCopy
+import beyondkernels as bk
+from beyondkernels.core import InputError, Stream, UncacheableError, digest
+from beyondkernels.networks import FromCopy, FromModule
+from beyondkernels.networks.copied import ModelWarning
 
 
 def drawn(module: nn.Module, seed: int) -> dict[str, torch.Tensor]:
@@ -92,3 +98,148 @@ def test_the_order_of_draws_is_part_of_the_identity_where_it_matters(monkeypatch
     before = [FromCopy.of(module).architecture for module in (nn.Sequential(nn.Linear(4, 2)), Small())]
     assert names[0] == before[0]
     assert names[1] != before[1]
+
+
+class Shift:
+    """A hook with a value of its own, as an object and as a method."""
+
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def __call__(self, part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
+        return out + self.by
+
+    def method(self, part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
+        return out + self.by
+
+
+class Slotted:
+    """A hook whose value is not among its attributes."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def __call__(self, part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
+        return out + self.by
+
+
+def shifted(by: float, part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
+    return out + by
+
+
+def closed_over(layer: nn.Module) -> Callable[..., Any]:
+    return lambda part, given, out: out + layer(given[0])
+
+
+def line(bias: float) -> nn.Module:
+    made = nn.Linear(4, 2)
+    with torch.no_grad():
+        made.weight.zero_()
+        made.bias.fill_(bias)
+    return made
+
+
+def hooked(hook: Any, register: str = "register_forward_hook") -> nn.Module:
+    module = nn.Sequential(nn.Linear(4, 2))
+    getattr(module[0], register)(hook)
+    return module
+
+
+def plain(part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
+    return out * 2
+
+
+def changed(part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
+    return out * 3
+
+
+@pytest.mark.parametrize(
+    ("make", "other"),
+    [
+        (lambda: hooked(plain), lambda: nn.Sequential(nn.Linear(4, 2))),
+        (lambda: hooked(plain), lambda: hooked(changed)),
+        (lambda: hooked(lambda part, given, out: out + 1), lambda: hooked(lambda part, given, out: out + 2)),
+        (lambda: hooked(Shift(1)), lambda: hooked(Shift(2))),
+        (lambda: hooked(Shift(1).method), lambda: hooked(Shift(2).method)),
+        (lambda: hooked(functools.partial(shifted, 1.0)), lambda: hooked(functools.partial(shifted, 2.0))),
+        (lambda: hooked(functools.partial(Shift(1).method)), lambda: hooked(functools.partial(Shift(2).method))),
+        (lambda: hooked(closed_over(line(1.0))), lambda: hooked(closed_over(line(2.0)))),
+        (
+            lambda: hooked(lambda part, given: given, "register_forward_pre_hook"),
+            lambda: hooked(lambda part, given: (2 * given[0],), "register_forward_pre_hook"),
+        ),
+        (
+            lambda: hooked(lambda part, into, outof: into, "register_full_backward_hook"),
+            lambda: hooked(lambda part, into, outof: None, "register_full_backward_hook"),
+        ),
+    ],
+    ids=["none", "code", "unnamed", "object", "method", "partial", "partial method", "layer", "before", "gradient"],
+)
+def test_hooks_are_part_of_the_identity(make: Any, other: Any) -> None:
+    assert digest(FromCopy.of(make())) == digest(FromCopy.of(make()))
+    assert digest(FromCopy.of(make())) != digest(FromCopy.of(other()))
+
+
+def test_the_settings_of_a_hook_of_pytorch_are_part_of_the_identity() -> None:
+    def architecture(iterations: int) -> str:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            module = spectral_norm(nn.Linear(4, 2), n_power_iterations=iterations)
+        return FromCopy.of(module, fresh_start=False).architecture
+
+    assert architecture(1) == architecture(1) != architecture(5)
+
+
+def test_a_hook_that_names_its_module_does_not_count_its_numbers() -> None:
+    """Each seed draws them."""
+
+    def made(layer: int) -> nn.Module:
+        module = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+        module.register_forward_hook(closed_over(module[layer]))
+        return module
+
+    assert FromCopy.of(made(0)).architecture == FromCopy.of(made(0)).architecture
+    assert FromCopy.of(made(0)).architecture != FromCopy.of(made(1)).architecture
+
+
+def test_a_module_with_a_hook_that_cannot_be_read_trains_and_is_not_stored(tmp_path: Any) -> None:
+    data = (x := Stream(0).normal(20, 4), x[:, :2].numpy())
+    assert bk.fit(hooked(Slotted(1.0)), data, steps=2, progress=False).status == "finished"
+    with pytest.raises(UncacheableError, match=r"opaque_hooks\[0\] holds an unnamed function .* is not stored"):
+        bk.fit(hooked(Slotted(1.0)), data, steps=2, store=tmp_path / "store", progress=False)
+
+
+def test_a_module_without_hooks_keeps_the_identity_under_which_its_runs_are_stored() -> None:
+    module = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+    assert FromCopy.of(module).architecture == "fc4d8c0a00404189810b3ff9b4329bc6"
+
+
+class ZeroHead(nn.Module):
+    """Sets its last layer to zero when it is made, which a fresh draw does not repeat."""
+
+    def __init__(self, in_dim: int = 4, out_dim: int = 2) -> None:
+        super().__init__()
+        self.body, self.head = nn.Linear(in_dim, 3), nn.Linear(3, out_dim)
+        nn.init.zeros_(self.head.weight)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.body(x)))
+
+
+def test_a_constant_weight_that_is_drawn_anew_is_named_in_a_warning() -> None:
+    with pytest.warns(ModelWarning, match=r"head\.weight of ZeroHead has one number in all places.*FromModule"):
+        network = FromCopy.of(ZeroHead())
+    assert network.init(4, 2, Stream(0))[0]["head.weight"].abs().max() > 0
+
+
+def test_constant_weights_that_stay_cause_no_warning() -> None:
+    """Any warning is an error here."""
+    frozen = ZeroHead()
+    frozen.head.requires_grad_(False)
+    norm = nn.Sequential(nn.Linear(4, 6), nn.Unflatten(1, (2, 3)), nn.LayerNorm([2, 3]), nn.Flatten(), nn.Linear(6, 1))
+    for module in (Small(), frozen, norm, nn.Linear(1, 1)):
+        FromCopy.of(module)
+    kept = (FromCopy.of(ZeroHead(), fresh_start=False), FromModule(ZeroHead, "zero"))
+    assert all(network.init(4, 2, Stream(0))[0]["head.weight"].abs().max() == 0 for network in kept)

@@ -64,6 +64,60 @@ def test_a_module_that_is_frozen_altogether_is_refused():
         bk.fit(half_frozen().requires_grad_(False), data(), epochs=1, progress=False)
 
 
+def frozen_normalisation(mean: float = 5.0, affine: bool = True) -> Any:
+    """A part that was trained before: its normalisation keeps running statistics."""
+    norm = torch.nn.BatchNorm1d(8, affine=affine)
+    norm.get_buffer("running_mean").fill_(mean)
+    body: Any = torch.nn.Sequential(torch.nn.Linear(4, 8), norm).requires_grad_(False)
+    with torch.no_grad():
+        body[0].weight.fill_(0.5)
+        body[0].bias.zero_()
+    return torch.nn.Sequential(body, torch.nn.ReLU(), torch.nn.Linear(8, 1))
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_the_statistics_of_a_frozen_part_stay_at_the_start(affine):
+    network = FromCopy.of(frozen_normalisation(affine=affine))
+    for seed in (0, 1):
+        assert torch.equal(network.init(4, 1, Stream(seed))[1]["0.1.running_mean"], torch.full((8,), 5.0))
+
+
+def test_the_statistics_of_a_part_that_is_trained_start_anew():
+    free = frozen_normalisation()
+    free[0][1].weight.requires_grad_(True)
+    assert torch.equal(FromCopy.of(free).init(4, 1, Stream(0))[1]["0.1.running_mean"], torch.zeros(8))
+
+
+def test_statistics_stay_while_a_frozen_part_is_in_evaluation_mode():
+    class Kept(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = frozen_normalisation()
+
+        def train(self, mode: bool = True) -> Any:
+            super().train(mode)
+            self.layers[0].eval()
+            return self
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layers(x)
+
+    trained: Any = bk.fit(Kept(), data(), steps=3, progress=False).module
+    assert torch.equal(trained.layers[0][1].running_mean, torch.full((8,), 5.0))
+
+
+def test_the_statistics_of_a_frozen_part_are_part_of_the_identity(monkeypatch):
+    """Runs that were stored while such statistics were drawn anew are left alone, where that mattered."""
+    from beyondkernels.networks import copied
+
+    untouched, names = half_frozen(), [FromCopy.of(frozen_normalisation(mean)).architecture for mean in (5.0, 5.0, 6.0)]
+    assert names[0] == names[1] != names[2]
+    known = FromCopy.of(untouched).architecture
+    monkeypatch.setattr(copied, "_draws_still_buffers", lambda _: False)
+    assert FromCopy.of(frozen_normalisation()).architecture != names[0]
+    assert FromCopy.of(untouched).architecture == known
+
+
 def build(in_dim, out_dim):
     return half_frozen()
 

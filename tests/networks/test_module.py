@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import Stream, UncacheableError, digest, seeded_globally
+from beyondkernels.core import InputError, Stream, UncacheableError, digest, seeded_globally
 from beyondkernels.networks import (
     FromCopy,
     FromModule,
@@ -236,3 +238,40 @@ def test_a_module_with_orthogonal_weights_keeps_them_so_while_it_trains() -> Non
     weight, before = weights
     assert torch.allclose(weight @ weight.T, torch.eye(3), atol=1e-5)
     assert not torch.allclose(weight, before, atol=1e-3)
+
+
+@pytest.mark.parametrize("factory", [lambda: torch.nn.Linear(3, 1), lambda in_dim: torch.nn.Linear(in_dim, 1)])
+def test_a_function_that_does_not_take_two_sizes_is_refused(factory: Any) -> None:
+    with pytest.raises(
+        InputError, match=r"factory must be a function of \(in_dim, out_dim\) that makes the module, got"
+    ):
+        FromModule(factory, "mine")
+
+
+class Locked(torch.nn.Module):
+    """Holds what cannot be copied, and reads a number while it is made."""
+
+    def __init__(self, in_dim: int, out_dim: int) -> None:
+        super().__init__()
+        self.line, self.norm = torch.nn.Linear(in_dim, out_dim), torch.nn.BatchNorm1d(out_dim)
+        self.lock, self.scale = threading.Lock(), torch.ones(1).item()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with self.lock:
+            return self.scale * self.norm(self.line(x))
+
+
+def make_old_weight_norm(in_dim: int, out_dim: int) -> torch.nn.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return torch.nn.Sequential(torch.nn.utils.weight_norm(torch.nn.Linear(in_dim, 4)), torch.nn.Linear(4, out_dim))
+
+
+@pytest.mark.parametrize("factory", [Locked, make_old_weight_norm])
+def test_a_module_that_cannot_be_copied_trains_from_a_function(factory: Any) -> None:
+    x = Stream(0).normal(40, 5)
+    run = bk.fit(FromModule(factory, "mine"), (x, x[:, 0]), steps=20, rate=0.1, progress=False)
+    assert torch.allclose(run.module(x), run.outputs(x), atol=1e-6)
+    start = FromModule(factory, "mine").fresh(5, 1, Stream(0).child("learner", "initial"))
+    first, last = next(start.parameters()), next(run.module.parameters())
+    assert not torch.allclose(first, last, atol=1e-3)

@@ -211,9 +211,52 @@ def test_models_that_do_not_fit(model, data, given, sentence):
         bk.fit(model, data, **given)
 
 
+class Undifferentiated(nn.Module):
+    """Gives outputs that forget how they were computed, always or in evaluation mode alone."""
+
+    def __init__(self, way: str):
+        super().__init__()
+        self.line, self.way = nn.Linear(6, 3), way
+
+    def forward(self, x):
+        if self.way == "no_grad" or (self.way == "evaluation" and not self.training):
+            with torch.no_grad():
+                return self.line(x)
+        out = self.line(x)
+        if self.way == "tuple" and self.training:
+            return out, out
+        return out.detach() if self.way == "detach" else out
+
+
+@pytest.mark.parametrize("way", ["no_grad", "detach"])
+def test_outputs_that_cannot_be_differentiated_are_refused(way):
+    with pytest.raises(InputError, match="model must give outputs that can be differentiated in its parameters"):
+        bk.fit(Undifferentiated(way), (X, Y), **ONE_STEP)
+    with pytest.raises(InputError, match="model must give outputs that can be differentiated in its parameters"):
+        bk.fit(bk.networks.FromModule(lambda i, o: Undifferentiated(way), "mine"), (X, Y), **ONE_STEP)
+
+
+def test_outputs_need_a_derivative_while_the_model_trains_alone():
+    assert bk.fit(Undifferentiated("evaluation"), (X, Y), **ONE_STEP).status == "finished"
+
+
+def test_a_model_that_gives_more_while_it_trains_is_refused():
+    with pytest.raises(InputError, match="a row of outputs for each point also while it trains, got a tuple"):
+        bk.fit(Undifferentiated("tuple"), (X, Y), **ONE_STEP)
+
+
 def test_attributes_that_change_are_named_in_a_warning():
-    with pytest.warns(ModelWarning, match="model changes seen when it is called"):
+    with pytest.warns(ModelWarning, match="model changes seen when it is called") as found:
         bk.fit(Noting(), (X, Y), **ONE_STEP)
+    assert found[0].filename == __file__
+
+
+def test_a_constant_weight_that_is_drawn_anew_is_named_where_the_model_is_given():
+    line = nn.Linear(6, 3)
+    nn.init.zeros_(line.weight)
+    with pytest.warns(ModelWarning, match="weight of Linear has one number in all places") as found:
+        bk.fit(line, (X, Y), **ONE_STEP)
+    assert found[0].filename == __file__
 
 
 def test_state_in_buffers_is_part_of_the_run():

@@ -6,33 +6,42 @@ import functools
 import hashlib
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 _PACKAGE = "beyondkernels"
+_Seen = dict[int, tuple[bytes, Any]]
+"""What was said before, by its id: what to say in its place, and the object, so that no other gets its id."""
+
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _OF_A_CLASS = {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__"}
 """What every class has, and what says nothing of what it does."""
 
 
-def fingerprint(*values: Any) -> str:
+_OF_A_MODULE = ("_parameters", "_buffers", "_modules")
+"""Where a module of PyTorch, of which this package must not import the class, holds its numbers and parts."""
+
+
+def fingerprint(*values: Any, known: Iterable[tuple[str, Any]] = ()) -> str:
     """A hash of values and of the code behind them, the same in every process.
 
     A function counts with its code, its defaults, what it encloses, and everything of the user's own that it names: so
     a function that makes a module changes when a constant, a function or a class that it uses is changed. A class
     counts with its methods and its bases. An object counts with its class and its attributes; of an object of a
-    library, such as a logger, only public values count. Code of Python, of an installed library or of this package
-    counts with its name alone. Comments do not count.
+    library, such as a logger, only public values count, and of a module of PyTorch also its numbers. Code of Python, of
+    an installed library or of this package counts with its name alone. Comments do not count.
 
     Arguments:
         values: anything.
+        known: names of objects that are told elsewhere, and the objects, which count with their names alone.
 
     >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 1), fingerprint(1) == fingerprint(2)
     (True, False)
     """
-    hashed, seen = hashlib.sha256(), {}
+    hashed = hashlib.sha256()
+    seen = {id(value): (f"known {name}".encode(), value) for name, value in known}
     for value in values:
         for text in _said(value, seen):
             hashed.update(b"%d:" % len(text))
@@ -55,16 +64,16 @@ def _is_installed(file: str | None) -> bool:
     return any(path in libraries for path in Path(file).resolve().parents)
 
 
-def _said(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:
+def _said(value: Any, seen: _Seen) -> Iterator[bytes]:
     """The parts of a value, each as bytes. What was seen before is not said again."""
     if isinstance(value, _PLAIN):
         yield f"{type(value).__name__} {value!r}".encode()
         return
     if not isinstance(value, tuple | frozenset | CodeType):  # equal ones may be one object, or not
         if id(value) in seen:
-            yield b"again"
+            yield seen[id(value)][0]
             return
-        seen[id(value)] = value  # kept, so that no other object gets its id
+        seen[id(value)] = (b"again", value)
     yield type(value).__qualname__.encode()
     if isinstance(value, CodeType):
         yield value.co_code
@@ -95,7 +104,7 @@ def _said(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:
         yield from _object(value, seen)
 
 
-def _function(function: FunctionType, seen: dict[int, Any]) -> Iterator[bytes]:
+def _function(function: FunctionType, seen: _Seen) -> Iterator[bytes]:
     yield from _said(function.__code__, seen)
     yield from _said([function.__defaults__, function.__kwdefaults__], seen)
     for cell in function.__closure__ or ():
@@ -105,7 +114,7 @@ def _function(function: FunctionType, seen: dict[int, Any]) -> Iterator[bytes]:
             yield from _said([name, function.__globals__[name]], seen)
 
 
-def _object(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:
+def _object(value: Any, seen: _Seen) -> Iterator[bytes]:
     """An array, a method, or any other object with attributes."""
     numbers: Callable[[], Any] | None = getattr(value, "numpy", None)
     if hasattr(value, "detach") and numbers is not None:  # a tensor, of which this package must not import the class
@@ -122,7 +131,9 @@ def _object(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:
         yield str(name).encode()
     held = dict(getattr(value, "__dict__", {}))
     if is_of_a_library(type(value)):  # a logger keeps caches, and refers to all others
+        numbers_and_parts = {name: held[name] for name in _OF_A_MODULE if held.get(name)}
         held = {name: each for name, each in held.items() if name[:1] != "_" and not _is_elsewhere(each)}
+        held |= numbers_and_parts if hasattr(value, "named_parameters") else {}
     yield from _said(held or (str(value) if type(value).__module__ == "torch" else None), seen)
 
 

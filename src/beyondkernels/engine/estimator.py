@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
-from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, require
+from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, later, require
+from beyondkernels.core.fingerprints import fingerprint, is_of_a_library
+
+_COMPLETE = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ufunc)
+"""What is written out in full, and in the same way by every process."""
+
+_READ = (
+    *_COMPLETE,
+    set,
+    frozenset,
+    torch.Tensor,
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+)
+"""What a fingerprint reads in full, beside arrays and containers."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +37,10 @@ class FromEstimator(Learner):
     If it has a ``random_state``, the seed of the run sets it. Classes are given as 0, 1, 2, …
 
     Arguments:
-        settings: a hash of its class and parameters.
+        settings: a hash of its class and parameters, and of the user's code in them.
         name: what to call it in tables.
         estimator: the estimator itself, which only this process has.
+        opaque: parameters that cannot be read in full, so that runs with them are not stored.
 
     >>> from sklearn.linear_model import RidgeClassifier
     >>> FromEstimator.of(RidgeClassifier()).name
@@ -32,6 +50,7 @@ class FromEstimator(Learner):
     settings: str
     name: str
     estimator: Any = field(default=None, metadata={"identity": False}, repr=False)
+    opaque: tuple[Any, ...] = later(())
 
     @classmethod
     def of(cls, estimator: Any, name: str | None = None) -> FromEstimator:
@@ -41,9 +60,11 @@ class FromEstimator(Learner):
             estimator: stays as it is.
             name: what to call it in tables; its class unless given.
         """
-        kind = type(estimator)
-        told = f"{kind.__module__}.{kind.__qualname__} {sorted(estimator.get_params().items(), key=str)!r}"
-        return cls(hashlib.sha256(told.encode()).hexdigest()[:32], name or kind.__name__, estimator)
+        name = name or type(estimator).__name__
+        if _is_complete(estimator):
+            return cls(_as_text(estimator), name, estimator)
+        opaque = tuple(value for value in estimator.get_params(deep=False).values() if _is_opaque(value))
+        return cls("" if opaque else fingerprint(_parts(estimator, {})), name, estimator, opaque)
 
     def __post_init__(self) -> None:
         require(
@@ -73,6 +94,69 @@ class FromEstimator(Learner):
                 scalars[f"{name}_loss"] = (out - part.y.reshape(out.shape)).square().sum(1).mean().item()
         progress(1.0)
         return Outcome(scalars=scalars, predictor=predictor)
+
+
+def _as_text(estimator: Any) -> str:
+    """A hash of what an estimator's class and parameters are written as."""
+    kind = type(estimator)
+    told = f"{kind.__module__}.{kind.__qualname__} {sorted(estimator.get_params().items(), key=str)!r}"
+    return hashlib.sha256(told.encode()).hexdigest()[:32]
+
+
+def _is_complete(estimator: Any) -> bool:
+    """Whether the text of an estimator says all: it is a library's, and so are the estimators in it."""
+    inside = estimator.get_params().values()
+    listed = {id(value) for value in inside if _is_estimator(value)}  # their own parameters are among those inside
+
+    def complete(value: Any) -> bool:
+        if isinstance(value, list | tuple):
+            return all(map(complete, value))
+        if isinstance(value, dict):
+            return all(map(complete, (*value, *value.values())))
+        if isinstance(value, type):
+            return is_of_a_library(value)
+        return isinstance(value, _COMPLETE) or (id(value) in listed and is_of_a_library(type(value)))
+
+    return is_of_a_library(type(estimator)) and all(map(complete, inside))
+
+
+def _is_estimator(value: Any) -> bool:
+    return hasattr(value, "get_params") and not isinstance(value, type)
+
+
+def _is_opaque(value: Any) -> bool:
+    try:
+        fingerprint(_parts(value, {}))
+    except Exception:  # an object of someone else's, which says in its own way that it cannot be taken apart
+        return True
+    return False
+
+
+def _parts(value: Any, seen: dict[int, Any]) -> Any:
+    """What a value is made of, down to what a fingerprint reads in full."""
+    if isinstance(value, np.ufunc):
+        return ["ufunc", value.__name__]
+    if isinstance(value, _READ):
+        return value
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return value
+    if id(value) in seen:
+        return "seen before"
+    seen[id(value)] = value  # kept, so that no other object gets its id
+    if isinstance(value, np.ndarray):
+        return ["array", value.shape, _parts(value.tolist(), seen)]
+    if isinstance(value, list | tuple):
+        return [type(value), *(_parts(each, seen) for each in value)]
+    if isinstance(value, Mapping):
+        return [type(value), *([_parts(key, seen), _parts(value[key], seen)] for key in value)]
+    if _is_estimator(value):
+        return [type(value), _parts(dict(sorted(value.get_params(deep=False).items())), seen)]
+    made_by, *made_from = value.__reduce_ex__(2)  # what a copy would be made from, also where it is no attribute
+    return [
+        type(value),
+        made_by,
+        *(_parts(list(each) if hasattr(each, "__next__") else each, seen) for each in made_from),
+    ]
 
 
 class _Fitted:

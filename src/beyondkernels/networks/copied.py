@@ -5,22 +5,32 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
+import types
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from beyondkernels.core import InputError, Shape, Stream, later, require, seeded_globally
+from beyondkernels.core import Shape, Stream, later, require, seeded_globally
 from beyondkernels.core.fingerprints import fingerprint
 from beyondkernels.networks.blocks import Block
-from beyondkernels.networks.module import ModuleNetwork, filled
+from beyondkernels.networks.filling import copied, filled
+from beyondkernels.networks.module import ModuleNetwork
 
 RESET = ("reset_parameters", "_reset_parameters")
 """The methods by which PyTorch's layers draw their parameters anew."""
 
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+"""Where PyTorch's modules keep the functions that change what a call or its gradient gives."""
+
 _MARK = 49 / 128
 """A number that no draw leaves in every place of a parameter, and that every precision holds exactly."""
+
+
+class ModelWarning(UserWarning):
+    """Something about a model that may change what results mean."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +39,11 @@ class FromCopy(ModuleNetwork):
 
     Each seed draws all parameters anew: every part of the module that has the method is told to ``reset_parameters``,
     as PyTorch's layers do when they are made. Inner parts come before those that hold them, so that the outermost part
-    has the last word. A module with parameters that no such method draws is refused, unless it starts as it is.
-    Parameters that do not require a gradient are neither drawn nor trained: they keep their numbers.
+    has the last word. What a constructor did to a part's parameters after it was made is not repeated. A module with
+    parameters that no such method draws is refused, unless it starts as it is.
+    Parameters that do not require a gradient are neither drawn nor trained: they keep their numbers. So do the buffers
+    of a part without other parameters at the start, such as the statistics of a frozen batch normalisation; training
+    may move them, as PyTorch does.
 
     Arguments:
         architecture: a hash of the module's structure, of its parts' code and attributes and of the numbers that are
@@ -40,6 +53,7 @@ class FromCopy(ModuleNetwork):
         parts: named groups of parameters, each a tuple of parameter names of the module.
         module: the module itself, which only this process has.
         blocks: its blocks, as :func:`~beyondkernels.networks.with_blocks` sets them.
+        opaque_hooks: its hooks whose code and values cannot be read, so that runs with them are not stored.
 
     >>> network = FromCopy.of(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)))
     >>> params, _ = network.init(4, 1, Stream(0))
@@ -53,6 +67,7 @@ class FromCopy(ModuleNetwork):
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     module: Any = field(default=None, metadata={"identity": False}, repr=False)
     blocks: tuple[Block, ...] = later(())
+    opaque_hooks: tuple[Any, ...] = later(())
 
     @classmethod
     def of(
@@ -71,17 +86,20 @@ class FromCopy(ModuleNetwork):
             fresh_start: whether each seed draws all parameters anew.
             parts: named groups of parameters.
         """
-        try:
-            kept = copy.deepcopy(module)
-        except Exception as error:
-            raise InputError(
-                f"the module {type(module).__name__} cannot be copied ({error}); FromModule takes a function that "
-                "makes it"
-            ) from None
+        kept = copied(module)
         _require_plain(kept)
         if fresh_start:
-            _require_resets(kept)
-        return cls(_architecture(kept, fresh_start), name or type(module).__name__, fresh_start, parts or {}, kept)
+            drawn = _drawn(kept)
+            _require_resets(drawn)
+            _warn_of_lost(kept, drawn)
+        return cls(
+            _architecture(kept, fresh_start, module),
+            name or type(module).__name__,
+            fresh_start,
+            parts or {},
+            kept,
+            opaque_hooks=tuple(hook for part in module.modules() for _, hook in _hooks(part) if _is_opaque(hook)),
+        )
 
     def __post_init__(self) -> None:
         require(
@@ -96,9 +114,9 @@ class FromCopy(ModuleNetwork):
         if self.fresh_start:
             with seeded_globally(stream), torch.no_grad():
                 _draw(made)
-                for value, own in zip(made.parameters(), self.module.parameters(), strict=True):
-                    if not own.requires_grad:
-                        value.copy_(own)
+                drawn = dict((*made.named_parameters(), *made.named_buffers()))
+                for name, own in _still(self.module):
+                    drawn[name].copy_(own)
         return made
 
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
@@ -120,6 +138,27 @@ def _draw(module: torch.nn.Module) -> None:
     for part in _inner_first(module, set()):
         if (reset := _reset(part)) is not None:
             reset()
+
+
+def _still(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """What keeps its numbers when a module is drawn anew, by name."""
+    yield from ((name, value) for name, value in module.named_parameters() if not value.requires_grad)
+    yield from _still_buffers(module)
+
+
+def _still_buffers(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """The buffers of parts with parameters of which none requires a gradient, by name."""
+    for name, value in module.named_buffers():
+        if not any(each.requires_grad for each in _parameters_beside(module, name.rpartition(".")[0])):
+            yield name, value
+
+
+def _parameters_beside(module: torch.nn.Module, path: str) -> list[torch.nn.Parameter]:
+    """The parameters of a part's own or, where it has none, those of the smallest part around it that has some."""
+    part = module.get_submodule(path)
+    if own := [*part.parameters(recurse=False)] or [*part.parameters()]:
+        return own
+    return _parameters_beside(module, path.rpartition(".")[0]) if path else []
 
 
 def _draws_inside(module: torch.nn.Module) -> bool:
@@ -148,36 +187,71 @@ def _require_plain(module: torch.nn.Module) -> None:
     )
 
 
-def _require_resets(module: torch.nn.Module) -> None:
-    """Ask that every parameter is drawn anew.
-
-    It is tried, because a part may have the method and not reach its parameters: a weight that a parametrisation
-    computes, such as ``weight_norm``, is drawn in vain.
-    """
+def _drawn(module: torch.nn.Module) -> torch.nn.Module:
+    """A copy with a mark in every parameter that was then drawn anew."""
     tried = copy.deepcopy(module)
     with seeded_globally(Stream(0)), torch.no_grad():
         for value in tried.parameters():
             value.fill_(_MARK)
         _draw(tried)
-    free = {name: value for name, value in tried.named_parameters() if value.requires_grad and value.numel()}
+    return tried
+
+
+def _require_resets(drawn: torch.nn.Module) -> None:
+    """Ask that every parameter is drawn anew.
+
+    It is tried, because a part may have the method and not reach its parameters: a weight that a parametrisation
+    computes, such as ``weight_norm``, is drawn in vain.
+    """
+    free = {name: value for name, value in drawn.named_parameters() if value.requires_grad and value.numel()}
     alone = [name for name, value in free.items() if bool((value == _MARK).all())]
     require(
         not alone,
-        f"no reset_parameters draws {', '.join(alone[:3])} of {type(module).__name__} anew for each seed; write one, "
+        f"no reset_parameters draws {', '.join(alone[:3])} of {type(drawn).__name__} anew for each seed; write one, "
         "give a function that makes the module (FromModule), or start from the numbers it has (fresh_start=False)",
     )
 
 
-def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
-    """A hash of what a module computes: its parts, their code and attributes, and the numbers that are kept."""
+def _warn_of_lost(module: torch.nn.Module, drawn: torch.nn.Module) -> None:
+    """Warn of weights that a constructor has set, such as to zero, and that each seed draws otherwise."""
+    after = dict(drawn.named_parameters())
+    weights = [(name, value) for name, value in module.named_parameters() if value.requires_grad and value.ndim > 1]
+    lost = [name for name, value in weights if _is_constant(value) and not _is_constant(after[name])]
+    if lost:
+        warnings.warn(
+            f"{', '.join(lost[:3])} of {type(module).__name__} has one number in all places, and each seed draws it "
+            "anew by reset_parameters. FromModule(factory, name) keeps what a constructor does, and "
+            "FromCopy.of(module, fresh_start=False) keeps the numbers",
+            ModelWarning,
+            stacklevel=7,  # the line that calls bk.fit
+        )
+
+
+def _is_constant(value: torch.Tensor) -> bool:
+    return value.numel() > 1 and bool((value == value.flatten()[0]).all())
+
+
+def _architecture(module: torch.nn.Module, fresh_start: bool, original: torch.nn.Module) -> str:
+    """A hash of what a module computes: its parts, their code and attributes, and the numbers that are kept.
+
+    Arguments:
+        module: a copy.
+        fresh_start: whether each seed draws all parameters anew.
+        original: what was copied, to which functions in the copy may still refer.
+    """
     hashed = hashlib.sha256(repr(module).encode())
     of_every_module = {*vars(torch.nn.Module())}
+    known = [*_named(module), *_named(original)]
     for name, part in module.named_modules():
         # Much that a layer does is not in its text: the heads of an attention, a scale, a function.
         own = {key: value for key, value in vars(part).items() if key not in of_every_module and not _holds(value)}
-        hashed.update(f"{name} {fingerprint(type(part), own)}".encode())
+        hashed.update(f"{name} {fingerprint(type(part), own, known=known)}".encode())
+        if hooks := [(kind, *_read(hook)) for kind, hook in _hooks(part) if not _is_opaque(hook)]:
+            hashed.update(fingerprint(hooks, known=known).encode())
     if fresh_start and any(_reset(part) and _draws_inside(part) for part in module.modules()):
         hashed.update(b"inner parts are drawn first")  # runs stored before 0.2.0 drew outer parts first
+    if fresh_start and _draws_still_buffers(module):
+        hashed.update(b"buffers of frozen parts are kept")  # runs stored before drew them
     drawn = {id(value) for value in module.parameters() if value.requires_grad} if fresh_start else set()
     still = [name for name, value in module.named_parameters() if not value.requires_grad]
     hashed.update(str(still).encode() if still else b"")
@@ -186,6 +260,56 @@ def _architecture(module: torch.nn.Module, fresh_start: bool) -> str:
         if id(value) not in drawn:
             hashed.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return hashed.hexdigest()[:32]
+
+
+def _named(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+    yield from module.named_modules()
+    yield from module.named_parameters()
+    yield from module.named_buffers()
+
+
+def _hooks(part: torch.nn.Module) -> list[tuple[str, Any]]:
+    """The hooks of a part alone, each with its kind, in the order of their calls."""
+    found = []
+    for kind in _HOOKS:
+        with_names = vars(part).get(f"{kind}_with_kwargs", {})
+        for number, hook in (vars(part).get(kind) or {}).items():
+            found.append((f"{kind} with names" if number in with_names else kind, hook))
+    return found
+
+
+def _read(hook: Any) -> tuple[Any, ...]:
+    """A hook, the object whose method it is, and its attributes, also the private ones of a library's hook."""
+    inner = _unwrapped(hook)
+    return hook, getattr(inner, "__self__", None), getattr(inner, "__dict__", None)
+
+
+def _is_opaque(hook: Any) -> bool:
+    """Whether a hook has code or values that cannot be read, as an object without attributes may."""
+    inner = _unwrapped(hook)
+    if isinstance(inner, types.MethodType):
+        inner = inner.__self__
+    try:
+        fingerprint(*_read(hook))
+    except Exception:  # a hook is a user's code
+        return True
+    return not (isinstance(inner, types.BuiltinFunctionType) or hasattr(inner, "__dict__"))
+
+
+def _unwrapped(hook: Any) -> Any:
+    return _unwrapped(hook.func) if isinstance(hook, functools.partial) else hook
+
+
+def _draws_still_buffers(module: torch.nn.Module) -> bool:
+    """Whether a draw would change buffers that keep their numbers."""
+    still = dict(_still_buffers(module))
+    if not still:
+        return False
+    tried = copy.deepcopy(module)
+    with seeded_globally(Stream(0)), torch.no_grad():
+        _draw(tried)
+    drawn = dict(tried.named_buffers())
+    return not all(torch.equal(drawn[name], value) for name, value in still.items())
 
 
 def _holds(value: Any) -> bool:

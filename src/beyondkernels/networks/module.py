@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import functools
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch.nn.utils.parametrize import is_parametrized
 
-from beyondkernels.core import InputError, Shape, Stream, Tensors, later, require, seeded_globally, shape_of
+from beyondkernels.core import InputError, Shape, Stream, Tensors, later, require, seeded_globally, shape_of, shown
 from beyondkernels.core.streams import seeded_by
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.blocks import HEAD, Block, BlockNames, merged, parameters_of, unlinked
 from beyondkernels.networks.calling import Slots, tied_names
+from beyondkernels.networks.filling import filled, refilled
 from beyondkernels.networks.hooks import calls_of, inputs_of
 from beyondkernels.networks.last_layer import entering_last, last_linear
 from beyondkernels.networks.module_blocks import named_blocks, tree_blocks
@@ -138,8 +139,12 @@ class ModuleNetwork(Network):
             buffers: its buffers, with what ``init`` has added.
             in_dim: the dimension of an input, or its shape.
         """
-        module = self.skeleton(in_dim, buffers[_SIZE].shape[-2])
-        return filled(module, {name: value.detach().cpu().clone() for name, value in (params | buffers).items()}).eval()
+        numbers = {name: value.detach().cpu().clone() for name, value in (params | buffers).items()}
+        return self._with(numbers, in_dim, buffers[_SIZE].shape[-2]).eval()
+
+    def _with(self, numbers: Tensors, in_dim: Shape, out_dim: int) -> torch.nn.Module:
+        """A module of its own with these numbers in it."""
+        return filled(self.skeleton(in_dim, out_dim), numbers)
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
         """What enters the last layer, the linear layer whose output is the module's, and a one where it has a bias."""
@@ -280,6 +285,7 @@ class FromModule(ModuleNetwork):
             "factory must be a function of (in_dim, out_dim) that makes the module, got a module; "
             "FromCopy.of(module) takes one",
         )
+        _require_takes_sizes(self.factory)
 
     def fresh(self, in_dim: Shape, out_dim: int, stream: Stream) -> torch.nn.Module:
         """What the function makes."""
@@ -289,6 +295,27 @@ class FromModule(ModuleNetwork):
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
         """What the function makes, without numbers."""
         return _skeleton(self.factory, in_dim, out_dim)
+
+    def _with(self, numbers: Tensors, in_dim: Shape, out_dim: int) -> torch.nn.Module:
+        """A copy of the skeleton with these numbers or, where it cannot be copied, another that the function makes."""
+        try:
+            return super()._with(numbers, in_dim, out_dim)
+        except InputError:
+            with torch.device("cpu"):
+                made = self.fresh(in_dim, out_dim, Stream(0))
+            return refilled(made, numbers)
+
+
+def _require_takes_sizes(factory: Any) -> None:
+    try:
+        inspect.signature(factory).bind(1, 1)
+    except TypeError as error:
+        got = getattr(factory, "__name__", shown(factory))
+        raise InputError(
+            f"factory must be a function of (in_dim, out_dim) that makes the module, got {got}: {error}"
+        ) from None
+    except ValueError:
+        return  # a function that is written in C may not say what it takes
 
 
 @functools.cache
@@ -302,7 +329,10 @@ def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.M
     with torch.device("cpu"), seeded_globally(Stream(0)):
         module = factory(in_dim, out_dim)
     named = (*module.named_parameters(), *module.named_buffers())
-    return filled(module, {name: value.detach().to("meta") for name, value in named})
+    try:
+        return filled(module, {name: value.detach().to("meta") for name, value in named})
+    except InputError:
+        return module  # a call supplies other numbers also where there are some
 
 
 def _free(blocks: tuple[Block, ...], params: Tensors) -> tuple[Block, ...]:
@@ -315,20 +345,6 @@ def _free(blocks: tuple[Block, ...], params: Tensors) -> tuple[Block, ...]:
 def _one_pass(device: torch.device) -> torch.Tensor:
     """What a pass adds to the buffer of draws."""
     return torch.tensor([0, 1], device=device)
-
-
-def filled(module: torch.nn.Module, tensors: Tensors) -> torch.nn.Module:
-    """A copy of a module with other tensors in it. Parameters that several parts share stay shared.
-
-    Arguments:
-        module: its own tensors are not copied.
-        tensors: those of the copy, by the names of the module's parameters and buffers.
-    """
-    copied: dict[int, Any] = {  # what deepcopy takes for copied already; ``to`` would give every part its own
-        id(value): torch.nn.Parameter(tensors[name], value.requires_grad) for name, value in module.named_parameters()
-    }
-    copied |= {id(value): tensors[name] for name, value in module.named_buffers()}
-    return copy.deepcopy(module, copied)
 
 
 class NetworkModule(torch.nn.Module):

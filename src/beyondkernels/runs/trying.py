@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require
+from beyondkernels.networks.copied import ModelWarning
 from beyondkernels.runs.token_ids import looks_up, points_with_largest, refusing_unknown_ids, wants_whole_numbers
 
 if TYPE_CHECKING:
@@ -19,15 +21,11 @@ if TYPE_CHECKING:
     from beyondkernels.problems import GivenData
 
 
-class ModelWarning(UserWarning):
-    """Something about a model that may change what results mean."""
-
-
 def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
     """The problem with points and labels in the form that a module takes, which is tried on two points.
 
     Arguments:
-        module: stays as it is.
+        module: stays as it is, except where it cannot be copied: such a module was made by a function for the trial.
         problem: what it is to learn.
         name: what to call the module in error messages.
     """
@@ -42,7 +40,7 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
         f"precision vanish without a scaler; {name}.float() would do",
     )
     problem, x = _accepted(module, problem, name)
-    tried = copy.deepcopy(module).eval()
+    tried = _copied(module).eval()
     out, again, other = (_seeded(tried, x, seed) for seed in (0, 0, 1))
     require(
         isinstance(out, torch.Tensor) and out.ndim in (1, 2) and len(out) == 2,
@@ -86,6 +84,14 @@ def require_batch(network: Network, rule: Algorithm, problem: Problem, n: int, n
         raise InputError(f"{name} cannot train on one point in a step ({error}); batch=2 or more would do") from None
 
 
+def _copied(module: torch.nn.Module) -> torch.nn.Module:
+    """A copy of a module, or the module itself where it was made by a function because it cannot be copied."""
+    try:
+        return copy.deepcopy(module)
+    except Exception:  # a module is a user's code
+        return module
+
+
 def _seeded(module: torch.nn.Module, x: torch.Tensor, seed: int) -> Any:
     """The outputs of a module, with what it draws from one seed."""
     import torch
@@ -115,7 +121,7 @@ def _accepted(module: torch.nn.Module, problem: Problem, name: str) -> tuple[Pro
     for tokens in (False, True) if whole else (False,):
         points = replace(problem, tokens=tokens) if isinstance(problem, GivenData) else problem
         x = _on(module, points.take("train", 2, 0).x)
-        tried = copy.deepcopy(module).eval()
+        tried = _copied(module).eval()
         try:
             with torch.no_grad(), refusing_unknown_ids(tried, name):
                 tried(x)
@@ -159,15 +165,23 @@ def _few_values(problem: GivenData) -> str:
 
 def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, name: str) -> None:
     """Refuse a module whose outputs depend on earlier calls, and warn of one that changes attributes of its own."""
+    import torch
+
     sentence = (
         f"{name} gives other outputs for the same points when it is called again, so it keeps state between calls"
     )
     require(same, sentence)
-    tried = copy.deepcopy(module).train()
+    tried = _copied(module).train()
     before = _attributes(tried)
-    first, second = (_training_pass(tried, module, x) for _ in range(2))
+    buffers = {each: value.clone() for each, value in module.named_buffers()}
+    first, second = (_training_pass(tried, buffers, x) for _ in range(2))
     if first is None or second is None:
         return  # a module may refuse two points while it trains; the training will say so
+    require(
+        isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor),
+        f"{name} must give a row of outputs for each point also while it trains, got {_form(first)}",
+    )
+    _require_derivative(tried, first, name)
     require(first.equal(second), f"{sentence} while it trains; buffers are the place for such state")
     changed = [each for each, value in _attributes(tried).items() if before.get(each) != value]
     if changed:
@@ -175,22 +189,32 @@ def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, name
             f"{name} changes {', '.join(changed[:3])} when it is called. That state is shared by all runs, and it is "
             "not in what a store keeps; buffers are the place for it",
             ModelWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
-def _training_pass(tried: torch.nn.Module, original: torch.nn.Module, x: torch.Tensor) -> torch.Tensor | None:
-    """The outputs of a training pass that starts from the original's buffers and from one seed."""
+def _require_derivative(module: torch.nn.Module, out: torch.Tensor, name: str) -> None:
+    free = any(value.requires_grad for value in module.parameters())
+    require(
+        out.requires_grad or not free,
+        f"{name} must give outputs that can be differentiated in its parameters while it trains, got some that do not "
+        "depend on them; a forward without torch.no_grad(), .detach() and .data on its way would do",
+    )
+
+
+def _training_pass(tried: torch.nn.Module, buffers: Mapping[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor | None:
+    """The outputs of a training pass that starts from some buffers and from one seed."""
     import torch
 
     from beyondkernels.core.streams import seeded_by
 
-    with torch.no_grad(), seeded_by(0, everywhere=x.device.type != "cpu"):
-        kept = dict(original.named_buffers())
-        for name, value in tried.named_buffers():
-            value.copy_(kept[name])
+    with seeded_by(0, everywhere=x.device.type != "cpu"):
+        with torch.no_grad():
+            for name, value in tried.named_buffers():
+                value.copy_(buffers[name])
         try:
-            return tried(x)
+            with torch.enable_grad():
+                return tried(x)
         except Exception:  # a module is a user's code
             return None
 
