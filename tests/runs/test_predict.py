@@ -115,3 +115,17 @@ def test_the_form_of_labels_is_no_part_of_the_identity():
     assert digest(truth) == digest(words)
     column, line = (bk.problems.given((X, labels)) for labels in (X[:, :1], X[:, 0]))
     assert digest(column) == digest(line)
+
+
+def test_columns_of_new_points_go_by_their_names():
+    table = pd.DataFrame(X, columns=list("abcd")).assign(kind=X[:, 0] > 0)
+    run = bk.fit(nn.Linear(4, 2), table, target="kind", **ONE_STEP)
+    mixed = table[["d", "kind", "b", "a", "c"]]
+    for new in (mixed, mixed.drop(columns="kind")):
+        assert torch.equal(run.outputs(new), run.outputs(X))
+        np.testing.assert_array_equal(run.predict(new), run.predict(X))
+        np.testing.assert_array_equal(run.predict_proba(new), run.predict_proba(X))
+    with pytest.raises(InputError, match="x must have the columns of the training points, got none called 'b'"):
+        run.predict(table.drop(columns="b"))
+    with pytest.raises(InputError, match="got 'e' besides"):
+        run.predict(table.assign(e=0.0))

@@ -65,6 +65,8 @@ class GivenData(Problem):
         name: what to call it.
         given_as: the form of the labels, in which predictions come back: the type of classes that are neither words
             nor whole numbers, such as ``bool``; ``rows`` for numbers that are given as (n, k); else empty.
+        columns: the names of the points' columns, by which tables of new points are read; none for arrays.
+        target: the column of the labels in such a table.
         file: where the points are for other processes; None while they are only in the memory of this one.
     """
 
@@ -75,6 +77,8 @@ class GivenData(Problem):
     tokens: bool = later(False)
     name: str = field(default="data", metadata={"identity": False})
     given_as: str = field(default="", metadata={"identity": False})
+    columns: tuple[str, ...] = field(default=(), metadata={"identity": False})
+    target: str | None = field(default=None, metadata={"identity": False})
     file: str | None = field(default=None, metadata={"identity": False})
 
     def __post_init__(self) -> None:

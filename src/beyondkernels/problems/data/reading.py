@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from beyondkernels.core import InputError, require, shown
+from beyondkernels.problems.data.columns import column_names, in_order, is_frame
 from beyondkernels.problems.data.labels import require_labels
 
 MOST_POINTS, MOST_BYTES, MOST_SECONDS = 1_000_000, 2**31, 60.0
@@ -22,18 +24,39 @@ FORMS = (
 )
 
 
-def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Points (n, …) and labels (n,) or (n, k) from one source.
+@dataclass(frozen=True)
+class Read:
+    """What one source holds.
+
+    Arguments:
+        points: (n, …).
+        labels: (n,) or (n, k).
+        columns: the names of the points' columns; none where they have no names.
+    """
+
+    points: np.ndarray
+    labels: np.ndarray
+    columns: tuple[str, ...] = ()
+
+
+def read_pair(
+    data: Any, target: str | None = None, columns: tuple[str, ...] = (), name: str = "the training data"
+) -> Read:
+    """Points and labels from one source.
 
     Arguments:
         data: a pair (X, y), a DataFrame, a torch Dataset or a DataLoader.
         target: the column of a DataFrame that holds the labels.
+        columns: the columns of a DataFrame in the order in which they are read; none reads them as they come.
+        name: what to call the data in error messages about columns.
     """
     if is_frame(data):
-        return _from_frame(data, target)
+        return _from_frame(data, target, columns, name)
+    names = ()
     require(target is None, f"target names a column of a DataFrame, got data of type {type(data).__name__}")
     if isinstance(data, tuple | list) and len(data) == 2:
-        points, labels = read_points(data[0]), _array(data[1], "y")
+        x = in_order(data[0], columns, name)
+        points, labels, names = read_points(x), _array(data[1], "y"), column_names(x)
     elif isinstance(data, torch.utils.data.DataLoader):
         points, labels = _from_batches(data)
     elif isinstance(data, Mapping):
@@ -55,7 +78,7 @@ def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndar
     )
     require(len(points) > 0, "data must hold at least one point, got none")
     require_labels(labels)
-    return points, labels
+    return Read(points, labels, names)
 
 
 def read_points(x: Any, name: str = "X") -> np.ndarray:
@@ -106,12 +129,7 @@ def _stranger(array: np.ndarray) -> str:
     return f" with {shown(found, 40)} in it"
 
 
-def is_frame(data: Any) -> bool:
-    """Whether this is a table with named columns."""
-    return hasattr(data, "columns") and hasattr(data, "iloc")
-
-
-def _from_frame(frame: Any, target: str | None) -> tuple[np.ndarray, np.ndarray]:
+def _from_frame(frame: Any, target: str | None, columns: tuple[str, ...], name: str) -> Read:
     names = [str(name) for name in frame.columns]
     if target is None:
         raise InputError(f"target must name the column of the labels, one of {', '.join(names[:8])}")
@@ -119,7 +137,8 @@ def _from_frame(frame: Any, target: str | None) -> tuple[np.ndarray, np.ndarray]
     require(len(frame) > 0, "data must hold at least one point, got a DataFrame without rows")
     labels = _array(frame[target], "y")
     require_labels(labels)
-    return read_points(frame.drop(columns=target)), labels
+    x = in_order(frame.drop(columns=target), columns, name)
+    return Read(read_points(x), labels, column_names(x))
 
 
 def _array(values: Any, name: str) -> np.ndarray:

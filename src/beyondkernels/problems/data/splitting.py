@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from beyondkernels.core import Problem, Stream, require, require_between, require_whole, shown
+from beyondkernels.problems.data.columns import is_frame
 from beyondkernels.problems.data.given import DataWarning, GivenData, hold
 from beyondkernels.problems.data.labels import class_names, class_numbers, numbers, single_labels
-from beyondkernels.problems.data.reading import FORMS, is_frame, read_pair
+from beyondkernels.problems.data.reading import FORMS, read_pair
 
 
 def given(
@@ -56,8 +58,9 @@ def given(
     )
     if test is None and isinstance(data, tuple | list) and len(data) == 2 and _are_sources(data, target):
         data, test = data
-    x, y = read_pair(data, target)
-    columns = y.ndim == 2
+    source = read_pair(data, target)
+    x, y = source.points, source.labels
+    in_rows = y.ndim == 2
     y = single_labels(y, classify)
     classes = class_names(y, classify)
     if not classes:
@@ -66,8 +69,8 @@ def given(
         inside, outside = _split(y, classes, test_fraction, Stream(split_seed).child("test"))
         x, y, test_x, test_y = x[inside], y[inside], x[outside], y[outside]
     else:
-        test_x, test_y = read_pair(test, target)
-        test_y = single_labels(test_y, classify if classes else False)
+        tested = read_pair(test, target, source.columns, "the test data")
+        test_x, test_y = tested.points, single_labels(tested.labels, classify if classes else False)
         require(
             test_x.shape[1:] == x.shape[1:],
             f"test points must have the shape of the training points, {x.shape[1:]}, got {test_x.shape[1:]}",
@@ -84,8 +87,9 @@ def given(
         arrays[f"{part}_x"] = points
         arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else numbers(labels)
     words = not all(name.removeprefix("-").isdigit() for name in classes) or y.dtype.kind in "US"
-    kind = (y.dtype.name if y.dtype.kind in "bf" else "") if classes else "rows" if columns else ""
-    return hold(arrays, classes, words, name, kind)
+    kind = (y.dtype.name if y.dtype.kind in "bf" else "") if classes else "rows" if in_rows else ""
+    held = hold(arrays, classes, words, name, kind)
+    return replace(held, columns=source.columns, target=None if target is None else str(target))
 
 
 def _are_sources(pair: Any, target: str | None) -> bool:
