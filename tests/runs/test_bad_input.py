@@ -139,7 +139,7 @@ def test_arguments_of_other_libraries(given, sentence):
         ((broken(X, 3), Y), "X must be finite, got NaN or infinity in 1 of 60 points, the first in row 3"),
         ((X, broken(NUMBERS, 7)), "y must be finite, got NaN or infinity in 1 of 60 labels, the first in row 7"),
         ((X, broken(Y, 7)), "y must be finite, .* the first in row 7"),
-        ((X, 1e300 * NUMBERS.astype(float)), "y must be finite"),
+        ((X, 1e300 * NUMBERS.astype(float)), "labels must fit into single precision, .* got 3.1e[+]299 in row 0"),
         ((X, ["a"] * 30 + [None] * 30), "y must have a label for each point, got none in 30 of 60 labels, .* row 30"),
         ((X, np.array(["a"] * 30 + [1] * 30, object)), "y must hold labels of one kind, .* got int, str"),
         ((X, Y + 1j), "y must hold real numbers or classes, got complex128"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from beyondkernels.core import InputError, require
+from beyondkernels.problems.data.precision import single, varies
 
 MOST_CLASSES = 1000
 """More different whole numbers than this are taken for numbers."""
@@ -104,12 +105,27 @@ def class_numbers(y: np.ndarray, classes: tuple[str, ...], part: str) -> np.ndar
     return np.array([place[named(each)] for each in kinds])[inverse.reshape(-1)]
 
 
+def require_different(y: np.ndarray, name: str) -> None:
+    """Ask that numbers to be predicted are not all equal in single precision if they are not as they were given.
+
+    Arguments:
+        y: labels, (n,) or (n, k).
+        name: what to call them.
+    """
+    columns = y.reshape(len(y), -1)
+    rounded = single(columns, name)
+    equal = np.flatnonzero((rounded == rounded[0]).all(0) & varies(columns))
+    if len(equal):
+        column = columns[:, equal[0]]
+        raise InputError(
+            f"{name} must differ in single precision, got numbers from {column.min()!s} to {column.max()!s} that all "
+            "become the same; subtract their mean and divide by their standard deviation first"
+        )
+
+
 def numbers(y: np.ndarray) -> np.ndarray:
     """Labels that are numbers, in single precision."""
-    with np.errstate(over="ignore"):
-        values = y.astype(np.float32)
-    require_labels(values)  # what single precision cannot hold is infinite now
-    return values
+    return single(y, "y")
 
 
 def named(value: object) -> str:

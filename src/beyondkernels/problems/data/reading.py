@@ -13,6 +13,7 @@ import torch
 from beyondkernels.core import InputError, require, shown
 from beyondkernels.problems.data.columns import column_names, in_order, is_frame
 from beyondkernels.problems.data.labels import require_labels
+from beyondkernels.problems.data.precision import single
 
 MOST_POINTS, MOST_BYTES, MOST_SECONDS = 1_000_000, 2**31, 60.0
 """What has no length and has given so many points or bytes, or gives them for so long, is taken for what never ends."""
@@ -29,11 +30,13 @@ class Read:
     """What one source holds.
 
     Arguments:
-        points: (n, …).
+        exact: points (n, …) in the precision in which they were given.
+        points: the same in single precision.
         labels: (n,) or (n, k).
         columns: the names of the points' columns; none where they have no names.
     """
 
+    exact: np.ndarray
     points: np.ndarray
     labels: np.ndarray
     columns: tuple[str, ...] = ()
@@ -56,7 +59,7 @@ def read_pair(
     require(target is None, f"target names a column of a DataFrame, got data of type {type(data).__name__}")
     if isinstance(data, tuple | list) and len(data) == 2:
         x = in_order(data[0], columns, name)
-        points, labels, names = read_points(x), _array(data[1], "y"), column_names(x)
+        points, labels, names = as_numbers(x, "X"), _array(data[1], "y"), column_names(x)
     elif isinstance(data, torch.utils.data.DataLoader):
         points, labels = _from_batches(data)
     elif isinstance(data, Mapping):
@@ -78,7 +81,7 @@ def read_pair(
     )
     require(len(points) > 0, "data must hold at least one point, got none")
     require_labels(labels)
-    return Read(points, labels, names)
+    return Read(points, single(points, "X"), labels, names)
 
 
 def read_points(x: Any, name: str = "X") -> np.ndarray:
@@ -90,6 +93,16 @@ def read_points(x: Any, name: str = "X") -> np.ndarray:
 
     >>> read_points([[0, 1], [2, 3]]).dtype, read_points(np.full((1, 2, 2), 255, np.uint8)).max()
     (dtype('float32'), np.float32(1.0))
+    """
+    return single(as_numbers(x, name), name)
+
+
+def as_numbers(x: Any, name: str) -> np.ndarray:
+    """Points (n, …) in the precision in which they come; images of bytes are divided by 255.
+
+    Arguments:
+        x: an array, a tensor, a DataFrame of numbers, or a list of lists.
+        name: what to call them in error messages.
     """
     if is_frame(x):
         words = [str(each) for each in x.columns if not np.issubdtype(np.asarray(x[each]).dtype, np.number)]
@@ -111,7 +124,7 @@ def read_points(x: Any, name: str = "X") -> np.ndarray:
     array = array[:, None] if array.ndim == 1 else array
     require(len(array) > 0, "data must hold at least one point, got none")
     require(array[:1].size > 0, f"points must have at least one coordinate, got the shape {array.shape}")
-    points = array.astype(np.float32) / 255 if array.dtype == np.uint8 and array.ndim > 2 else array.astype(np.float32)
+    points = array.astype(np.float32) / 255 if array.dtype == np.uint8 and array.ndim > 2 else array
     bad = np.flatnonzero(~np.isfinite(points).all(axis=tuple(range(1, points.ndim)))).tolist()
     require(
         not bad,
@@ -138,7 +151,8 @@ def _from_frame(frame: Any, target: str | None, columns: tuple[str, ...], name: 
     labels = _array(frame[target], "y")
     require_labels(labels)
     x = in_order(frame.drop(columns=target), columns, name)
-    return Read(read_points(x), labels, column_names(x))
+    points = as_numbers(x, "X")
+    return Read(points, single(points, "X"), labels, column_names(x))
 
 
 def _array(values: Any, name: str) -> np.ndarray:
@@ -223,7 +237,7 @@ def _joined(points: list[np.ndarray], labels: list[np.ndarray]) -> tuple[np.ndar
     require(len(points) > 0, "data must hold at least one point, got none")
     shapes = {each.shape[1:] for each in points}
     require(len(shapes) == 1, f"all points must have one shape, got {', '.join(map(str, sorted(shapes)[:3]))}")
-    return read_points(np.concatenate(points)), np.concatenate(labels)
+    return as_numbers(np.concatenate(points), "X"), np.concatenate(labels)
 
 
 def _two(item: Any) -> tuple[Any, Any]:

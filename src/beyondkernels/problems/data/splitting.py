@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +9,10 @@ import numpy as np
 
 from beyondkernels.core import Problem, Stream, require, require_between, require_whole, shown
 from beyondkernels.problems.data.columns import is_frame
-from beyondkernels.problems.data.given import DataWarning, GivenData, hold
-from beyondkernels.problems.data.labels import class_names, class_numbers, numbers, single_labels
-from beyondkernels.problems.data.reading import FORMS, read_pair
+from beyondkernels.problems.data.doubts import keys_in_common, warn_of_repeats, warn_of_rounding
+from beyondkernels.problems.data.given import GivenData, hold
+from beyondkernels.problems.data.labels import class_names, class_numbers, numbers, require_different, single_labels
+from beyondkernels.problems.data.reading import FORMS, Read, read_pair
 
 
 def given(
@@ -59,37 +59,40 @@ def given(
     if test is None and isinstance(data, tuple | list) and len(data) == 2 and _are_sources(data, target):
         data, test = data
     source = read_pair(data, target)
-    x, y = source.points, source.labels
-    in_rows = y.ndim == 2
-    y = single_labels(y, classify)
-    classes = class_names(y, classify)
-    if not classes:
-        numbers(y)  # before the split, so that a message names a row as it was given
+    in_rows = source.labels.ndim == 2
+    y = single_labels(source.labels, classify)
+    source, classes = replace(source, labels=y), class_names(y, classify)
+    _look_at(source, classes, name, "")  # before the split, so that a message names a row as it was given
     if test is None:
         inside, outside = _split(y, classes, test_fraction, Stream(split_seed).child("test"))
-        x, y, test_x, test_y = x[inside], y[inside], x[outside], y[outside]
+        tested = source
     else:
         tested = read_pair(test, target, source.columns, "the test data")
-        test_x, test_y = tested.points, single_labels(tested.labels, classify if classes else False)
-        require(
-            test_x.shape[1:] == x.shape[1:],
-            f"test points must have the shape of the training points, {x.shape[1:]}, got {test_x.shape[1:]}",
-        )
-    inside, outside = _split(y, classes, validation, Stream(split_seed).child("validation"))
-    parts = {
-        "train": (x[inside], y[inside]),
-        "validation": (x[outside], y[outside]),
-        "test": (test_x, test_y),
-    }
-    _warn_of_repeats(parts["train"][0], test_x, name)
+        tested = replace(tested, labels=single_labels(tested.labels, classify if classes else False))
+        shape, came = source.points.shape[1:], tested.points.shape[1:]
+        require(came == shape, f"test points must have the shape of the training points, {shape}, got {came}")
+        _look_at(tested, classes, name, "test ")
+        inside, outside = np.arange(len(y)), np.arange(len(tested.labels))
+    stay, aside = _split(y[inside], classes, validation, Stream(split_seed).child("validation"))
+    parts = {"train": (source, inside[stay]), "validation": (source, inside[aside]), "test": (tested, outside)}
+    known, new = keys_in_common(source.exact, tested.exact)
+    warn_of_repeats({"train": known[inside[stay]], "validation": known[inside[aside]], "test": new[outside]}, name)
     arrays = {}
-    for part, (points, labels) in parts.items():
-        arrays[f"{part}_x"] = points
+    for part, (read, rows) in parts.items():
+        arrays[f"{part}_x"], labels = read.points[rows], read.labels[rows]
         arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else numbers(labels)
     words = not all(name.removeprefix("-").isdigit() for name in classes) or y.dtype.kind in "US"
     kind = (y.dtype.name if y.dtype.kind in "bf" else "") if classes else "rows" if in_rows else ""
     held = hold(arrays, classes, words, name, kind)
     return replace(held, columns=source.columns, target=None if target is None else str(target))
+
+
+def _look_at(read: Read, classes: tuple[str, ...], name: str, part: str) -> None:
+    """Refuse or warn of what single precision does not hold."""
+    warn_of_rounding(read.exact, f"{part}points of {name}", "column", read.columns)
+    if not classes:
+        require_different(read.labels, f"{part}labels")
+        warn_of_rounding(read.labels, f"{part}labels of {name}", "column" if read.labels.ndim == 2 else "")
 
 
 def _are_sources(pair: Any, target: str | None) -> bool:
@@ -129,16 +132,3 @@ def _split(y: np.ndarray, classes: tuple[str, ...], fraction: float, stream: Str
 
 def _by_kind(order: np.ndarray, kinds: np.ndarray) -> list[np.ndarray]:
     return [order[kinds[order] == kind] for kind in np.unique(kinds)]
-
-
-def _warn_of_repeats(train: np.ndarray, test: np.ndarray, name: str) -> None:
-    """Say how many test points are training points too: on these a test says nothing."""
-    known = {row.tobytes() for row in train}
-    repeats = sum(row.tobytes() in known for row in test)
-    if repeats:
-        warnings.warn(
-            f"{repeats} of the {len(test)} test points of {name} are among its training points, so the test is too "
-            "easy",
-            DataWarning,
-            stacklevel=4,
-        )
