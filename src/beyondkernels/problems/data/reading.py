@@ -182,12 +182,37 @@ def _array(values: Any, name: str) -> np.ndarray:
 
 def _from_batches(loader: Any) -> tuple[np.ndarray, np.ndarray]:
     points, labels, limit = [], [], _Limit(loader, "DataLoader")
-    for batch in loader:
+    for batch in _unshuffled(loader):
         x, y = _two(batch)
         points.append(_array(x, "X"))
         labels.append(_array(y, "y"))
         limit.count(points[-1])
     return _joined(points, labels)
+
+
+def _unshuffled(loader: Any) -> Any:
+    """The same loader without a shuffle, which would be another one at each reading; others stay as they are."""
+    of_torch, sampler = torch.utils.data, loader.sampler
+    shuffles = (
+        type(loader).__iter__ is of_torch.DataLoader.__iter__
+        and type(sampler) is of_torch.RandomSampler
+        and type(loader.batch_sampler) in (of_torch.BatchSampler, type(None))
+        and sampler.data_source is loader.dataset
+        and not sampler.replacement
+        and sampler.num_samples == len(loader.dataset)
+    )
+    if not shuffles:
+        return loader
+    return of_torch.DataLoader(
+        loader.dataset,
+        batch_size=loader.batch_size,
+        collate_fn=loader.collate_fn,
+        num_workers=loader.num_workers,
+        worker_init_fn=loader.worker_init_fn,
+        multiprocessing_context=loader.multiprocessing_context,
+        timeout=loader.timeout,
+        generator=loader.generator,
+    )
 
 
 def _from_items(items: Any) -> tuple[np.ndarray, np.ndarray]:
