@@ -144,7 +144,7 @@ def test_arguments_of_other_libraries(given, sentence):
         ((X, np.array(["a"] * 30 + [1] * 30, object)), "y must hold labels of one kind, .* got int, str"),
         ((X, Y + 1j), "y must hold real numbers or classes, got complex128"),
         ((X, np.zeros(60, int)), "labels must be of at least two classes, got 0 alone"),
-        ((X[:0], Y[:0]), "data must hold at least one point, got none"),
+        ((X[:0], Y[:0]), "X must hold at least one point, got none"),
         ((X, Y[:50]), "X and y must have equally many rows, got 60 points and 50 labels"),
         ((X[:6], Y[:6]), "got the fraction 0.2 of 6 points in 3 classes; more points, test points of their own"),
         ((X.astype(complex), Y), "X must hold real numbers, got complex128; X.real"),

@@ -46,6 +46,7 @@ def test_tensors_of_every_type(kind):
         (torch.full((2, 4), torch.nan), r"x must be finite, got NaN or infinity in 2 of 2 points, the first in row 0"),
         (np.full((2, 4), np.inf), r"x must be finite"),
         (torch.zeros(2, 4, dtype=torch.complex64), "x must hold real numbers, got complex64"),
+        (X[:0], "x must hold at least one point, got none"),
         (X[0], r"x must be points of the shape \(4,\), got \(4,\); x\[None\] is a batch of this one point"),
         (torch.zeros(4), r"got \(4,\); x\[None\]"),
         ([0.0, 1.0, 2.0, 3.0], r"got \(4,\); x\[None\]"),
@@ -86,6 +87,9 @@ def test_token_ids_that_are_none():
         (pd.Series(X[:, 0] > 0, dtype="boolean"), np.bool_),
         (np.where(X[:, 0] > 0, 3, 7), np.int64),
         (np.where(X[:, 0] > 0, "True", "False"), np.str_),
+        (np.where(X[:, 0] > 0, b"yes", b"no"), np.bytes_),
+        (pd.Series(np.where(X[:, 0] > 0, b"yes", b"no").tolist()), np.bytes_),
+        (np.where(X[:, 0] > 0, b"1", b"2"), np.bytes_),
         (np.where(X[:, 0] > 0, 0.1, 2.0).astype(np.float32), np.float32),
     ],
 )

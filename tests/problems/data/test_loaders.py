@@ -37,7 +37,7 @@ def test_batches_are_put_together_as_the_loader_does():
 
 
 class Turned(DataLoader):
-    def __iter__(self):
+    def __iter__(self):  # pyright: ignore[reportIncompatibleMethodOverride]
         for x, y in super().__iter__():
             yield -x, y
 

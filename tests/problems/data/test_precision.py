@@ -9,7 +9,7 @@ import pytest
 import beyondkernels as bk
 from beyondkernels.core import InputError
 from beyondkernels.problems import DataWarning, given
-from beyondkernels.problems.data.precision import lost
+from beyondkernels.problems.data.precision import lost, single
 
 X = np.random.default_rng(0).standard_normal((200, 3))
 NUMBERS = X[:, 0]
@@ -100,6 +100,10 @@ def test_new_points_that_single_precision_cannot_hold_are_refused():
     run = bk.fit(bk.kernels.PolynomialKernel(1), (X, NUMBERS), progress=False)
     with pytest.raises(InputError, match="x must fit into single precision"):
         run.predict(1e300 * X)
+
+
+def test_points_lie_in_memory_row_by_row():
+    assert single(np.asfortranarray(X), "X").flags.c_contiguous
 
 
 def test_equal_labels_are_not_blamed_on_rounding():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from beyondkernels.core import InputError, require
+from beyondkernels.core import InputError, require, shown
 from beyondkernels.problems.data.precision import single, varies
 
 MOST_CLASSES = 1000
@@ -80,10 +80,20 @@ def require_labels(y: np.ndarray) -> None:
         require(not missing, f"y must have a label for each point, got none in {_rows(missing, len(y))}")
         kinds = sorted({type(each).__name__ for each in flat})
         raise InputError(f"y must hold labels of one kind, numbers or words, got {', '.join(kinds[:4])}")
+    if y.dtype.kind == "S":
+        for each in np.unique(y):
+            _require_text(each)
     require(y.dtype.kind != "c", f"y must hold real numbers or classes, got {y.dtype}")
     if y.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(y).all(axis=tuple(range(1, y.ndim))))
         require(len(bad) == 0, f"y must be finite, got NaN or infinity in {_rows(bad, len(y))}")
+
+
+def _require_text(label: bytes) -> None:
+    try:
+        label.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"y must hold bytes that are text in UTF-8, got {shown(label)}") from None
 
 
 def _rows(bad: Sequence[int] | np.ndarray, n: int) -> str:
@@ -129,11 +139,13 @@ def numbers(y: np.ndarray) -> np.ndarray:
 
 
 def named(value: object) -> str:
-    """A class by its name: 1.0 and 1 are one class.
+    """A class by its name: 1.0 and 1 are one class, and so are b"a" and "a".
 
-    >>> named(np.float64(1.0)), named("a")
-    ('1', 'a')
+    >>> named(np.float64(1.0)), named("a"), named(b"a")
+    ('1', 'a', 'a')
     """
+    if isinstance(value, bytes):
+        return value.decode()
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)

@@ -18,7 +18,7 @@ def single(values: np.ndarray, name: str) -> np.ndarray:
         name: what to call them in an error message.
     """
     with np.errstate(over="ignore"):
-        rounded = values.astype(np.float32)
+        rounded = values.astype(np.float32, order="C")
     over = np.flatnonzero(~np.isfinite(rounded).all(axis=tuple(range(1, rounded.ndim))))
     if len(over):
         largest = np.abs(values[over[0]]).max()

@@ -122,7 +122,7 @@ def as_numbers(x: Any, name: str) -> np.ndarray:
     )
     require(array.ndim >= 1, f"{name} must have a row for each point, got the single value {shown(x)}")
     array = array[:, None] if array.ndim == 1 else array
-    require(len(array) > 0, "data must hold at least one point, got none")
+    require(len(array) > 0, f"{name} must hold at least one point, got none")
     require(array[:1].size > 0, f"points must have at least one coordinate, got the shape {array.shape}")
     points = array.astype(np.float32) / 255 if array.dtype == np.uint8 and array.ndim > 2 else array
     bad = np.flatnonzero(~np.isfinite(points).all(axis=tuple(range(1, points.ndim)))).tolist()
@@ -173,6 +173,8 @@ def _array(values: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} must be rectangular, with rows of one length: {error}") from None
     if array.dtype == object and array.size and all(isinstance(each, str) for each in array.flat):
         array = array.astype(str)
+    elif array.dtype == object and array.size and all(isinstance(each, bytes) for each in array.flat):
+        array = array.astype(bytes)
     elif array.dtype == object and array.size and all(isinstance(each, bool | np.bool_) for each in array.flat):
         array = array.astype(bool)
     elif array.dtype == object and array.size and all(isinstance(each, _NUMBERS) for each in array.flat):

@@ -56,6 +56,7 @@ def given(
         classify is None or isinstance(classify, bool | np.bool_),
         f"classify must be True, False or None, got {shown(classify)}",
     )
+    _require_two(data, test, target)
     if test is None and isinstance(data, tuple | list) and len(data) == 2 and _are_sources(data, target):
         data, test = data
     source = read_pair(data, target)
@@ -82,9 +83,33 @@ def given(
         arrays[f"{part}_x"], labels = read.points[rows], read.labels[rows]
         arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else numbers(labels)
     words = not all(name.removeprefix("-").isdigit() for name in classes) or y.dtype.kind in "US"
-    kind = (y.dtype.name if y.dtype.kind in "bf" else "") if classes else "rows" if in_rows else ""
-    held = hold(arrays, classes, words, name, kind)
+    held = hold(arrays, classes, words, name, _form(y.dtype) if classes else "rows" if in_rows else "")
     return replace(held, columns=source.columns, target=None if target is None else str(target))
+
+
+def _form(kind: np.dtype) -> str:
+    """The type of classes that are neither words nor whole numbers."""
+    return "bytes" if kind.kind == "S" else kind.name if kind.kind in "bf" else ""
+
+
+def _require_two(data: Any, test: Any, target: str | None) -> None:
+    """Ask for training and test data, each once, and for nothing else."""
+    several = isinstance(data, tuple | list) and len(data) in (2, 3) and _are_all_sources(data, target)
+    require(
+        not (several and len(data) == 3),
+        "data must be a pair of training and test data, got 3 sets; validation=0.1 puts training points aside to "
+        "choose by",
+    )
+    require(
+        not several or test is None,
+        "test must be given once, got training and test data as a pair, and test besides; data=(X, y) with test, or "
+        "the pair alone, would do",
+    )
+
+
+def _are_all_sources(parts: Any, target: str | None) -> bool:
+    """Whether each of these is data by itself."""
+    return all(_is_source(part) or (target is not None and is_frame(part)) for part in parts)
 
 
 def _look_at(read: Read, classes: tuple[str, ...], name: str, part: str) -> None:
