@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 import beyondkernels as bk
@@ -133,3 +134,21 @@ def test_columns_of_new_points_go_by_their_names():
         run.predict(table.drop(columns="b"))
     with pytest.raises(InputError, match="got 'e' besides"):
         run.predict(table.assign(e=0.0))
+
+
+@pytest.mark.parametrize("model", ["module", "one output", "estimator"])
+@pytest.mark.parametrize("order", [["low", "high"], ["high", "low"]])
+def test_columns_of_probabilities_are_the_classes_in_their_order(model, order):
+    labels = pd.Categorical(np.where(X[:, 0] > 0, "low", "high"), order, ordered=True)
+    how: dict[str, Any] = {"steps": 300, "rate": 0.05}
+    learner, how = {
+        "module": (nn.Linear(4, 2), how),
+        "one output": (nn.Linear(4, 1), how),
+        "estimator": (LogisticRegression(), {}),
+    }[model]
+    run = bk.fit(learner, (X, labels), **how, **QUIET)
+    classes = getattr(run.problem, "classes", ())
+    assert classes == tuple(order)
+    likely = np.array(classes)[run.predict_proba(X).argmax(1)]
+    assert (likely == run.predict(X)).all()
+    assert (likely == np.asarray(labels)).mean() > 0.9

@@ -212,3 +212,31 @@ def test_bytes_and_words_are_the_same_classes():
     words = np.where(CLASSES > 0, "yes", "no")
     assert digest(given((X, words.astype(bytes)))) == digest(given((X, words)))
     assert given(((X[:20], words[:20]), (X[20:], words[20:].astype(bytes)))).classes == ("no", "yes")
+
+
+SIZES = pd.Categorical(np.array(["low", "mid", "high"])[CLASSES], ["low", "none", "mid", "high"], ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ((X, SIZES), {}),
+        ((X, pd.Series(SIZES)), {}),
+        (frame().assign(kind=SIZES), {"target": "kind"}),
+    ],
+)
+def test_ordered_categories_keep_their_order(data, options):
+    problem = given(data, **options)
+    assert problem.classes == ("low", "mid", "high")
+    y = problem.take("train", 24, 0).y
+    assert problem.decoded(y).tolist() == [problem.classes[i] for i in problem.arrays["train_y"]]
+    assert np.array_equal(problem.arrays["train_y"], given((X, CLASSES)).arrays["train_y"])
+
+
+def test_other_classes_are_sorted():
+    assert given((X, SIZES.as_unordered())).classes == ("high", "low", "mid")
+    assert given((X, np.asarray(SIZES))).classes == ("high", "low", "mid")
+    scores = pd.Categorical(CLASSES, [2, 0, 1], ordered=True)
+    assert given((X, scores)).classes == ("2", "0", "1")
+    assert given((X, scores)).decoded(torch.eye(3)).tolist() == [2, 0, 1]
+    assert given((X, scores), classify=False).classes == ()

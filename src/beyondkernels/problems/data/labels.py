@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,16 @@ def class_names(y: np.ndarray, classify: bool | None = None) -> tuple[str, ...]:
         return ()
     require(len(kinds) > 1, f"labels must be of at least two classes, got {named(kinds[0])} alone")
     return tuple(named(each) for each in kinds)
+
+
+def class_order(y: object) -> tuple[str, ...]:
+    """The names of the categories of an ordered pandas categorical, in their order; none for other labels.
+
+    Arguments:
+        y: labels, as they were given.
+    """
+    kind: Any = getattr(y, "dtype", None)
+    return tuple(named(each) for each in kind.categories) if getattr(kind, "ordered", None) else ()
 
 
 def single_labels(y: np.ndarray, classify: bool | None = None) -> np.ndarray:

@@ -12,7 +12,7 @@ import torch
 
 from beyondkernels.core import InputError, require, shown
 from beyondkernels.problems.data.columns import column_names, in_order, is_frame
-from beyondkernels.problems.data.labels import require_labels
+from beyondkernels.problems.data.labels import class_order, require_labels
 from beyondkernels.problems.data.precision import single
 
 MOST_POINTS, MOST_BYTES, MOST_SECONDS = 1_000_000, 2**31, 60.0
@@ -34,12 +34,14 @@ class Read:
         points: the same in single precision.
         labels: (n,) or (n, k).
         columns: the names of the points' columns; none where they have no names.
+        order: the classes in the order that the labels say they have; none where they say nothing.
     """
 
     exact: np.ndarray
     points: np.ndarray
     labels: np.ndarray
     columns: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
 
 
 def read_pair(
@@ -55,11 +57,12 @@ def read_pair(
     """
     if is_frame(data):
         return _from_frame(data, target, columns, name)
-    names = ()
+    names, order = (), ()
     require(target is None, f"target names a column of a DataFrame, got data of type {type(data).__name__}")
     if isinstance(data, tuple | list) and len(data) == 2:
         x = in_order(data[0], columns, name)
-        points, labels, names = as_numbers(x, "X"), _array(data[1], "y"), column_names(x)
+        points, labels = as_numbers(x, "X"), _array(data[1], "y")
+        names, order = column_names(x), class_order(data[1])
     elif isinstance(data, torch.utils.data.DataLoader):
         points, labels = _from_batches(data)
     elif isinstance(data, Mapping):
@@ -81,7 +84,7 @@ def read_pair(
     )
     require(len(points) > 0, "data must hold at least one point, got none")
     require_labels(labels)
-    return Read(points, single(points, "X"), labels, names)
+    return Read(points, single(points, "X"), labels, names, order)
 
 
 def read_points(x: Any, name: str = "X") -> np.ndarray:
@@ -152,7 +155,7 @@ def _from_frame(frame: Any, target: str | None, columns: tuple[str, ...], name: 
     require_labels(labels)
     x = in_order(frame.drop(columns=target), columns, name)
     points = as_numbers(x, "X")
-    return Read(points, single(points, "X"), labels, column_names(x))
+    return Read(points, single(points, "X"), labels, column_names(x), class_order(frame[target]))
 
 
 def _array(values: Any, name: str) -> np.ndarray:

@@ -29,7 +29,8 @@ def given(
     """A problem from data as it comes.
 
     A set without test points is split once: ``split_seed`` alone says how, whatever the seeds of the runs. Validation
-    points come from what remains. Classes are found in the labels; each class is split by itself.
+    points come from what remains. Classes are found in the labels and sorted, unless they are an ordered categorical of
+    pandas; each class is split by itself.
 
     Arguments:
         data: a pair (X, y), a torch Dataset or DataLoader, or a DataFrame; or a pair of these for training and test.
@@ -63,6 +64,7 @@ def given(
     in_rows = source.labels.ndim == 2
     y = single_labels(source.labels, classify)
     source, classes = replace(source, labels=y), class_names(y, classify)
+    classes = tuple(each for each in source.order if each in classes) or classes
     _look_at(source, classes, name, "")  # before the split, so that a message names a row as it was given
     if test is None:
         inside, outside = _split(y, classes, test_fraction, Stream(split_seed).child("test"))
