@@ -55,4 +55,5 @@ def test_other_samplers_stay_as_they_are():
     assert read(DataLoader(SET, sampler=SequentialSampler(range(20)))) == X[:20].tolist()
     assert len(read(DataLoader(SET, sampler=RandomSampler(SET, num_samples=12)))) == 12
     assert len(read(DataLoader(SET, sampler=RandomSampler(SET, replacement=True, num_samples=50)))) == 50
+    assert read(DataLoader(SET, sampler=RandomSampler(SET, replacement=True))) != X.tolist()
     assert max(np.ravel(read(Turned(SET, shuffle=True)))) <= 0

@@ -9,7 +9,7 @@ import pytest
 import beyondkernels as bk
 from beyondkernels.core import InputError
 from beyondkernels.problems import DataWarning, given
-from beyondkernels.problems.data.precision import lost, single
+from beyondkernels.problems.data.precision import lost, single, varies
 
 X = np.random.default_rng(0).standard_normal((200, 3))
 NUMBERS = X[:, 0]
@@ -63,6 +63,7 @@ def test_other_rounding_is_not(data):
 
 def test_columns_that_vary_by_rounding_alone_lose_nothing():
     assert lost(np.array([0.3, 0.1 + 0.2])).tolist() == [0.0]
+    assert varies(np.full((100_000, 2), 0.3)).tolist() == [False, False]
     assert lost(np.array([[1e8, 1.0], [1e8 + 1, 2.0]] * 300)).shape == (2,)
     assert lost(np.tile(np.array([[1e8], [1e8 + 1]]), 600)).min() > 0.1
 

@@ -33,7 +33,8 @@ def test_points_that_differ_before_they_are_rounded_are_no_repeats():
 )
 def test_precisions_of_both_sides_may_differ(train, test):
     scale = 0.1 if np.dtype(train).kind == np.dtype(test).kind == "f" else 1
-    (one,) = said((((X * scale).astype(train), CLASSES), ((X[:6] * scale).astype(test), CLASSES[:6])))
+    points = X.astype(np.float64) * scale
+    (one,) = said(((points.astype(train), CLASSES), (points[:6].astype(test), CLASSES[:6])))
     assert "6 of the 6 test points of data are among its training points, so the test is too easy" in one
 
 
