@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 import beyondkernels as bk
@@ -46,6 +47,7 @@ def test_tensors_of_every_type(kind):
         (torch.full((2, 4), torch.nan), r"x must be finite, got NaN or infinity in 2 of 2 points, the first in row 0"),
         (np.full((2, 4), np.inf), r"x must be finite"),
         (torch.zeros(2, 4, dtype=torch.complex64), "x must hold real numbers, got complex64"),
+        (X[:0], "x must hold at least one point, got none"),
         (X[0], r"x must be points of the shape \(4,\), got \(4,\); x\[None\] is a batch of this one point"),
         (torch.zeros(4), r"got \(4,\); x\[None\]"),
         ([0.0, 1.0, 2.0, 3.0], r"got \(4,\); x\[None\]"),
@@ -86,6 +88,9 @@ def test_token_ids_that_are_none():
         (pd.Series(X[:, 0] > 0, dtype="boolean"), np.bool_),
         (np.where(X[:, 0] > 0, 3, 7), np.int64),
         (np.where(X[:, 0] > 0, "True", "False"), np.str_),
+        (np.where(X[:, 0] > 0, b"yes", b"no"), np.bytes_),
+        (pd.Series(np.where(X[:, 0] > 0, b"yes", b"no").tolist()), np.bytes_),
+        (np.where(X[:, 0] > 0, b"1", b"2"), np.bytes_),
         (np.where(X[:, 0] > 0, 0.1, 2.0).astype(np.float32), np.float32),
     ],
 )
@@ -115,3 +120,35 @@ def test_the_form_of_labels_is_no_part_of_the_identity():
     assert digest(truth) == digest(words)
     column, line = (bk.problems.given((X, labels)) for labels in (X[:, :1], X[:, 0]))
     assert digest(column) == digest(line)
+
+
+def test_columns_of_new_points_go_by_their_names():
+    table = pd.DataFrame(X, columns=list("abcd")).assign(kind=X[:, 0] > 0)
+    run = bk.fit(nn.Linear(4, 2), table, target="kind", **ONE_STEP)
+    mixed = table[["d", "kind", "b", "a", "c"]]
+    for new in (mixed, mixed.drop(columns="kind")):
+        assert torch.equal(run.outputs(new), run.outputs(X))
+        np.testing.assert_array_equal(run.predict(new), run.predict(X))
+        np.testing.assert_array_equal(run.predict_proba(new), run.predict_proba(X))
+    with pytest.raises(InputError, match="x must have the columns of the training points, got none called 'b'"):
+        run.predict(table.drop(columns="b"))
+    with pytest.raises(InputError, match="got 'e' besides"):
+        run.predict(table.assign(e=0.0))
+
+
+@pytest.mark.parametrize("model", ["module", "one output", "estimator"])
+@pytest.mark.parametrize("order", [["low", "high"], ["high", "low"]])
+def test_columns_of_probabilities_are_the_classes_in_their_order(model, order):
+    labels = pd.Categorical(np.where(X[:, 0] > 0, "low", "high"), order, ordered=True)
+    how: dict[str, Any] = {"steps": 300, "rate": 0.05}
+    learner, how = {
+        "module": (nn.Linear(4, 2), how),
+        "one output": (nn.Linear(4, 1), how),
+        "estimator": (LogisticRegression(), {}),
+    }[model]
+    run = bk.fit(learner, (X, labels), **how, **QUIET)
+    classes = getattr(run.problem, "classes", ())
+    assert classes == tuple(order)
+    likely = np.array(classes)[run.predict_proba(X).argmax(1)]
+    assert (likely == run.predict(X)).all()
+    assert (likely == np.asarray(labels)).mean() > 0.9

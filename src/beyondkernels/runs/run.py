@@ -78,7 +78,8 @@ class Run:
 
         Arguments:
             x: the points, of the shape that the training points have; arrays, tensors and tables of numbers. They are
-                read as the training points were: images of bytes are divided by 255.
+                read as the training points were: images of bytes are divided by 255, and columns of a table go by
+                their names.
         """
         from beyondkernels.problems import GivenData
 
@@ -139,8 +140,11 @@ class Run:
             require(not x.is_complex(), f"x must hold real numbers, got {x.dtype}")
             require(bool(x.isfinite().all()), "x must be finite, got NaN or infinity")
         else:
+            from beyondkernels.problems.data.columns import in_order
             from beyondkernels.problems.data.reading import read_points
 
+            if isinstance(self.problem, GivenData):
+                x = in_order(x, self.problem.columns, "x", self.problem.target)
             points = torch.from_numpy(read_points(x, "x"))
         shape, came = self.problem.in_shape, tuple(np.shape(x))
         require(

@@ -137,6 +137,16 @@ class Endless(IterableDataset):
         ((X, CLASSES), {"validation": 1.5}, "validation must lie in"),
         (DataLoader(Endless(), batch_size=10), {}, "goes on; give one that ends"),
         (Endless(), {}, "goes on; give one that ends"),
+        (
+            ((X, CLASSES),) * 3,
+            {},
+            r"a pair of training and test data, got 3 sets; validation=0\.1 puts training",
+        ),
+        ([TensorDataset(torch.tensor(X), torch.tensor(CLASSES))] * 3, {}, "got 3 sets"),
+        ((frame(),) * 3, {"target": "kind"}, "got 3 sets"),
+        (((X, CLASSES),) * 2, {"test": (X, CLASSES)}, "test must be given once, got training and test data as a pair"),
+        ((frame(),) * 2, {"target": "kind", "test": frame()}, "test must be given once"),
+        ((X, [b"\xff", b"a", b"b"] * 10), {}, r"y must hold bytes that are text in UTF-8, got b'\\xff'"),
     ],
 )
 def test_bad_data(data, options, sentence, monkeypatch):
@@ -189,3 +199,44 @@ def test_tables_for_training_and_test():
 def test_how_to_read_is_checked(words, sentence):
     with pytest.raises(InputError, match=sentence):
         given((X, CLASSES), **words)
+
+
+def test_three_points_are_no_three_sets():
+    items = [(X[i], CLASSES[i]) for i in range(3)]
+    assert given(items, test=(X[3:], CLASSES[3:])).size("train") == 3
+    pair = given(([[1.0, 2.0], [3.0, 4.0]], [0, 1]), test=(X, CLASSES % 2))
+    assert pair.size("train") == 2
+
+
+def test_bytes_and_words_are_the_same_classes():
+    words = np.where(CLASSES > 0, "yes", "no")
+    assert digest(given((X, words.astype(bytes)))) == digest(given((X, words)))
+    assert given(((X[:20], words[:20]), (X[20:], words[20:].astype(bytes)))).classes == ("no", "yes")
+
+
+SIZES = pd.Categorical(np.array(["low", "mid", "high"])[CLASSES], ["low", "none", "mid", "high"], ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ((X, SIZES), {}),
+        ((X, pd.Series(SIZES)), {}),
+        (frame().assign(kind=SIZES), {"target": "kind"}),
+    ],
+)
+def test_ordered_categories_keep_their_order(data, options):
+    problem = given(data, **options)
+    assert problem.classes == ("low", "mid", "high")
+    y = problem.take("train", 24, 0).y
+    assert problem.decoded(y).tolist() == [problem.classes[i] for i in problem.arrays["train_y"]]
+    assert np.array_equal(problem.arrays["train_y"], given((X, CLASSES)).arrays["train_y"])
+
+
+def test_other_classes_are_sorted():
+    assert given((X, SIZES.as_unordered())).classes == ("high", "low", "mid")
+    assert given((X, np.asarray(SIZES))).classes == ("high", "low", "mid")
+    scores = pd.Categorical(CLASSES, [2, 0, 1], ordered=True)
+    assert given((X, scores)).classes == ("2", "0", "1")
+    assert given((X, scores)).decoded(torch.eye(3)).tolist() == [2, 0, 1]
+    assert given((X, scores), classify=False).classes == ()

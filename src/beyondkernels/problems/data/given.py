@@ -64,7 +64,9 @@ class GivenData(Problem):
             ``torch.nn.Embedding`` does; otherwise they are numbers of single precision.
         name: what to call it.
         given_as: the form of the labels, in which predictions come back: the type of classes that are neither words
-            nor whole numbers, such as ``bool``; ``rows`` for numbers that are given as (n, k); else empty.
+            nor whole numbers, such as ``bool`` or ``bytes``; ``rows`` for numbers that are given as (n, k); else empty.
+        columns: the names of the points' columns, by which tables of new points are read; none for arrays.
+        target: the column of the labels in such a table.
         file: where the points are for other processes; None while they are only in the memory of this one.
     """
 
@@ -75,6 +77,8 @@ class GivenData(Problem):
     tokens: bool = later(False)
     name: str = field(default="data", metadata={"identity": False})
     given_as: str = field(default="", metadata={"identity": False})
+    columns: tuple[str, ...] = field(default=(), metadata={"identity": False})
+    target: str | None = field(default=None, metadata={"identity": False})
     file: str | None = field(default=None, metadata={"identity": False})
 
     def __post_init__(self) -> None:
@@ -154,6 +158,8 @@ class GivenData(Problem):
         """The classes as they were given."""
         if self.given_as == "bool":
             return np.array([name == "True" for name in self.classes])
+        if self.given_as == "bytes":
+            return np.array([name.encode() for name in self.classes])
         if self.given_as:
             return np.array([float(name) for name in self.classes], self.given_as)
         return np.array(self.classes if self.words else [int(name) for name in self.classes])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from beyondkernels.core import InputError, require
+from beyondkernels.core import InputError, require, shown
+from beyondkernels.problems.data.precision import single, varies
 
 MOST_CLASSES = 1000
 """More different whole numbers than this are taken for numbers."""
@@ -49,6 +51,16 @@ def class_names(y: np.ndarray, classify: bool | None = None) -> tuple[str, ...]:
     return tuple(named(each) for each in kinds)
 
 
+def class_order(y: object) -> tuple[str, ...]:
+    """The names of the categories of an ordered pandas categorical, in their order; none for other labels.
+
+    Arguments:
+        y: labels, as they were given.
+    """
+    kind: Any = getattr(y, "dtype", None)
+    return tuple(named(each) for each in kind.categories) if getattr(kind, "ordered", None) else ()
+
+
 def single_labels(y: np.ndarray, classify: bool | None = None) -> np.ndarray:
     """Labels as one for each point, where a column, or rows of zeros with a single one for classes, were given.
 
@@ -79,10 +91,20 @@ def require_labels(y: np.ndarray) -> None:
         require(not missing, f"y must have a label for each point, got none in {_rows(missing, len(y))}")
         kinds = sorted({type(each).__name__ for each in flat})
         raise InputError(f"y must hold labels of one kind, numbers or words, got {', '.join(kinds[:4])}")
+    if y.dtype.kind == "S":
+        for each in np.unique(y):
+            _require_text(each)
     require(y.dtype.kind != "c", f"y must hold real numbers or classes, got {y.dtype}")
     if y.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(y).all(axis=tuple(range(1, y.ndim))))
         require(len(bad) == 0, f"y must be finite, got NaN or infinity in {_rows(bad, len(y))}")
+
+
+def _require_text(label: bytes) -> None:
+    try:
+        label.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"y must hold bytes that are text in UTF-8, got {shown(label)}") from None
 
 
 def _rows(bad: Sequence[int] | np.ndarray, n: int) -> str:
@@ -104,20 +126,37 @@ def class_numbers(y: np.ndarray, classes: tuple[str, ...], part: str) -> np.ndar
     return np.array([place[named(each)] for each in kinds])[inverse.reshape(-1)]
 
 
+def require_different(y: np.ndarray, name: str) -> None:
+    """Ask that numbers to be predicted are not all equal in single precision if they are not as they were given.
+
+    Arguments:
+        y: labels, (n,) or (n, k).
+        name: what to call them.
+    """
+    columns = y.reshape(len(y), -1)
+    rounded = single(columns, name)
+    equal = np.flatnonzero((rounded == rounded[0]).all(0) & varies(columns))
+    if len(equal):
+        column = columns[:, equal[0]]
+        raise InputError(
+            f"{name} must differ in single precision, got numbers from {column.min()!s} to {column.max()!s} that all "
+            "become the same; subtract their mean and divide by their standard deviation first"
+        )
+
+
 def numbers(y: np.ndarray) -> np.ndarray:
     """Labels that are numbers, in single precision."""
-    with np.errstate(over="ignore"):
-        values = y.astype(np.float32)
-    require_labels(values)  # what single precision cannot hold is infinite now
-    return values
+    return single(y, "y")
 
 
 def named(value: object) -> str:
-    """A class by its name: 1.0 and 1 are one class.
+    """A class by its name: 1.0 and 1 are one class, and so are b"a" and "a".
 
-    >>> named(np.float64(1.0)), named("a")
-    ('1', 'a')
+    >>> named(np.float64(1.0)), named("a"), named(b"a")
+    ('1', 'a', 'a')
     """
+    if isinstance(value, bytes):
+        return value.decode()
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from beyondkernels.core import InputError, require, shown
-from beyondkernels.problems.data.labels import require_labels
+from beyondkernels.problems.data.columns import column_names, in_order, is_frame
+from beyondkernels.problems.data.labels import class_order, require_labels
+from beyondkernels.problems.data.precision import single
 
 MOST_POINTS, MOST_BYTES, MOST_SECONDS = 1_000_000, 2**31, 60.0
 """What has no length and has given so many points or bytes, or gives them for so long, is taken for what never ends."""
@@ -22,18 +25,44 @@ FORMS = (
 )
 
 
-def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Points (n, …) and labels (n,) or (n, k) from one source.
+@dataclass(frozen=True)
+class Read:
+    """What one source holds.
+
+    Arguments:
+        exact: points (n, …) in the precision in which they were given.
+        points: the same in single precision.
+        labels: (n,) or (n, k).
+        columns: the names of the points' columns; none where they have no names.
+        order: the classes in the order that the labels say they have; none where they say nothing.
+    """
+
+    exact: np.ndarray
+    points: np.ndarray
+    labels: np.ndarray
+    columns: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+
+def read_pair(
+    data: Any, target: str | None = None, columns: tuple[str, ...] = (), name: str = "the training data"
+) -> Read:
+    """Points and labels from one source.
 
     Arguments:
         data: a pair (X, y), a DataFrame, a torch Dataset or a DataLoader.
         target: the column of a DataFrame that holds the labels.
+        columns: the columns of a DataFrame in the order in which they are read; none reads them as they come.
+        name: what to call the data in error messages about columns.
     """
     if is_frame(data):
-        return _from_frame(data, target)
+        return _from_frame(data, target, columns, name)
+    names, order = (), ()
     require(target is None, f"target names a column of a DataFrame, got data of type {type(data).__name__}")
     if isinstance(data, tuple | list) and len(data) == 2:
-        points, labels = read_points(data[0]), _array(data[1], "y")
+        x = in_order(data[0], columns, name)
+        points, labels = as_numbers(x, "X"), _array(data[1], "y")
+        names, order = column_names(x), class_order(data[1])
     elif isinstance(data, torch.utils.data.DataLoader):
         points, labels = _from_batches(data)
     elif isinstance(data, Mapping):
@@ -55,7 +84,7 @@ def read_pair(data: Any, target: str | None = None) -> tuple[np.ndarray, np.ndar
     )
     require(len(points) > 0, "data must hold at least one point, got none")
     require_labels(labels)
-    return points, labels
+    return Read(points, single(points, "X"), labels, names, order)
 
 
 def read_points(x: Any, name: str = "X") -> np.ndarray:
@@ -67,6 +96,16 @@ def read_points(x: Any, name: str = "X") -> np.ndarray:
 
     >>> read_points([[0, 1], [2, 3]]).dtype, read_points(np.full((1, 2, 2), 255, np.uint8)).max()
     (dtype('float32'), np.float32(1.0))
+    """
+    return single(as_numbers(x, name), name)
+
+
+def as_numbers(x: Any, name: str) -> np.ndarray:
+    """Points (n, …) in the precision in which they come; images of bytes are divided by 255.
+
+    Arguments:
+        x: an array, a tensor, a DataFrame of numbers, or a list of lists.
+        name: what to call them in error messages.
     """
     if is_frame(x):
         words = [str(each) for each in x.columns if not np.issubdtype(np.asarray(x[each]).dtype, np.number)]
@@ -86,9 +125,9 @@ def read_points(x: Any, name: str = "X") -> np.ndarray:
     )
     require(array.ndim >= 1, f"{name} must have a row for each point, got the single value {shown(x)}")
     array = array[:, None] if array.ndim == 1 else array
-    require(len(array) > 0, "data must hold at least one point, got none")
+    require(len(array) > 0, f"{name} must hold at least one point, got none")
     require(array[:1].size > 0, f"points must have at least one coordinate, got the shape {array.shape}")
-    points = array.astype(np.float32) / 255 if array.dtype == np.uint8 and array.ndim > 2 else array.astype(np.float32)
+    points = array.astype(np.float32) / 255 if array.dtype == np.uint8 and array.ndim > 2 else array
     bad = np.flatnonzero(~np.isfinite(points).all(axis=tuple(range(1, points.ndim)))).tolist()
     require(
         not bad,
@@ -106,12 +145,7 @@ def _stranger(array: np.ndarray) -> str:
     return f" with {shown(found, 40)} in it"
 
 
-def is_frame(data: Any) -> bool:
-    """Whether this is a table with named columns."""
-    return hasattr(data, "columns") and hasattr(data, "iloc")
-
-
-def _from_frame(frame: Any, target: str | None) -> tuple[np.ndarray, np.ndarray]:
+def _from_frame(frame: Any, target: str | None, columns: tuple[str, ...], name: str) -> Read:
     names = [str(name) for name in frame.columns]
     if target is None:
         raise InputError(f"target must name the column of the labels, one of {', '.join(names[:8])}")
@@ -119,7 +153,9 @@ def _from_frame(frame: Any, target: str | None) -> tuple[np.ndarray, np.ndarray]
     require(len(frame) > 0, "data must hold at least one point, got a DataFrame without rows")
     labels = _array(frame[target], "y")
     require_labels(labels)
-    return read_points(frame.drop(columns=target)), labels
+    x = in_order(frame.drop(columns=target), columns, name)
+    points = as_numbers(x, "X")
+    return Read(points, single(points, "X"), labels, column_names(x), class_order(frame[target]))
 
 
 def _array(values: Any, name: str) -> np.ndarray:
@@ -140,6 +176,8 @@ def _array(values: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} must be rectangular, with rows of one length: {error}") from None
     if array.dtype == object and array.size and all(isinstance(each, str) for each in array.flat):
         array = array.astype(str)
+    elif array.dtype == object and array.size and all(isinstance(each, bytes) for each in array.flat):
+        array = array.astype(bytes)
     elif array.dtype == object and array.size and all(isinstance(each, bool | np.bool_) for each in array.flat):
         array = array.astype(bool)
     elif array.dtype == object and array.size and all(isinstance(each, _NUMBERS) for each in array.flat):
@@ -149,12 +187,37 @@ def _array(values: Any, name: str) -> np.ndarray:
 
 def _from_batches(loader: Any) -> tuple[np.ndarray, np.ndarray]:
     points, labels, limit = [], [], _Limit(loader, "DataLoader")
-    for batch in loader:
+    for batch in _unshuffled(loader):
         x, y = _two(batch)
         points.append(_array(x, "X"))
         labels.append(_array(y, "y"))
         limit.count(points[-1])
     return _joined(points, labels)
+
+
+def _unshuffled(loader: Any) -> Any:
+    """The same loader without a shuffle, which would be another one at each reading; others stay as they are."""
+    of_torch, sampler = torch.utils.data, loader.sampler
+    shuffles = (
+        type(loader).__iter__ is of_torch.DataLoader.__iter__
+        and type(sampler) is of_torch.RandomSampler
+        and type(loader.batch_sampler) in (of_torch.BatchSampler, type(None))
+        and sampler.data_source is loader.dataset
+        and not sampler.replacement
+        and sampler.num_samples == len(loader.dataset)
+    )
+    if not shuffles:
+        return loader
+    return of_torch.DataLoader(
+        loader.dataset,
+        batch_size=loader.batch_size,
+        collate_fn=loader.collate_fn,
+        num_workers=loader.num_workers,
+        worker_init_fn=loader.worker_init_fn,
+        multiprocessing_context=loader.multiprocessing_context,
+        timeout=loader.timeout,
+        generator=loader.generator,
+    )
 
 
 def _from_items(items: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -204,7 +267,7 @@ def _joined(points: list[np.ndarray], labels: list[np.ndarray]) -> tuple[np.ndar
     require(len(points) > 0, "data must hold at least one point, got none")
     shapes = {each.shape[1:] for each in points}
     require(len(shapes) == 1, f"all points must have one shape, got {', '.join(map(str, sorted(shapes)[:3]))}")
-    return read_points(np.concatenate(points)), np.concatenate(labels)
+    return as_numbers(np.concatenate(points), "X"), np.concatenate(labels)
 
 
 def _two(item: Any) -> tuple[Any, Any]:

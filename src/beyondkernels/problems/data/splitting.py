@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from beyondkernels.core import Problem, Stream, require, require_between, require_whole, shown
-from beyondkernels.problems.data.given import DataWarning, GivenData, hold
-from beyondkernels.problems.data.labels import class_names, class_numbers, numbers, single_labels
-from beyondkernels.problems.data.reading import FORMS, is_frame, read_pair
+from beyondkernels.problems.data.columns import is_frame
+from beyondkernels.problems.data.doubts import keys_in_common, warn_of_repeats, warn_of_rounding
+from beyondkernels.problems.data.given import GivenData, hold
+from beyondkernels.problems.data.labels import class_names, class_numbers, numbers, require_different, single_labels
+from beyondkernels.problems.data.reading import FORMS, Read, read_pair
 
 
 def given(
@@ -27,7 +29,8 @@ def given(
     """A problem from data as it comes.
 
     A set without test points is split once: ``split_seed`` alone says how, whatever the seeds of the runs. Validation
-    points come from what remains. Classes are found in the labels; each class is split by itself.
+    points come from what remains. Classes are found in the labels and sorted, unless they are an ordered categorical of
+    pandas; each class is split by itself.
 
     Arguments:
         data: a pair (X, y), a torch Dataset or DataLoader, or a DataFrame; or a pair of these for training and test.
@@ -54,38 +57,69 @@ def given(
         classify is None or isinstance(classify, bool | np.bool_),
         f"classify must be True, False or None, got {shown(classify)}",
     )
+    _require_two(data, test, target)
     if test is None and isinstance(data, tuple | list) and len(data) == 2 and _are_sources(data, target):
         data, test = data
-    x, y = read_pair(data, target)
-    columns = y.ndim == 2
-    y = single_labels(y, classify)
-    classes = class_names(y, classify)
-    if not classes:
-        numbers(y)  # before the split, so that a message names a row as it was given
+    source = read_pair(data, target)
+    in_rows = source.labels.ndim == 2
+    y = single_labels(source.labels, classify)
+    source, classes = replace(source, labels=y), class_names(y, classify)
+    classes = tuple(each for each in source.order if each in classes) or classes
+    _look_at(source, classes, name, "")  # before the split, so that a message names a row as it was given
     if test is None:
         inside, outside = _split(y, classes, test_fraction, Stream(split_seed).child("test"))
-        x, y, test_x, test_y = x[inside], y[inside], x[outside], y[outside]
+        tested = source
     else:
-        test_x, test_y = read_pair(test, target)
-        test_y = single_labels(test_y, classify if classes else False)
-        require(
-            test_x.shape[1:] == x.shape[1:],
-            f"test points must have the shape of the training points, {x.shape[1:]}, got {test_x.shape[1:]}",
-        )
-    inside, outside = _split(y, classes, validation, Stream(split_seed).child("validation"))
-    parts = {
-        "train": (x[inside], y[inside]),
-        "validation": (x[outside], y[outside]),
-        "test": (test_x, test_y),
-    }
-    _warn_of_repeats(parts["train"][0], test_x, name)
+        tested = read_pair(test, target, source.columns, "the test data")
+        tested = replace(tested, labels=single_labels(tested.labels, classify if classes else False))
+        shape, came = source.points.shape[1:], tested.points.shape[1:]
+        require(came == shape, f"test points must have the shape of the training points, {shape}, got {came}")
+        _look_at(tested, classes, name, "test ")
+        inside, outside = np.arange(len(y)), np.arange(len(tested.labels))
+    stay, aside = _split(y[inside], classes, validation, Stream(split_seed).child("validation"))
+    parts = {"train": (source, inside[stay]), "validation": (source, inside[aside]), "test": (tested, outside)}
+    known, new = keys_in_common(source.exact, tested.exact)
+    warn_of_repeats({"train": known[inside[stay]], "validation": known[inside[aside]], "test": new[outside]}, name)
     arrays = {}
-    for part, (points, labels) in parts.items():
-        arrays[f"{part}_x"] = points
+    for part, (read, rows) in parts.items():
+        arrays[f"{part}_x"], labels = read.points[rows], read.labels[rows]
         arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else numbers(labels)
     words = not all(name.removeprefix("-").isdigit() for name in classes) or y.dtype.kind in "US"
-    kind = (y.dtype.name if y.dtype.kind in "bf" else "") if classes else "rows" if columns else ""
-    return hold(arrays, classes, words, name, kind)
+    held = hold(arrays, classes, words, name, _form(y.dtype) if classes else "rows" if in_rows else "")
+    return replace(held, columns=source.columns, target=None if target is None else str(target))
+
+
+def _form(kind: np.dtype) -> str:
+    """The type of classes that are neither words nor whole numbers."""
+    return "bytes" if kind.kind == "S" else kind.name if kind.kind in "bf" else ""
+
+
+def _require_two(data: Any, test: Any, target: str | None) -> None:
+    """Ask for training and test data, each once, and for nothing else."""
+    several = isinstance(data, tuple | list) and len(data) in (2, 3) and _are_all_sources(data, target)
+    require(
+        not (several and len(data) == 3),
+        "data must be a pair of training and test data, got 3 sets; validation=0.1 puts training points aside to "
+        "choose by",
+    )
+    require(
+        not several or test is None,
+        "test must be given once, got training and test data as a pair, and test besides; data=(X, y) with test, or "
+        "the pair alone, would do",
+    )
+
+
+def _are_all_sources(parts: Any, target: str | None) -> bool:
+    """Whether each of these is data by itself."""
+    return all(_is_source(part) or (target is not None and is_frame(part)) for part in parts)
+
+
+def _look_at(read: Read, classes: tuple[str, ...], name: str, part: str) -> None:
+    """Refuse or warn of what single precision does not hold."""
+    warn_of_rounding(read.exact, f"{part}points of {name}", "column", read.columns)
+    if not classes:
+        require_different(read.labels, f"{part}labels")
+        warn_of_rounding(read.labels, f"{part}labels of {name}", "column" if read.labels.ndim == 2 else "")
 
 
 def _are_sources(pair: Any, target: str | None) -> bool:
@@ -125,16 +159,3 @@ def _split(y: np.ndarray, classes: tuple[str, ...], fraction: float, stream: Str
 
 def _by_kind(order: np.ndarray, kinds: np.ndarray) -> list[np.ndarray]:
     return [order[kinds[order] == kind] for kind in np.unique(kinds)]
-
-
-def _warn_of_repeats(train: np.ndarray, test: np.ndarray, name: str) -> None:
-    """Say how many test points are training points too: on these a test says nothing."""
-    known = {row.tobytes() for row in train}
-    repeats = sum(row.tobytes() in known for row in test)
-    if repeats:
-        warnings.warn(
-            f"{repeats} of the {len(test)} test points of {name} are among its training points, so the test is too "
-            "easy",
-            DataWarning,
-            stacklevel=4,
-        )
