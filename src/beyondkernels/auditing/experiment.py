@@ -117,7 +117,7 @@ class Audit(Experiment):
             Shown("score", said.score_heading(self.subject), ".2f"),
             Shown("interval", "95 % interval", show=lambda rows: said.interval_of(self.subject, rows)),
             Shown("train_score", "On training points", ".2f"),
-            Shown("seconds", "Seconds", ".3g", about="What a run took on this machine, the mean over seeds."),
+            Shown("seconds", "Seconds", show=_seconds, about="What a run took on this machine, the mean over seeds."),
         ]
         return Table({"rung": "Learner", "kind": "May use"}, columns, {"part": "ladder"})
 
@@ -184,6 +184,11 @@ class _Timed(Runs):
         run = finished.get(label or at.label)
         for row in super()._read(settings, at, finished, label):
             yield {**row, "seconds": run.provenance.get("seconds") if run is not None else None}
+
+
+def _seconds(rows: Frame) -> str | None:
+    found = rows["seconds"].dropna().tolist() if "seconds" in rows else []
+    return f"{sum(found) / len(found):.3g}" if found else None
 
 
 def _summary(subject: Subject, name: str) -> str:

@@ -134,9 +134,10 @@ def _where(subject: Subject) -> list[Picture]:
         Drawn(
             "correction",
             "Backward feature correction",
-            "Scores on test points, in per cent. The blocks up to each one are trained first, with a linear head. Then "
-            "they are fixed while the rest is trained, or all blocks are trained together.",
-            "A row for each block: score of the lower blocks alone, with them fixed, and with them released",
+            "Scores on test points, in per cent. The blocks up to each one are trained first, with a linear head "
+            "(alone). Then they are fixed while the rest is trained, or they are trained on with another head before "
+            "that (longer, fixed), or all blocks are trained together (released).",
+            "A row for each block: score of the lower blocks alone, fixed, fixed after longer training, and released",
             lambda picture, rows: _corrections(subject, picture, rows),
         ),
     ]

@@ -69,7 +69,7 @@ class AuditResult:
 
     @functools.cached_property
     def correction(self) -> DataFrame:
-        """A row for each block and way: lower blocks alone, then fixed, or released (``bfc`` Figure 9)."""
+        """A row for each block and way: lower blocks alone, fixed, fixed after longer training, or released."""
         return self._scores({"part": "correction"}, ["block", "below"])
 
     @functools.cached_property

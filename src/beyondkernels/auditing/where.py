@@ -17,12 +17,12 @@ from beyondkernels.networks import Prefix
 Below = Literal["alone", "fixed", "longer", "released"]
 
 BELOW: dict[Below, str] = {
-    "alone": "lower blocks alone",
-    "fixed": "lower blocks fixed",
-    "longer": "trained longer, fixed",
-    "released": "all released",
+    "alone": "alone",
+    "fixed": "fixed",
+    "longer": "longer, fixed",
+    "released": "released",
 }
-"""What happens to the blocks up to one that were trained first, as in ``bfc`` Figure 9.
+"""What happens to the blocks up to one that were trained first, as in ``bfc`` Figure 9, and how a figure calls it.
 
 If they are released they have twice the steps. So there is a control, ``longer``, which has these steps without the
 blocks above.

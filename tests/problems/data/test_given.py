@@ -146,6 +146,7 @@ class Endless(IterableDataset):
         ((frame(),) * 3, {"target": "kind"}, "got 3 sets"),
         (((X, CLASSES),) * 2, {"test": (X, CLASSES)}, "test must be given once, got training and test data as a pair"),
         ((frame(),) * 2, {"target": "kind", "test": frame()}, "test must be given once"),
+        (((X, CLASSES),) * 2, {"test_fraction": 0.3}, r"a fraction of the data, got both test data and 0\.3"),
         ((X, [b"\xff", b"a", b"b"] * 10), {}, r"y must hold bytes that are text in UTF-8, got b'\\xff'"),
     ],
 )

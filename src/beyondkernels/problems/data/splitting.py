@@ -20,7 +20,7 @@ def given(
     *,
     test: Any = None,
     validation: float = 0.0,
-    test_fraction: float = 0.2,
+    test_fraction: float | None = None,
     target: str | None = None,
     classify: bool | None = None,
     split_seed: int = 0,
@@ -36,7 +36,8 @@ def given(
         data: a pair (X, y), a torch Dataset or DataLoader, or a DataFrame; or a pair of these for training and test.
         test: the test points, in any of these forms.
         validation: the fraction of the training points that is put aside to choose by.
-        test_fraction: the fraction of the points that is put aside to test on, where there is no ``test``.
+        test_fraction: the fraction of the points that is put aside to test on, where there is no ``test``; a fifth
+            unless given.
         target: the column of a DataFrame that holds the labels.
         classify: whether labels are classes; None guesses from what they are.
         split_seed: says how the set is split.
@@ -51,7 +52,8 @@ def given(
         assert isinstance(data, GivenData)
         return data
     require_between("validation", validation, 0, 1, "[)")
-    require_between("test_fraction", test_fraction, 0, 1, "()")
+    aside = 0.2 if test_fraction is None else test_fraction
+    require_between("test_fraction", aside, 0, 1, "()")
     require_whole("split_seed", split_seed, None)
     require(
         classify is None or isinstance(classify, bool | np.bool_),
@@ -60,6 +62,10 @@ def given(
     _require_two(data, test, target)
     if test is None and isinstance(data, tuple | list) and len(data) == 2 and _are_sources(data, target):
         data, test = data
+    require(
+        test is None or test_fraction is None,
+        f"test must be test data or a fraction of the data, got both test data and {test_fraction}",
+    )
     source = read_pair(data, target)
     in_rows = source.labels.ndim == 2
     y = single_labels(source.labels, classify)
@@ -67,7 +73,7 @@ def given(
     classes = tuple(each for each in source.order if each in classes) or classes
     _look_at(source, classes, name, "")  # before the split, so that a message names a row as it was given
     if test is None:
-        inside, outside = _split(y, classes, test_fraction, Stream(split_seed).child("test"))
+        inside, outside = _split(y, classes, aside, Stream(split_seed).child("test"))
         tested = source
     else:
         tested = read_pair(test, target, source.columns, "the test data")
@@ -76,10 +82,10 @@ def given(
         require(came == shape, f"test points must have the shape of the training points, {shape}, got {came}")
         _look_at(tested, classes, name, "test ")
         inside, outside = np.arange(len(y)), np.arange(len(tested.labels))
-    stay, aside = _split(y[inside], classes, validation, Stream(split_seed).child("validation"))
-    parts = {"train": (source, inside[stay]), "validation": (source, inside[aside]), "test": (tested, outside)}
+    stay, leave = _split(y[inside], classes, validation, Stream(split_seed).child("validation"))
+    parts = {"train": (source, inside[stay]), "validation": (source, inside[leave]), "test": (tested, outside)}
     known, new = keys_in_common(source.exact, tested.exact)
-    warn_of_repeats({"train": known[inside[stay]], "validation": known[inside[aside]], "test": new[outside]}, name)
+    warn_of_repeats({"train": known[inside[stay]], "validation": known[inside[leave]], "test": new[outside]}, name)
     arrays = {}
     for part, (read, rows) in parts.items():
         arrays[f"{part}_x"], labels = read.points[rows], read.labels[rows]
