@@ -141,7 +141,7 @@ def interval_of(subject: Subject, rows: Frame) -> str | None:
     _, low, high, _ = mean_interval(list(scores.values()), within=within, beside=error_of_test_points(subject, scores))
     if low is None or high is None or high - low <= 1e-9 * max(1.0, abs(high)):
         return None
-    return f"{low:.2f} to {high:.2f}".replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{low:.2f} to {high:.2f}"
 
 
 def points(number: float) -> str:
