@@ -13,6 +13,8 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._pytree import tree_leaves
 
+from beyondkernels.networks import module
+
 DEVICE = "cpu:0"
 """A name of the processor that nobody else uses."""
 
@@ -31,6 +33,7 @@ class TwoDevices(TorchFunctionMode):
         super().__init__()
         self.there: dict[int, Any] = {}  # the memory is kept, so that no other tensor gets the same place
         self.operations = 0
+        module._one_pass.cache_clear()  # a number that an earlier second device kept is not on this one
 
     def is_there(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is on the second device."""
