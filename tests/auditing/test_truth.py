@@ -11,7 +11,6 @@ from torch import nn
 import beyondkernels as bk
 from beyondkernels.algorithms.losses import PseudoHuber
 from beyondkernels.algorithms.optimisers import adam
-from beyondkernels.problems.data import DataWarning
 
 torch.set_num_threads(1)
 STREAM = bk.core.Stream(0).child("truth")
@@ -44,8 +43,14 @@ def test_further_steps_are_no_backward_feature_correction() -> None:
     assert "Backward feature correction matters" not in found.sentence
 
 
-def test_repeated_training_points_are_told() -> None:
-    x = STREAM.child("x").normal(40, 3)
-    y = x[:, :1]
-    with pytest.warns(DataWarning, match="40 of the 80 training points repeat others; kernels choose their ridge by"):
-        bk.auditing.Audit(nn.Linear(3, 1), (torch.cat([x, x]), torch.cat([y, y])), (x + 1, y), steps=1)
+def test_copies_of_training_points_do_not_make_kernels_weak() -> None:
+    """Copies add nothing, and a kernel that fits noise because copies give each other away would lose many points."""
+    x, fresh = STREAM.child("a").normal(200, 5), STREAM.child("b").normal(1000, 5)
+    inside, truth = ((points.square().sum(1) > 4.35) for points in (x, fresh))
+    noisy = inside ^ (STREAM.child("flips").uniform(200) < 0.2)
+    model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 2))
+    options: dict[str, Any] = {"seeds": 1, "steps": 3, "parts": "ladder", "progress": False}
+    found = [bk.audit(model, (x.repeat(k, 1), noisy.repeat(k)), (fresh, truth), **options) for k in (1, 3)]
+    once, thrice = (dict(zip(each.ladder["rung"], each.ladder["score"], strict=True)) for each in found)
+    for rung in ("linear", "Laplace kernel", "conjugate kernel", "tangent kernel"):
+        assert abs(once[rung] - thrice[rung]) < 1.5

@@ -7,6 +7,7 @@ import beyondkernels as bk
 from beyondkernels.core import InputError
 from beyondkernels.engine import FrozenKernel
 from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
+from beyondkernels.kernels.solvers.repeats import groups_of_copies
 from beyondkernels.runs.perform import cases_of, perform
 
 
@@ -40,7 +41,7 @@ def test_frozen_at_the_start_is_ridge_with_the_kernel_of_the_drawn_network():
     x, fresh = case.train.x, case.test.x
     gram = jacobian_gram(NETWORK, params, buffers, x, x)
     mean = case.train.y.double().mean()
-    path = bk.kernels.ridge_path(gram, case.train.y.double() - mean)
+    path = bk.kernels.ridge_path(gram, case.train.y.double() - mean, groups=groups_of_copies(x))
     expected = jacobian_gram(NETWORK, params, buffers, fresh, x) @ path.coefficients(path.best) + mean
     (outcome,) = perform([spec])
     assert outcome.predictor is not None
@@ -56,7 +57,8 @@ def test_frozen_later_has_the_kernel_of_the_network_that_trains_alone(kind):
     buffers = NETWORK.init(8, 1, STREAM)[1]
     spec = parity(FrozenKernel(NETWORK, RULE, step, kind))
     (case,) = cases_of([spec])
-    direct = KernelRidge(KernelAt(KINDS[kind](NETWORK, params, buffers), (8,)), centred=True).fit(case, lambda _: None)
+    kernel = KernelAt(KINDS[kind](NETWORK, params, buffers), (8,))
+    direct = KernelRidge(kernel, centred=True, grouped=True).fit(case, lambda _: None)
     (outcome,) = perform([spec])
     assert outcome.scalars["test_loss"] == pytest.approx(direct.scalars["test_loss"], rel=1e-6)
     start = perform([parity(FrozenKernel(NETWORK, RULE, 0, kind))])[0]

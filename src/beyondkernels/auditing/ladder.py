@@ -140,8 +140,9 @@ def _kernels(subject: Subject, settings: AuditSettings, workers: int) -> list[Ru
 
     def ridge(kernel: Kernel) -> KernelRidge:
         if large:
-            return KernelRidge(kernel, (), "validation", solver="iterative", memory=memory, centred=True, growth=GROWTH)
-        return KernelRidge(kernel, memory=memory, centred=True)
+            iterative = KernelRidge(kernel, choose="validation", solver="iterative", growth=GROWTH)
+            return dataclasses.replace(iterative, memory=memory, centred=True, grouped=True)
+        return KernelRidge(kernel, memory=memory, centred=True, grouped=True)
 
     def frozen(step: int, kind: Literal["tangent", "conjugate"]) -> FrozenKernel:
         return FrozenKernel(subject.network, subject.rule, step, kind, solver, memory)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -19,11 +18,7 @@ from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels.finite.at import TangentAt
 from beyondkernels.networks import Block, Linearised, Network, find_blocks, with_blocks
 from beyondkernels.problems import GivenData
-from beyondkernels.problems.data import DataWarning
 from beyondkernels.runs.asked import asked, learner_of, require_order, sorted_options
-
-_FEW_REPEATS = 0.01
-"""The share of training points that may repeat others without a warning."""
 
 _DISTANCE_POINTS = 1000
 """Training points that the typical distance is taken from."""
@@ -170,7 +165,6 @@ def subject_of(
     ask = asked(data, n, test, 0, reading)
     require(ask.test > 0, "test must give test points: an audit compares what models do on them")
     learner, problem = learner_of(model, ask, algorithm, recipe, {}, "model")
-    _warn_of_repeats(problem)
     require(
         isinstance(learner, TrainedNetwork),
         f"model must be a torch.nn.Module or a network, got {shown(model)}, which has no layers to look into",
@@ -198,21 +192,6 @@ def subject_of(
         last_layer=tail,
         no_last_layer=why,
     )
-
-
-def _warn_of_repeats(problem: Problem) -> None:
-    """Say so if training points repeat others: then leaving one out says nothing of a kernel's ridge."""
-    if not isinstance(problem, GivenData):
-        return
-    x = problem.take("train", problem.size("train"), 0).x
-    repeated = len(x) - len({row.tobytes() for row in vectors(x).numpy()})
-    if repeated > _FEW_REPEATS * len(x):
-        warnings.warn(
-            f"{repeated} of the {len(x)} training points repeat others; kernels choose their ridge by leaving points "
-            "out one by one, which copies give away, so they may look weaker than they are: give each point once",
-            DataWarning,
-            stacklevel=2,
-        )
 
 
 def _spread(y: torch.Tensor) -> float:

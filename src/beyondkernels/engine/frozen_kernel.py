@@ -51,7 +51,8 @@ class FrozenKernel(Learner):
     'finished'
     """
 
-    revision: ClassVar[int] = 3  # 1: batch normalisation had its initial statistics at step 0; 2: no growing grid
+    # 1: batch normalisation had its initial statistics at step 0; 2: no growing grid, copies left out one by one
+    revision: ClassVar[int] = 3
 
     network: Network
     algorithm: Algorithm
@@ -86,5 +87,6 @@ class FrozenKernel(Learner):
         )
         choose = "leave_one_out" if self.solver == "exact" else "validation"
         growth = GROWTH if self.solver == "iterative" else 0
-        ridge = KernelRidge(kernel, choose=choose, solver=self.solver, memory=self.memory, centred=True, growth=growth)
+        usual = {"memory": self.memory, "centred": True, "growth": growth, "grouped": True}
+        ridge = KernelRidge(kernel, choose=choose, solver=self.solver, **usual)
         return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))

@@ -22,6 +22,7 @@ from beyondkernels.core import (
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.solvers.large import LargeSolution, default_centres, memory_needed, solve_large
+from beyondkernels.kernels.solvers.repeats import groups_of_copies
 from beyondkernels.kernels.solvers.ridge import RidgePath, outputs, ridge_path
 from beyondkernels.kernels.solvers.stored import Stored
 
@@ -77,6 +78,8 @@ class KernelRidge(Learner):
         memory: bytes that may be taken beside the sample.
         centred: whether the mean of the training labels is subtracted before the fit and added to predictions. Labels
             far from zero need it, unless the kernel has a large constant part.
+        grouped: whether points that are equal are left out, or held out, together. Where points come more than once, a
+            copy among the others gives a point away, and the ridge that is chosen is too small.
         growth: by how many ridges the iterative solver's grid may grow at its edge. It does not grow beyond a ridge
             for which the solver does not converge.
     """
@@ -95,6 +98,7 @@ class KernelRidge(Learner):
     memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
     centred: bool = later(False)
     growth: Annotated[int, not_negative] = later(0)
+    grouped: bool = later(False)
 
     def __post_init__(self) -> None:
         require(
@@ -155,7 +159,8 @@ class KernelRidge(Learner):
         gram = self.kernel(case.train.x)
         progress(0.2)
         if self.choose == "leave_one_out":
-            path = self._grown(ridge_path(gram, y, self.ridges or None), lambda path: path.loo_errors)
+            first = ridge_path(gram, y, self.ridges or None, groups=self._copies(case))
+            path = self._grown(first, lambda path: path.loo_errors)
             errors, best, fitted = path.loo_errors.sum(1), path.best, path
         else:
             inside, outside = self._split(case)
@@ -281,8 +286,21 @@ class KernelRidge(Learner):
         n = len(case.train)
         held = round(self.validation * n)
         require(0 < held < n, f"validation must leave points on both sides, got {self.validation} of {n}")
-        order = case.stream.child("validation").permutation(n)
-        return order[held:].sort().values, order[:held].sort().values
+        groups = self._copies(case)
+        if groups is None:
+            order = case.stream.child("validation").permutation(n)
+            return order[held:].sort().values, order[:held].sort().values
+        sizes = groups.bincount()
+        order = case.stream.child("validation").permutation(len(sizes))
+        outside = torch.zeros(len(sizes), dtype=torch.bool)
+        outside[order] = sizes[order].cumsum(0) <= held
+        outside[order[0]] = True  # one at least
+        aside = outside[groups]
+        require(not aside.all(), f"training points must differ to hold some out, got {n} copies of one point")
+        return (~aside).nonzero()[:, 0], aside.nonzero()[:, 0]
+
+    def _copies(self, case: Case) -> torch.Tensor | None:
+        return groups_of_copies(case.train.x) if self.grouped else None
 
     def _grown(self, path: RidgePath, measure: Callable[[RidgePath], torch.Tensor]) -> RidgePath:
         """The path with ridges added at the edge while the best one sits there. A single ridge is the user's choice."""

@@ -138,7 +138,8 @@ def learner_of(
     given = [each for each in ("algorithm", *recording) if each != "algorithm" or algorithm is not None]
     require(not given, f"{type(model).__name__} knows how to learn; {', '.join(given)} can be given with a network")
     if isinstance(model, Kernel):
-        return KernelRidge(model, centred=isinstance(problem, GivenData)), problem  # labels may be far from zero
+        found = isinstance(problem, GivenData)  # labels may be far from zero, and points may come more than once
+        return KernelRidge(model, centred=found, grouped=found), problem
     if isinstance(model, Learner):
         return model, problem
     if all(hasattr(type(model), method) for method in ("fit", "predict", "get_params")):

@@ -36,6 +36,7 @@ class RidgePath:
         conditions: of K + λ, :math:`(s_{\max} + \lambda) / (s_{\min} + \lambda)`, shape (r,).
         spectrum: eigenvalues s and eigenvectors V of K.
         y: what was fitted, shape (n, k).
+        groups: which points are left out together, shape (n,); None leaves each out alone.
     """
 
     ridges: torch.Tensor
@@ -45,6 +46,7 @@ class RidgePath:
     conditions: torch.Tensor
     spectrum: Spectrum
     y: torch.Tensor
+    groups: torch.Tensor | None = None
 
     @property
     def eigenvalues(self) -> torch.Tensor:
@@ -87,7 +89,7 @@ class RidgePath:
             ridge: λ; None for the best.
         """
         ridges = _valid_ridges([self.best if ridge is None else ridge], self.spectrum)
-        return _residuals(self.spectrum, self._coefficients(ridges), ridges)[:, 0]
+        return _residuals(self.spectrum, self._coefficients(ridges), ridges, self.groups)[:, 0]
 
     def predict(self, block: torch.Tensor, ridge: float | None = None) -> torch.Tensor:
         """Predictions f at other points, shape (m, k).
@@ -119,7 +121,7 @@ class RidgePath:
         Arguments:
             ridges: the new grid.
         """
-        return _path(self.spectrum, self.y, _valid_ridges(ridges, self.spectrum))
+        return _path(self.spectrum, self.y, _valid_ridges(ridges, self.spectrum), self.groups)
 
     def _coefficients(self, ridges: torch.Tensor) -> torch.Tensor:
         return _coefficients(self.spectrum, self.y, ridges)
@@ -140,6 +142,7 @@ def ridge_path(
     ridges: Sequence[float] | torch.Tensor | None = None,
     *,
     tolerance: float = PSD_TOLERANCE,
+    groups: torch.Tensor | None = None,
 ) -> RidgePath:
     r"""Fit kernel ridge regression at every ridge of a grid, by one eigendecomposition of the Gram matrix.
 
@@ -151,12 +154,21 @@ def ridge_path(
     products with V and with its entries squared, for all ridges at once. Ridges are absolute, and belong to the
     loss :math:`\sum_i (y_i - f(x_i))^2 + \lambda |f|^2`, a sum over points. There is no intercept.
 
+    A point that is left out while a copy of it stays says nothing of other points. With ``groups`` all copies are left
+    out together. Rows of K that are equal make it as easy: with m copies and the mean :math:`\bar\alpha` of their
+    coefficients,
+
+    .. math:: y_i - f^{(-\text{copies})}(x_i) = \lambda (\alpha_i - \bar\alpha) + \frac{\bar\alpha}{c}, \qquad
+              c = \tfrac1m \sum_{j, l} [(K + \lambda I)^{-1}]_{jl} \text{ over copies } j, l.
+
     Arguments:
         gram: the kernel on the fitted points, symmetric and positive semi-definite, shape (n, n).
         y: labels, shape (n,) or (n, k).
         ridges: λ, each once, in any order; None for the mean of the diagonal times 100, …, 1e-10 in 30 steps. Zero is
             welcome where no eigenvalue is lost to rounding.
         tolerance: how far from symmetric and positive semi-definite the Gram matrix may be (:func:`spectrum`).
+        groups: a number for each point, equal for points that are copies of each other
+            (:func:`~.repeats.groups_of_copies`); None if there are none.
 
     >>> gram = torch.tensor([[2.0, 1.0], [1.0, 2.0]])
     >>> path = ridge_path(gram, torch.tensor([1.0, 0.0]), ridges=[1.0, 0.5])
@@ -170,7 +182,7 @@ def ridge_path(
     if ridges is None:
         scale = decomposed.values.mean().item() or 1.0  # the mean eigenvalue is the mean of the diagonal
         ridges = [scale * ridge for ridge in RELATIVE_RIDGES]
-    return _path(decomposed, y, _valid_ridges(ridges, decomposed))
+    return _path(decomposed, y, _valid_ridges(ridges, decomposed), groups)
 
 
 def outputs(name: str, y: torch.Tensor, n: int) -> torch.Tensor:
@@ -187,18 +199,19 @@ def outputs(name: str, y: torch.Tensor, n: int) -> torch.Tensor:
     return y[:, None] if y.ndim == 1 else y
 
 
-def _path(spectrum: Spectrum, y: torch.Tensor, ridges: torch.Tensor) -> RidgePath:
+def _path(spectrum: Spectrum, y: torch.Tensor, ridges: torch.Tensor, groups: torch.Tensor | None) -> RidgePath:
     s = spectrum.values
     alpha = _coefficients(spectrum, y, ridges)
     shifted = s + ridges[:, None]
     return RidgePath(
         ridges=ridges,
-        loo_errors=_residuals(spectrum, alpha, ridges).square_().mean(0),
+        loo_errors=_residuals(spectrum, alpha, ridges, groups).square_().mean(0),
         training_errors=(ridges[:, None] * alpha).square_().mean(0),  # y − Kα = λα
         degrees_of_freedom=(s / shifted).sum(1),
         conditions=(s[-1] + ridges) / (s[0] + ridges),
         spectrum=spectrum,
         y=y,
+        groups=groups,
     )
 
 
@@ -209,11 +222,19 @@ def _coefficients(spectrum: Spectrum, y: torch.Tensor, ridges: torch.Tensor) -> 
     return (V @ rotated.flatten(1)).unflatten(1, rotated.shape[1:])
 
 
-def _residuals(spectrum: Spectrum, alpha: torch.Tensor, ridges: torch.Tensor) -> torch.Tensor:
+def _residuals(
+    spectrum: Spectrum, alpha: torch.Tensor, ridges: torch.Tensor, groups: torch.Tensor | None
+) -> torch.Tensor:
     """Leave-one-out residuals for all ridges, shape (n, r, k), from their coefficients."""
     s, V = spectrum.values, spectrum.vectors
-    inverse_diagonal = V.square() @ (1 / (s[:, None] + ridges))
-    return alpha / inverse_diagonal[:, :, None]
+    if groups is None:
+        inverse_diagonal = V.square() @ (1 / (s[:, None] + ridges))
+        return alpha / inverse_diagonal[:, :, None]
+    m = groups.bincount().to(V.dtype)
+    sums = torch.zeros(len(m), V.shape[1], dtype=V.dtype).index_add_(0, groups, V)
+    c = (sums.square_() @ (1 / (s[:, None] + ridges))) / m[:, None]
+    means = torch.zeros(len(m), *alpha.shape[1:], dtype=alpha.dtype).index_add_(0, groups, alpha) / m[:, None, None]
+    return ridges[:, None] * (alpha - means[groups]) + (means / c[:, :, None])[groups]
 
 
 def _valid_ridges(ridges: Sequence[float] | torch.Tensor, spectrum: Spectrum) -> torch.Tensor:

@@ -14,6 +14,7 @@ from beyondkernels.core.constraints import not_negative, positive
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.kernels import RidgePath, conjugate_features, ridge_path, tangent_gram
 from beyondkernels.kernels.checks import MEMORY
+from beyondkernels.kernels.solvers.repeats import groups_of_copies
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, outputs
 from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE
 from beyondkernels.measure.audit.moments import chosen, moments, trained_network
@@ -104,7 +105,7 @@ class KernelCourse(Measurement):
         near = self.variance_tolerance * y.var(0, unbiased=False).sum().item() if squared else 0.0
         for group, grams in self._kernels(at[0], train, test).items():
             exact = group == "conjugate" or self.precision == "double"
-            rows = course(at, grams, train.y, test.y, score, 0.0 if exact else _SINGLE)
+            rows = course(at, grams, train, test.y, score, 0.0 if exact else _SINGLE)
             series |= over_steps(group, at, rows)
             scores = [row[score.name] for row in rows]
             step = emergence_step(tuple(at), scores, own[-1][score.name], tolerance, rising=score.classes, near=near)
@@ -154,7 +155,7 @@ class Score:
 def course(
     at: dict[int, Predictor],
     grams: Callable[[Predictor], Grams],
-    y: torch.Tensor,
+    train: Sample,
     y_test: torch.Tensor,
     score: Score,
     rounding: float = 0.0,
@@ -164,12 +165,12 @@ def course(
     Arguments:
         at: the network by step.
         grams: the kernel of the network at one moment.
-        y: labels of the training points.
+        train: the training points.
         y_test: labels of the test points.
         score: of predictions at the test points.
         rounding: what the kernel is known up to, relative to its mean diagonal; no ridge lies below.
     """
-    Y, steps = outputs("y", y, len(y)), list(at)
+    Y, steps, copies = outputs("y", train.y, len(train)), list(at), groups_of_copies(train.x)
     labels, mean = Y @ Y.T, Y.mean(0)
     ends = {step: grams(at[step]) for step in {steps[0], steps[-1]}}  # only these two are held throughout
     start, end = ends[steps[0]], ends[steps[-1]]
@@ -182,7 +183,7 @@ def course(
                 "end": centred_alignment(now.centred, end.centred),
                 "labels": centred_alignment(now.centred, labels),
                 "change": relative_change(now.square, start.square),
-                score.name: score(_fit(now.square, Y - mean, rounding).predict(now.block) + mean, y_test),
+                score.name: score(_fit(now.square, Y - mean, rounding, copies).predict(now.block) + mean, y_test),
             }
         )
     return rows
@@ -218,11 +219,11 @@ def emergence_step(
     return first
 
 
-def _fit(K: torch.Tensor, y: torch.Tensor, rounding: float) -> RidgePath:
+def _fit(K: torch.Tensor, y: torch.Tensor, rounding: float, copies: torch.Tensor | None) -> RidgePath:
     """Ridge regression at the usual ridges, without those that lie below the rounding."""
     scale = K.diagonal().mean().item() or 1.0
     ridges = [scale * ridge for ridge in RELATIVE_RIDGES if ridge >= rounding]
-    return ridge_path(K, y, ridges, tolerance=max(rounding, PSD_TOLERANCE))
+    return ridge_path(K, y, ridges, tolerance=max(rounding, PSD_TOLERANCE), groups=copies)
 
 
 def _features(at: Predictor, x: torch.Tensor) -> torch.Tensor:
