@@ -345,7 +345,7 @@ class Ended:
         return self.outcome.predictor
 
     def predictions(self, part: str) -> torch.Tensor:
-        """Predictions on a sample of the run. Those that the learner has made, for minutes perhaps, are not made again.
+        """Predictions on a sample of the run. They are computed only if the learner has not made them already.
 
         Arguments:
             part: ``train``, ``validation`` or ``test``.

@@ -78,8 +78,8 @@ class KernelRidge(Learner):
         memory: bytes that may be taken beside the sample.
         centred: whether the mean of the training labels is subtracted before the fit and added to predictions. Labels
             far from zero need it, unless the kernel has a large constant part.
-        grouped: whether points that are equal are left out, or held out, together. Where points come more than once, a
-            copy among the others gives a point away, and the ridge that is chosen is too small.
+        grouped: whether equal points are left out, or held out, together. Otherwise a point that is left out may have
+            a copy among the points that are fitted, and the ridge that is chosen is too small.
         growth: by how many ridges the iterative solver's grid may grow at its edge. It does not grow beyond a ridge
             for which the solver does not converge.
     """
