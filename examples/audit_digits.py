@@ -26,4 +26,4 @@ def small_convolutional(in_dim: tuple[int, int, int], out_dim: int) -> torch.nn.
 points, labels = load_digits(return_X_y=True)
 images = torch.tensor(points / 16).float().reshape(-1, 1, 8, 8)
 
-DIGITS = Audit(small_convolutional, (images, labels), name="digits", epochs=20, rate=2e-3)
+DIGITS = Audit(small_convolutional, (images, labels), name="digits", epochs=20, learning_rate=2e-3)

@@ -40,9 +40,11 @@ def images(file: str, train: int, test: int) -> tuple[tuple[np.ndarray, np.ndarr
 
 class Mnist(Audit):
     def __init__(self) -> None:
-        super().__init__(convolutional, *images("mnist.npz", 2000, 2000), name="mnist", epochs=20, rate=2e-3)
+        super().__init__(convolutional, *images("mnist.npz", 2000, 2000), name="mnist", epochs=20, learning_rate=2e-3)
 
 
 class Cifar10(Audit):
     def __init__(self) -> None:
-        super().__init__(convolutional, *images("cifar10_10k.npz", 2000, 2000), name="cifar10", epochs=40, rate=2e-3)
+        super().__init__(
+            convolutional, *images("cifar10_10k.npz", 2000, 2000), name="cifar10", epochs=40, learning_rate=2e-3
+        )

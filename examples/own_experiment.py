@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 import beyondkernels as bk
-from beyondkernels.frame import Experiment, Over, Runs, Shown, Table, claim, of, scale, setting
-from beyondkernels.reports import AtLeast
+from beyondkernels.lab import AtLeast, Experiment, Over, Runs, Shown, Table, claim, of, scale, setting
 
 
 @dataclass(frozen=True)
@@ -22,14 +21,14 @@ def spec(s, at):
     if at.learner == "network":
         descent = bk.algorithms.GradientDescent(steps=s.steps, learning_rate=0.5, batch=100, momentum=0.9)
         learner = bk.engine.TrainedNetwork(bk.networks.TwoLayer(pairs=50), descent)
-    problem = bk.problems.DictionaryParity(dim=10, patterns=10, relevant=3)
-    return bk.runs.RunSpec(problem, learner, at.samples, 2000, at.seed)
+    problem = bk.features.DictionaryParity(dim=10, patterns=10, relevant=3)
+    return bk.store.RunSpec(problem, learner, at.samples, 2000, at.seed)
 
 
 class Own(Experiment):
     id, title = "own/first", "A network against the best linear classifier"
     summary = "Both learn the parity of three patterns among ten."
-    numbers, scales = OwnSettings, {"smoke": scale(samples=(500, 1000), steps=100, seeds=2)}
+    settings_class, scales = OwnSettings, {"smoke": scale(samples=(500, 1000), steps=100, seeds=2)}
 
     def runs(self, s):
         return [Runs(spec, {"learner": ["network", "linear"], "samples": s.samples})]

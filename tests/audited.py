@@ -134,7 +134,7 @@ def ended(
 ) -> Ended:
     """A run with snapshots at its start, in its middle and at its end."""
     objective = loss or (Softmax() if getattr(problem, "kind", "") == "classes" else Squared())
-    rule = Descent(steps, adam(rate), objective=objective)
+    rule = Descent(steps, adam(rate), loss=objective)
     at = tuple(sorted({0, steps // 2, steps}))
     learner = TrainedNetwork(network, rule, **({"snapshot_at": at, "snapshot_names": ("all",)} | more))
     stream = Stream(0)

@@ -73,7 +73,7 @@ class Growing(Algorithm):
     draws: int = 4
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Loss:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The squared error."""
         return Squared()
 

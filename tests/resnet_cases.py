@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import Outcome, Problem, Sample, Stream
-from beyondkernels.networks import ResNetWeights, theorem_network
+from beyondkernels.networks import theorem_network
+from beyondkernels.papers.resnet.networks import ResNetWeights
 
 D, K, M, N = 4, 3, 12, 7
 

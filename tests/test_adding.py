@@ -9,9 +9,8 @@ import pytest
 
 import beyondkernels as bk
 from beyondkernels.core import load_file
-from beyondkernels.experiments import SCALES, find
-from beyondkernels.frame import stated
-from beyondkernels.runs import SerialExecutor
+from beyondkernels.execution import SerialExecutor
+from beyondkernels.lab import SCALES, find, stated
 
 PAGE = (Path(__file__).parents[1] / "docs" / "add-an-experiment.md").read_text(encoding="utf-8")
 

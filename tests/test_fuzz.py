@@ -15,16 +15,15 @@ from beyondkernels.activations import Sine
 from beyondkernels.algorithms import GradientDescent, Hinge
 from beyondkernels.algorithms.optimisers import Rate
 from beyondkernels.core import Stream, digest
+from beyondkernels.data import given
+from beyondkernels.data.inputs import Cube, Sphere
+from beyondkernels.data.maps import DrawnMap
 from beyondkernels.engine import TrainedNetwork
-from beyondkernels.experiments import CATALOGUE
 from beyondkernels.kernels.finite.at import TangentAt
+from beyondkernels.lab import CATALOGUE, ask
 from beyondkernels.networks import TwoLayer
-from beyondkernels.problems import given
-from beyondkernels.problems.overparam import UnitInputs, windows
-from beyondkernels.problems.resnet.inputs import Cube, Sphere
-from beyondkernels.problems.resnet.maps import DrawnMap
-from beyondkernels.running import ask
-from beyondkernels.theory.bfc import practical
+from beyondkernels.papers.bfc.theory import practical
+from beyondkernels.papers.overparam.problems import UnitInputs, windows
 from fuzz import BAD, WORDS, complaint, examples
 
 _DATA = given((np.arange(20.0).reshape(10, 2), [0, 1] * 5))
@@ -40,6 +39,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "GivenWeights": {"a": ((1.0,),), "w1": ((0.6, 0.8),), "w2": ((0.0, 1.0),)},
     "Padded": {"dim": 5, "source": Cube(3)},
     "SignalInputs": {"dim": 8},
+    "ThreeLayerTruth": {"source": UnitInputs(3)},
+    "TwoLayerTruth": {"source": UnitInputs(3)},
     "SmoothedCoupling": {"smoothing": (0.1, 0.1)},
     "ClassWeighted": {"loss": Hinge(), "weights": (1.0, 2.0)},
     "InSpan": {"learner": TrainedNetwork(TwoLayer(4), GradientDescent(4, 0.1))},

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import beyondkernels
+from beyondkernels.lab import PAPERS
 
 ROOT = Path(beyondkernels.__file__).parent
-MODULES = sorted(ROOT.rglob("*.py"))
-NAMES = {path: path.relative_to(ROOT).as_posix() for path in MODULES}
+MODULES = {path.relative_to(ROOT).as_posix(): path for path in sorted(ROOT.rglob("*.py"))}
 LONGEST = 400
-WHOLE_PACKAGE = ("experiments", "cli")
-"""The packages that may write ``import beyondkernels as bk``, because they must not load torch early."""
 
 PICKLING = ("pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal", "multiprocessing")
 GLOBAL_RANDOMNESS = (
@@ -27,6 +26,11 @@ GLOBAL_RANDOMNESS = (
     "random.seed",
 )
 UNSAFE_CALLS = ("torch.load", "torch.save", "eval", "exec", "os.system", "np.random.RandomState")
+
+
+@functools.cache
+def parsed(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
 
 
 def imported(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
@@ -51,29 +55,27 @@ def dotted(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def misplaced(tree: ast.AST, name: str) -> list[str]:
+    """The imports of a module that its place in the order does not allow.
 
-
-def layer(path: Path) -> str:
-    """The package a module belongs to; the top-level files belong to none."""
-    parts = path.relative_to(ROOT).parts
-    return parts[0] if len(parts) > 1 else ""
-
-
-def misplaced(tree: ast.AST, here: str, package: str) -> list[str]:
-    """The imports of a module that its place in the order does not allow."""
-    order = beyondkernels.LAYERS
+    A package imports those before it. A paper imports no other paper. ``import beyondkernels as bk`` is for the command
+    line and for experiments, which must not load torch early.
+    """
+    order, parts = beyondkernels.LAYERS, Path(name).parts
+    here, package = parts[0], ".".join(("beyondkernels", *parts[:-1]))
     found = []
-    for line, name in imported(tree, package):
-        top, *rest = name.split(".")
+    for line, what in imported(tree, package):
+        top, *rest = what.split(".")
         if top != "beyondkernels":
             continue
         if not rest:
-            if here not in WHOLE_PACKAGE:
-                found.append(f"line {line} imports the whole package")
+            if here != "cli" and parts[2:3] != ("experiments",):
+                found.append(f"{name}:{line} imports the whole package")
+        elif rest[0] in (*PAPERS, "papers") and here == "papers":
+            if (rest[1] if rest[0] == "papers" else rest[0]) != parts[1]:
+                found.append(f"{name}:{line}: the paper {parts[1]} imports {what}")
         elif rest[0] in order and order.index(rest[0]) > order.index(here):
-            found.append(f"line {line}: {here} imports {rest[0]}")
+            found.append(f"{name}:{line}: {here} imports {rest[0]}")
     return found
 
 
@@ -83,10 +85,9 @@ def test_every_package_has_its_layer():
     assert len(MODULES) > 50
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if layer(path)], ids=NAMES.get)
-def test_imports_follow_the_layers(path):
-    package = ".".join(("beyondkernels", *path.relative_to(ROOT).parent.parts))
-    assert misplaced(parse(path), layer(path), package) == []
+def test_imports_follow_the_layers():
+    names = [name for name in MODULES if "/" in name]
+    assert [each for name in names for each in misplaced(parsed(name), name)] == []
 
 
 @pytest.mark.parametrize(
@@ -95,9 +96,10 @@ def test_imports_follow_the_layers(path):
         ("import beyondkernels.engine", 1),
         ("def f():\n    from beyondkernels.engine import fit", 1),
         ("from beyondkernels import engine, core", 1),
-        ("if TYPE_CHECKING:\n    from beyondkernels.runs.store import Store", 1),
+        ("if TYPE_CHECKING:\n    from beyondkernels.store import Store", 1),
         ("from ..engine import fit", 1),
-        ("from .. import runs", 1),
+        ("from .. import store", 1),
+        ("from beyondkernels.papers.bfc import QuadraticTarget", 1),
         ("import beyondkernels as bk", 1),
         ("from beyondkernels.networks.base import linear\nfrom beyondkernels.core import Stream\nimport torch", 0),
         ("from . import two_layer\nfrom .base import Network\nfrom ..core import Stream", 0),
@@ -106,30 +108,55 @@ def test_imports_follow_the_layers(path):
     ],
 )
 def test_the_check_of_layers_can_fail(code, expected):
-    assert len(misplaced(ast.parse(code), "networks", "beyondkernels.networks")) == expected
+    assert len(misplaced(ast.parse(code), "networks/example.py")) == expected
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES.get)
-def test_modules_are_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from beyondkernels.papers.bfc.problems import QuadraticTarget", 1),
+        ("from beyondkernels.papers import bfc", 1),
+        ("from ..bfc import problems", 1),
+        ("from beyondkernels.cli import main", 1),
+        ("from beyondkernels.papers.features.problems import DictionaryProblem", 0),
+        ("from beyondkernels.kernels import Laplace", 0),
+    ],
+)
+def test_papers_do_not_import_each_other(code, expected):
+    assert len(misplaced(ast.parse(code), "papers/features/example.py")) == expected
+
+
+def test_only_experiments_and_the_command_line_import_everything():
+    code = ast.parse("import beyondkernels as bk")
+    names = ("papers/bfc/experiments/toy.py", "cli/app.py", "papers/bfc/problems/toy.py", "lab/papers.py")
+    assert [len(misplaced(code, name)) for name in names] == [0, 0, 1, 1]
+
+
+def test_no_package_shares_its_name_with_a_function():
+    assert not {*beyondkernels.LAYERS, *PAPERS} & {*beyondkernels._FUNCTIONS}
+
+
+def test_modules_are_short():
+    sizes = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+    assert {name: size for name, size in sizes.items() if size > LONGEST} == {}
 
 
 def ruled_out(tree: ast.AST, name: str) -> list[str]:
     """Uses of pickle, of processes that pickle, of global random state, and of calls that run stored code."""
-    found = [f"line {line} imports {what}" for line, what in imported(tree, "") if what.split(".")[0] in PICKLING]
+    found = [f"{name}:{line} imports {what}" for line, what in imported(tree, "") if what.split(".")[0] in PICKLING]
     banned = (*GLOBAL_RANDOMNESS, *UNSAFE_CALLS)
     allowed = ("torch.manual_seed",) if name == "core/streams.py" else ()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and dotted(node.func) in banned and dotted(node.func) not in allowed:
-            found.append(f"line {node.lineno} calls {dotted(node.func)}")
+            found.append(f"{name}:{node.lineno} calls {dotted(node.func)}")
         if isinstance(node, ast.Attribute) and node.attr == "ProcessPoolExecutor":
-            found.append(f"line {node.lineno} uses processes that pickle")
+            found.append(f"{name}:{node.lineno} uses processes that pickle")
         if isinstance(node, ast.ImportFrom) and any(alias.name == "ProcessPoolExecutor" for alias in node.names):
-            found.append(f"line {node.lineno} uses processes that pickle")
+            found.append(f"{name}:{node.lineno} uses processes that pickle")
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle" and not is_false(node.value):
-            found.append(f"line {node.value.lineno} allows pickle")
+            found.append(f"{name}:{node.value.lineno} allows pickle")
         if isinstance(node, ast.keyword) and node.arg == "shell" and not is_false(node.value):
-            found.append(f"line {node.value.lineno} starts a shell")
+            found.append(f"{name}:{node.value.lineno} starts a shell")
     return found
 
 
@@ -137,9 +164,8 @@ def is_false(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES.get)
-def test_nothing_ruled_out_is_used(path):
-    assert ruled_out(parse(path), NAMES[path]) == []
+def test_nothing_ruled_out_is_used():
+    assert [each for name in MODULES for each in ruled_out(parsed(name), name)] == []
 
 
 @pytest.mark.parametrize(
@@ -158,7 +184,7 @@ def test_nothing_ruled_out_is_used(path):
     ],
 )
 def test_the_check_of_what_is_ruled_out_can_fail(code):
-    assert len(ruled_out(ast.parse(code), "runs/store.py")) == 1
+    assert len(ruled_out(ast.parse(code), "store/store.py")) == 1
 
 
 def test_only_streams_may_seed():

@@ -11,8 +11,8 @@ import beyondkernels as bk
 
 def test_dir_lists_what_there_is() -> None:
     public = [name for name in dir(bk) if not name.startswith("_")]
-    assert {"run", "fit", "compare", "fit_many", "grid", "problems", "networks", "kernels", "theory"} <= set(public)
-    assert set(public) == set(bk.__all__)
+    assert {"run", "fit", "compare", "fit_many", "data", "networks", "kernels", "features", "bfc"} <= set(public)
+    assert set(public) == {*bk.__all__, *bk.lab.PAPERS}
     for name in public:
         assert getattr(bk, name) is not None
     assert not {"annotations", "TYPE_CHECKING", "LAYERS", "cli"} & set(public)

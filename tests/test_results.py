@@ -1,4 +1,4 @@
-"""The results kept with the code belong to it, and the README's tables are made from them."""
+"""The results kept with the code belong to it, and documents are made from them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from beyondkernels.cli.readme import blocks, filled
-from beyondkernels.running import ask, kept_path, out_of_date
+from beyondkernels.cli.documents import documents, filled
+from beyondkernels.lab import ask, kept_path, out_of_date
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -30,10 +30,11 @@ def test_there_are_results() -> None:
     assert len(KEPT) >= 3
 
 
-def test_the_tables_of_the_readme_are_made_from_the_results() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "<!-- results -->" in text and "<!-- bench -->" in text
-    assert filled(text, blocks(RESULTS)) == text, f"README.md is out of date with results/: {AGAIN}"
+@pytest.mark.parametrize("name", documents(RESULTS))
+def test_documents_are_made_from_the_results(name: str) -> None:
+    text, parts = (ROOT / name).read_text(encoding="utf-8"), documents(RESULTS)[name]
+    assert all(f"<!-- {part} -->" in text for part in parts)
+    assert filled(text, parts) == text, f"{name} is out of date with results/: {AGAIN}"
 
 
 def test_every_picture_belongs_to_a_result_and_all_are_small() -> None:

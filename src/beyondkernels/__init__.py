@@ -12,9 +12,10 @@ Begin with::
     bk.audit(model, train, test)                    how much of a model's accuracy comes from learning features
     bk.audit_many({...}, train, test)               the same of several models, side by side
 
-Each of them has its own help, such as ``help(bk.run)``. ``bk.problems``, ``bk.networks``, ``bk.kernels`` and
-``bk.algorithms`` hold what they take; ``bk.measure`` and ``bk.theory`` hold what is measured and what is proved.
-Subpackages and functions load on first use, so that ``import beyondkernels`` costs nothing.
+Each of them has its own help, such as ``help(bk.run)``. ``bk.networks``, ``bk.kernels``, ``bk.algorithms``,
+``bk.data`` and ``bk.measure`` hold what serves any problem. What belongs to one paper has the paper's name:
+``bk.resnet``, ``bk.overparam``, ``bk.features`` and ``bk.bfc`` hold its problems, networks, theorems and measurements.
+Everything loads on first use, so that ``import beyondkernels`` costs nothing.
 """
 
 from __future__ import annotations
@@ -23,63 +24,67 @@ TYPE_CHECKING = False  # typing takes longer to import than all of this
 if TYPE_CHECKING:
     from typing import Any
 
-    from beyondkernels import activations as activations
-    from beyondkernels import algorithms as algorithms
-    from beyondkernels import auditing as auditing
-    from beyondkernels import bench as bench
-    from beyondkernels import core as core
-    from beyondkernels import engine as engine
-    from beyondkernels import experiments as experiments
-    from beyondkernels import frame as frame
-    from beyondkernels import kernels as kernels
-    from beyondkernels import measure as measure
-    from beyondkernels import networks as networks
-    from beyondkernels import problems as problems
-    from beyondkernels import reports as reports
-    from beyondkernels import running as running
-    from beyondkernels import runs as runs
-    from beyondkernels import theory as theory
-    from beyondkernels.auditing import audit as audit
-    from beyondkernels.auditing import audit_many as audit_many
-    from beyondkernels.running import run as run
-    from beyondkernels.runs import compare as compare
-    from beyondkernels.runs import fit as fit
-    from beyondkernels.runs import fit_many as fit_many
-    from beyondkernels.runs import grid as grid
-    from beyondkernels.runs import one_two_five as one_two_five
-    from beyondkernels.theory import certify as certify
+    from beyondkernels import (
+        activations as activations,
+        algorithms as algorithms,
+        auditing as auditing,
+        bench as bench,
+        certificates as certificates,
+        core as core,
+        data as data,
+        engine as engine,
+        execution as execution,
+        kernels as kernels,
+        lab as lab,
+        learning as learning,
+        measure as measure,
+        networks as networks,
+        papers as papers,
+        store as store,
+    )
+    from beyondkernels.auditing import audit as audit, audit_many as audit_many
+    from beyondkernels.certificates import certify as certify
+    from beyondkernels.lab.request import run as run
+    from beyondkernels.learning import (
+        compare as compare,
+        fit as fit,
+        fit_many as fit_many,
+        grid as grid,
+        one_two_five as one_two_five,
+    )
+    from beyondkernels.papers import bfc as bfc, features as features, overparam as overparam, resnet as resnet
 
 __version__ = "0.2.0"
 
 LAYERS = (
     "core",
     "activations",
-    "problems",
+    "data",
     "networks",
     "kernels",
-    "theory",
+    "certificates",
     "algorithms",
     "engine",
     "measure",
-    "runs",
-    "reports",
-    "frame",
-    "experiments",
-    "running",
+    "store",
+    "execution",
+    "learning",
+    "lab",
     "auditing",
+    "papers",
     "bench",
     "cli",
 )
 """The packages in the order data flows through them: each imports only those before it."""
 
 _FUNCTIONS = {
-    "fit": "runs",
-    "compare": "runs",
-    "fit_many": "runs",
-    "grid": "runs",
-    "one_two_five": "runs",
-    "run": "running",
-    "certify": "theory",
+    "fit": "learning",
+    "compare": "learning",
+    "fit_many": "learning",
+    "grid": "learning",
+    "one_two_five": "learning",
+    "run": "lab.request",
+    "certify": "certificates",
     "audit": "auditing",
     "audit_many": "auditing",
 }
@@ -96,8 +101,15 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"beyondkernels.{name}")
     if name in _FUNCTIONS:
         return getattr(importlib.import_module(f"beyondkernels.{_FUNCTIONS[name]}"), name)
+    if not name.startswith("_"):  # perhaps a paper
+        from beyondkernels.lab.papers import paper_of
+
+        if (paper := paper_of(name)) is not None:
+            return importlib.import_module(paper.package)
     raise AttributeError(f"module 'beyondkernels' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__", "__doc__"])
+    from beyondkernels.lab.papers import PAPERS
+
+    return sorted([*__all__, *PAPERS, "__version__", "__doc__"])

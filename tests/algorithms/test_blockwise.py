@@ -17,13 +17,13 @@ from beyondkernels.core import Case, InputError, Sample, Saved, Stream, build, d
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.predictor import Predictor
 from beyondkernels.networks import FromCopy, FullyConnected, Linearised, Prefix, TwoLayer, with_blocks
-from beyondkernels.problems import CompositeParity
+from beyondkernels.papers.resnet.problems import CompositeParity
 from module_cases import CLASSES, SHAPE, ResNet
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(25, Stream(0))
-RULE = Descent(6, sgd(Cosine(0.05, 6), momentum=0.9, decay=0.01), batch=6, objective=Squared())
+RULE = Descent(6, sgd(Cosine(0.05, 6), momentum=0.9, weight_decay=0.01), batch=6, loss=Squared())
 PACKAGE, NAMES = FullyConnected(10, 3), ("layer1", "layer2", "output")
 
 
@@ -143,7 +143,7 @@ def test_a_fixed_block_keeps_its_parameters_while_its_statistics_go_on():
     network = with_blocks(FromCopy.of(ResNet()), SHAPE, CLASSES)
     x = Stream(1).normal(12, *SHAPE)
     sample = Sample(x, torch.eye(CLASSES)[torch.arange(12) % CLASSES])
-    rule = Corrected(Descent(3, adam(0.01), batch=6, objective=Squared()), "layer1.0", "layer1.0")
+    rule = Corrected(Descent(3, adam(0.01), batch=6, loss=Squared()), "layer1.0", "layer1.0")
     member = Member(network, rule, sample, Stream(0))
     member.start(SHAPE, CLASSES)
     later = member.buffers["layer2.0.bn1.running_mean"].clone()
@@ -161,7 +161,7 @@ def test_a_block_frozen_at_its_start():
     network = with_blocks(FromCopy.of(ResNet()), SHAPE, CLASSES)
     sample = Sample(Stream(1).normal(12, *SHAPE), torch.eye(CLASSES)[torch.arange(12) % CLASSES])
     for block in network.blocks:
-        rule = Descent(2, adamw(0.01), batch=6, group=f"all-{block.name}", objective=Squared())
+        rule = Descent(2, adamw(0.01), batch=6, group=f"all-{block.name}", loss=Squared())
         member = Member(network, rule, sample, Stream(0))
         member.start(SHAPE, CLASSES)
         start = dict(member.params)
@@ -231,7 +231,7 @@ def test_freezing_a_layer_that_matters_costs():
     network = with_blocks(FromCopy.of(nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 1))), 20, 1)
     correct = {}
     for group in ("all", "all-0", "all-2"):
-        member = Member(network, Descent(600, adam(0.02), group=group, objective=Squared()), sample, Stream(1))
+        member = Member(network, Descent(600, adam(0.02), group=group, loss=Squared()), sample, Stream(1))
         member.start(20, 1)
         train([member], [frozenset()], lambda _: None)
         out = network.apply(member.params, member.buffers, sample.x)[0]

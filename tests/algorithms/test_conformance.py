@@ -12,12 +12,13 @@ from beyondkernels.algorithms import (
     FeatureLearning,
     GradientDescent,
     Hinge,
+    ProcessSettings,
     Squared,
     Staged,
+    StepSettings,
 )
 from beyondkernels.core import Stream, build, describe, digest
 from beyondkernels.networks import Linearised, Symmetric, TwoLayer
-from beyondkernels.theory import ProcessSettings, StepSettings
 
 PROCESS = ProcessSettings(
     initial=Symmetric(0.5, 0.3, 1.5),
@@ -36,7 +37,7 @@ ALGORITHMS = {
     "two step": FeatureLearning(PROCESS, freeze_hidden_after=2),
     "random features": FeatureLearning(PROCESS, freeze_hidden_after=0),
     "descent": GradientDescent(steps=4, learning_rate=0.1, batch=6, momentum=0.9, weight_decay=0.01),
-    "descent last": GradientDescent(steps=4, learning_rate=0.1, group="last", objective=Squared()),
+    "descent last": GradientDescent(steps=4, learning_rate=0.1, group="last", loss=Squared()),
     "frozen after": Staged.frozen_after(PLAIN, 2),
     "blockwise": Blockwise(PLAIN, ("hidden", "last")),
     "released": Corrected(PLAIN, "hidden"),
@@ -140,7 +141,7 @@ def test_program_ignores_the_numbers():
 
 
 def test_gradient_descent_is_torch_sgd():
-    rule = GradientDescent(steps=4, learning_rate=0.1, momentum=0.9, weight_decay=0.01, objective=Hinge())
+    rule = GradientDescent(steps=4, learning_rate=0.1, momentum=0.9, weight_decay=0.01, loss=Hinge())
     network, stage = TwoLayer(6), rule.stages()[0]
     params, buffers, velocity, batch, noise, hyper = inputs(rule, network, stage, 0)
     theirs = {name: value.clone().requires_grad_() for name, value in params.items()}

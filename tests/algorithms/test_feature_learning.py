@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from beyondkernels.algorithms import Batch, FeatureLearning, Hinge
+from beyondkernels.algorithms import Batch, FeatureLearning, Hinge, ProcessSettings, StepSettings
 from beyondkernels.core import InputError, Stream, describe
 from beyondkernels.networks import Linearised, Symmetric, TwoLayer
-from beyondkernels.theory import ProcessSettings, StepSettings
 
 N, D, M = 7, 4, 3
 

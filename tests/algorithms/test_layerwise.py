@@ -210,8 +210,8 @@ def test_sentences():
             r"first must be a GradientDescent, got Layerwise\(first=.*…",
         ),
         (
-            lambda: Layerwise(FIRST, replace(SECOND, objective=Hinge())),
-            r"first and second must have one objective, got Squared\(\) and Hinge\(\)",
+            lambda: Layerwise(FIRST, replace(SECOND, loss=Hinge())),
+            r"first and second must have one loss, got Squared\(\) and Hinge\(\)",
         ),
     ):
         with pytest.raises(InputError, match=f"^{sentence}$"):

@@ -10,8 +10,7 @@ import torch
 from beyondkernels.algorithms import Batch, OnePass, Squared
 from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.networks import Linearised, ThreeLayerResNet, TwoLayer, theorem_network
-from beyondkernels.theory import ConceptSizes
-from beyondkernels.theory.resnet import theorem1
+from beyondkernels.papers.resnet.theory import ConceptSizes, theorem1
 from views import view
 
 torch.set_num_threads(1)
@@ -171,7 +170,7 @@ def test_identity_and_program():
 def test_of_theorem_1():
     sizes = ConceptSizes(2, 0.3, 1, 1, 1.0, 1.0)
     settings = theorem1(sizes, ThreeLayerResNet(50, "bottleneck"), steps=20)
-    assert OnePass.of(settings) == OnePass(20, settings.first_rate, settings.second_rate)
+    assert settings.algorithm == OnePass(20, settings.first_rate, settings.second_rate)
 
 
 def test_sentences():

@@ -12,13 +12,13 @@ from beyondkernels.algorithms.optimisers import Cosine, GradientNoise, Rate, ada
 from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.engine import Member, train
 from beyondkernels.networks import FromCopy, FullyConnected, with_blocks
-from beyondkernels.problems import CompositeParity
+from beyondkernels.papers.resnet.problems import CompositeParity
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(25, Stream(0))
-RULE = Descent(30, adamw(Cosine(0.01, 30)), batch=6, objective=Squared())
-NOISY = Descent(30, chain(GradientNoise(0.1), Rate(0.01)), batch=6, objective=Squared())
+RULE = Descent(30, adamw(Cosine(0.01, 30)), batch=6, loss=Squared())
+NOISY = Descent(30, chain(GradientNoise(0.1), Rate(0.01)), batch=6, loss=Squared())
 
 
 def trained(network, rule, seed=3, stops=(), until=None):
@@ -34,9 +34,7 @@ def module():
     return with_blocks(FromCopy.of(torch.nn.Sequential(*layers)), 8, 4)
 
 
-@pytest.mark.parametrize(
-    "rule", [RULE, NOISY, GradientDescent(30, 0.02, 6, 0.9, 0.01, objective=Squared(), drops=(17,))]
-)
+@pytest.mark.parametrize("rule", [RULE, NOISY, GradientDescent(30, 0.02, 6, 0.9, 0.01, loss=Squared(), drops=(17,))])
 @pytest.mark.parametrize("network", [FullyConnected(10, 3), module()], ids=["package", "module"])
 def test_stages_of_all_parameters_are_the_rule_bit_by_bit(network, rule):
     plain, _ = trained(network, rule)

@@ -10,7 +10,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.auditing import Audit, ladder
 from beyondkernels.core import InputError
-from beyondkernels.runs import Store
+from beyondkernels.store import Store
 
 X = bk.core.Stream(0).child("points").normal(120, 5)
 Y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")

@@ -15,7 +15,7 @@ from torch import nn
 import beyondkernels as bk
 from beyondkernels.cli import main
 from beyondkernels.core import InputError
-from beyondkernels.problems.data import DataWarning
+from beyondkernels.data import DataWarning
 
 torch.set_num_threads(1)
 X = torch.randn(40, 4, generator=torch.Generator().manual_seed(0))
@@ -112,7 +112,7 @@ def test_a_rung_that_is_left_out_may_be_named_alone() -> None:
 
 
 def test_a_model_that_diverges_is_said_to() -> None:
-    options = {"rate": 1e6, "optimiser": "sgd", "epochs": 30, "seeds": 2}
+    options = {"learning_rate": 1e6, "optimiser": "sgd", "epochs": 30, "seeds": 2}
     found = audit(dense(1), (X, NUMBERS), without=_ALL_BUT_CONSTANT, **options)
     assert found.sentence == (
         "The model diverged with every seed: its loss stopped being finite. A smaller rate may help."

@@ -19,7 +19,7 @@ from beyondkernels.auditing.scores import Scores
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
-from beyondkernels.frame.rows import OUTCOME
+from beyondkernels.lab.declaration.rows import OUTCOME
 from beyondkernels.networks import Block
 
 SETTINGS = AuditSettings()

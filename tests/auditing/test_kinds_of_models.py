@@ -227,7 +227,7 @@ def test_the_linearised_model_is_its_expansion(model: Any) -> None:
     "model", [nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 1)), bk.networks.FullyConnected(4)]
 )
 def test_a_distribution_may_draw_numbers_of_double_precision(model: Any) -> None:
-    problem = bk.problems.QuadraticTarget(5)
+    problem = bk.bfc.QuadraticTarget(5)
     assert problem.take("train", 1, 0).x.dtype == torch.float64
     small = {"seeds": 1, "steps": 3, "points": 8, "snapshots": 3, "without": "feature machine", "progress": False}
     assert not bk.audit(model, problem, n=12, test=10, **small).result.missing

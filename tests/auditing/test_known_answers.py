@@ -31,9 +31,9 @@ def holds(found) -> dict[str, bool | None]:
 
 def test_a_parity_is_learnt_by_features_that_emerge_at_step_two():
     """Theorem 26: the first two steps make the features, and no kernel beats the best linear classifier, 84.4 %."""
-    problem = bk.problems.DictionaryParity(dim=30, patterns=30, relevant=5)
+    problem = bk.features.DictionaryParity(dim=30, patterns=30, relevant=5)
     network = bk.networks.TwoLayer(pairs=100)
-    rule = bk.algorithms.FeatureLearning(bk.theory.theorem26(problem, network, steps=400, readout_rate=200.0))
+    rule = bk.algorithms.FeatureLearning(bk.features.theorem26(problem, network, steps=400, readout_rate=200.0))
     parts = {"parts": ("ladder", "when", "what"), "without": ("Laplace kernel", "feature machine"), "points": 700}
     found = bk.audit(network, problem, 1000, n=2500, algorithm=rule, seeds=2, progress=False, **parts)
     assert problem.linear_accuracy == pytest.approx(0.84375)
@@ -53,7 +53,7 @@ def test_a_linear_target_needs_no_features():
     x = drawn(200, 8)
     y = (x @ drawn(8, 1, seed=1)).numpy()
     model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
-    found = bk.audit(model, (x, y), seeds=2, epochs=60, parts=("ladder",), rate=3e-3, progress=False)
+    found = bk.audit(model, (x, y), seeds=2, epochs=60, parts=("ladder",), learning_rate=3e-3, progress=False)
     assert found.sentence.startswith("No gain from learning features shows")
     assert holds(found)["features"] is False
     assert scores(found)["linear"] == pytest.approx(100, abs=0.1)
@@ -88,13 +88,13 @@ def test_a_lazy_model_learns_no_features():
     y = (x[:, :1] * x[:, 1:2]).numpy()
     options: dict[str, Any] = {"optimiser": "sgd", "momentum": 0.0, "steps": 400, "batch": 50, "seeds": 2}
     options |= {"points": 150, "parts": ("ladder", "when", "where"), "most_blocks": 1, "progress": False}
-    lazy = bk.audit(lazy_network, (x, y), rate=5e-2 / 100**2, **options)
+    lazy = bk.audit(lazy_network, (x, y), learning_rate=5e-2 / 100**2, **options)
     assert lazy.sentence.startswith("No gain from learning features shows")
     assert min(lazy.when["tangent/start"]) > 0.999
     assert min(lazy.layers["correlation"]) > 0.999
     assert min(lazy.layers["similarity"].iloc[::2]) > 0.999  # the first block; the second is the output itself
     assert abs(scores(lazy)["model"] - scores(lazy)["linearised network"]) < 1.5
-    rich = bk.audit(rich_network, (x, y), rate=5e-2, **options)
+    rich = bk.audit(rich_network, (x, y), learning_rate=5e-2, **options)
     assert min(rich.when["tangent/start"]) < 0.97
     assert min(rich.layers["correlation"]) < 0.97
 
@@ -105,7 +105,7 @@ def test_where_names_the_layer_that_learns():
     model[0].requires_grad_(False)
     x = drawn(200, 6)
     y = np.where(x[:, 0] * x[:, 1] > 0, "same", "other")
-    found = bk.audit(model, (x, y), seeds=2, epochs=20, rate=1e-2, parts=("where",), progress=False)
+    found = bk.audit(model, (x, y), seeds=2, epochs=20, learning_rate=1e-2, parts=("where",), progress=False)
     assert "All that is learnt is learnt in block 2. The model itself keeps 0 frozen." in found.sentence
     first, second = (found.layers[found.layers["block"] == name] for name in ("0", "2"))
     assert list(first["similarity"]) == pytest.approx([1, 1])
@@ -117,7 +117,7 @@ def test_where_names_the_block_that_has_to_move():
     x = drawn(600, 20)
     y = np.where(x[:, 0].abs() > 0.67, "out", "in")
     model = torch.nn.Sequential(torch.nn.Linear(20, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
-    found = bk.audit(model, (x, y), seeds=2, epochs=60, rate=1e-2, parts=("where",), progress=False)
+    found = bk.audit(model, (x, y), seeds=2, epochs=60, learning_rate=1e-2, parts=("where",), progress=False)
     cost = dict(zip(found.frozen["block"], found.frozen["score"], strict=True))
     assert cost["0"] < cost["2"] - 5
     assert "Freezing block 0 at its start costs" in found.sentence  # two seeds do not make it clearly more than block 2

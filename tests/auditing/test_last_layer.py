@@ -83,7 +83,12 @@ def test_the_last_layer_alone_moves(name: str, rung: str) -> None:
 
 def test_how_layers_are_cut_into_blocks_changes_no_fixed_features() -> None:
     """The same layers have the same score, and the model has its lead, whichever of them are one block."""
-    options = SMALL | {"steps": None, "epochs": 15, "rate": 1e-2, "without": ["feature machine", "layer by layer"]}
+    options = SMALL | {
+        "steps": None,
+        "epochs": 15,
+        "learning_rate": 1e-2,
+        "without": ["feature machine", "layer by layer"],
+    }
     found = [bk.audit(model, (X, Y), **options, **more) for model, more, _ in list(MODELS.values())[:3]]
     scores = [dict(zip(each.ladder["rung"], each.ladder["score"], strict=True)) for each in found]
     for name in ("last layer", "conjugate kernel", "early features", "model"):

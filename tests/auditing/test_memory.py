@@ -11,7 +11,7 @@ from torch import nn
 
 import beyondkernels as bk
 from beyondkernels.auditing import Audit
-from beyondkernels.auditing.front import executing
+from beyondkernels.auditing.entry import executing
 from beyondkernels.auditing.ladder import ladder, workers_that_fit
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.core import InputError

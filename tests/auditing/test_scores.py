@@ -15,8 +15,8 @@ from beyondkernels.algorithms import Descent, PseudoHuber, Scaled, Squared
 from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.auditing import Audit, ladder
 from beyondkernels.auditing.scores import Scores, error_of_test_points
-from beyondkernels.frame.rows import OUTCOME
-from beyondkernels.reports import Dots
+from beyondkernels.lab import Dots
+from beyondkernels.lab.declaration.rows import OUTCOME
 
 STREAM = torch.Generator().manual_seed(0)
 X = torch.randn(60, 4, generator=STREAM)
@@ -49,7 +49,7 @@ def test_numbers_are_measured_in_the_variance_of_their_own_labels() -> None:
 
 def test_seeds_of_a_distribution_are_measured_in_the_variance_of_their_own_labels() -> None:
     """The labels of another seed may vary ten times as much: the mean explains nothing of either."""
-    problem = bk.problems.QuadraticTarget(10)
+    problem = bk.bfc.QuadraticTarget(10)
     network = torch.nn.Sequential(torch.nn.Linear(10, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
     subject = Audit(network, problem, test=50, n=30, steps=2).subject
     variances = [float(problem.take("test", 50, seed).y.var(unbiased=False)) for seed in range(5)]
@@ -62,7 +62,7 @@ def test_seeds_of_a_distribution_are_measured_in_the_variance_of_their_own_label
 @pytest.mark.parametrize("loss", [Scaled(Squared(), 0.01), PseudoHuber()])
 def test_a_model_with_another_loss_is_measured_by_its_squared_error(loss: Any) -> None:
     """A hundredth of the squared error is a hundredth of the loss, and the same score."""
-    rule = Descent(steps=5, optimiser=adam(0.01), objective=loss)
+    rule = Descent(steps=5, optimiser=adam(0.01), loss=loss)
     found = audit(algorithm=rule)
     rows = found.to_frame().set_index("rung")
     run = bk.fit(model(), TRAIN, test=TEST, algorithm=rule, progress=False)

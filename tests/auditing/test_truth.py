@@ -22,7 +22,7 @@ def test_a_linear_model_is_not_clearly_better_than_the_same_model_as_a_fixed_one
     y = x @ w
     y[:200:7] += 60
     data = ((x[:200], y[:200]), (x[200:], y[200:]))
-    rule = bk.algorithms.Descent(steps=300, optimiser=adam(2e-2), objective=PseudoHuber())
+    rule = bk.algorithms.Descent(steps=300, optimiser=adam(2e-2), loss=PseudoHuber())
     few = ("Laplace kernel", "tangent kernel", "trained tangent kernel", "feature machine", "linearised network")
     found = bk.audit(nn.Linear(5, 1), *data, algorithm=rule, seeds=2, parts="ladder", without=few, progress=False)
     (claim,) = (claim for claim in found.claims if claim.id == "features")
@@ -35,7 +35,14 @@ def test_further_steps_are_no_backward_feature_correction() -> None:
     x, fresh = STREAM.child("a").normal(500, 10), STREAM.child("b").normal(500, 10)
     data: Any = [(points, (points[:, 0] * points[:, 1] > 0).long()) for points in (x, fresh)]
     model = nn.Sequential(nn.Linear(10, 64), nn.ReLU(), nn.Linear(64, 2))
-    options: dict[str, Any] = {"epochs": 10, "batch": 50, "rate": 3e-3, "parts": "where", "snapshots": 3, "points": 20}
+    options: dict[str, Any] = {
+        "epochs": 10,
+        "batch": 50,
+        "learning_rate": 3e-3,
+        "parts": "where",
+        "snapshots": 3,
+        "points": 20,
+    }
     found = bk.audit(model, *data, seeds=2, progress=False, **options)
     scores: Any = found.correction.set_index("below")["score"]
     assert scores["released"] > scores["fixed"] + 5  # what used to be called a correction

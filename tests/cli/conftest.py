@@ -9,14 +9,14 @@ from typer.testing import CliRunner, Result
 
 from beyondkernels.cli.app import app
 from beyondkernels.core import load_file
-from beyondkernels.running import run
-from beyondkernels.runs import SerialExecutor
+from beyondkernels.execution import SerialExecutor
+from beyondkernels.lab import run
 
 
 @pytest.fixture
 def user() -> Path:
     """A user's file of experiments."""
-    return Path(__file__).parents[1] / "experiments" / "user.py"
+    return Path(__file__).parents[1] / "papers" / "user.py"
 
 
 @pytest.fixture

@@ -66,11 +66,11 @@ def test_an_empty_set_of_counts(bk: Any, tmp_path: Path, user: Path) -> None:
     (tmp_path / "empty.py").write_text(
         "import beyondkernels as bk\n"
         "from beyondkernels.core import load_file\n"
-        "from beyondkernels.runs import RunSpec\n"
+        "from beyondkernels.store import RunSpec\n"
         f"user = load_file({str(user)!r})\n"
         "class Empty(user.Plain):\n"
         "    def runs(self, settings):\n"
-        "        p = bk.problems\n"
+        "        p = bk.features\n"
         "        hidden = p.StructuredMixture()\n"
         "        problem = p.DictionaryProblem(dim=9, patterns=6, relevant=3, labels=p.Counts(()), hidden=hidden)\n"
         "        return {('x', 0): RunSpec(problem, user.Guess(), 5, 5, 0)}\n"

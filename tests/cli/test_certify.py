@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.theory.certificates import KERNELS, from_json
+from beyondkernels.certificates import KERNELS, from_json
 
 SIZES = ("--d", "12", "--k", "3", "--n", "20")
 

@@ -13,11 +13,11 @@ from rich.console import Console
 
 from beyondkernels.cli.display import show_claims, show_result, tables_of
 from beyondkernels.core import Outcome
-from beyondkernels.experiments.features.tables import METHODS
-from beyondkernels.reports import Claim, Column
-from beyondkernels.running import Display, Result, ask
-from beyondkernels.running.costs import Round
-from beyondkernels.runs import Event, StoredRun
+from beyondkernels.execution import Event
+from beyondkernels.lab import Claim, Column, Display, Result, ask
+from beyondkernels.lab.request.costs import Round
+from beyondkernels.papers.features.experiments.tables import METHODS
+from beyondkernels.store import StoredRun
 
 
 def paper_result(missing: Any = ()) -> Result:

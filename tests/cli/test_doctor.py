@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from beyondkernels.engine.compiled import compiler, library
-from beyondkernels.runs import Store
+from beyondkernels.store import Store
 
 needs_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C++ compiler here")
 

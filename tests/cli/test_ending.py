@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from beyondkernels.core import load_file
-from beyondkernels.running import run
-from beyondkernels.runs import SerialExecutor, Store
+from beyondkernels.execution import SerialExecutor
+from beyondkernels.lab import run
+from beyondkernels.store import Store
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for workers in /proc")
 
@@ -51,7 +52,7 @@ def orphans(parent: int) -> list[int]:
             words = (folder / "cmdline").read_bytes().split(b"\0")  # empty if the process has ended
         except OSError:
             continue
-        if b"beyondkernels.runs.worker" in words and str(parent).encode() in words:
+        if b"beyondkernels.execution.worker" in words and str(parent).encode() in words:
             found.append(int(folder.name))
     return found
 

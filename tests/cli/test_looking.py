@@ -17,9 +17,9 @@ import pytest
 
 import beyondkernels
 from beyondkernels.core import Saved, load_file
-from beyondkernels.experiments import CATALOGUE, SCALES, find
-from beyondkernels.running import Observer, run
-from beyondkernels.runs import Event, SerialExecutor, Store
+from beyondkernels.execution import Event, SerialExecutor
+from beyondkernels.lab import CATALOGUE, SCALES, Observer, find, run
+from beyondkernels.store import Store
 
 
 def test_nothing_that_only_looks_imports_torch(store: Path, user: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.runs import Store
+from beyondkernels.store import Store
 
 BK = (sys.executable, "-m", "beyondkernels")
 ENDS = ((10, 0), (-1, 1))

@@ -13,8 +13,8 @@ PLAIN = """
 from pathlib import Path
 from dataclasses import dataclass
 from beyondkernels.core import load_file
-from beyondkernels.frame import Statement, of, scale, setting
-from beyondkernels.reports.claims import AtMost
+from beyondkernels.lab import Statement, of, scale, setting
+from beyondkernels.lab.report.claims import AtMost
 
 user = load_file(Path(USER))
 
@@ -134,8 +134,9 @@ def test_with_runs_missing_nothing_is_kept(results: Any, version: Any, tmp_path:
     assert not (tmp_path / "results").exists()
 
 
-def test_the_readme_beside_the_folder_follows(results: Any, version: Any, tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
+def test_documents_beside_the_folder_follow(results: Any, version: Any, tmp_path: Path) -> None:
+    readme = tmp_path / "docs" / "results.md"
+    readme.parent.mkdir()
     readme.write_text("Before.\n<!-- results -->\nold\n<!-- /results -->\nAfter.\n")
     name = version("first")
     assert results(name).exit_code == 0
@@ -146,7 +147,7 @@ def test_the_readme_beside_the_folder_follows(results: Any, version: Any, tmp_pa
     readme.write_text(text.replace("no result kept yet", "all is well"))
     answer = results(name, "--check")
     assert answer.exit_code == 1
-    assert "README.md: out of date" in answer.stdout
+    assert "docs/results.md: out of date" in answer.stdout
 
 
 def test_an_unknown_name_is_bad_input(results: Any) -> None:

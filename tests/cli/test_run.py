@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from beyondkernels.algorithms import ProcessSettings
 from beyondkernels.core import load_file
-from beyondkernels.experiments.features import tables
-from beyondkernels.experiments.features.cases import Case, process_of
-from beyondkernels.running import ask, run
-from beyondkernels.runs import SerialExecutor, Store
-from beyondkernels.theory import ProcessSettings
+from beyondkernels.execution import SerialExecutor
+from beyondkernels.lab import ask, run
+from beyondkernels.papers.features.experiments import tables
+from beyondkernels.papers.features.experiments.cases import Case, process_of
+from beyondkernels.store import Store
 
 
 def test_fine(bk: Any, user: Path, tmp_path: Path) -> None:
@@ -205,7 +206,7 @@ def test_an_internal_error_shows_where(bk: Any, monkeypatch: pytest.MonkeyPatch)
     def broken(*_: Any) -> Any:
         raise RuntimeError("oh")
 
-    monkeypatch.setattr("beyondkernels.cli.run.run_all", broken)
+    monkeypatch.setattr("beyondkernels.cli.run.run_experiments", broken)
     answer = bk("run", "features/table1")
     assert answer.exit_code == 4
     assert "RuntimeError: oh" in answer.stderr

@@ -10,8 +10,8 @@ import pytest
 
 from beyondkernels.cli import demo
 from beyondkernels.core import load_file
-from beyondkernels.running import Observer, ask, run
-from beyondkernels.runs import Event, SerialExecutor
+from beyondkernels.execution import Event, SerialExecutor
+from beyondkernels.lab import Observer, ask, run
 
 SERIAL = SerialExecutor()
 

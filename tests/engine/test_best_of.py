@@ -12,16 +12,18 @@ from beyondkernels.algorithms import Descent, GradientDescent, Squared
 from beyondkernels.algorithms.optimisers import Adam, Rate, chain
 from beyondkernels.core import Case, InputError, Learner, Outcome, Progress, Stream, build, describe
 from beyondkernels.engine import BestOf, Predictor, TrainedNetwork
+from beyondkernels.execution import perform
 from beyondkernels.kernels import KernelRidge, PolynomialKernel
-from beyondkernels.networks import FullyConnected, QuadraticDenseNet
-from beyondkernels.problems import Monomial, QuadraticTarget
-from beyondkernels.problems.bfc import UniformInputs
-from beyondkernels.runs import RunSpec, perform
+from beyondkernels.networks import FullyConnected
+from beyondkernels.papers.bfc.networks import QuadraticDenseNet
+from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
+from beyondkernels.papers.resnet.problems import Monomial
+from beyondkernels.store import RunSpec
 
 torch.set_num_threads(1)
 PROBLEM = Monomial(4, degree=2)
 DEGREES = tuple(KernelRidge(PolynomialKernel(degree)) for degree in (1, 2, 3))
-SLOW, FAST = (TrainedNetwork(FullyConnected(6), GradientDescent(40, rate, objective=Squared())) for rate in (1e-4, 0.1))
+SLOW, FAST = (TrainedNetwork(FullyConnected(6), GradientDescent(40, rate, loss=Squared())) for rate in (1e-4, 0.1))
 
 
 def case(problem=PROBLEM, n=60) -> Case:
@@ -76,7 +78,7 @@ def test_the_architecture_of_a_target_is_found():
     """Wrong graphs cannot represent the target, so the right one has the least held-out error."""
     problem = QuadraticTarget(4, (1, 1), ((1,), (2, 0)), (1.0, 0.5), inputs=UniformInputs())
     right = QuadraticDenseNet(problem.graph, (1, 1), problem.scales)
-    rule = Descent(400, chain(Adam(), Rate(0.02)), objective=Squared())
+    rule = Descent(400, chain(Adam(), Rate(0.02)), loss=Squared())
     wrong = replace(right, graph=((1,), (2,)))
     learner = BestOf(tuple(TrainedNetwork(network, rule) for network in (wrong, right)))
     found = perform([RunSpec(problem, learner, 200, 100, 0)])[0]
@@ -92,7 +94,7 @@ def test_identity_and_sentences():
         BestOf(())
     with pytest.raises(InputError, match=r"^validation must leave points on both sides, got 0\.2 of 2$"):
         learner.check(PROBLEM, 2, 1)
-    batches = TrainedNetwork(FullyConnected(6), GradientDescent(40, 0.1, 50, objective=Squared()))
+    batches = TrainedNetwork(FullyConnected(6), GradientDescent(40, 0.1, 50, loss=Squared()))
     with pytest.raises(InputError, match="batch"):  # 60 points would do, 48 do not
         BestOf((batches,)).check(PROBLEM, 60, 1)
     assert not BestOf((DEGREES[0], FAST)).runs_on("cuda")

@@ -17,28 +17,30 @@ from beyondkernels.core import Case, InputError, Problem, Stream
 from beyondkernels.engine import TrainedNetwork, budget
 from beyondkernels.engine.budget import Sizes, bytes_needed, initial_shapes, members_within, readable
 from beyondkernels.kernels.finite.memory import peak_bytes
+from beyondkernels.learning import fit
 from beyondkernels.networks import (
     FromModule,
     FullyConnected,
     Linearised,
-    QuadraticDenseNet,
     ThreeLayerResNet,
     TwoLayer,
     popular_initialisation,
 )
-from beyondkernels.problems import CompositeParity, DictionaryParity, QuadraticTarget
-from beyondkernels.runs import fit
-from beyondkernels.theory import theorem26
+from beyondkernels.papers.bfc.networks import QuadraticDenseNet
+from beyondkernels.papers.bfc.problems import QuadraticTarget
+from beyondkernels.papers.features.problems import DictionaryParity
+from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.papers.resnet.problems import CompositeParity
 
 COMPOSITE = CompositeParity(dim=30, outputs=15)
 PARITY = DictionaryParity(dim=100, patterns=20, relevant=5)
-RULE = GradientDescent(22, 1e-4, 50, momentum=0.9, objective=Squared())
+RULE = GradientDescent(22, 1e-4, 50, momentum=0.9, loss=Squared())
 PROCESS = theorem26(PARITY, TwoLayer(pairs=200), steps=24, batch=100)
 POPULAR = popular_initialisation(300)
 GRAPH = ((1,), (2, 0))
 QUADRATIC = QuadraticTarget(2, (1, 1), GRAPH, (1.0, 0.1))
 TINY = QuadraticDenseNet(GRAPH, (2, 1), (1.0, 0.1))
-SMALL_STEPS = GradientDescent(22, 1e-6, 50, momentum=0.9, objective=Squared())
+SMALL_STEPS = GradientDescent(22, 1e-6, 50, momentum=0.9, loss=Squared())
 
 
 def make_module(in_dim: int, out_dim: int) -> torch.nn.Module:
@@ -260,11 +262,11 @@ def test_names_of_a_small_network_are_checked_without_the_compiler():
     """Tensors without numbers load it, which takes longer than everything else that is checked."""
     program = """if True:
         import sys
-        from beyondkernels.algorithms import Joining
+        from beyondkernels.papers.bfc.algorithms import Joining
         from beyondkernels.algorithms.optimisers import adam
         from beyondkernels.engine import TrainedNetwork
-        from beyondkernels.networks import QuadraticDenseNet
-        from beyondkernels.problems import QuadraticTarget
+        from beyondkernels.papers.bfc.networks import QuadraticDenseNet
+        from beyondkernels.papers.bfc.problems import QuadraticTarget
         problem = QuadraticTarget(4, (2, 2), ((1,), (2, 0)), (1.0, 0.1))
         network = QuadraticDenseNet(problem.graph, (3, 3), problem.scales)
         learner = TrainedNetwork(network, Joining(adam(0.01), (5, 5)), snapshot_at=(3,), snapshot_names=("all", "M3.0"))

@@ -15,6 +15,7 @@ from beyondkernels.core import InputError, Shape, Stream, Tensors, size_of
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.compiled import refusal
 from beyondkernels.kernels import FiniteTangent, InfiniteTangent, infinite_conjugate, infinite_tangent
+from beyondkernels.learning import fit
 from beyondkernels.networks import (
     DenseForm,
     FromModule,
@@ -27,13 +28,12 @@ from beyondkernels.networks import (
     declared_form,
     linear,
 )
-from beyondkernels.problems import CompositeParity
-from beyondkernels.runs import fit
+from beyondkernels.papers.resnet.problems import CompositeParity
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(40, Stream(0))
-RULE = GradientDescent(30, 0.01, 10, 0.9, 0.01, objective=Squared())
+RULE = GradientDescent(30, 0.01, 10, 0.9, 0.01, loss=Squared())
 
 
 @dataclass(frozen=True)

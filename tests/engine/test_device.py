@@ -12,18 +12,19 @@ import beyondkernels as bk
 import images
 from beyondkernels.core import InputError, Stream
 from beyondkernels.engine import TrainedNetwork
+from beyondkernels.execution import perform
 from beyondkernels.kernels import ConstantClassifier, KernelRidge, PolynomialKernel
 from beyondkernels.networks import FromModule, FullyConnected, Linearised, Parameterisation, ThreeLayerResNet, TwoLayer
-from beyondkernels.runs import RunSpec, perform
+from beyondkernels.store import RunSpec
 from two_devices import DEVICE, MixedError, TwoDevices
 
 torch.set_num_threads(1)
-PROBLEM = bk.problems.DictionaryParity(dim=8, patterns=6, relevant=3)
-COMPOSITE = bk.problems.CompositeParity(dim=12, outputs=4, alpha=0.3)
-SQUARED = bk.algorithms.GradientDescent(6, 0.01, batch=10, momentum=0.9, objective=bk.algorithms.Squared())
+PROBLEM = bk.features.DictionaryParity(dim=8, patterns=6, relevant=3)
+COMPOSITE = bk.resnet.CompositeParity(dim=12, outputs=4, alpha=0.3)
+SQUARED = bk.algorithms.GradientDescent(6, 0.01, batch=10, momentum=0.9, loss=bk.algorithms.Squared())
 BOTTLENECK = ThreeLayerResNet(8, "bottleneck", parameterisation=Parameterisation("standard"))
 
-PROCESS = bk.theory.theorem26(PROBLEM, TwoLayer(4), steps=5, batch=10, readout_rate=5.0)
+PROCESS = bk.features.theorem26(PROBLEM, TwoLayer(4), steps=5, batch=10, readout_rate=5.0)
 
 CASES: dict[str, tuple[Any, Any]] = {
     "descent": (COMPOSITE, TrainedNetwork(FullyConnected(6), SQUARED, record_at=(0, 3), record_points=5)),

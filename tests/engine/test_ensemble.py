@@ -10,7 +10,15 @@ import pytest
 import torch
 
 from beyondkernels.activations import FromFunction
-from beyondkernels.algorithms import FeatureLearning, GradientDescent, OnePass, Squared, Stage
+from beyondkernels.algorithms import (
+    FeatureLearning,
+    GradientDescent,
+    OnePass,
+    ProcessSettings,
+    Squared,
+    Stage,
+    StepSettings,
+)
 from beyondkernels.core import InputError, Sample, Stream
 from beyondkernels.engine import Member, ensemble, tape, train
 from beyondkernels.networks import (
@@ -22,7 +30,6 @@ from beyondkernels.networks import (
     ThreeLayerResNet,
     TwoLayer,
 )
-from beyondkernels.theory import ProcessSettings, StepSettings
 
 IGNORE = lambda _: None  # noqa: E731
 STEPS, D, N = 22, 5, 30
@@ -30,7 +37,7 @@ STEPS, D, N = 22, 5, 30
 NOISY = StepSettings(0.05, 0.05, 0.0, 0.0, 0.2)
 PROCESS = ProcessSettings(Symmetric(0.5, 0.3, 1.5), NOISY, NOISY, NOISY, steps=STEPS, batch=6)
 DESCENT = GradientDescent(STEPS, 0.001, 6, momentum=0.9, weight_decay=0.01, drops=(9, 17))
-SQUARES = replace(DESCENT, objective=Squared())
+SQUARES = replace(DESCENT, loss=Squared())
 BIASED = Parameterisation("standard", bias_variance=0.1)
 ResNet = ThreeLayerResNet
 
@@ -190,7 +197,7 @@ def test_two_groups_that_take_the_same_steps_in_turns(ways, plain):
     network = FullyConnected(10)
 
     def pair() -> list[Member]:
-        rules = (Staged(STEPS, 0.001, objective=Squared(), enough=enough) for enough in (0.0, 1e9))
+        rules = (Staged(STEPS, 0.001, loss=Squared(), enough=enough) for enough in (0.0, 1e9))
         return [members(rule, network, 2, [seed])[0] for seed, rule in enumerate(rules)]
 
     exact, ours = plain(pair()), trained(pair(), stops=[5, 10, 15, 20])
@@ -229,7 +236,7 @@ class Looks(GradientDescent):
 
 
 def test_a_number_read_back_is_not_repeated(ways, plain):
-    case = Looks(STEPS, 0.01, 6, objective=Squared()), FullyConnected(10), 2
+    case = Looks(STEPS, 0.01, 6, loss=Squared()), FullyConnected(10), 2
     exact = plain(members(*case, range(2)))
     for one, other in zip(exact, trained(members(*case, range(2))), strict=True):
         same(one, other)
@@ -291,7 +298,7 @@ class Remembering(GradientDescent):
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_state_that_is_needed_to_the_end(swap, plain, ways):
-    case = Remembering(STEPS, 0.01, 6, objective=Squared(), swap=swap), FullyConnected(10), 2
+    case = Remembering(STEPS, 0.01, 6, loss=Squared(), swap=swap), FullyConnected(10), 2
     exact = plain(members(*case, range(2)))
     for one, other in zip(exact, trained(members(*case, range(2))), strict=True):
         same(one, other)

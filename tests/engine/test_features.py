@@ -9,8 +9,8 @@ from beyondkernels.core import Case, InputError, Stream
 from beyondkernels.engine import Member, NetworkFeatures, train
 from beyondkernels.kernels import FixedFeatureClassifier
 from beyondkernels.networks import TwoLayer
-from beyondkernels.problems import DictionaryParity
-from beyondkernels.theory import theorem26
+from beyondkernels.papers.features.problems import DictionaryParity
+from beyondkernels.papers.features.theory import theorem26
 
 PROBLEM, NETWORK = DictionaryParity(dim=12, patterns=8, relevant=3), TwoLayer(pairs=6)
 PROCESS = FeatureLearning(theorem26(PROBLEM, NETWORK, steps=6, batch=20))
@@ -52,7 +52,7 @@ def test_tangent_features_are_gradients():
 
 
 def test_a_diverged_network_gives_a_diverged_run():
-    wild = GradientDescent(steps=40, learning_rate=1e6, batch=10, objective=Squared())
+    wild = GradientDescent(steps=40, learning_rate=1e6, batch=10, loss=Squared())
     outcome = FixedFeatureClassifier(NetworkFeatures(NETWORK, wild, after=30)).fit(case(), lambda _: None)
     assert outcome.status == "diverged"
 

@@ -6,14 +6,14 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import InputError
 from beyondkernels.engine import FrozenKernel
+from beyondkernels.execution.outcomes import cases_of, perform
 from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
 from beyondkernels.kernels.solvers.repeats import groups_of_copies
-from beyondkernels.runs.perform import cases_of, perform
 
 
 def parity(learner, seed=0):
-    problem = bk.problems.DictionaryParity(dim=8, patterns=6, relevant=3)
-    return bk.runs.RunSpec(problem, learner, 120, 200, seed)
+    problem = bk.features.DictionaryParity(dim=8, patterns=6, relevant=3)
+    return bk.store.RunSpec(problem, learner, 120, 200, seed)
 
 
 NETWORK = bk.networks.TwoLayer(pairs=20)
@@ -76,7 +76,7 @@ def test_images_reach_the_network_in_their_shape():
 
 
 def test_a_network_that_diverges_has_no_kernel():
-    wild = bk.algorithms.GradientDescent(steps=40, learning_rate=1e30, objective=bk.algorithms.Squared())
+    wild = bk.algorithms.GradientDescent(steps=40, learning_rate=1e30, loss=bk.algorithms.Squared())
     (outcome,) = perform([parity(FrozenKernel(NETWORK, wild, 40))])
     assert outcome.status == "diverged"
 

@@ -11,11 +11,11 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.core import Case, InputError, Learner, Outcome, Stream
-from beyondkernels.problems import DictionaryParity, Incoherent
+from beyondkernels.papers.features.problems import DictionaryParity, Incoherent
 
 PROBLEM = DictionaryParity(dim=40, patterns=12, relevant=3)
 NETWORK = bk.networks.TwoLayer(pairs=6)
-PROCESS = bk.theory.theorem26(PROBLEM, NETWORK, steps=12, batch=50, readout_rate=2.0)
+PROCESS = bk.features.theorem26(PROBLEM, NETWORK, steps=12, batch=50, readout_rate=2.0)
 
 
 def case(problem: Any = PROBLEM, seed: int = 0) -> Case:
@@ -125,5 +125,5 @@ def test_what_is_refused() -> None:
 
 
 def test_a_run_is_stored_under_its_own_key() -> None:
-    specs = [bk.runs.RunSpec(PROBLEM, each, 200, 100, 0) for each in (trained(), bk.engine.InSpan(trained()))]
+    specs = [bk.store.RunSpec(PROBLEM, each, 200, 100, 0) for each in (trained(), bk.engine.InSpan(trained()))]
     assert specs[0].key != specs[1].key

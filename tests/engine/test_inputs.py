@@ -13,7 +13,7 @@ from beyondkernels.networks import FullyConnected
 
 
 def started(seed: int, sample: Sample, batch: int | None) -> Member:
-    rule = GradientDescent(20, 0.1 + seed, batch, drops=(3,), objective=Squared())
+    rule = GradientDescent(20, 0.1 + seed, batch, drops=(3,), loss=Squared())
     member = Member(FullyConnected(3), rule, sample, Stream(seed))
     member.start(5, 2)
     return member

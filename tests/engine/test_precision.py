@@ -11,7 +11,7 @@ import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import Problem, Sample, Stream
 from beyondkernels.engine import Predictor
-from beyondkernels.problems.bfc import QuadraticTarget
+from beyondkernels.papers.bfc.problems import QuadraticTarget
 
 torch.set_num_threads(1)
 DOUBLE = QuadraticTarget(dim=4, widths=(1,), graph=((1,),), alphas=(1.0,))
@@ -40,7 +40,7 @@ class Single(Problem):
 @pytest.mark.parametrize("steps", [3, 60])  # few are taken one by one, many are written down and replayed
 def test_double_points_train_a_single_network(batch, steps):
     network = bk.networks.FullyConnected(6)
-    rule = GradientDescent(steps, 1e-3, batch=batch, objective=Squared())
+    rule = GradientDescent(steps, 1e-3, batch=batch, loss=Squared())
     found = []
     for problem in (DOUBLE, Single()):
         sweep = bk.fit_many(network, problem, 48, algorithm=rule, grid=bk.grid(seed=range(2)), test=20, progress=False)
@@ -51,7 +51,7 @@ def test_double_points_train_a_single_network(batch, steps):
 
 
 def test_single_points_train_a_double_network():
-    network = bk.networks.bfc.QuadraticDenseNet(((1,),), (1,), (1.0,))
-    run = bk.fit(network, Single(), n=48, algorithm=GradientDescent(3, 1e-3, objective=Squared()), test=20)
+    network = bk.bfc.QuadraticDenseNet(((1,),), (1,), (1.0,))
+    run = bk.fit(network, Single(), n=48, algorithm=GradientDescent(3, 1e-3, loss=Squared()), test=20)
     assert isinstance(run.outcome.predictor, Predictor)
     assert {value.dtype for value in run.outcome.predictor.params.values()} == {torch.float64}

@@ -9,15 +9,17 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import GradientDescent, MemberView, Squared
-from beyondkernels.algorithms.bfc import DenseNetSGD
 from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.core import Outcome, Problem
 from beyondkernels.engine import TrainedNetwork
+from beyondkernels.execution import perform
 from beyondkernels.networks import TwoLayer
-from beyondkernels.networks.bfc import DistilledDenseNet
-from beyondkernels.problems import DictionaryParity, QuadraticTarget
-from beyondkernels.runs import RunSpec, perform
-from beyondkernels.theory.bfc import practical
+from beyondkernels.papers.bfc.algorithms import DenseNetSGD
+from beyondkernels.papers.bfc.networks import DistilledDenseNet
+from beyondkernels.papers.bfc.problems import QuadraticTarget
+from beyondkernels.papers.bfc.theory import practical
+from beyondkernels.papers.features.problems import DictionaryParity
+from beyondkernels.store import RunSpec
 
 torch.set_num_threads(1)
 PARITY = DictionaryParity(dim=6, patterns=5, relevant=3)
@@ -37,7 +39,7 @@ def outcome_of(learner: TrainedNetwork, problem: Problem) -> Outcome:
 
 
 def test_a_rules_own_numbers_have_their_own_axis() -> None:
-    rule = Counted(6, 0.01, objective=Squared())
+    rule = Counted(6, 0.01, loss=Squared())
     learner = TrainedNetwork(TwoLayer(3), rule, (0, 2, 6), snapshot_at=(0, 2), snapshot_names=("output.weight",))
     found = outcome_of(learner, PARITY)
     assert found.series["step"].tolist() == [0, 2, 6]

@@ -12,9 +12,9 @@ import beyondkernels as bk
 from beyondkernels.core import Stream
 from beyondkernels.engine import FrozenKernel, Member
 from beyondkernels.engine.settled import settled_buffers
+from beyondkernels.execution.outcomes import cases_of, perform
 from beyondkernels.kernels import KernelAt, KernelRidge, TangentAt
 from beyondkernels.networks import FromCopy, FullyConnected
-from beyondkernels.runs.perform import cases_of, perform
 
 STREAM = Stream(3)
 X = 5 + 10 * STREAM.child("x").normal(200, 4)
@@ -57,7 +57,7 @@ def test_a_network_without_statistics_keeps_its_buffers(network):
 def test_a_kernel_of_the_start_has_these_statistics():
     rule = bk.algorithms.GradientDescent(steps=10, learning_rate=0.1, batch=50)
     network = FromCopy.of(normalised())
-    spec = bk.runs.RunSpec(bk.problems.given((X, Y[:, 0])), FrozenKernel(network, rule), 160, 40, 0)
+    spec = bk.store.RunSpec(bk.data.given((X, Y[:, 0])), FrozenKernel(network, rule), 160, 40, 0)
     (case,) = cases_of([spec])
     start = Member(network, rule, case.train, case.stream)
     start.start(4, 1)

@@ -13,16 +13,10 @@ from beyondkernels.algorithms.optimisers import Cosine, GradientNoise, Rate, ada
 from beyondkernels.core import Case, Checkpoint, Outcome, Saved, Stream
 from beyondkernels.engine import Member, TrainedNetwork
 from beyondkernels.engine.state import restore, saved_state
-from beyondkernels.networks import (
-    FromModule,
-    FullyConnected,
-    Linearised,
-    Parameterisation,
-    ThreeLayerResNet,
-    TwoLayer,
-)
-from beyondkernels.problems import CompositeParity, DictionaryParity
-from beyondkernels.theory import theorem26
+from beyondkernels.networks import FromModule, FullyConnected, Linearised, Parameterisation, ThreeLayerResNet, TwoLayer
+from beyondkernels.papers.features.problems import DictionaryParity
+from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.papers.resnet.problems import CompositeParity
 
 IGNORE = lambda _: None  # noqa: E731
 PARITY = DictionaryParity(dim=12, patterns=8, relevant=3)
@@ -30,8 +24,8 @@ COMPOSITE = CompositeParity(dim=8, outputs=4)
 STANDARD = Parameterisation("standard", bias_variance=0.1)
 SMALL = FullyConnected(width=6, depth=3, parameterisation=STANDARD)
 BOTTLENECK = ThreeLayerResNet(width=8, form="bottleneck", parameterisation=STANDARD)
-DESCENT = GradientDescent(60, 0.05, 10, momentum=0.9, weight_decay=0.01, objective=Squared(), drops=(25,))
-ADAM = Descent(60, adamw(Cosine(0.01, 60)), 10, objective=Squared())
+DESCENT = GradientDescent(60, 0.05, 10, momentum=0.9, weight_decay=0.01, loss=Squared(), drops=(25,))
+ADAM = Descent(60, adamw(Cosine(0.01, 60)), 10, loss=Squared())
 GENTLE = replace(DESCENT, learning_rate=0.002)
 PROCESS = theorem26(PARITY, TwoLayer(pairs=7), steps=40, batch=16, readout_rate=5.0)
 
@@ -63,7 +57,7 @@ LEARNERS = {
     "stages with noise": (PARITY, watched(TwoLayer(pairs=7), FeatureLearning(PROCESS, noise_kind="drawn"))),
     "adam": (COMPOSITE, watched(SMALL, ADAM)),
     "compiled adam": (COMPOSITE, watched(SMALL, ADAM, backend="compiled")),
-    "noise": (COMPOSITE, watched(SMALL, Descent(60, chain(GradientNoise(0.1), Rate(0.01)), 10, objective=Squared()))),
+    "noise": (COMPOSITE, watched(SMALL, Descent(60, chain(GradientNoise(0.1), Rate(0.01)), 10, loss=Squared()))),
     "a module": (PARITY, watched(FromModule(make_module, "small"), GradientDescent(40, 0.1, 20))),
 }
 

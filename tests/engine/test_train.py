@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from beyondkernels.algorithms import FeatureLearning, GradientDescent, Squared, Stage
+from beyondkernels.algorithms import FeatureLearning, GradientDescent, ProcessSettings, Squared, Stage, StepSettings
 from beyondkernels.core import Case, InputError, Outcome, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.learning import fit
 from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
-from beyondkernels.problems import DictionaryParity
-from beyondkernels.runs import fit
-from beyondkernels.theory import ProcessSettings, StepSettings, theorem26
+from beyondkernels.papers.features.problems import DictionaryParity
+from beyondkernels.papers.features.theory import theorem26
 
 PROBLEM = DictionaryParity(dim=12, patterns=8, relevant=3)
 NETWORK = TwoLayer(pairs=7)
@@ -84,7 +84,7 @@ def test_a_diverging_member_is_marked_and_the_others_go_on():
 
 
 def test_divergence_has_its_own_step_whatever_the_company():
-    wild = GradientDescent(steps=40, learning_rate=1e6, batch=10, objective=Squared())
+    wild = GradientDescent(steps=40, learning_rate=1e6, batch=10, loss=Squared())
     runs = [
         TrainedNetwork(NETWORK, wild),
         TrainedNetwork(NETWORK, replace(wild, learning_rate=0.1), record_at=(1, 2, 3)),

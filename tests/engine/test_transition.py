@@ -13,14 +13,14 @@ from beyondkernels.algorithms import Algorithm, GradientDescent, Hinge, MemberVi
 from beyondkernels.core import Case, Checkpoint, DivergedError, InputError, Sample, Saved, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import FullyConnected, Network, TwoLayer
-from beyondkernels.problems import CompositeParity
+from beyondkernels.papers.resnet.problems import CompositeParity
 from growing import Factored, Growing
 
 torch.set_num_threads(1)
 IGNORE = lambda _: None  # noqa: E731
 PROBLEM = CompositeParity(8, 4, 0.3)
 NETWORK = Factored(10)
-RULE = Growing(GradientDescent(40, 0.02, 10, 0.9, objective=Squared()), enough=4.0)
+RULE = Growing(GradientDescent(40, 0.02, 10, 0.9, loss=Squared()), enough=4.0)
 
 
 def case(seed: int, checkpoint: Checkpoint | None = None) -> Case:
@@ -229,7 +229,7 @@ def test_a_state_saved_before_times_could_be_chosen_is_still_good():
 
 
 def test_the_objective_is_the_mean_loss():
-    member = started(GradientDescent(3, 0.1, objective=Squared()), FullyConnected(5))
+    member = started(GradientDescent(3, 0.1, loss=Squared()), FullyConnected(5))
     view, sample = member.view(), case(0).train
     out = member.network.apply(member.params, {}, sample.x)[0].double()
     expected = [
@@ -299,7 +299,7 @@ class Odd(GradientDescent):
 )
 def test_sentences(answer, sentence):
     with pytest.raises(InputError, match=f"^{sentence}$"):
-        train([started(Odd(2, 0.1, objective=Squared(), answer=answer))], [frozenset()], IGNORE)
+        train([started(Odd(2, 0.1, loss=Squared(), answer=answer))], [frozenset()], IGNORE)
 
 
 def test_asking_at_once_again_is_refused():
@@ -313,17 +313,17 @@ def test_asking_at_once_again_is_refused():
 
     sentence = "the transition of Hasty must be asked again after at least one step, got check_after=0"
     with pytest.raises(InputError, match=f"^{sentence}$"):
-        train([started(Hasty(2, 0.1, objective=Squared()))], [frozenset()], IGNORE)
+        train([started(Hasty(2, 0.1, loss=Squared()))], [frozenset()], IGNORE)
 
 
 @pytest.mark.parametrize("answer", ["give up", "infinite"])
 def test_a_member_may_diverge_in_a_transition_and_the_others_go_on(answer):
-    bad, good = (started(Odd(2, 0.1, objective=Squared(), answer=which)) for which in (answer, "end"))
+    bad, good = (started(Odd(2, 0.1, loss=Squared(), answer=which)) for which in (answer, "end"))
     train([bad, good], [frozenset()] * 2, IGNORE)
     assert (bad.diverged, good.diverged, good.step) == (True, False, 2)
 
 
 def test_what_a_transition_gives_is_laid_out_in_one_way():
-    member = started(Odd(2, 0.1, objective=Squared(), answer="transposed"))
+    member = started(Odd(2, 0.1, loss=Squared(), answer="transposed"))
     train([member], [frozenset()], IGNORE)
     assert all(value.is_contiguous() for value in member.params.values())

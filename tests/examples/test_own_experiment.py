@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from beyondkernels.running import run
-from beyondkernels.runs import SerialExecutor
+from beyondkernels.execution import SerialExecutor
+from beyondkernels.lab import run
 
 FILE = Path(__file__).parents[2] / "examples" / "own_experiment.py"
 

@@ -31,10 +31,10 @@ from beyondkernels.kernels.finite.functional import (
 )
 from beyondkernels.kernels.finite.gram import FiniteConjugate, FiniteTangent
 from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate, InfiniteTangent
-from beyondkernels.kernels.infinite.learners import InfiniteLearnerTangent
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
 from beyondkernels.kernels.solvers.spectrum import spectrum
 from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerResNet
+from beyondkernels.papers.overparam.networks.infinite_width import InfiniteLearnerTangent
 
 torch.set_num_threads(1)
 F64 = torch.float64

@@ -28,7 +28,7 @@ def test_classes_get_the_largest():
 
 
 def test_two_classes_agree_with_the_classifier_of_signs():
-    problem = bk.problems.DictionaryParity(dim=8, patterns=6, relevant=3)
+    problem = bk.features.DictionaryParity(dim=8, patterns=6, relevant=3)
     runs = bk.compare(problem, 101, learners={"mean": Constant(), "sign": bk.kernels.ConstantClassifier()}, seeds=3)
     accuracies = runs.to_frame().pivot(index="seed", columns="learner", values="test_accuracy")
     assert accuracies["mean"].tolist() == accuracies["sign"].tolist()

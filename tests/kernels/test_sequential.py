@@ -11,8 +11,7 @@ import torch
 from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
 from beyondkernels.kernels import KernelRidge, PolynomialKernel, SequentialKernels, infinite_tangent
 from beyondkernels.networks import FullyConnected
-from beyondkernels.problems import QuadraticTarget
-from beyondkernels.problems.bfc import UniformInputs
+from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
 
 torch.set_num_threads(1)
 SMALL = SequentialKernels(2, features=(1, 2), ridges=(1.0, 1e-2, 1e-4))

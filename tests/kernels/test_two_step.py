@@ -11,7 +11,7 @@ from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.learner import KernelRidge
 from beyondkernels.kernels.two_step import TwoStepRidge
-from beyondkernels.problems import CompositeParity, LinearThenPolynomial
+from beyondkernels.papers.resnet.problems import CompositeParity, LinearThenPolynomial
 
 torch.set_num_threads(1)
 

@@ -10,18 +10,18 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.core import InputError
+from beyondkernels.execution.outcomes import perform
 from beyondkernels.measure.norms import NormedNetwork
-from beyondkernels.runs import RunSpec
-from beyondkernels.runs.perform import perform
+from beyondkernels.store import RunSpec
 
 torch.set_num_threads(1)
 
-PROBLEM = bk.problems.Monomial(6)
+PROBLEM = bk.resnet.Monomial(6)
 NETWORK = bk.networks.FullyConnected(5, 2)
 
 
 def rule(rate: float) -> Any:
-    return bk.algorithms.GradientDescent(8, rate, batch=5, objective=bk.algorithms.Squared())
+    return bk.algorithms.GradientDescent(8, rate, batch=5, loss=bk.algorithms.Squared())
 
 
 def spec(kind: type[Any], rate: float = 0.05, seed: int = 0) -> RunSpec:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from beyondkernels.algorithms.bfc import Joining
 from beyondkernels.algorithms.optimisers import Cosine, adam
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.networks.bfc import QuadraticDenseNet
-from beyondkernels.problems.bfc import QuadraticTarget, UniformInputs
-from beyondkernels.theory.bfc import distilled, procrustes
+from beyondkernels.papers.bfc.algorithms import Joining
+from beyondkernels.papers.bfc.networks import QuadraticDenseNet
+from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
+from beyondkernels.papers.bfc.theory import distilled, procrustes
 
 FILE = Path(__file__).parents[2] / "minimal" / "bfc.py"
 STEPS = (4, 5, 6)
@@ -75,7 +75,7 @@ def test_inputs_have_unit_variance(minimal):
 def test_every_step_agrees(minimal, frozen):
     problem = problem_of(minimal)
     network = QuadraticDenseNet(problem.graph, tuple(minimal.M.values()), problem.scales, scale=minimal.SCALE)
-    rules = tuple(adam(Cosine(minimal.RATE, steps), square=0.99) for steps in STEPS)
+    rules = tuple(adam(Cosine(minimal.RATE, steps), betas=(0.9, 0.99)) for steps in STEPS)
     sample = problem.sample(300, Stream(0))
     member = Member(network, Joining(rules, STEPS, frozen, batch=50), Sample(sample.x, sample.y), Stream(1))
     member.start(minimal.D, 1)

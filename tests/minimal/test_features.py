@@ -9,10 +9,10 @@ import torch
 from beyondkernels.algorithms import FeatureLearning, GradientDescent
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.experiments.features.table1 import Table1
 from beyondkernels.networks import Linearised, TwoLayer
-from beyondkernels.problems import DictionaryParity
-from beyondkernels.theory import theorem26
+from beyondkernels.papers.features.experiments.table1 import Table1
+from beyondkernels.papers.features.problems import DictionaryParity
+from beyondkernels.papers.features.theory import theorem26
 
 FILE = Path(__file__).parents[2] / "minimal" / "features.py"
 D, K, M, T, N, BATCH = 12, 3, 6, 8, 120, 20

@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from beyondkernels.activations import Cosine, Sine
-from beyondkernels.algorithms import PseudoHuber, ThreeLayerSGD, TwoLayerSGD
+from beyondkernels.algorithms import PseudoHuber
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.experiments.overparam.theorem41 import Theorem41
-from beyondkernels.networks import ThreeLayerLearner, TwoLayerLearner
-from beyondkernels.problems.overparam import ThreeLayerTruth, TwoLayerTruth, UnitInputs
-from beyondkernels.theory.overparam import practical
+from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD, TwoLayerSGD
+from beyondkernels.papers.overparam.experiments.theorem41 import Theorem41
+from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
+from beyondkernels.papers.overparam.problems import ThreeLayerTruth, TwoLayerTruth, UnitInputs
+from beyondkernels.papers.overparam.theory import practical
 
 torch.set_num_threads(1)
 FILE = Path(__file__).parents[2] / "minimal" / "overparam.py"

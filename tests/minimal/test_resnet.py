@@ -9,7 +9,7 @@ import torch
 from beyondkernels.core import Stream
 from beyondkernels.kernels import infinite_tangent, ridge_path
 from beyondkernels.networks import FullyConnected, ThreeLayerResNet, popular_initialisation
-from beyondkernels.problems.resnet import CompositeParity
+from beyondkernels.papers.resnet.problems import CompositeParity
 
 FILE = Path(__file__).parents[2] / "minimal" / "resnet.py"
 

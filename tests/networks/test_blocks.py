@@ -16,14 +16,13 @@ from beyondkernels.networks import (
     FromModule,
     FullyConnected,
     Linearised,
-    ThreeLayerLearner,
     ThreeLayerResNet,
     TwoLayer,
-    TwoLayerLearner,
     block_features,
     find_blocks,
     with_blocks,
 )
+from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
 from module_cases import (
     CLASSES,
     SHAPE,

@@ -19,11 +19,10 @@ from beyondkernels.networks import (
     NetworkModule,
     Parameterisation,
     Symmetric,
-    ThreeLayerLearner,
     ThreeLayerResNet,
     TwoLayer,
-    TwoLayerLearner,
 )
+from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
 
 
 class Perceptron(torch.nn.Module):

@@ -11,11 +11,11 @@ from beyondkernels.networks import (
     FullyConnected,
     Linearised,
     Parameterisation,
-    ResNetWeights,
     ThreeLayerResNet,
     TwoLayer,
     theorem_network,
 )
+from beyondkernels.papers.resnet.networks import ResNetWeights
 
 X = Stream(3).normal(6, 5)
 

@@ -270,7 +270,7 @@ def make_old_weight_norm(in_dim: int, out_dim: int) -> torch.nn.Module:
 @pytest.mark.parametrize("factory", [Locked, make_old_weight_norm])
 def test_a_module_that_cannot_be_copied_trains_from_a_function(factory: Any) -> None:
     x = Stream(0).normal(40, 5)
-    run = bk.fit(FromModule(factory, "mine"), (x, x[:, 0]), steps=20, rate=0.1, progress=False)
+    run = bk.fit(FromModule(factory, "mine"), (x, x[:, 0]), steps=20, learning_rate=0.1, progress=False)
     assert torch.allclose(run.module(x), run.outputs(x), atol=1e-6)
     start = FromModule(factory, "mine").fresh(5, 1, Stream(0).child("learner", "initial"))
     first, last = next(start.parameters()), next(run.module.parameters())

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import load_file
-from beyondkernels.reports.files import write_atomically
-from beyondkernels.runs import LocalExecutor, RunSpec, Store
+from beyondkernels.execution import LocalExecutor
+from beyondkernels.lab.report.files import write_atomically
+from beyondkernels.store import RunSpec, Store
 
 PARTS = Path(__file__).with_name("parts.py")
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Sample, Saved, Shape
-from beyondkernels.runs import Store
+from beyondkernels.store import Store
 
 
 class _Pretend(types.ModuleType):
@@ -28,7 +28,7 @@ class _Pretend(types.ModuleType):
 
 
 _main = getattr(sys.modules["__main__"], "__spec__", None)
-if _main is not None and _main.name == "beyondkernels.runs.worker":
+if _main is not None and _main.name == "beyondkernels.execution.worker":
     sys.modules.setdefault("torch", _Pretend("torch"))
     if "BK_SOAK_BROKEN" in os.environ:
 

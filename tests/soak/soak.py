@@ -23,7 +23,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from beyondkernels.runs import Store
+from beyondkernels.store import Store
 
 DRIVE = Path(__file__).with_name("drive.py")
 BROKEN = "BK_SOAK_BROKEN"

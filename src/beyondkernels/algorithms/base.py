@@ -82,10 +82,8 @@ class Algorithm(Component, ABC):
     through ``hyper`` and ``noise``, and what is the same for all is the ``program``.
     """
 
-    @property
-    @abstractmethod
-    def loss(self) -> Loss:
-        """The loss that is trained and reported."""
+    loss: Loss
+    """The loss that is trained and reported."""
 
     @abstractmethod
     def stages(self) -> tuple[Stage, ...]:

@@ -139,7 +139,7 @@ class Blockwise(ThroughBlocks, Checked):
     >>> [(stage.name, stage.steps) for stage in rule.stages()]
     [('block layer1', 100), ('block layer2', 100), ('block output', 100)]
 
-    Reference: Allen-Zhu & Li (bfc), App. A.3, layerwise training.
+    Reference: Allen-Zhu & Li (bfc), App. A.4, layerwise training.
     """
 
     rule: ByOptimiser

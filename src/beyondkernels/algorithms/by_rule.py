@@ -20,8 +20,8 @@ class ByRule(Algorithm):
         """How many steps of the training the rule does not count in a stage, because its schedule began anew since."""
 
     @property
-    def loss(self) -> Loss:
-        """The rule's objective."""
+    def loss(self) -> Loss:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The rule's loss."""
         return self.rule.loss
 
     def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:

@@ -11,16 +11,7 @@ from typing import Annotated
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.algorithms.optimisers import (
-    Adam,
-    Chain,
-    Decay,
-    Momentum,
-    Optimiser,
-    Rate,
-    chain,
-    descend,
-)
+from beyondkernels.algorithms.optimisers import Adam, Chain, Decay, Momentum, Optimiser, Rate, chain, descend
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import positive
 from beyondkernels.core.fields import Checked
@@ -33,7 +24,6 @@ class ByOptimiser(Algorithm):
     steps: int
     batch: int | None
     group: str
-    objective: Loss
 
     @abstractmethod
     def rules(self) -> Chain:
@@ -43,11 +33,6 @@ class ByOptimiser(Algorithm):
     def rule(self) -> Chain:
         """The optimiser."""
         return self.rules()
-
-    @property
-    def loss(self) -> Loss:
-        """The objective."""
-        return self.objective
 
     def stages(self) -> tuple[Stage, ...]:
         """A single stage."""
@@ -97,7 +82,7 @@ class Descent(ByOptimiser, Checked):
         optimiser: rules from the gradient to the step, the last one a :class:`~.optimisers.Rate`.
         batch: points in a batch; None takes the whole sample.
         group: which parameters are trained, a group of the network.
-        objective: the loss.
+        loss: what is minimised.
 
     >>> from beyondkernels.algorithms.optimisers import ClipNorm, Cosine, adamw
     >>> rule = Descent(steps=1000, optimiser=chain(ClipNorm(1.0), adamw(Cosine(1e-3, steps=1000))), batch=32)
@@ -109,7 +94,7 @@ class Descent(ByOptimiser, Checked):
     optimiser: Optimiser
     batch: Annotated[int, positive] | None = None
     group: str = "all"
-    objective: Loss = field(default_factory=Hinge)
+    loss: Loss = field(default_factory=Hinge)
 
     def __post_init__(self) -> None:
         last = type(self.rule.parts[-1]).__name__
@@ -125,7 +110,7 @@ class Descent(ByOptimiser, Checked):
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""
-        return type(self), stage, self.group, self.objective, self.rule.program()
+        return type(self), stage, self.group, self.loss, self.rule.program()
 
     def compiled_rule(self, stage: Stage) -> CompiledRule | None:
         """Momentum or Adam or neither, with decay in front of it, with decay behind Adam, and the rate."""

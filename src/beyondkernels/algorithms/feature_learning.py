@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
+from beyondkernels.algorithms.feature_learning_steps import ProcessSettings, StepSettings
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import ClassWeighted, Hinge, Loss
 from beyondkernels.algorithms.optimisers import Decay, Rate, Shrink, chain, descend
 from beyondkernels.core import Shape, Stream, Tensors, later
 from beyondkernels.core.constraints import between
 from beyondkernels.networks import Network
-from beyondkernels.theory import ProcessSettings, StepSettings
 
 _PLAIN, _REGULARISED, _AS_WRITTEN = Rate(1.0), chain(Rate(1.0), Shrink(1.0)), chain(Decay(1.0), Rate(1.0))
 """What a step does with a gradient; the numbers are those of the settings."""
@@ -36,12 +36,12 @@ class FeatureLearning(Algorithm):
     is reported has no weights.
 
     Arguments:
-        settings: the numbers, e.g. from :func:`beyondkernels.theory.features.theorem26` or
-            :func:`beyondkernels.theory.features.theorem34`.
+        settings: the numbers, e.g. from :func:`bk.features.theorem26` or
+            :func:`bk.features.theorem34`.
         freeze_hidden_after: after this step only the readout is trained. None trains all to the end (Network);
             0 is the random feature method, 1 One Step, 2 Two Step.
         noise_kind: ξ averaged out in closed form, or drawn for each point and neuron.
-        objective: the loss, the paper's being the hinge loss.
+        loss: what is minimised, in the paper the hinge loss.
         forgetting: ``exact``, or ``rounded`` to compute w − η(∇ + 2λw) as it is written, with its rounding error.
 
     Reference: Shi, Wei & Liang (features), §3.1, eqs. (3) and (4); App. E.1 for the frozen versions; App. F.1.1, eq.
@@ -51,13 +51,8 @@ class FeatureLearning(Algorithm):
     settings: ProcessSettings
     freeze_hidden_after: Annotated[int, between(0, 2)] | None = None
     noise_kind: NoiseKind = "smoothed"
-    objective: Loss = field(default_factory=Hinge)
+    loss: Loss = field(default_factory=Hinge)
     forgetting: Literal["exact", "rounded"] = later("exact")
-
-    @property
-    def loss(self) -> Loss:
-        """The objective."""
-        return self.objective
 
     def stages(self) -> tuple[Stage, ...]:
         """One step of emergence, one of improvement (both on the whole sample), and the classifier's steps."""
@@ -116,7 +111,7 @@ class FeatureLearning(Algorithm):
             layer = "output" if name == "output.weight" else "hidden"
             number, regularised = ("keep", _REGULARISED) if self.forgetting == "exact" else ("decay", _AS_WRITTEN)
             numbers = {"rate": hyper[f"{layer}_rate"], number: hyper[f"{number}_{layer}"]}
-            # Biases are not regularised: eq. (3) penalises a and w alone.
+            # Biases are not regularised: the penalty R below eq. (3) has a and w alone.
             rule = regularised if name.endswith(".weight") else _PLAIN
             after, _ = descend(rule, {name: gradient[name]}, {}, after, numbers, {})
         return StepResult(after, buffers, optimiser, loss)
@@ -129,7 +124,7 @@ class FeatureLearning(Algorithm):
     def _descended(self, stage: Stage) -> Loss:
         """The loss whose gradient a step of this stage follows."""
         weights = self._step_settings(stage).class_weights
-        return self.objective if weights == (1.0, 1.0) else ClassWeighted(self.objective, weights)
+        return self.loss if weights == (1.0, 1.0) else ClassWeighted(self.loss, weights)
 
     def _hidden_is_trained(self, stage: Stage) -> bool:
         first_step = {"emergence": 1, "improvement": 2}.get(stage.name, 3)

@@ -37,7 +37,7 @@ class Layerwise(Algorithm):
             second layer alone.
 
     >>> from beyondkernels.algorithms import Squared
-    >>> rule = GradientDescent(steps=4, learning_rate=0.1, objective=Squared())
+    >>> rule = GradientDescent(steps=4, learning_rate=0.1, loss=Squared())
     >>> layerwise = Layerwise(rule, replace(rule, steps=2))
     >>> [(stage.name, stage.steps, layerwise.descent(stage).group) for stage in layerwise.stages()]
     [('first layer', 4, 'W+A'), ('second layer', 2, 'hidden-W')]
@@ -52,14 +52,14 @@ class Layerwise(Algorithm):
         for name, rule in (("first", self.first), ("second", self.second)):
             require(rule.group in ("all", "hidden"), f"{name}.group must be 'all' or 'hidden', got {shown(rule.group)}")
         require(
-            self.first.objective == self.second.objective,
-            f"first and second must have one objective, got {self.first.objective} and {self.second.objective}",
+            self.first.loss == self.second.loss,
+            f"first and second must have one loss, got {self.first.loss} and {self.second.loss}",
         )
 
     @property
-    def loss(self) -> Loss:
-        """The objective of both stages."""
-        return self.first.objective
+    def loss(self) -> Loss:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The loss of both stages."""
+        return self.first.loss
 
     def stages(self) -> tuple[Stage, ...]:
         """One for each hidden layer."""

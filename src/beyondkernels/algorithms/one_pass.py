@@ -17,7 +17,6 @@ from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import InputError, Shape, Stream, Tensors
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.networks import Network
-from beyondkernels.theory.resnet.theorem1 import Theorem1Settings
 
 _RULE = Rate(1.0)
 """What a step does with a gradient; the numbers are those of the layer."""
@@ -59,13 +58,8 @@ class OnePass(Algorithm):
     tail: Annotated[float, between(0, 1, "(]")] = 0.5
     end: Literal["last", "average"] = "last"
 
-    @classmethod
-    def of(cls, settings: Theorem1Settings, end: Literal["last", "average"] = "last") -> OnePass:
-        """With the numbers of Theorem 1."""
-        return cls(settings.steps, settings.first_rate, settings.second_rate, end=end)
-
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Loss:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The squared error, twice the objective (6.1)."""
         return Squared()
 

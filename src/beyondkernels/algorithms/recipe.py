@@ -70,7 +70,7 @@ class Recipe(Checked):
         loss: ``squared``, ``hinge``, ``logistic`` or ``cross_entropy``, or a loss; None is the cross entropy for
             classes and the squared error for numbers.
         optimiser: ``adam``, ``adamw`` or ``sgd``, or a chain of rules that ends with its rate.
-        rate: the first learning rate; None is the optimiser's usual one.
+        learning_rate: the first one; None is the optimiser's usual one.
         epochs: how often each point is used, on average: all batches have the same size, so the points that are left
             over at the end of an epoch wait for a later one.
         steps: how many steps are taken, in place of ``epochs``.
@@ -83,13 +83,13 @@ class Recipe(Checked):
         decay: which parameters decay: ``all``, or ``weights``, which leaves out biases and normalisation layers.
         momentum: of SGD; None is 0.9.
 
-    >>> Recipe(rate=0.01, epochs=2, batch=10).steps_on(100)
+    >>> Recipe(learning_rate=0.01, epochs=2, batch=10).steps_on(100)
     20
     """
 
     loss: Any = None
     optimiser: Any = "adam"
-    rate: Annotated[float, positive] | None = None
+    learning_rate: Annotated[float, positive] | None = None
     epochs: Annotated[float, positive] | None = None
     steps: Annotated[int, positive] | None = None
     batch: Annotated[int, positive] | None = None
@@ -114,9 +114,12 @@ class Recipe(Checked):
         require(self.epochs is None or self.steps is None, "either epochs or steps can be given, got both")
         if not isinstance(self.optimiser, str):
             require(
-                self.rate is None and self.weight_decay == 0 and self.schedule == "constant" and self.decay == "all",
-                "rate, weight_decay, decay and schedule belong to an optimiser given by its name, got a chain of "
-                "rules, which has its own",
+                self.learning_rate is None
+                and self.weight_decay == 0
+                and self.schedule == "constant"
+                and self.decay == "all",
+                "learning_rate, weight_decay, decay and schedule belong to an optimiser given by its name, got a chain "
+                "of rules, which has its own",
             )
 
     def batch_on(self, n: int) -> int:
@@ -131,7 +134,7 @@ class Recipe(Checked):
         """
         return self.steps or max(1, round((self.epochs or EPOCHS) * n / self.batch_on(n)))
 
-    def objective(self, problem: Problem) -> Loss:
+    def loss_on(self, problem: Problem) -> Loss:
         """The loss for a problem."""
         classes = bool(getattr(problem, "classes", ()))
         if isinstance(self.loss, Loss):
@@ -156,7 +159,7 @@ class Recipe(Checked):
         """
         batch, steps = self.batch_on(n), self.steps_on(n)
         whole = None if batch == n else batch
-        return Descent(steps, self._optimiser(steps, weights), whole, objective=self.objective(problem))
+        return Descent(steps, self._optimiser(steps, weights), whole, loss=self.loss_on(problem))
 
     def _optimiser(self, steps: int, weights: Mapping[str, bool] | None) -> Chain:
         if not isinstance(self.optimiser, str):
@@ -187,7 +190,7 @@ class Recipe(Checked):
         return Decay(1.0, tuple((name, longest(given, name, 0.0)) for name, is_weight in weights.items() if is_weight))
 
     def _rate(self, name: str, steps: int) -> Schedule | float:
-        first = self.rate or RATES[name]
+        first = self.learning_rate or RATES[name]
         if self.schedule == "cosine":
             return Cosine(first, steps)
         drops = (math.ceil(steps / 2), math.ceil(3 * steps / 4))

@@ -26,7 +26,7 @@ class GradientDescent(ByOptimiser):
         momentum: µ.
         weight_decay: λ.
         group: which parameters are trained, a group of the network.
-        objective: the loss.
+        loss: what is minimised.
         drops: steps after which the rate falls.
         drop_factor: by what it is multiplied then.
     """
@@ -37,7 +37,7 @@ class GradientDescent(ByOptimiser):
     momentum: Annotated[float, between(0, 1, "[)")] = 0.0
     weight_decay: Annotated[float, not_negative] = 0.0
     group: str = "all"
-    objective: Loss = field(default_factory=Hinge)
+    loss: Loss = field(default_factory=Hinge)
     drops: tuple[int, ...] = ()
     drop_factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
@@ -52,7 +52,7 @@ class GradientDescent(ByOptimiser):
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""
-        return type(self), stage, self.group, self.objective
+        return type(self), stage, self.group, self.loss
 
     def compiled_rule(self, stage: Stage) -> CompiledRule:
         """Descent of its group."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from beyondkernels.core import InputError, shown, unknown
+from beyondkernels.core import InputError, require, shown, unknown
 
 ARGUMENTS = {
-    "lr": "rate",
-    "learning_rate": "rate",
+    "rate": "learning_rate",
     "optimizer": "optimiser",
     "optim": "optimiser",
     "batch_size": "batch",
@@ -31,6 +30,9 @@ ARGUMENTS = {
     "verbose": "progress",
 }
 """Arguments of other libraries, with ours."""
+
+ALIASES = {"lr": "learning_rate"}
+"""Short words of PyTorch that are taken as they are."""
 
 LOSSES = {
     "mse": "squared",
@@ -57,14 +59,28 @@ def unknown_argument(name: str, known: Iterable[str]) -> NoReturn:
         name: as it was given.
         known: the names there are.
 
-    >>> unknown_argument("lr", ["rate"])
+    >>> unknown_argument("batch_size", ["batch"])
     Traceback (most recent call last):
         ...
-    beyondkernels.core.errors.InputError: unknown argument 'lr'; here it is called rate
+    beyondkernels.core.errors.InputError: unknown argument 'batch_size'; here it is called batch
     """
     if name in ARGUMENTS:
         raise InputError(f"unknown argument {name!r}; here it is called {ARGUMENTS[name]}")
     unknown("argument", name, known)
+
+
+def without_aliases(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same arguments under the names we have for them.
+
+    Arguments:
+        given: by name.
+
+    >>> without_aliases({"lr": 0.1, "epochs": 3})
+    {'learning_rate': 0.1, 'epochs': 3}
+    """
+    for short, long in ALIASES.items():
+        require(not {short, long} <= given.keys(), f"{short} and {long} are one argument, got both")
+    return {ALIASES.get(name, name): value for name, value in given.items()}
 
 
 def require_our_loss(loss: Any, known: Iterable[str]) -> None:
@@ -104,7 +120,7 @@ def require_our_optimiser(optimiser: Any, known: Iterable[str]) -> None:
     word = optimiser if isinstance(optimiser, str) else _class_name(optimiser)
     if isinstance(optimiser, str) and optimiser in names:
         return
-    hint = f"; {word.lower()!r} with rate=… would do" if word.lower() in names else ""
+    hint = f"; {word.lower()!r} with learning_rate=… would do" if word.lower() in names else ""
     if isinstance(optimiser, str) and not hint:
         unknown("optimiser", optimiser, names)
     raise InputError(

@@ -6,13 +6,12 @@ import math
 from collections.abc import Collection
 from typing import Any
 
+from beyondkernels.auditing.block_learners import corrected_blocks
 from beyondkernels.auditing.ladder import ABOUT, KINDS, LAYERWISE, LINEARISED, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.scores import error_of_test_points, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.auditing.where import corrected_blocks
-from beyondkernels.frame import Frame, Statement, Value, claim, of, select
-from beyondkernels.reports import AtLeast, AtMost, mean_interval
+from beyondkernels.lab import AtLeast, AtMost, Rows, Statement, Value, claim, mean_interval, of, select
 
 FIXED = [KINDS["floor"], KINDS["fixed"]]
 """The kinds of learners that learn no features."""
@@ -26,7 +25,7 @@ def error_of(rung: str) -> Value:
     return of("error", part="ladder", rung=rung)
 
 
-def best_fixed_name(rows: Frame) -> str | None:
+def best_fixed_name(rows: Rows) -> str | None:
     """The learner with fixed features that has the best mean over seeds; None if there is none.
 
     The constant is one of them: a model that only finds the largest class has learnt no features. Means are over the
@@ -40,7 +39,7 @@ def best_fixed_name(rows: Frame) -> str | None:
     return max(means, key=lambda name: means[name], default=None)
 
 
-def counted(rows: Frame) -> dict[str, float]:
+def counted(rows: Rows) -> dict[str, float]:
     """The learners with fixed features that count, and their mean scores over the seeds with which the model ends.
 
     Arguments:
@@ -55,7 +54,7 @@ def counted(rows: Frame) -> dict[str, float]:
 def best_fixed() -> Value:
     """What the best learner with fixed features misses, in points."""
 
-    def compute(rows: Frame) -> Any:
+    def compute(rows: Rows) -> Any:
         return error_of(best_fixed_name(rows) or "").compute(rows)
 
     return Value(compute, None, error_of("").within, "best_fixed()")
@@ -72,7 +71,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
     model, tolerance = error_of(MODEL), settings.tolerance
     found = []
 
-    def noise(rows: Frame, rung: str) -> float:
+    def noise(rows: Rows, rung: str) -> float:
         return error_of_test_points(subject, *(scores_of(rows, part="ladder", rung=name) for name in (MODEL, rung)))
 
     if any(KINDS[ABOUT[name][0]] in FIXED for name in rungs):
@@ -119,7 +118,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
             "better than training them on without"
         )
 
-        def between(rows: Frame, block: Any) -> float:
+        def between(rows: Rows, block: Any) -> float:
             ways = (scores_of(rows, part="correction", block=block, below=way) for way in ("longer", "released"))
             return error_of_test_points(subject, *ways)
 
@@ -128,7 +127,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
     return found
 
 
-def interval_of(subject: Subject, rows: Frame) -> str | None:
+def interval_of(subject: Subject, rows: Rows) -> str | None:
     """The 95 % interval of the mean score over seeds and test points, in words; None if it would have no width.
 
     An interval without width would look like a certainty that a learner does not have.

@@ -8,18 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from beyondkernels.auditing import claims as said
-from beyondkernels.auditing import pictures, where
+from beyondkernels.auditing import block_learners as where, claims as said, pictures
 from beyondkernels.auditing.finding import finding
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, Rung, ladder
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject, subject_of
 from beyondkernels.core import Outcome, Reference, require
 from beyondkernels.engine import TrainedNetwork
-from beyondkernels.frame import At, Experiment, Frame, Picture, Runs, Shown, Statement, Table
-from beyondkernels.frame.runs import Finished, Label, Record
+from beyondkernels.lab import At, Experiment, Picture, Rows, Runs, Shown, Statement, Table
+from beyondkernels.lab.declaration.runs import Finished, Label, Record
 from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, PointErrors, SquaredError
-from beyondkernels.runs import RunSpec
+from beyondkernels.store import RunSpec
 
 RECORDS = 20
 """How often the loss is recorded while the model trains."""
@@ -41,7 +40,7 @@ class Audit(Experiment):
             ``blocks`` for paths of the modules that are the model's blocks.
     """
 
-    reference = Reference("own", "an audit of one's own model")
+    reference = Reference(None, "an audit of one's own model")
     title = "What does the model learn that a kernel does not?"
     speaks_at = ("smoke", "laptop", "paper")
     scaled, command = False, "audit"
@@ -125,7 +124,7 @@ class Audit(Experiment):
         """The ladder, and what each part has found."""
         return pictures.pictures(self.subject, settings, self.table(settings))
 
-    def finding(self, settings: AuditSettings, rows: Frame) -> str:
+    def finding(self, settings: AuditSettings, rows: Rows) -> str:
         """What was found, in a few sentences."""
         return finding(self.subject, settings, rows)
 
@@ -186,7 +185,7 @@ class _Timed(Runs):
             yield {**row, "seconds": run.provenance.get("seconds") if run is not None else None}
 
 
-def _seconds(rows: Frame) -> str | None:
+def _seconds(rows: Rows) -> str | None:
     found = rows["seconds"].dropna().tolist() if "seconds" in rows else []
     return f"{sum(found) / len(found):.3g}" if found else None
 

@@ -6,20 +6,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from beyondkernels.auditing.block_learners import KEPT
 from beyondkernels.auditing.claims import FIXED, best_fixed_name, counted, points
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import Lead, lead, leads, shown_points, signed
 from beyondkernels.auditing.scores import Scores, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.auditing.where import KEPT
-from beyondkernels.frame import Frame, select
-from beyondkernels.frame.rows import OUTCOME
+from beyondkernels.lab import Rows, select
+from beyondkernels.lab.declaration.rows import OUTCOME
 
-Sentence = Callable[[Subject, AuditSettings, Frame], str]
+Sentence = Callable[[Subject, AuditSettings, Rows], str]
 
 
-def finding(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+def finding(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
     """The answers to the questions of an audit; nothing where runs are missing.
 
     Arguments:
@@ -31,7 +31,7 @@ def finding(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     return " ".join(sentence for sentence in said if sentence)
 
 
-def diverged(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
+def diverged(_subject: Subject, _settings: AuditSettings, rows: Rows) -> str:
     """With how many seeds the model's training came to no end."""
     runs = select(rows, {"part": "ladder", "rung": MODEL})
     lost = int((runs["status"] == "diverged").sum()) if len(runs) else 0
@@ -41,7 +41,7 @@ def diverged(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
     return f"The model diverged with {seeds}: its loss stopped being finite. A smaller rate may help."
 
 
-def uncounted(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
+def uncounted(_subject: Subject, _settings: AuditSettings, rows: Rows) -> str:
     """Learners with fixed features that the model is not compared with, because they diverged where it did not."""
     names = [name for name, (kind, _) in ABOUT.items() if KINDS[kind] in FIXED and name not in counted(rows)]
     ended = scores_of(rows, part="ladder", rung=MODEL)
@@ -52,7 +52,7 @@ def uncounted(_subject: Subject, _settings: AuditSettings, rows: Frame) -> str:
     return f"Among the learners with fixed features, {_joined(lost)} {verb} with a seed with which the model did not."
 
 
-def how_much(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+def how_much(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
     """Of the points between the best fixed features and the model, how many are features."""
     best = best_fixed_name(rows)
     model, fixed = scores_of(rows, part="ladder", rung=MODEL), scores_of(rows, part="ladder", rung=best or "")
@@ -109,7 +109,7 @@ def _unused(kernel: Lead, settings: AuditSettings) -> str:
     )
 
 
-def when(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+def when(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
     """The step from which on a frozen kernel does as well as the model."""
     if "when" not in settings.parts:
         return ""
@@ -133,7 +133,7 @@ def when(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     return f"From {span} of {subject.steps} on{seeds}, {kernel} {near}."
 
 
-def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+def where(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
     """The block whose freezing costs most."""
     if "where" not in settings.parts:
         return ""
@@ -163,7 +163,7 @@ def where(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
     return f"Block {worst} has to learn most: freezing it at its start {cost}{rest}.{kept}"
 
 
-def _rivals(subject: Subject, rows: Frame, costs: Mapping[str, Lead], worst: str) -> str:
+def _rivals(subject: Subject, rows: Rows, costs: Mapping[str, Lead], worst: str) -> str:
     """The blocks whose freezing may cost as much as that of the worst one, with what it costs."""
     frozen = {name: scores_of(rows, part="frozen", block=name) for name in costs}
     others = [name for name in costs if name != worst]
@@ -172,7 +172,7 @@ def _rivals(subject: Subject, rows: Frame, costs: Mapping[str, Lead], worst: str
     return _listed([f"{name} ({signed(costs[name].mean)})" for name in near]) if near else ""
 
 
-def corrected(subject: Subject, settings: AuditSettings, rows: Frame) -> str:
+def corrected(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
     """How much lower blocks that were trained first gain by being trained with those above them.
 
     Compared is the better one of the ways in which nothing from above corrects them.

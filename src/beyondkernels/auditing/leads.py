@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from beyondkernels.auditing.scores import Scores, error_of_test_points
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.reports import mean_interval
-from beyondkernels.reports.numbers import show_number
+from beyondkernels.lab import mean_interval
+from beyondkernels.lab.report.numbers import show_number
 
 _LARGE = 1e5
 """Scores of this size are written as powers of ten: a network that all but diverged can explain −10²⁴ per cent."""

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.auditing.claims import best_fixed_name
-from beyondkernels.auditing.front import audit
+from beyondkernels.auditing.entry import audit
 from beyondkernels.auditing.ladder import MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import lead
 from beyondkernels.auditing.result import AuditResult
 from beyondkernels.auditing.scores import scores_of
 from beyondkernels.core import require
 from beyondkernels.core.errors import shown
-from beyondkernels.reports import write_report
-from beyondkernels.runs.views import html_view
+from beyondkernels.lab import write_report
+from beyondkernels.learning.notebook_views import html_view
 
 if TYPE_CHECKING:
     from pandas import DataFrame

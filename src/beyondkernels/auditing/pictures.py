@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from beyondkernels.auditing import where
+from beyondkernels.auditing import block_learners as where
 from beyondkernels.auditing.claims import score_heading
 from beyondkernels.auditing.ladder import MODEL
 from beyondkernels.auditing.scores import scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
-from beyondkernels.frame import Drawn, Frame, OverTime, Picture, Table, select
-from beyondkernels.frame.rows import OUTCOME
-from beyondkernels.reports import Dot, Dots, Figure, Quantity
-from beyondkernels.reports.figures import PictureRow, Pictures
+from beyondkernels.lab import Dot, Dots, Drawn, Figure, OverTime, Picture, Quantity, Rows, Table, select
+from beyondkernels.lab.declaration.rows import OUTCOME
+from beyondkernels.lab.report.figures import PictureRow, Pictures
 
 _MODEL = {"part": "ladder", "rung": MODEL}
 
@@ -62,7 +61,7 @@ def _ladder(subject: Subject, table: Table) -> Picture:
     )
 
 
-def _dots(subject: Subject, picture: Drawn, table: Table, rows: Frame) -> Sequence[Figure]:
+def _dots(subject: Subject, picture: Drawn, table: Table, rows: Rows) -> Sequence[Figure]:
     """The scores of all rungs, and enlarged those of the better half where they lie close together."""
     _, lines = table.columns_and_lines(rows)
     found = [Dot(line["score"], line.get("score_low"), line.get("score_high")) for line in lines]
@@ -143,7 +142,7 @@ def _where(subject: Subject) -> list[Picture]:
     ]
 
 
-def _layers(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
+def _layers(subject: Subject, picture: Drawn, rows: Rows) -> Sequence[Figure]:
     runs = [run for run in select(rows, _MODEL).get(OUTCOME, ()) if run.status == "finished"]
     if not runs:
         return ()
@@ -166,7 +165,7 @@ def _layers(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
     return [Dots(**picture.words, methods=labels, quantities=shown, interval=_INTERVAL)] if shown else []
 
 
-def _corrections(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figure]:
+def _corrections(subject: Subject, picture: Drawn, rows: Rows) -> Sequence[Figure]:
     mine = select(rows, {"part": "correction"})
     if mine.empty:
         return ()
@@ -188,7 +187,7 @@ def _corrections(subject: Subject, picture: Drawn, rows: Frame) -> Sequence[Figu
     ]
 
 
-def _directions(picture: Drawn, rows: Frame) -> Sequence[Figure]:
+def _directions(picture: Drawn, rows: Rows) -> Sequence[Figure]:
     runs = [run for run in select(rows, _MODEL).get(OUTCOME, ()) if run.status == "finished"]
     if not runs or "ansatz/end/directions" not in runs[0].arrays:
         return ()

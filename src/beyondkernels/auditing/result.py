@@ -12,10 +12,8 @@ from beyondkernels.auditing.experiment import Audit
 from beyondkernels.auditing.ladder import MODEL
 from beyondkernels.auditing.pictures import no_weight_directions
 from beyondkernels.core import Outcome
-from beyondkernels.frame import select
-from beyondkernels.frame.rows import OUTCOME
-from beyondkernels.reports import Claim, line_text, write_report
-from beyondkernels.running import Result
+from beyondkernels.lab import Claim, Result, line_text, select, write_report
+from beyondkernels.lab.declaration.rows import OUTCOME
 
 if TYPE_CHECKING:
     from pandas import DataFrame

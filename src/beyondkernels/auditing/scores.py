@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.frame import Frame, select
-from beyondkernels.frame.rows import OUTCOME
+from beyondkernels.lab import Rows, select
+from beyondkernels.lab.declaration.rows import OUTCOME
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Scores(Mapping[int, float]):
         return sum(self.values()) / len(self) if self else math.nan
 
 
-def scores_of(rows: Frame, **where: Any) -> Scores:
+def scores_of(rows: Rows, **where: Any) -> Scores:
     """The score of each seed that has one, from rows of which there is one for each seed.
 
     Arguments:

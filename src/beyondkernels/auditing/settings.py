@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from beyondkernels.core.constraints import at_least, between, not_empty, positive
 from beyondkernels.core.fields import Checked
-from beyondkernels.frame import Count, Seeds, setting
+from beyondkernels.lab import Count, Seeds, setting
 
 Part = Literal["ladder", "when", "where", "what"]
 

@@ -14,11 +14,11 @@ from beyondkernels.algorithms import Algorithm, Squared
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.core import InputError, Problem, Stream, Tensors, require, shape_of, vectors
 from beyondkernels.core.errors import shown
+from beyondkernels.data import GivenData
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels.finite.at import TangentAt
+from beyondkernels.learning.user_input import asked, learner_of, require_order, sorted_options
 from beyondkernels.networks import Block, Linearised, Network, find_blocks, with_blocks
-from beyondkernels.problems import GivenData
-from beyondkernels.runs.asked import asked, learner_of, require_order, sorted_options
 
 _DISTANCE_POINTS = 1000
 """Training points that the typical distance is taken from."""

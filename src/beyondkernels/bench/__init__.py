@@ -1,5 +1,3 @@
 """Benchmarks against the usual alternatives: ratios of time and of memory. Machines are noisy: no test."""
 
-from beyondkernels.bench.base import BENCHMARKS, Row, bench, document
-
-__all__ = ["BENCHMARKS", "Row", "bench", "document"]
+from beyondkernels.bench.base import BENCHMARKS as BENCHMARKS, Row as Row, bench as bench, document as document

@@ -271,5 +271,5 @@ def _rule(steps: int, i: int) -> GradientDescent:
         batch=BATCH,
         momentum=0.9,
         weight_decay=1e-3,
-        objective=Squared(),
+        loss=Squared(),
     )

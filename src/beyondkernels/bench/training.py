@@ -16,10 +16,10 @@ from torch import nn
 from beyondkernels.bench.base import Row
 from beyondkernels.bench.timing import Times, alternating, one_core
 from beyondkernels.core import Stream
+from beyondkernels.data import GivenData, given
 from beyondkernels.engine import Member, TrainedNetwork, train
-from beyondkernels.problems import GivenData, given
-from beyondkernels.runs import fit
-from beyondkernels.runs.asked import asked, learner_of, sorted_options
+from beyondkernels.learning import fit
+from beyondkernels.learning.user_input import asked, learner_of, sorted_options
 
 _STREAM = Stream(0).child("bench", "training")
 _BATCH, _CLASSES, _RATE = 64, 10, 1e-3
@@ -87,7 +87,7 @@ def by_fit(module: nn.Module, data: GivenData, epochs: int, **options: Any) -> C
         epochs: for how long.
         options: further arguments of ``bk.fit``.
     """
-    return lambda: fit(module, data, epochs=epochs, batch=_BATCH, rate=_RATE, progress=False, **options)
+    return lambda: fit(module, data, epochs=epochs, batch=_BATCH, learning_rate=_RATE, progress=False, **options)
 
 
 def by_engine(module: nn.Module, data: GivenData, epochs: int) -> Callable[[], Member]:
@@ -99,7 +99,7 @@ def by_engine(module: nn.Module, data: GivenData, epochs: int) -> Callable[[], M
         epochs: for how long.
     """
     ask = asked(data, None, None, 0, {})
-    _, recipe, _ = sorted_options({"epochs": epochs, "batch": _BATCH, "rate": _RATE}, None)
+    _, recipe, _ = sorted_options({"epochs": epochs, "batch": _BATCH, "learning_rate": _RATE}, None)
     learner, problem = learner_of(module, ask, None, recipe, {})
     assert isinstance(learner, TrainedNetwork)
     sample = problem.take("train", ask.samples, 0)

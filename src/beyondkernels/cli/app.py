@@ -30,7 +30,7 @@ WorkersOption = Annotated[
 
 def _experiments(incomplete: str) -> list[str]:
     """What Tab offers for an experiment."""
-    from beyondkernels.experiments.catalogue import CATALOGUE
+    from beyondkernels.lab.catalogue import CATALOGUE
 
     return [name for name in CATALOGUE if name.startswith(incomplete)]
 
@@ -133,12 +133,12 @@ def _run(
     paper's effect within minutes; paper has the paper's own settings.
     """
     from beyondkernels.cli.options import Options, from_file, from_words, whole
-    from beyondkernels.cli.run import run_all
+    from beyondkernels.cli.run import run_experiments
 
     numbers = whole("--seeds", seeds), whole("--workers", workers)
     given = Options(scale, *numbers, store, device, from_words(sets or []))
     options = given if config is None else given.over(from_file(config))
-    return run_all(names or [], options, json_file, check, dry)
+    return run_experiments(names or [], options, json_file, check, dry)
 
 
 @app.command("audit", epilog="Exit codes: 0 fine, 2 bad input, 3 runs missing or crashed.")
@@ -240,7 +240,7 @@ def _results(
 
 def _kernels(incomplete: str) -> list[str]:
     """What Tab offers for a kernel."""
-    from beyondkernels.theory.certificates import KERNELS
+    from beyondkernels.certificates import KERNELS
 
     return [name for name in (*KERNELS, "any") if name.startswith(incomplete)]
 

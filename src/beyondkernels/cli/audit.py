@@ -11,17 +11,16 @@ from rich.text import Text
 
 from beyondkernels.algorithms import Recipe
 from beyondkernels.auditing import Audit
-from beyondkernels.auditing.front import executing
+from beyondkernels.auditing.entry import executing
 from beyondkernels.cli.display import console, show_result
 from beyondkernels.cli.guard import MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.cli.output import is_standard_output, require_writable, write_document
 from beyondkernels.core import InputError, require
+from beyondkernels.execution.executor import processors
+from beyondkernels.lab import Display, ask, line_text, run, store_path, write_report
 from beyondkernels.networks import FromCopy
-from beyondkernels.reports import line_text, write_report
-from beyondkernels.running import Display, ask, run, store_path
-from beyondkernels.runs import PROCESSOR
-from beyondkernels.runs.executor import processors
+from beyondkernels.store import PROCESSOR
 
 _TRAINING = {field.name for field in fields(Recipe)}
 """Arguments of an audit that stand in its file."""

@@ -19,8 +19,8 @@ from beyondkernels.cli.display import console, tables_of
 from beyondkernels.cli.guard import INTERRUPTED, say_error
 from beyondkernels.cli.output import is_standard_output, require_writable, write_document
 from beyondkernels.core import InputError
-from beyondkernels.reports import Column
-from beyondkernels.runs.provenance import provenance
+from beyondkernels.lab import Column
+from beyondkernels.store.provenance import provenance
 
 
 def run_benchmark(name: str | None, json_file: Path | None) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
+from beyondkernels.certificates import KERNELS, certify, named_kernel
+from beyondkernels.certificates.krawtchouk import LARGEST_CUBE
+from beyondkernels.certificates.universal import require_alpha, require_sizes
 from beyondkernels.core import InputError, require
-from beyondkernels.frame.settings import parsed
-from beyondkernels.problems.resnet import HardInstance
-from beyondkernels.theory.certificates import KERNELS, certify, named_kernel
-from beyondkernels.theory.certificates.certify import MOST_DRAWN
-from beyondkernels.theory.certificates.krawtchouk import LARGEST_CUBE
-from beyondkernels.theory.certificates.universal import require_alpha, require_sizes
+from beyondkernels.lab.declaration.settings import parsed
+from beyondkernels.papers.resnet.certificates.hard_instance import MOST_DRAWN
+from beyondkernels.papers.resnet.problems import HardInstance
 
 ALL = "any"
 """The name that stands for all kernels."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from beyondkernels.cli.display import console
 from beyondkernels.cli.options import Options, from_words
 from beyondkernels.cli.report import report
-from beyondkernels.cli.run import run_all
+from beyondkernels.cli.run import run_experiments
 
 EXPERIMENT, SCALE, SEEDS = "features/table1", "laptop", 1
 SETTINGS = ("steps=500", "test_samples=2000", "pairs=150", "samples=10000")
@@ -32,5 +32,5 @@ def demo(workers: int | None, store: str | None, out: Path) -> int:
     )
     told.print(f"  {command()}", soft_wrap=True)  # one line, to be copied
     options = Options(SCALE, SEEDS, workers, store, settings=from_words(list(SETTINGS)))
-    code = run_all([EXPERIMENT], options, None, check=False, dry=False)
+    code = run_experiments([EXPERIMENT], options, None, check=False, dry=False)
     return code or report([EXPERIMENT], store, out)

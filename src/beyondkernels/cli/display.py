@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from beyondkernels.reports import Claim, Column, show_number
-from beyondkernels.reports.tables import columns_of
-from beyondkernels.running import Result
+from beyondkernels.lab import Claim, Column, Result, show_number
+from beyondkernels.lab.report.tables import columns_of
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("–", "dim")}
 _GAP = 2

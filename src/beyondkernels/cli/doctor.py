@@ -14,8 +14,8 @@ from pathlib import Path
 
 import beyondkernels
 from beyondkernels.core import InputError
-from beyondkernels.running import store_path
-from beyondkernels.runs import Store
+from beyondkernels.lab import store_path
+from beyondkernels.store import Store
 
 _WIDTH = 80
 

@@ -55,7 +55,7 @@ class Commands(TyperGroup):
 
 def _advice(command: str, sentence: str) -> str:
     """What to do about a wrong word: an experiment's name wants a command before it."""
-    from beyondkernels.experiments.catalogue import CATALOGUE
+    from beyondkernels.lab.catalogue import CATALOGUE
 
     named = [name for name in CATALOGUE if sentence.endswith(f"command '{name}'")]
     return f"bk run {named[0]} runs that experiment" if named else f"{command} --help tells more"

@@ -9,7 +9,7 @@ from typing import Any
 
 from beyondkernels.core import InputError, unknown
 from beyondkernels.core.errors import shown
-from beyondkernels.frame.settings import parsed
+from beyondkernels.lab.declaration.settings import parsed
 
 _KINDS: dict[str, tuple[type, str]] = {
     "scale": (str, "a word"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from beyondkernels.cli.streams import require_printed
 from beyondkernels.core import InputError
-from beyondkernels.reports.files import write_atomically
+from beyondkernels.lab.report.files import write_atomically
 
 
 def write_document(path: Path, document: dict[str, Any], else_lost: str) -> None:

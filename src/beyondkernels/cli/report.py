@@ -11,10 +11,8 @@ from beyondkernels.cli.display import count
 from beyondkernels.cli.guard import MISSING, in_users_file, say_error
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError, unknown
-from beyondkernels.experiments import find
-from beyondkernels.reports import ExperimentPage, write_report
-from beyondkernels.running import HOW_TO_SEE_ALL, is_known, page_as_stored, stored
-from beyondkernels.runs import Store
+from beyondkernels.lab import HOW_TO_SEE_ALL, ExperimentPage, find, is_known, page_as_stored, stored, write_report
+from beyondkernels.store import Store
 
 
 def report(names: list[str], store: str | None, out: Path) -> int:

@@ -6,19 +6,18 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from beyondkernels.cli import kept
+from beyondkernels.cli import kept_results as kept
 from beyondkernels.cli.display import console, count
+from beyondkernels.cli.documents import update_documents
 from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
-from beyondkernels.cli.readme import update_readme
 from beyondkernels.core import InputError
-from beyondkernels.experiments import CATALOGUE
-from beyondkernels.running import Display, Request, ask, kept_path, out_of_date, run, write_kept
-from beyondkernels.running.costs import Round
+from beyondkernels.lab import CATALOGUE, Display, Request, ask, kept_path, out_of_date, run, write_kept
+from beyondkernels.lab.request.costs import Round
 
 
 def keep_results(names: list[str], options: Options, folder: Path | None, check: bool) -> int:
-    """Make what is missing or out of date, or only say what is; then the README beside the folder.
+    """Make what is missing or out of date, or only say what is; then the documents beside the folder.
 
     Arguments:
         names: the experiments; all of the package if none is named.
@@ -39,10 +38,10 @@ def keep_results(names: list[str], options: Options, folder: Path | None, check:
         print(f"{request.experiment.id}, {scale} scale: {state if why else 'up to date'}", flush=True)
         if why and not check:
             complete = _make(path, request, options) and complete
-    readme = folder.resolve().parent / "README.md"
-    if (told := update_readme(readme, folder, write=not check)) is not None:
-        print(f"README.md: {told}")
-    if check and (old or told == "out of date"):
+    told = update_documents(folder, write=not check)
+    for name, state in told.items():
+        print(f"{name}: {state}")
+    if check and (old or "out of date" in told.values()):
         print("make results makes them again (bk results with names makes only those)", file=sys.stderr)
         return FAILED
     return 0 if complete else MISSING

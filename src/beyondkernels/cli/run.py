@@ -13,13 +13,13 @@ from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.cli.output import is_standard_output, require_writable, write_document
 from beyondkernels.core import InputError
-from beyondkernels.frame import SCALES
-from beyondkernels.running import Display, Foresight, Request, Result, ask, dry_run, duration, run, store_path
-from beyondkernels.runs import PROCESSOR, Store, require_device
-from beyondkernels.runs.executor import processors
+from beyondkernels.execution import duration
+from beyondkernels.execution.executor import processors
+from beyondkernels.lab import SCALES, Display, Foresight, Request, Result, ask, dry_run, run, store_path
+from beyondkernels.store import PROCESSOR, Store, require_device
 
 
-def run_all(names: list[str], options: Options, json_file: Path | None, check: bool, dry: bool) -> int:
+def run_experiments(names: list[str], options: Options, json_file: Path | None, check: bool, dry: bool) -> int:
     """Run experiments one after the other, show them, and say how it went."""
     if not names:
         raise InputError("no experiment is named; bk list shows them, bk demo runs one that takes a minute")

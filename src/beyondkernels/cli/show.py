@@ -12,13 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from beyondkernels.cli.display import count, plain_table
-from beyondkernels.cli.kept import Kept, kept_results
+from beyondkernels.cli.kept_results import Kept, kept_results
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError
-from beyondkernels.experiments import CATALOGUE, SCALES, Experiment, find
-from beyondkernels.frame import as_word, described, stated
-from beyondkernels.running import store_path
-from beyondkernels.runs import Store, StoredRun
+from beyondkernels.lab import CATALOGUE, SCALES, Experiment, as_word, described, find, stated, store_path
+from beyondkernels.store import Store, StoredRun
 
 _WIDE = 130
 """From so many columns on there is room for a column of explanations."""
@@ -34,7 +32,7 @@ def list_experiments(as_json: bool, out: Console) -> None:
             {
                 "id": e.id,
                 "title": e.title,
-                "paper": e.reference.paper,
+                "paper": None if e.reference.paper is None else e.reference.paper.short,
                 "where": e.reference.where,
                 "scales": list(SCALES),
                 "results": [

@@ -6,8 +6,8 @@ import time
 
 from beyondkernels.cli.display import count
 from beyondkernels.core import InputError
-from beyondkernels.running import store_path
-from beyondkernels.runs import Store
+from beyondkernels.lab import store_path
+from beyondkernels.store import Store
 
 
 def open_store(given: str | None, *, writing: bool = False) -> Store:

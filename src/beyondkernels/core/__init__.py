@@ -1,99 +1,74 @@
-"""Random streams, components and their identity, error sentences, references to papers."""
+"""Random streams, components and their identity, error sentences, places in papers."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from beyondkernels.core.components import Component, build, canonical_json, describe, digest, later, load_file
+from beyondkernels.core.components import (
+    Component as Component,
+    build as build,
+    canonical_json as canonical_json,
+    describe as describe,
+    digest as digest,
+    later as later,
+    load_file as load_file,
+)
 from beyondkernels.core.contracts import (
-    Case,
-    Checkpoint,
-    Ended,
-    Learner,
-    Measured,
-    Outcome,
-    Problem,
-    Progress,
-    Sample,
-    Saved,
-    Tensors,
+    Case as Case,
+    Checkpoint as Checkpoint,
+    Ended as Ended,
+    Learner as Learner,
+    Measured as Measured,
+    Outcome as Outcome,
+    Problem as Problem,
+    Progress as Progress,
+    Sample as Sample,
+    Saved as Saved,
+    Tensors as Tensors,
 )
-from beyondkernels.core.declarations import speaks_for
+from beyondkernels.core.declarations import speaks_for as speaks_for
 from beyondkernels.core.errors import (
-    DivergedError,
-    InputError,
-    StoreError,
-    UncacheableError,
-    require,
-    require_between,
-    require_positive,
-    require_whole,
-    shown,
-    unknown,
+    DivergedError as DivergedError,
+    InputError as InputError,
+    StoreError as StoreError,
+    UncacheableError as UncacheableError,
+    require as require,
+    require_between as require_between,
+    require_positive as require_positive,
+    require_whole as require_whole,
+    shown as shown,
+    unknown as unknown,
 )
-from beyondkernels.core.fields import Checked
-from beyondkernels.core.points import Shape, batch_shape, on_device, shape_of, size_of, vectors
-from beyondkernels.core.references import PAPERS, Paper, Reference
-from beyondkernels.core.rounding import settled
+from beyondkernels.core.fields import Checked as Checked
+from beyondkernels.core.hypotheses import Hypothesis as Hypothesis
+from beyondkernels.core.papers import Paper as Paper, Reference as Reference
+from beyondkernels.core.points import (
+    Shape as Shape,
+    batch_shape as batch_shape,
+    on_device as on_device,
+    shape_of as shape_of,
+    size_of as size_of,
+    vectors as vectors,
+)
+from beyondkernels.core.rounding import settled as settled
 
 if TYPE_CHECKING:
-    from beyondkernels.core.scores import accuracy, are_classes, hits
-    from beyondkernels.core.streams import Stream, seeded_globally
+    from beyondkernels.core.scores import accuracy as accuracy, are_classes as are_classes, hits as hits
+    from beyondkernels.core.streams import Stream as Stream, seeded_globally as seeded_globally
 
-__all__ = [
-    "PAPERS",
-    "Case",
-    "Checked",
-    "Checkpoint",
-    "Component",
-    "DivergedError",
-    "Ended",
-    "InputError",
-    "Learner",
-    "Measured",
-    "Outcome",
-    "Paper",
-    "Problem",
-    "Progress",
-    "Reference",
-    "Sample",
-    "Saved",
-    "Shape",
-    "StoreError",
-    "Stream",
-    "Tensors",
-    "UncacheableError",
-    "accuracy",
-    "are_classes",
-    "batch_shape",
-    "build",
-    "canonical_json",
-    "describe",
-    "digest",
-    "hits",
-    "later",
-    "load_file",
-    "on_device",
-    "require",
-    "require_between",
-    "require_positive",
-    "require_whole",
-    "seeded_globally",
-    "settled",
-    "shape_of",
-    "shown",
-    "size_of",
-    "speaks_for",
-    "unknown",
-    "vectors",
-]
+_NUMERICAL = {
+    "Stream": "streams",
+    "seeded_globally": "streams",
+    "accuracy": "scores",
+    "are_classes": "scores",
+    "hits": "scores",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Stream", "seeded_globally", "accuracy", "are_classes", "hits"):  # torch takes a second to import
-        from beyondkernels.core import scores, streams
-
-        return getattr(streams if name in ("Stream", "seeded_globally") else scores, name)
+    if name in _NUMERICAL:  # NumPy and torch take their time, and the command line often needs neither
+        return getattr(import_module(f"{__name__}.{_NUMERICAL[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_NUMERICAL})

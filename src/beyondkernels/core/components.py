@@ -13,21 +13,19 @@ import importlib
 import importlib.util
 import json
 import math
-import pkgutil
 import sys
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from beyondkernels.core.errors import InputError, UncacheableError, shown
 from beyondkernels.core.fields import Checked
 from beyondkernels.core.fingerprints import fingerprint, is_of_a_library
+from beyondkernels.core.public_names import homes, is_public_name, public_name
 
 USER_MODULES = "beyondkernels_user"
 """Parent name of modules loaded from a user's file."""
-
-_PACKAGE = "beyondkernels"
 
 
 _REGISTRY: dict[str, type[Component]] = {}
@@ -42,27 +40,24 @@ class Component(Checked):
     change for the same fields: stored runs of the old revision are then left alone and new ones are computed. Code
     that is edited without that goes unnoticed.
 
-    Identity can grow. A field that is added to a class of which runs are stored is declared with :func:`later`. A
-    class that moves to another module, or gets another name, keeps its old name in the keys of its runs as the class
-    variable ``identity``; a subclass does not inherit it:
-
-        identity: ClassVar[str] = "beyondkernels.old.module:OldName"
+    A class is known by its public name, such as ``features.DictionaryProblem``, so it may move within its room. A field
+    that is added to a class of which runs are stored is declared with :func:`later`.
     """
 
     revision: ClassVar[int] = 1
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        path = class_path(cls)
-        known = _REGISTRY.setdefault(path, cls)
-        if _home(known) != _home(cls):
-            raise TypeError(f"{_home(cls)} and {_home(known)} cannot both be known as {path}")
-        _REGISTRY[path] = cls  # a user's file may be loaded anew
+        name = class_name(cls)
+        known = _REGISTRY.setdefault(name, cls)
+        if known.__module__ != cls.__module__:
+            raise TypeError(f"{cls.__module__} and {known.__module__} cannot both define {name}")
+        _REGISTRY[name] = cls  # a user's file may be loaded anew
 
 
-def class_path(cls: type) -> str:
-    """The name of a class in keys and descriptions: ``module:Name``, or what it was before the class moved."""
-    return vars(cls).get("identity") or _home(cls)
+def class_name(cls: type) -> str:
+    """The name of a class in keys and descriptions: ``room.Name``, or ``module:Name`` outside the library."""
+    return public_name(cls.__module__, cls.__qualname__)
 
 
 def later(default: Any) -> Any:
@@ -88,7 +83,7 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
     """Plain JSON data that says everything about a value.
 
     Numbers in float fields become floats, tuples become lists, components become
-    ``{"class": path, "revision": int, "fields": {...}}``.
+    ``{"class": name, "revision": int, "fields": {...}}``.
 
     Arguments:
         value: a component, or anything a component's field may hold.
@@ -115,7 +110,7 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
             if field.metadata.get("later") and said == _described_field(cls, field.name, field.default, remarks):
                 continue
             fields[field.name] = said
-        return {"class": class_path(cls), "revision": cls.revision, "fields": fields}
+        return {"class": class_name(cls), "revision": cls.revision, "fields": fields}
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -170,7 +165,7 @@ def foreign(description: Any) -> set[str]:
         return set()
     names = {name for name in (description.get("class"), description.get("function")) if isinstance(name, str)}
     inside = set().union(*map(foreign, description.values()))
-    return inside | {name for name in names if ":" in name and not _is_ours(name) and not _is_loaded(name)}
+    return inside | {name for name in names if ":" in name and not _is_loaded(name)}
 
 
 def admit(path: str) -> None:
@@ -225,47 +220,44 @@ def _described_field(cls: type, name: str, content: Any, remarks: bool) -> Any:
     return describe(content, f"{cls.__name__}.{name}", remarks=remarks)
 
 
-def _home(cls: type) -> str:
-    return f"{cls.__module__}:{cls.__qualname__}"
-
-
-def _component(path: Any) -> type[Component]:
-    """The component class with this name, from the registry or from a module of this package."""
-    if not isinstance(path, str) or ":" not in path:
-        raise InputError(f"no component {shown(path)} can be found: a name such as 'module:Name' is needed")
-    if path not in _REGISTRY:
-        module = path.partition(":")[0]
-        if _is_loaded(module):
+def _component(name: Any) -> type[Component]:
+    """The component class with this name, from the registry or from the module of the library that defines it."""
+    if not isinstance(name, str) or not (":" in name or is_public_name(name)):
+        raise InputError(f"no component {shown(name)} can be found: a name such as 'room.Name' is needed")
+    if name not in _REGISTRY:
+        if _is_loaded(name):
+            file = name.partition(":")[0].partition(".")[2]
+            raise InputError(f"no component {shown(name)} can be found: no file {file}.py with it is loaded")
+        if not is_public_name(name):
             raise InputError(
-                f"no component {shown(path)} can be found: no file {module.partition('.')[2]}.py with it is loaded"
+                f"{shown(name)} is not a component of this package or of a loaded file, so it is not imported"
             )
-        if not _is_ours(module):
-            raise InputError(
-                f"{shown(path)} is not a component of this package or of a loaded file, so it is not imported"
-            )
-        _import_ours(module)
-        if path not in _REGISTRY:
-            for name in _all_modules():  # the class may have moved to another module
-                _import_ours(name)
-    if path not in _REGISTRY:
-        raise InputError(f"no component {shown(path)} can be found in this version of {_PACKAGE}")
-    return _REGISTRY[path]
+        for module in homes(name):
+            importlib.import_module(module)
+    if name not in _REGISTRY:
+        raise InputError(f"no component {shown(name)} can be found in this version of beyondkernels")
+    return _REGISTRY[name]
 
 
-def _function(path: Any) -> Any:
-    """The function with this name, from this package, a loaded file, or described before in this process."""
-    if path in _DESCRIBED:
-        return _DESCRIBED[path]
-    module, _, name = str(path).partition(":")
-    if _is_ours(module):
-        _import_ours(module)
-    elif not _is_loaded(module):
-        raise InputError(f"{shown(path)} is not a function of this package or of a loaded file, so it is not imported")
-    found = _attribute(sys.modules.get(module), name)
-    # a module's imports do not count as its functions: many modules import os, and os.system must stay out of reach
-    if f"{getattr(found, '__module__', '')}:{getattr(found, '__qualname__', '')}" != path:
-        raise InputError(f"no function {shown(path)} can be found")
-    return found
+def _function(name: Any) -> Any:
+    """The function with this name, from the library, a loaded file, or described before in this process."""
+    if name in _DESCRIBED:
+        return _DESCRIBED[name]
+    module, _, inside = str(name).partition(":")
+    if is_public_name(name):
+        modules, inside = homes(name), str(name).partition(".")[2]
+    elif _is_loaded(module):
+        modules = (module,)
+    else:
+        raise InputError(f"{shown(name)} is not a function of this package or of a loaded file, so it is not imported")
+    for module in modules:
+        if is_public_name(name):
+            importlib.import_module(module)
+        found = _attribute(sys.modules.get(module), inside)
+        # a module's imports do not count as its functions: many modules import os, and os.system must stay out of reach
+        if public_name(getattr(found, "__module__", ""), getattr(found, "__qualname__", "")) == name:
+            return found
+    raise InputError(f"no function {shown(name)} can be found")
 
 
 def _attribute(target: Any, name: str) -> Any:
@@ -274,28 +266,8 @@ def _attribute(target: Any, name: str) -> Any:
     return target
 
 
-def _is_ours(module: str) -> bool:
-    return module.startswith(f"{_PACKAGE}.")
-
-
 def _is_loaded(module: str) -> bool:
     return module.startswith(f"{USER_MODULES}.")
-
-
-def _import_ours(module: str) -> None:
-    """Import a module of this package if there is one of that name."""
-    try:
-        importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if not _is_ours(error.name or ""):
-            raise
-
-
-def _all_modules() -> Iterator[str]:
-    package = sys.modules[_PACKAGE]
-    for info in pkgutil.walk_packages(package.__path__, f"{_PACKAGE}."):
-        if not info.name.endswith("__main__"):
-            yield info.name
 
 
 def _source(function: Callable[..., Any]) -> str:
@@ -310,6 +282,6 @@ def _function_path(function: Callable[..., Any], where: str) -> str:
             f"{where} holds an unnamed function without a stable identity, so the run is not stored; "
             "a function that is defined at the top level of a file has one"
         )
-    path = f"{module}:{name}"
+    path = public_name(module, name)
     _DESCRIBED[path] = function
     return path

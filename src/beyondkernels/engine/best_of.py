@@ -31,7 +31,7 @@ class BestOf(Learner):
 
     >>> from beyondkernels.core import Stream
     >>> from beyondkernels.kernels import KernelRidge, PolynomialKernel
-    >>> from beyondkernels.problems import Monomial
+    >>> from beyondkernels.papers.resnet.problems import Monomial
     >>> problem, stream = Monomial(4, degree=2), Stream(0)
     >>> train, test = problem.sample(60, stream.child("train")), problem.sample(60, stream.child("test"))
     >>> learner = BestOf(tuple(KernelRidge(PolynomialKernel(degree)) for degree in (1, 2)))

@@ -43,8 +43,8 @@ class FrozenKernel(Learner):
 
     >>> from beyondkernels.algorithms import GradientDescent
     >>> from beyondkernels.networks import TwoLayer
-    >>> from beyondkernels.problems import DictionaryParity
-    >>> from beyondkernels.runs import fit
+    >>> from beyondkernels.papers.features.problems import DictionaryParity
+    >>> from beyondkernels.learning import fit
     >>> rule = GradientDescent(steps=20, learning_rate=0.1)
     >>> learner = FrozenKernel(TwoLayer(pairs=4), rule, step=20)
     >>> fit(learner, DictionaryParity(8, 6, relevant=3), n=100, test=100, progress=False).status

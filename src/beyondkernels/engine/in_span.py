@@ -41,16 +41,16 @@ class InSpan(Learner):
     Gradients in w lie in the span. The part of w outside meets no input and is changed by weight decay alone. So one
     coordinate more, in which all inputs are zero, carries its length, and gradient descent gives the same network up to
     rounding. Snapshots and predictor are those of the network of the whole space. The problem must know a basis of the
-    span, as :class:`~beyondkernels.problems.DictionaryProblem` does. Rules that treat each coordinate by itself, such
+    span, as :class:`bk.features.DictionaryProblem` does. Rules that treat each coordinate by itself, such
     as Adam, give another network and are refused.
 
     Arguments:
         learner: the network and how it is trained, or a classifier on the features of one or on the inputs.
 
-    >>> from beyondkernels import algorithms, problems
-    >>> problem, stream = problems.DictionaryParity(dim=40, patterns=8, relevant=3), Stream(0)
+    >>> import beyondkernels as bk
+    >>> problem, stream = bk.features.DictionaryParity(dim=40, patterns=8, relevant=3), Stream(0)
     >>> case = Case(problem, problem.sample(60, stream), problem.sample(60, stream), stream)
-    >>> rule = algorithms.GradientDescent(steps=5, learning_rate=0.1)
+    >>> rule = bk.algorithms.GradientDescent(steps=5, learning_rate=0.1)
     >>> whole = TrainedNetwork(TwoLayer(pairs=4), rule)
     >>> losses = [learner.fit(case, lambda _: None).scalars["train_loss"] for learner in (whole, InSpan(whole))]
     >>> abs(losses[0] - losses[1]) < 1e-5

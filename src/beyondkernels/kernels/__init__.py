@@ -1,258 +1,119 @@
 """Kernels and fixed feature maps, and solvers that state the error of what they return."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from beyondkernels.kernels.base import Kernel, Product, Scaled, Sum
-from beyondkernels.kernels.classical import (
-    Arcsin,
-    Correlation,
-    DerivativeFeatures,
-    FourierFeatures,
-    FunctionFeatures,
-    FunctionKernel,
-    Gaussian,
-    GaussianFeatures,
-    InversePolynomial,
-    Laplace,
-    ParityFeatures,
-    PolynomialKernel,
-    RandomFeatureKernel,
-    RandomFeatures,
-    Recursive,
-    squared_distances,
+from beyondkernels.core.rooms import lazily
+from beyondkernels.kernels.base import Kernel as Kernel, Product as Product, Scaled as Scaled, Sum as Sum
+from beyondkernels.kernels.classical.arcsin import Arcsin as Arcsin
+from beyondkernels.kernels.classical.correlation import Correlation as Correlation
+from beyondkernels.kernels.classical.distances import squared_distances as squared_distances
+from beyondkernels.kernels.classical.drawn_maps import (
+    DerivativeFeatures as DerivativeFeatures,
+    ParityFeatures as ParityFeatures,
+)
+from beyondkernels.kernels.classical.function import FunctionKernel as FunctionKernel
+from beyondkernels.kernels.classical.gaussian import Gaussian as Gaussian
+from beyondkernels.kernels.classical.inverse_polynomial import (
+    InversePolynomial as InversePolynomial,
+    Recursive as Recursive,
+)
+from beyondkernels.kernels.classical.laplace import Laplace as Laplace
+from beyondkernels.kernels.classical.polynomial import PolynomialKernel as PolynomialKernel
+from beyondkernels.kernels.classical.random_features import (
+    FourierFeatures as FourierFeatures,
+    FunctionFeatures as FunctionFeatures,
+    GaussianFeatures as GaussianFeatures,
+    RandomFeatureKernel as RandomFeatureKernel,
+    RandomFeatures as RandomFeatures,
 )
 from beyondkernels.kernels.classifiers import (
-    ConstantClassifier,
-    FixedFeatureClassifier,
+    ConstantClassifier as ConstantClassifier,
+    FixedFeatureClassifier as FixedFeatureClassifier,
 )
 from beyondkernels.kernels.conformance import (
-    Finding,
-    check_kernel,
-    require_psd,
+    Finding as Finding,
+    check_kernel as check_kernel,
+    require_psd as require_psd,
 )
-from beyondkernels.kernels.constant import (
-    Constant,
+from beyondkernels.kernels.constant import Constant as Constant
+from beyondkernels.kernels.feature_machines.machine import (
+    FeatureMachineFit as FeatureMachineFit,
+    FeatureMachineRound as FeatureMachineRound,
+    RecursiveFeatureMachine as RecursiveFeatureMachine,
+    fit_feature_machine as fit_feature_machine,
 )
-from beyondkernels.kernels.feature_machines import (
-    FeatureMachineFit,
-    FeatureMachineRound,
-    MetricKernel,
-    RecursiveFeatureMachine,
-    fit_feature_machine,
-    gradient_outer_product,
-    kernel_gradients,
+from beyondkernels.kernels.feature_machines.metric import (
+    MetricKernel as MetricKernel,
+    gradient_outer_product as gradient_outer_product,
+    kernel_gradients as kernel_gradients,
 )
 from beyondkernels.kernels.features import (
-    CentredFeatures,
-    DenseFeatures,
-    FeatureMap,
-    FeatureOperator,
-    FeatureSource,
-    InputFeatures,
-    random_feature_map,
-    random_feature_operator,
+    CentredFeatures as CentredFeatures,
+    DenseFeatures as DenseFeatures,
+    FeatureMap as FeatureMap,
+    FeatureOperator as FeatureOperator,
+    FeatureSource as FeatureSource,
+    InputFeatures as InputFeatures,
+    random_feature_map as random_feature_map,
+    random_feature_operator as random_feature_operator,
 )
-from beyondkernels.kernels.finite import (
-    ConjugateAt,
-    FiniteConjugate,
-    FiniteTangent,
-    KernelAt,
-    MeanOverDraws,
-    TangentAt,
-    conjugate_features,
-    conjugate_gram,
-    module_tangent_gram,
-    tangent_gram,
+from beyondkernels.kernels.finite.at import ConjugateAt as ConjugateAt, TangentAt as TangentAt
+from beyondkernels.kernels.finite.draws import MeanOverDraws as MeanOverDraws
+from beyondkernels.kernels.finite.functional import (
+    conjugate_features as conjugate_features,
+    conjugate_gram as conjugate_gram,
+    module_tangent_gram as module_tangent_gram,
+    tangent_gram as tangent_gram,
 )
-from beyondkernels.kernels.infinite import (
-    InfiniteConjugate,
-    InfiniteLearnerTangent,
-    InfiniteResNetConjugate,
-    InfiniteResNetTangent,
-    InfiniteTangent,
-    infinite_conjugate,
-    infinite_tangent,
+from beyondkernels.kernels.finite.given import KernelAt as KernelAt
+from beyondkernels.kernels.finite.gram import FiniteConjugate as FiniteConjugate, FiniteTangent as FiniteTangent
+from beyondkernels.kernels.infinite.fully_connected import (
+    InfiniteConjugate as InfiniteConjugate,
+    InfiniteTangent as InfiniteTangent,
+    infinite_conjugate as infinite_conjugate,
+    infinite_tangent as infinite_tangent,
 )
-from beyondkernels.kernels.learner import (
-    KernelRidge,
+from beyondkernels.kernels.infinite.resnet import (
+    InfiniteResNetConjugate as InfiniteResNetConjugate,
+    InfiniteResNetTangent as InfiniteResNetTangent,
 )
-from beyondkernels.kernels.reduction import (
-    merge_neurons,
-    span_basis,
-)
+from beyondkernels.kernels.learner import KernelRidge as KernelRidge
+from beyondkernels.kernels.reduction import merge_neurons as merge_neurons, span_basis as span_basis
 from beyondkernels.kernels.selection import (
-    RIDGES,
-    RidgeChoice,
-    RidgeTrial,
-    choose_ridge,
+    RIDGES as RIDGES,
+    RidgeChoice as RidgeChoice,
+    RidgeTrial as RidgeTrial,
+    choose_ridge as choose_ridge,
 )
-from beyondkernels.kernels.sequential import (
-    SequentialKernels,
+from beyondkernels.kernels.sequential import SequentialKernels as SequentialKernels
+from beyondkernels.kernels.solvers.hinge import HingeSolution as HingeSolution, solve_hinge as solve_hinge
+from beyondkernels.kernels.solvers.intercept import (
+    RidgeSolution as RidgeSolution,
+    solve_features as solve_features,
+    solve_gram as solve_gram,
 )
-from beyondkernels.kernels.solvers import (
-    RELATIVE_RIDGES,
-    Descent,
-    HingeSolution,
-    LargeSolution,
-    LinearisedTraining,
-    NystromFactor,
-    RidgePath,
-    RidgeSolution,
-    Spectrum,
-    linearised_training,
-    nystrom_factor,
-    ridge_path,
-    solve_features,
-    solve_gram,
-    solve_hinge,
-    solve_large,
-    spectrum,
+from beyondkernels.kernels.solvers.large import LargeSolution as LargeSolution, solve_large as solve_large
+from beyondkernels.kernels.solvers.linearised import (
+    Descent as Descent,
+    LinearisedTraining as LinearisedTraining,
+    linearised_training as linearised_training,
 )
+from beyondkernels.kernels.solvers.nystrom import NystromFactor as NystromFactor, nystrom_factor as nystrom_factor
+from beyondkernels.kernels.solvers.ridge import (
+    RELATIVE_RIDGES as RELATIVE_RIDGES,
+    RidgePath as RidgePath,
+    ridge_path as ridge_path,
+)
+from beyondkernels.kernels.solvers.spectrum import Spectrum as Spectrum, spectrum as spectrum
 from beyondkernels.kernels.tangent import (
-    TangentFeatures,
-    tangent_feature_map,
-    tangent_feature_operator,
+    TangentFeatures as TangentFeatures,
+    tangent_feature_map as tangent_feature_map,
+    tangent_feature_operator as tangent_feature_operator,
 )
-from beyondkernels.kernels.two_step import (
-    TwoStepRidge,
-)
+from beyondkernels.kernels.two_step import TwoStepRidge as TwoStepRidge
 
 if TYPE_CHECKING:
-    from beyondkernels.kernels.estimators import (
-        ConjugateKernelClassifier,
-        ConjugateKernelRegressor,
-        KernelRidgePath,
-        KernelRidgePathClassifier,
-        RandomFeaturesClassifier,
-        RandomFeaturesRegressor,
-        RecursiveFeatureMachineClassifier,
-        RecursiveFeatureMachineRegressor,
-        TangentKernelClassifier,
-        TangentKernelRegressor,
-    )
+    from beyondkernels.kernels.estimators import *
 
-_ESTIMATORS = (
-    "ConjugateKernelClassifier",
-    "ConjugateKernelRegressor",
-    "KernelRidgePath",
-    "KernelRidgePathClassifier",
-    "RandomFeaturesClassifier",
-    "RandomFeaturesRegressor",
-    "RecursiveFeatureMachineClassifier",
-    "RecursiveFeatureMachineRegressor",
-    "TangentKernelClassifier",
-    "TangentKernelRegressor",
-)
-
-__all__ = [
-    "RELATIVE_RIDGES",
-    "RIDGES",
-    "Arcsin",
-    "CentredFeatures",
-    "ConjugateAt",
-    "ConjugateKernelClassifier",
-    "ConjugateKernelRegressor",
-    "Constant",
-    "ConstantClassifier",
-    "Correlation",
-    "DenseFeatures",
-    "DerivativeFeatures",
-    "Descent",
-    "FeatureMachineFit",
-    "FeatureMachineRound",
-    "FeatureMap",
-    "FeatureOperator",
-    "FeatureSource",
-    "Finding",
-    "FiniteConjugate",
-    "FiniteTangent",
-    "FixedFeatureClassifier",
-    "FourierFeatures",
-    "FunctionFeatures",
-    "FunctionKernel",
-    "Gaussian",
-    "GaussianFeatures",
-    "HingeSolution",
-    "InfiniteConjugate",
-    "InfiniteLearnerTangent",
-    "InfiniteResNetConjugate",
-    "InfiniteResNetTangent",
-    "InfiniteTangent",
-    "InputFeatures",
-    "InversePolynomial",
-    "Kernel",
-    "KernelAt",
-    "KernelRidge",
-    "KernelRidgePath",
-    "KernelRidgePathClassifier",
-    "Laplace",
-    "LargeSolution",
-    "LinearisedTraining",
-    "MeanOverDraws",
-    "MetricKernel",
-    "NystromFactor",
-    "ParityFeatures",
-    "PolynomialKernel",
-    "Product",
-    "RandomFeatureKernel",
-    "RandomFeatures",
-    "RandomFeaturesClassifier",
-    "RandomFeaturesRegressor",
-    "Recursive",
-    "RecursiveFeatureMachine",
-    "RecursiveFeatureMachineClassifier",
-    "RecursiveFeatureMachineRegressor",
-    "RidgeChoice",
-    "RidgePath",
-    "RidgeSolution",
-    "RidgeTrial",
-    "Scaled",
-    "SequentialKernels",
-    "Spectrum",
-    "Sum",
-    "TangentAt",
-    "TangentFeatures",
-    "TangentKernelClassifier",
-    "TangentKernelRegressor",
-    "TwoStepRidge",
-    "check_kernel",
-    "choose_ridge",
-    "conjugate_features",
-    "conjugate_gram",
-    "fit_feature_machine",
-    "gradient_outer_product",
-    "infinite_conjugate",
-    "infinite_tangent",
-    "kernel_gradients",
-    "linearised_training",
-    "merge_neurons",
-    "module_tangent_gram",
-    "nystrom_factor",
-    "random_feature_map",
-    "random_feature_operator",
-    "require_psd",
-    "ridge_path",
-    "solve_features",
-    "solve_gram",
-    "solve_hinge",
-    "solve_large",
-    "span_basis",
-    "spectrum",
-    "squared_distances",
-    "tangent_feature_map",
-    "tangent_feature_operator",
-    "tangent_gram",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _ESTIMATORS:  # scikit-learn takes most of a second to load
-        return getattr(importlib.import_module("beyondkernels.kernels.estimators"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})  # Tab offers the estimators too
+# scikit-learn takes most of a second to load
+__getattr__, __dir__ = lazily(__name__, ("estimators",))

@@ -9,16 +9,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 import numpy as np
 import torch
 
-from beyondkernels.core import (
-    Case,
-    Learner,
-    Outcome,
-    Progress,
-    accuracy,
-    later,
-    require,
-    vectors,
-)
+from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, later, require, vectors
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.solvers.large import LargeSolution, default_centres, memory_needed, solve_large

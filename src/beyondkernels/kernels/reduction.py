@@ -53,7 +53,7 @@ def merge_neurons(
     Returns:
         W and b of the groups, their sizes, and the root of their sums of a².
 
-    Reference: the unbiased initialisation of Shi, Wei & Liang (features), §3, repeats every neuron with −a.
+    Reference: the unbiased initialisation of Shi, Wei & Liang (features), §3.1, repeats every neuron with −a.
     """
     a = torch.ones_like(b) if a is None else a
     groups, inverse, counts = torch.unique(

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 
-from beyondkernels.core import (
-    Case,
-    Learner,
-    Outcome,
-    Progress,
-    Stream,
-    require,
-)
+from beyondkernels.core import Case, Learner, Outcome, Progress, Stream, require
 from beyondkernels.core.constraints import between, distinct, not_empty, not_negative, positive
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.learner import fresh_outputs
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, RidgePath, outputs, ridge_path
-from beyondkernels.problems import CompositeProblem
 
 WEIGHTS = (1e-3, 0.01, 0.1, 1.0, 10.0)
 """The weights of the second kernel that are tried when none are given."""
 
 _ROWS = 1024
 _MATRICES = 7  # of the Gram matrix's size, held at one time
+
+
+@runtime_checkable
+class WithBaseSignal(Protocol):
+    """A problem that knows the first part of its target: samples hold F(x) as the hidden variable ``base``."""
+
+    beta: float
+
+    def base_signal(self, x: torch.Tensor) -> torch.Tensor:
+        """F(x)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class TwoStepRidge(Learner):
         memory: bytes that may be taken beside the sample.
 
     >>> from beyondkernels.kernels import PolynomialKernel
-    >>> from beyondkernels.problems import CompositeParity
+    >>> from beyondkernels.papers.resnet.problems import CompositeParity
     >>> problem, stream = CompositeParity(dim=12, outputs=4, alpha=0.3), Stream(0)
     >>> train, test = problem.sample(400, stream.child("train")), problem.sample(400, stream.child("test"))
     >>> learner = TwoStepRidge(PolynomialKernel(2, scale=1 / 12), PolynomialKernel(4))
@@ -134,7 +137,7 @@ class TwoStepRidge(Learner):
             "weight_on_edge": float(len(self.weights) > 1 and i in (0, len(self.weights) - 1)),
             "ridge_on_edge": float(len(self.ridges) > 1 and j in (0, len(self.ridges) - 1)),
         }
-        if isinstance(case.problem, CompositeProblem):
+        if isinstance(case.problem, WithBaseSignal):
             signals = [case.problem.beta * part.hidden["base"].double() for part in (case.test, case.train)]
             scalars["base_loss"] = _mean_square(base_test - signals[0])
             scalars["left_out_base_loss"] = _mean_square(fitted.base - signals[1])

@@ -1,92 +1,16 @@
 """Measurements of runs: feature alignment, neuron directions, coupling with the start, layers of a DenseNet."""
 
-from beyondkernels.measure import audit, overparam
-from beyondkernels.measure.audit import Ansatz, KernelCourse, LayerChange, PointErrors, SquaredError
-from beyondkernels.measure.base import Measurement, over_steps
-from beyondkernels.measure.bfc import (
-    CoefficientErrors,
-    DescentDirections,
-    FeatureErrors,
-    FoundRanks,
-    HiddenNorms,
-    LayerContributions,
-    SecondLayer,
-    slope_and_curvature,
+from beyondkernels.measure.alignment import Alignment as Alignment, cosines as cosines
+from beyondkernels.measure.audit.ansatz import Ansatz as Ansatz
+from beyondkernels.measure.audit.kernel_course import KernelCourse as KernelCourse
+from beyondkernels.measure.audit.layers import LayerChange as LayerChange
+from beyondkernels.measure.audit.points import PointErrors as PointErrors
+from beyondkernels.measure.audit.squared import SquaredError as SquaredError
+from beyondkernels.measure.base import Measurement as Measurement, over_steps as over_steps
+from beyondkernels.measure.directions import (
+    Directions as Directions,
+    classical_scaling as classical_scaling,
+    cosine_distances as cosine_distances,
 )
-from beyondkernels.measure.features import (
-    Alignment,
-    CentreCoverage,
-    CentreDirections,
-    Directions,
-    chance_cosine,
-    classical_scaling,
-    cosine_distances,
-    cosines,
-)
-from beyondkernels.measure.norms import NormedNetwork
-from beyondkernels.measure.resnet import (
-    Coupling,
-    CouplingTerms,
-    LearntSignals,
-    Regret,
-    RegretTerms,
-    Witness,
-    along,
-    coupling_bounds,
-    coupling_terms,
-    error_along,
-    error_bound,
-    existence_errors,
-    gate_bounds,
-    regret_along,
-    regret_ratio,
-    regret_terms,
-)
-from beyondkernels.measure.scores import SCORES, Scores
-
-__all__ = [
-    "SCORES",
-    "Alignment",
-    "Ansatz",
-    "CentreCoverage",
-    "CentreDirections",
-    "CoefficientErrors",
-    "Coupling",
-    "CouplingTerms",
-    "DescentDirections",
-    "Directions",
-    "FeatureErrors",
-    "FoundRanks",
-    "HiddenNorms",
-    "KernelCourse",
-    "LayerChange",
-    "LayerContributions",
-    "LearntSignals",
-    "Measurement",
-    "NormedNetwork",
-    "PointErrors",
-    "Regret",
-    "RegretTerms",
-    "Scores",
-    "SecondLayer",
-    "SquaredError",
-    "Witness",
-    "along",
-    "audit",
-    "chance_cosine",
-    "classical_scaling",
-    "cosine_distances",
-    "cosines",
-    "coupling_bounds",
-    "coupling_terms",
-    "error_along",
-    "error_bound",
-    "existence_errors",
-    "gate_bounds",
-    "over_steps",
-    "overparam",
-    "regret_along",
-    "regret_ratio",
-    "regret_terms",
-    "slope_and_curvature",
-]
+from beyondkernels.measure.norms import NormedNetwork as NormedNetwork
+from beyondkernels.measure.scores import SCORES as SCORES, Scores as Scores

@@ -24,10 +24,10 @@ class NormedNetwork(TrainedNetwork):
     ``snapshot/<step>/<name>``. A run that diverged before a step has no norm there.
 
     >>> import beyondkernels as bk
-    >>> rule = bk.algorithms.GradientDescent(10, 0.1, objective=bk.algorithms.Squared())
+    >>> rule = bk.algorithms.GradientDescent(10, 0.1, loss=bk.algorithms.Squared())
     >>> network = bk.networks.FullyConnected(4, 2)
     >>> learner = NormedNetwork(network, rule, snapshot_at=(0, 10), snapshot_names=("layer1.weight",))
-    >>> bk.fit(learner, bk.problems.Monomial(6), n=20, test=20).outcome.over("norm/layer1.weight")[0]
+    >>> bk.fit(learner, bk.resnet.Monomial(6), n=20, test=20).outcome.over("norm/layer1.weight")[0]
     array([ 0., 10.])
     """
 

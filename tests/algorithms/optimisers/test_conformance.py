@@ -44,7 +44,7 @@ OPTIMISERS: dict[str, Optimiser] = {
     "momentum": Momentum(0.9),
     "nesterov": Momentum(0.9, nesterov=True),
     "decayed momentum": Momentum(0.9, decay=0.01),
-    "adam": Adam(0.8, 0.95),
+    "adam": Adam((0.8, 0.95)),
     "sgd": sgd(0.1, 0.9, 0.01, nesterov=True),
     "adam with a rate": adam(Cosine(0.1, 20)),
     "adamw": adamw(WarmUp(3, Linear(0.1, 9)), 0.05),
@@ -122,7 +122,7 @@ def test_identity(rule):
 
 def test_every_optimiser_is_here():
     used = {type(part) for rule in OPTIMISERS.values() for part in chain(rule).parts}
-    known = {each for name in optimisers.__all__ if isinstance(each := getattr(optimisers, name), type)}
+    known = {each for name in dir(optimisers) if isinstance(each := getattr(optimisers, name), type)}
     assert used | {Chain, Optimiser} == {each for each in known if issubclass(each, Optimiser)}
 
 
@@ -152,7 +152,7 @@ TORCH: dict[str, tuple[Chain, Callable[..., torch.optim.Optimizer]]] = {
     ),
     "adam": (adam(0.03), lambda p: torch.optim.Adam(p, 0.03)),
     "adam with other averages": (
-        adam(0.03, 0.5, 0.9, 1e-3),
+        adam(0.03, (0.5, 0.9), 1e-3),
         lambda p: torch.optim.Adam(p, 0.03, (0.5, 0.9), 1e-3),
     ),
     "adam with L2": (
@@ -271,7 +271,7 @@ def test_shrinking_to_nothing_is_exact():
         (lambda: Rate(-1.0), "value must not be negative, got -1.0"),
         (lambda: Rate(ANYTHING["a word"]), "value must be a Schedule or a number, got 'fast'"),
         (lambda: Momentum(1.0), r"momentum must lie in \[0, 1\), got 1.0"),
-        (lambda: Adam(epsilon=0), "epsilon must be positive, got 0"),
+        (lambda: Adam(eps=0), "eps must be positive, got 0"),
         (lambda: chain(), "parts must hold at least one value, got none"),
         (lambda: chain(Rate(1.0), ANYTHING["three"]), "each of parts must be an Optimiser, got 3"),
         (lambda: Cosine(0.1, 0), "steps must be positive, got 0"),

@@ -12,7 +12,7 @@ from beyondkernels.algorithms import GradientDescent, Hinge, Layerwise, Squared
 from beyondkernels.core import Case, InputError, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
-from beyondkernels.problems import CompositeParity
+from beyondkernels.papers.resnet.problems import CompositeParity
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
@@ -84,6 +84,6 @@ def test_alone_and_in_company():
 
 
 def test_another_loss_is_refused():
-    hinge = replace(FIRST, objective=Hinge())
+    hinge = replace(FIRST, loss=Hinge())
     with pytest.raises(InputError, match="it knows the losses Squared and PseudoHuber only, not Hinge"):
         TrainedNetwork(network_of("full"), Layerwise(hinge, hinge), backend="compiled")

@@ -7,19 +7,14 @@ from typing import Any
 import pytest
 import torch
 
-from beyondkernels.algorithms import Algorithm, Descent, PseudoHuber, Squared, TwoLayerSGD
+from beyondkernels.algorithms import Algorithm, Descent, PseudoHuber, Squared
 from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
 from beyondkernels.engine.compiled import refusal
-from beyondkernels.networks import (
-    FullyConnected,
-    Linearised,
-    Network,
-    Parameterisation,
-    ThreeLayerLearner,
-    TwoLayerLearner,
-)
+from beyondkernels.networks import FullyConnected, Linearised, Network, Parameterisation
+from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
+from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
 
 torch.set_num_threads(1)
 
@@ -50,7 +45,7 @@ def gap(one: Member, other: Member) -> float:
 @pytest.mark.parametrize("loss", [Squared(), PseudoHuber()])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_one_step_against_automatic_differentiation_in_double_precision(name, loss):
-    network, rule = NETWORKS[name], TwoLayerSGD(1, 0.3, batch=4, objective=loss)
+    network, rule = NETWORKS[name], TwoLayerSGD(1, 0.3, batch=4, loss=loss)
     member = Member(network, rule, SAMPLE, Stream(1), "compiled")
     member.start(D, K)
     start = {key: value.double().requires_grad_() for key, value in member.params.items()}
@@ -69,7 +64,7 @@ def test_one_step_against_automatic_differentiation_in_double_precision(name, lo
     assert all(torch.equal(member.buffers[key], value.float()) for key, value in buffers.items())
 
 
-@pytest.mark.parametrize("rule", [TwoLayerSGD(25, 0.02, batch=3), Descent(25, adam(0.003), 5, objective=PseudoHuber())])
+@pytest.mark.parametrize("rule", [TwoLayerSGD(25, 0.02, batch=3), Descent(25, adam(0.003), 5, loss=PseudoHuber())])
 @pytest.mark.parametrize("network", [*NETWORKS.values(), PLAIN], ids=[*NETWORKS, "fully connected"])
 def test_many_steps_follow_the_eager_backend(network, rule):
     assert gap(trained(network, rule, "compiled"), trained(network, rule, "eager")) <= 2e-5

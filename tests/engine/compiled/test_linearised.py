@@ -28,7 +28,7 @@ NETWORKS: dict[str, Network] = {
     "bottleneck": ThreeLayerResNet(9, "bottleneck", parameterisation=BIASED),
     "wide bottleneck": ThreeLayerResNet(40, "bottleneck", parameterisation=PLAIN),
 }
-RULE = GradientDescent(steps=6, learning_rate=0.004, batch=7, momentum=0.9, weight_decay=0.1, objective=Squared())
+RULE = GradientDescent(steps=6, learning_rate=0.004, batch=7, momentum=0.9, weight_decay=0.1, loss=Squared())
 
 
 def sample(n: int = N, seed: int = 0) -> Sample:

@@ -8,22 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from beyondkernels import networks, problems
+import beyondkernels as bk
+from beyondkernels import networks
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.engine.compiled import compiler, library
-from beyondkernels.runs import LocalExecutor, RunSpec, SerialExecutor, Store, fit_many
+from beyondkernels.execution import LocalExecutor, SerialExecutor
+from beyondkernels.learning import fit_many
+from beyondkernels.store import RunSpec, Store
 
 LEARNER = TrainedNetwork(
     networks.FullyConnected(
         width=4, depth=2, activation="relu", parameterisation=networks.Parameterisation("standard")
     ),
-    GradientDescent(steps=2, learning_rate=0.1, objective=Squared()),
+    GradientDescent(steps=2, learning_rate=0.1, loss=Squared()),
 )
 SPECS = [
     RunSpec(
-        problems.DictionaryParity(dim=6, patterns=4, relevant=3),
+        bk.features.DictionaryParity(dim=6, patterns=4, relevant=3),
         dataclasses.replace(LEARNER, backend=backend),
         8,
         4,

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from beyondkernels.algorithms import Hinge, PseudoHuber, Scaled, Squared, ThreeLayerSGD, TwoLayerSGD
+from beyondkernels.algorithms import Hinge, PseudoHuber, Scaled, Squared
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
 from beyondkernels.engine.compiled import refusal, smoothed
-from beyondkernels.networks import ThreeLayerLearner
-from beyondkernels.theory.overparam import ThreeLayerSettings
+from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD, TwoLayerSGD
+from beyondkernels.papers.overparam.networks import ThreeLayerLearner
+from beyondkernels.papers.overparam.theory import ThreeLayerSettings
 
 torch.set_num_threads(1)
 
@@ -25,7 +26,7 @@ NETWORK = ThreeLayerLearner(13, output_std=0.3)
 RULES = {
     "L1": RULE,
     "L2": replace(RULE, variant="L2"),
-    "scaled": replace(RULE, variant="L2", objective=Scaled(Squared(), 3.0)),
+    "scaled": replace(RULE, variant="L2", loss=Scaled(Squared(), 3.0)),
     "whole sample": replace(RULE, batch=None),
     "nothing drawn": replace(RULE, settings=ThreeLayerSettings(penalties=(50.0, 2.0))),
     "smoothing of V": replace(RULE, settings=replace(SETTINGS, smoothing=(0.0, 0.1), gradient_noise=0.0, wait=None)),
@@ -72,7 +73,7 @@ def test_some_steps_against_automatic_differentiation_in_double_precision(name, 
         sigma = torch.diag(drawn.get("signs", torch.ones(width, dtype=torch.float64)))
         w, v = (sigma @ W + W0 + drawn.get("smoothing/W", 0), V @ sigma + V0 + drawn.get("smoothing/V", 0))
         out = (((x @ w.T + b1).clamp(min=0)) @ v.T + b2).clamp(min=0) @ a.T
-        loss = rule.objective.each(scale * out, y).mean()
+        loss = rule.loss.each(scale * out, y).mean()
         loss = loss + s.penalties[0] * W.square().sum(1).square().sum() + s.penalties[1] * V.square().sum()
         slopes = torch.autograd.grad(loss, (W, V))
         W = W - rule.learning_rate * (slopes[0] - drawn.get("gradient/W", 0))
@@ -104,7 +105,7 @@ def test_neither_stops_nor_how_many_numbers_are_drawn_at_once_change_a_bit(monke
 
 
 def test_a_divergence_is_found_at_its_step():
-    rule = replace(RULE, settings=ThreeLayerSettings(), learning_rate=1e12, objective=Squared())
+    rule = replace(RULE, settings=ThreeLayerSettings(), learning_rate=1e12, loss=Squared())
     compiled, eager = (trained(rule, backend) for backend in ("compiled", "eager"))
     assert compiled.diverged
     assert eager.diverged
@@ -115,5 +116,5 @@ def test_what_is_refused():
     assert refusal(NETWORK, RULE) is None
     assert refusal(NETWORK, RULES["scaled"]) is None
     assert "declare a dense_form" in (refusal(ThreeLayerLearner(4, second_width=5), RULE) or "")
-    assert "not Hinge" in (refusal(NETWORK, replace(RULE, objective=Hinge())) or "")
-    assert "not Scaled" in (refusal(NETWORK, TwoLayerSGD(3, 0.1, objective=Scaled(PseudoHuber(), 2.0))) or "")
+    assert "not Hinge" in (refusal(NETWORK, replace(RULE, loss=Hinge())) or "")
+    assert "not Scaled" in (refusal(NETWORK, TwoLayerSGD(3, 0.1, loss=Scaled(PseudoHuber(), 2.0))) or "")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from beyondkernels.algorithms import FeatureLearning, GradientDescent, Hinge, Squared
+from beyondkernels.algorithms import FeatureLearning, GradientDescent, Hinge, ProcessSettings, Squared, StepSettings
 from beyondkernels.core import Case, InputError, Problem, Sample, Stream, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.compiled import descent, refusal
@@ -22,7 +22,6 @@ from beyondkernels.networks import (
     ThreeLayerResNet,
     TwoLayer,
 )
-from beyondkernels.theory import ProcessSettings, StepSettings
 
 torch.set_num_threads(1)
 
@@ -45,7 +44,7 @@ NETWORKS: dict[str, Network] = {
     "bottleneck": ThreeLayerResNet(9, "bottleneck", parameterisation=BIASED),
     "wide bottleneck": ThreeLayerResNet(40, "bottleneck", parameterisation=PLAIN),
 }
-RULE = GradientDescent(steps=1, learning_rate=0.05, batch=10, momentum=0.9, weight_decay=0.02, objective=Squared())
+RULE = GradientDescent(steps=1, learning_rate=0.05, batch=10, momentum=0.9, weight_decay=0.02, loss=Squared())
 
 
 def sample(n: int = N, seed: int = 0) -> Sample:
@@ -214,7 +213,7 @@ SETTINGS = ProcessSettings(initial=Symmetric(), first=STEP, second=STEP, later=S
         (FullyConnected(4), RULE, "it knows the standard parameterisation only, not ntk"),
         (
             NETWORKS["resnet"],
-            replace(RULE, objective=Hinge()),
+            replace(RULE, loss=Hinge()),
             "it knows the losses Squared and PseudoHuber only, not Hinge",
         ),
         (

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
+from beyondkernels.data.inputs import corners
 from beyondkernels.kernels import DerivativeFeatures, ParityFeatures
-from beyondkernels.problems.resnet.inputs import corners
 
 
 @pytest.mark.parametrize("activation", ["relu", "sine"])

@@ -12,7 +12,7 @@ from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate
 from beyondkernels.networks import Parameterisation
-from beyondkernels.problems import DictionaryParity
+from beyondkernels.papers.features.problems import DictionaryParity
 
 torch.set_num_threads(1)
 F64 = torch.float64

@@ -141,7 +141,7 @@ def normalised() -> nn.Module:
 def test_the_linearised_module_trains_as_its_tangent_kernel_says():
     """Full-batch gradient descent on Δ: residuals shrink by the matrix 1 − 2ηΘ/n at each step, squared error."""
     network = FromCopy.of(normalised())
-    rule = bk.algorithms.GradientDescent(steps=3, learning_rate=0.01, objective=bk.algorithms.Squared())
+    rule = bk.algorithms.GradientDescent(steps=3, learning_rate=0.01, loss=bk.algorithms.Squared())
     run = bk.fit(Linearised(network, in_evaluation=True), PROBLEM, n=12, algorithm=rule, test=12)
     predictor = run.outcome.predictor
     state = predictor.params, predictor.buffers  # pyright: ignore[reportOptionalMemberAccess, reportFunctionMemberAccess]

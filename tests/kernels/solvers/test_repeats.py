@@ -38,7 +38,7 @@ def test_groups_of_single_points_are_left_out_alone():
 
 def test_copies_are_held_out_together():
     from beyondkernels.core import Case, Sample
-    from beyondkernels.problems import Monomial
+    from beyondkernels.papers.resnet.problems import Monomial
 
     x = Stream(1).normal(50, 6).repeat(2, 1)
     sample = Sample(x, x[:, :1])

@@ -12,13 +12,7 @@ from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.core import Ended, build, describe
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.measure import LayerChange
-from beyondkernels.measure.audit import (
-    centred_alignment,
-    linear_similarity,
-    moments,
-    relative_move,
-    weight_correlation,
-)
+from beyondkernels.measure.audit import centred_alignment, linear_similarity, moments, relative_move, weight_correlation
 from beyondkernels.measure.audit.layers import layer_parameters
 from beyondkernels.measure.audit.moments import chosen
 from beyondkernels.measure.audit.similarity import feature_gram
@@ -61,7 +55,7 @@ def test_an_untrained_network_has_changed_nowhere():
 
 def test_a_frozen_layer_is_found():
     network = FromModule(dense, "dense", {"rest": ("2.weight", "2.bias", "4.weight", "4.bias")})
-    rule = Descent(20, adam(0.05), group="rest", objective=Softmax())
+    rule = Descent(20, adam(0.05), group="rest", loss=Softmax())
     learner = TrainedNetwork(network, rule, snapshot_at=(0, 20), snapshot_names=("all",))
     case = ended(network, Toy()).case
     found = LayerChange().measure(Ended(learner, case, learner.fit(case, lambda _: None)))

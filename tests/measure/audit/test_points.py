@@ -4,8 +4,9 @@ import numpy as np
 import torch
 
 import beyondkernels as bk
+from beyondkernels.execution import perform
 from beyondkernels.measure import PointErrors
-from beyondkernels.runs import RunSpec, perform
+from beyondkernels.store import RunSpec
 
 X = bk.core.Stream(0).child("points").normal(60, 3)
 KERNEL = bk.kernels.Gaussian(1.0)
@@ -14,7 +15,7 @@ KERNEL = bk.kernels.Gaussian(1.0)
 def test_errors_are_those_of_the_predictions_and_kernels_are_not_asked_again():
     y = (X[:, :1] * X[:, 1:2]).sign()
     for labels in (y, X[:, :2] ** 2):
-        problem = bk.problems.given((X[:40], labels[:40]), test=(X[40:], labels[40:]))
+        problem = bk.data.given((X[:40], labels[:40]), test=(X[40:], labels[40:]))
         (outcome,) = perform(
             [RunSpec(problem, bk.kernels.KernelRidge(KERNEL), 40, 20, 0, measurements=(PointErrors(),))]
         )

@@ -1,41 +1,29 @@
 """Optimisers that compose: rules from a gradient to a step, schedules, and the usual ones ready made."""
 
-from beyondkernels.algorithms.optimisers.base import Chain, Change, Optimiser, chain, descend
-from beyondkernels.algorithms.optimisers.recipes import adam, adamw, sgd
-from beyondkernels.algorithms.optimisers.rules import Adam, ClipNorm, Decay, GradientNoise, Momentum, Rate, Shrink
-from beyondkernels.algorithms.optimisers.schedules import (
-    Constant,
-    Cosine,
-    Drops,
-    Linear,
-    Power,
-    Schedule,
-    WarmUp,
-    schedule,
+from beyondkernels.algorithms.optimisers.base import (
+    Chain as Chain,
+    Change as Change,
+    Optimiser as Optimiser,
+    chain as chain,
+    descend as descend,
 )
-
-__all__ = [
-    "Adam",
-    "Chain",
-    "Change",
-    "ClipNorm",
-    "Constant",
-    "Cosine",
-    "Decay",
-    "Drops",
-    "GradientNoise",
-    "Linear",
-    "Momentum",
-    "Optimiser",
-    "Power",
-    "Rate",
-    "Schedule",
-    "Shrink",
-    "WarmUp",
-    "adam",
-    "adamw",
-    "chain",
-    "descend",
-    "schedule",
-    "sgd",
-]
+from beyondkernels.algorithms.optimisers.recipes import adam as adam, adamw as adamw, sgd as sgd
+from beyondkernels.algorithms.optimisers.rules import (
+    Adam as Adam,
+    ClipNorm as ClipNorm,
+    Decay as Decay,
+    GradientNoise as GradientNoise,
+    Momentum as Momentum,
+    Rate as Rate,
+    Shrink as Shrink,
+)
+from beyondkernels.algorithms.optimisers.schedules import (
+    Constant as Constant,
+    Cosine as Cosine,
+    Drops as Drops,
+    Linear as Linear,
+    Power as Power,
+    Schedule as Schedule,
+    WarmUp as WarmUp,
+    schedule as schedule,
+)

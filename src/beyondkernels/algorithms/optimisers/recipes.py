@@ -1,4 +1,4 @@
-"""The usual optimisers, as chains of rules."""
+"""The usual optimisers, as chains of rules, with the words of ``torch.optim``."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ from beyondkernels.algorithms.optimisers.base import Chain, chain
 from beyondkernels.algorithms.optimisers.rules import Adam, Decay, Momentum, Rate
 from beyondkernels.algorithms.optimisers.schedules import Schedule
 
+_BETAS, _EPS = (0.9, 0.999), 1e-8
 
-def sgd(rate: Schedule | float, momentum: float = 0.0, decay: float = 0.0, nesterov: bool = False) -> Chain:
+
+def sgd(lr: Schedule | float, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> Chain:
     """Gradient descent with momentum and L2 regularisation, as ``torch.optim.SGD``.
 
     Arguments:
-        rate: the learning rate.
+        lr: the learning rate, a number or a schedule.
         momentum: of the heavy ball.
-        decay: of L2 regularisation.
+        weight_decay: of L2 regularisation.
         nesterov: whether the direction looks ahead.
     """
-    return chain(Decay(decay), Momentum(momentum, nesterov), Rate(rate))
+    return chain(Decay(weight_decay), Momentum(momentum, nesterov), Rate(lr))
 
 
-def adam(rate: Schedule | float, mean: float = 0.9, square: float = 0.999, epsilon: float = 1e-8) -> Chain:
+def adam(lr: Schedule | float, betas: tuple[float, float] = _BETAS, eps: float = _EPS) -> Chain:
     """Adam, as ``torch.optim.Adam``.
 
     Arguments:
-        rate: the learning rate.
-        mean: how much the average of gradients keeps.
-        square: how much the average of their squares keeps.
-        epsilon: added to the root of the latter.
+        lr: the learning rate, a number or a schedule.
+        betas: how much the average of gradients keeps, and that of their squares.
+        eps: added to the root of the latter.
     """
-    return chain(Adam(mean, square, epsilon), Rate(rate))
+    return chain(Adam(betas, eps), Rate(lr))
 
 
 def adamw(
-    rate: Schedule | float, decay: float = 0.01, mean: float = 0.9, square: float = 0.999, epsilon: float = 1e-8
+    lr: Schedule | float, weight_decay: float = 0.01, betas: tuple[float, float] = _BETAS, eps: float = _EPS
 ) -> Chain:
     """Adam with decoupled weight decay, as ``torch.optim.AdamW``.
 
     Arguments:
-        rate: the learning rate.
-        decay: the part of the parameters, in units of the rate, that is taken away in a step.
-        mean: how much the average of gradients keeps.
-        square: how much the average of their squares keeps.
-        epsilon: added to the root of the latter.
+        lr: the learning rate, a number or a schedule.
+        weight_decay: the part of the parameters, in units of the rate, that is taken away in a step.
+        betas: how much the average of gradients keeps, and that of their squares.
+        eps: added to the root of the latter.
     """
-    return chain(Adam(mean, square, epsilon), Decay(decay), Rate(rate))
+    return chain(Adam(betas, eps), Decay(weight_decay), Rate(lr))

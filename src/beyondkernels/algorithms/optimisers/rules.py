@@ -287,16 +287,14 @@ class Adam(Optimiser):
     :math:`c_i = 1 - \beta_i^t` are the same averages of ones: :math:`c_i \leftarrow \beta_i c_i + (1 - \beta_i)`.
 
     Arguments:
-        mean: :math:`\beta_1`.
-        square: :math:`\beta_2`.
-        epsilon: ε.
+        betas: :math:`\beta_1` and :math:`\beta_2`.
+        eps: ε.
 
     Reference: Kingma & Ba (2015), Adam: a method for stochastic optimization, Algorithm 1.
     """
 
-    mean: Annotated[float, between(0, 1, "[)")] = 0.9
-    square: Annotated[float, between(0, 1, "[)")] = 0.999
-    epsilon: Annotated[float, positive] = 1e-8
+    betas: Annotated[tuple[float, float], between(0, 1, "[)")] = (0.9, 0.999)
+    eps: Annotated[float, positive] = 1e-8
 
     def program(self) -> Hashable:
         """Nothing but its class."""
@@ -315,12 +313,13 @@ class Adam(Optimiser):
 
     def numbers(self, steps: range) -> dict[str, list[float]]:
         """β₁, 1 − β₁, β₂, 1 − β₂ and ε: the differences are taken before anything is rounded."""
+        mean, square = self.betas
         found = {
-            "mean_keep": self.mean,
-            "mean_add": 1 - self.mean,
-            "square_keep": self.square,
-            "square_add": 1 - self.square,
-            "epsilon": self.epsilon,
+            "mean_keep": mean,
+            "mean_add": 1 - mean,
+            "square_keep": square,
+            "square_add": 1 - square,
+            "epsilon": self.eps,
         }
         return {name: [value] * len(steps) for name, value in found.items()}
 

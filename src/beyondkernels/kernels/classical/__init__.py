@@ -1,37 +1,24 @@
 """Kernels given by a formula in two points, and random features that approach them."""
 
-from beyondkernels.kernels.classical.arcsin import Arcsin
-from beyondkernels.kernels.classical.correlation import Correlation
-from beyondkernels.kernels.classical.distances import squared_distances
-from beyondkernels.kernels.classical.drawn_maps import DerivativeFeatures, ParityFeatures
-from beyondkernels.kernels.classical.function import FunctionKernel
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial, Recursive
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from beyondkernels.kernels.classical.random_features import (
-    FourierFeatures,
-    FunctionFeatures,
-    GaussianFeatures,
-    RandomFeatureKernel,
-    RandomFeatures,
+from beyondkernels.kernels.classical.arcsin import Arcsin as Arcsin
+from beyondkernels.kernels.classical.correlation import Correlation as Correlation
+from beyondkernels.kernels.classical.distances import squared_distances as squared_distances
+from beyondkernels.kernels.classical.drawn_maps import (
+    DerivativeFeatures as DerivativeFeatures,
+    ParityFeatures as ParityFeatures,
 )
-
-__all__ = [
-    "Arcsin",
-    "Correlation",
-    "DerivativeFeatures",
-    "FourierFeatures",
-    "FunctionFeatures",
-    "FunctionKernel",
-    "Gaussian",
-    "GaussianFeatures",
-    "InversePolynomial",
-    "Laplace",
-    "ParityFeatures",
-    "PolynomialKernel",
-    "RandomFeatureKernel",
-    "RandomFeatures",
-    "Recursive",
-    "squared_distances",
-]
+from beyondkernels.kernels.classical.function import FunctionKernel as FunctionKernel
+from beyondkernels.kernels.classical.gaussian import Gaussian as Gaussian
+from beyondkernels.kernels.classical.inverse_polynomial import (
+    InversePolynomial as InversePolynomial,
+    Recursive as Recursive,
+)
+from beyondkernels.kernels.classical.laplace import Laplace as Laplace
+from beyondkernels.kernels.classical.polynomial import PolynomialKernel as PolynomialKernel
+from beyondkernels.kernels.classical.random_features import (
+    FourierFeatures as FourierFeatures,
+    FunctionFeatures as FunctionFeatures,
+    GaussianFeatures as GaussianFeatures,
+    RandomFeatureKernel as RandomFeatureKernel,
+    RandomFeatures as RandomFeatures,
+)

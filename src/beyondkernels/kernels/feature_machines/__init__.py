@@ -1,21 +1,14 @@
 """Recursive feature machines: kernels that learn which directions matter."""
 
 from beyondkernels.kernels.feature_machines.machine import (
-    FeatureMachineFit,
-    FeatureMachineRound,
-    RecursiveFeatureMachine,
-    feature_machine_bytes,
-    fit_feature_machine,
+    FeatureMachineFit as FeatureMachineFit,
+    FeatureMachineRound as FeatureMachineRound,
+    RecursiveFeatureMachine as RecursiveFeatureMachine,
+    feature_machine_bytes as feature_machine_bytes,
+    fit_feature_machine as fit_feature_machine,
 )
-from beyondkernels.kernels.feature_machines.metric import MetricKernel, gradient_outer_product, kernel_gradients
-
-__all__ = [
-    "FeatureMachineFit",
-    "FeatureMachineRound",
-    "MetricKernel",
-    "RecursiveFeatureMachine",
-    "feature_machine_bytes",
-    "fit_feature_machine",
-    "gradient_outer_product",
-    "kernel_gradients",
-]
+from beyondkernels.kernels.feature_machines.metric import (
+    MetricKernel as MetricKernel,
+    gradient_outer_product as gradient_outer_product,
+    kernel_gradients as kernel_gradients,
+)

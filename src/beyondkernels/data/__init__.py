@@ -1,0 +1,23 @@
+"""Data that is given: finite sets of points and labels, split once."""
+
+from beyondkernels.data.given import DataWarning as DataWarning, GivenData as GivenData
+from beyondkernels.data.inputs import (
+    Alike as Alike,
+    Background as Background,
+    Biased as Biased,
+    Cube as Cube,
+    CubeWithBackground as CubeWithBackground,
+    FunctionBackground as FunctionBackground,
+    Gaussian as Gaussian,
+    Inputs as Inputs,
+    Sphere as Sphere,
+)
+from beyondkernels.data.maps import (
+    CircleMap as CircleMap,
+    DrawnMap as DrawnMap,
+    GivenMap as GivenMap,
+    SmoothMap as SmoothMap,
+    TwoLayerMap as TwoLayerMap,
+    absorbed as absorbed,
+)
+from beyondkernels.data.splits import given as given

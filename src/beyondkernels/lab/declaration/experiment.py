@@ -1,0 +1,118 @@
+"""What an experiment is: a declaration that sees no store, executor, path or command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from beyondkernels.core import Reference, unknown
+from beyondkernels.lab.declaration.notes import fill, read_notes
+from beyondkernels.lab.declaration.pictures import Picture
+from beyondkernels.lab.declaration.rows import Rows
+from beyondkernels.lab.declaration.runs import Runs
+from beyondkernels.lab.declaration.statements import Statement
+from beyondkernels.lab.declaration.tables import Table
+
+SCALES = ("smoke", "laptop", "paper")
+"""``smoke`` runs in seconds, ``laptop`` in minutes on two cores, ``paper`` is the paper's own setting."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """A scale as data: another scale, and what differs from it.
+
+    Arguments:
+        base: the other scale.
+        differs: the settings that differ, by name.
+    """
+
+    base: str
+    differs: Mapping[str, Any]
+
+
+def scale(base: str = "paper", **differs: Any) -> Scale:
+    """A scale that differs from another in some settings: ``scale("laptop", samples=100)``."""
+    return Scale(base, differs)
+
+
+class Experiment:
+    """A figure, table or theorem of a paper: the runs it needs, its claims, its table and its pictures.
+
+    A subclass sets ``id`` (such as ``mine/first``), ``title``, ``summary``, ``settings_class`` (a frozen dataclass of
+    :func:`setting` fields, ``seeds`` among them, whose defaults are the largest scale), and ``reference`` where there
+    is one. It declares ``runs``, and over the table of their rows ``claims``, ``table`` and ``figures``.
+    ``examples/own_experiment.py`` is a whole one; ``docs/add-an-experiment.md`` explains the parts.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    settings_class: ClassVar[type]
+    reference: ClassVar[Reference] = Reference(None, "an experiment of one's own")
+    scales: ClassVar[Mapping[str, Scale]] = {}
+    """What differs from the defaults at a scale; a scale that is not named has the numbers as they are."""
+    speaks_at: ClassVar[Sequence[str]] = ("laptop", "paper")
+    """The scales at which claims say anything."""
+    scaled: ClassVar[bool] = True
+    """Whether its scales differ; otherwise nothing is said of a scale."""
+    command: ClassVar[str] = "run"
+    """The command that runs it."""
+    notes_file: ClassVar[str] = ""
+    """A Markdown file beside the module; names between double braces are settings."""
+    symbols: ClassVar[Mapping[str, str]] = {}
+    """How coordinates are written, where not by their names."""
+    seconds_per_run: ClassVar[Mapping[str, float]] = {}
+    """By scale, what one run takes on one core, roughly: for ``--dry-run``."""
+
+    def runs(self, settings: Any, /) -> Sequence[Runs]:
+        """The runs, over coordinates."""
+        raise NotImplementedError("an experiment needs a method runs")
+
+    def claims(self, settings: Any, /) -> Sequence[Statement]:
+        """What the paper says, as sentences over the rows."""
+        return ()
+
+    def table(self, settings: Any, /) -> Table | None:
+        """The table a reader sees; without one, the rows as they are."""
+        return None
+
+    def figures(self, settings: Any, /) -> Sequence[Picture]:
+        """The pictures, the most telling one first."""
+        return ()
+
+    def facts(self, settings: Any, /) -> Any:
+        """Where the names in the summary and the notes are looked up: the settings, unless there is more to say."""
+        return settings
+
+    def remarks(self, settings: Any, /) -> Sequence[str]:
+        """Notes that have to be computed, such as how a theorem's hypotheses stand."""
+        return ()
+
+    def finding(self, settings: Any, rows: Rows, /) -> str:
+        """What was found, in a few sentences that are computed from the rows; the page begins with them."""
+        return ""
+
+    def settings(self, scale: str) -> Any:
+        """The numbers at a scale; an unknown scale is bad input."""
+        if scale not in SCALES:
+            unknown("scale", scale, SCALES)
+        found = self.scales.get(scale)
+        if found is None:
+            return self.settings_class()
+        base = self.settings_class() if found.base == scale else self.settings(found.base)
+        return dataclasses.replace(base, **found.differs)
+
+    def notes(self, settings: Any) -> list[str]:
+        """All notes, in Markdown."""
+        written: list[str] = []
+        if self.notes_file:
+            home = next(cls for cls in type(self).__mro__ if "notes_file" in vars(cls))
+            written = read_notes(Path(inspect.getfile(home)).with_name(self.notes_file), self.facts(settings))
+        return [*written, *self.remarks(settings)]
+
+    def summary_of(self, settings: Any) -> str:
+        """The summary with the settings' numbers in it."""
+        return fill(self.summary, self.facts(settings))

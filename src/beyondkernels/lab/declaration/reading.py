@@ -1,0 +1,95 @@
+"""From an experiment's declaration and its finished runs to rows, claims, table and figures."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from beyondkernels.core import InputError
+from beyondkernels.lab.declaration.experiment import Experiment
+from beyondkernels.lab.declaration.rows import Rows, tabulate, tidy
+from beyondkernels.lab.declaration.runs import Finished, Label
+from beyondkernels.lab.report import Claim, Column, Figure
+
+if TYPE_CHECKING:
+    from beyondkernels.store import RunSpec
+
+
+def plan(experiment: Experiment, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
+    """All runs that an experiment knows it needs so far; asked again in rounds, as runs finish."""
+    specs: dict[Label, RunSpec] = {}
+    for runs in experiment.runs(settings):
+        for label, spec in runs.plan(settings, seeds, finished).items():
+            if label in specs and specs[label] != spec:
+                raise InputError(f"{experiment.id} gives two different runs the same coordinates: {label}")
+            specs[label] = spec
+    return specs
+
+
+def expected(experiment: Experiment, settings: Any, seeds: Sequence[int]) -> tuple[int, int]:
+    """How many runs are certain, and how many more are likely."""
+    pairs = [runs.expected(seeds) for runs in experiment.runs(settings)]
+    return sum(first for first, _ in pairs), sum(later for _, later in pairs)
+
+
+def stated(experiment: Experiment, settings: Any, scale: str) -> list[Claim]:
+    """The claims before anything is measured; quick, since no run is read."""
+    speaks = scale in experiment.speaks_at
+    return [statement.claim(None, speaks, experiment.symbols) for statement in experiment.claims(settings)]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the finished runs say, each part computed once.
+
+    Arguments:
+        experiment: the declaration.
+        settings: its numbers.
+        seeds: the reported seeds.
+        finished: the runs that are there.
+        scale: the scale they were run at.
+    """
+
+    experiment: Experiment
+    settings: Any
+    seeds: Sequence[int]
+    finished: Finished
+    scale: str
+
+    @functools.cached_property
+    def rows(self) -> Rows:
+        """The tidy table, with each row's run in the column ``outcome``."""
+        return tabulate(
+            record
+            for runs in self.experiment.runs(self.settings)
+            for record in runs.records(self.settings, self.seeds, self.finished)
+        )
+
+    @functools.cached_property
+    def claims(self) -> list[Claim]:
+        """The claims with what was measured."""
+        speaks = self.scale in self.experiment.speaks_at
+        return [
+            statement.claim(self.rows, speaks, self.experiment.symbols)
+            for statement in self.experiment.claims(self.settings)
+        ]
+
+    @functools.cached_property
+    def table(self) -> tuple[list[Column], list[dict[str, Any]]]:
+        """The columns and lines that a reader sees."""
+        declared = self.experiment.table(self.settings)
+        if declared is None:
+            return [], tidy(self.rows).to_dict("records")
+        return declared.columns_and_lines(self.rows)
+
+    @functools.cached_property
+    def finding(self) -> str:
+        """What was found, in a few sentences; nothing while no run is there."""
+        return self.experiment.finding(self.settings, self.rows) if len(self.rows) else ""
+
+    @functools.cached_property
+    def figures(self) -> list[Figure]:
+        """The pictures."""
+        return [figure for picture in self.experiment.figures(self.settings) for figure in picture.draw(self.rows)]

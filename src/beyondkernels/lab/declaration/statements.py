@@ -1,0 +1,199 @@
+"""Claims as declarations: a sentence, the value it speaks of, and the test that decides it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from beyondkernels.lab.declaration.rows import Rows
+from beyondkernels.lab.declaration.runs import exact
+from beyondkernels.lab.declaration.values import Value
+from beyondkernels.lab.report.claims import NOT_EVALUATED, Claim, Condition, Judged
+from beyondkernels.lab.report.numbers import show_number
+
+
+@dataclass(frozen=True)
+class Provided:
+    """What must be so before a claim can be said to hold.
+
+    Arguments:
+        value: what is looked at.
+        condition: what it must pass.
+        otherwise: the sentence said where it does not; ``{}`` stands for what was measured.
+    """
+
+    value: Value
+    condition: Condition
+    otherwise: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A claim before anything is measured.
+
+    Arguments:
+        id: its short name within the experiment.
+        text: the sentence.
+        value: what it speaks of; a free coordinate makes it a claim for every value of that coordinate.
+        condition: what decides it.
+        paper: the published value.
+        unit: written behind the numbers.
+        interval: what the spread is, where it is none over seeds; may be a function of the rows.
+        provided: what must be so before it can be said to hold.
+        beside: words and a value that are told with the reason, such as a control's.
+        nowhere: the reason where no run, or no value of the free coordinate, has a number.
+        beside_seeds: the standard error due to what seeds do not show, from the rows and the value of the free
+            coordinate (None if there is none); it makes the interval wider.
+    """
+
+    id: str
+    text: str
+    value: Value
+    condition: Condition
+    paper: float | str | None = None
+    unit: str = ""
+    interval: str | Callable[[Rows], str] = ""
+    provided: Provided | None = None
+    beside: tuple[str, Value] | None = None
+    nowhere: str = "no run gave a value"
+    beside_seeds: Callable[[Rows, Any], float] | None = None
+
+    def declaration(self) -> dict[str, Any]:
+        """All that decides what it says and whether it holds, as texts that are the same tomorrow."""
+        needed = self.provided
+        words = {
+            "text": self.text,
+            "value": self.value.name,
+            "condition": str(self.condition),
+            "paper": self.paper,
+            "unit": self.unit,
+            "interval": self.interval if isinstance(self.interval, str) else self.interval.__qualname__,
+            "provided": needed and (needed.value.name, str(needed.condition), needed.otherwise),
+            "beside": self.beside and (self.beside[0], self.beside[1].name),
+            "nowhere": self.nowhere,
+            "beside_seeds": self.beside_seeds and self.beside_seeds.__qualname__,
+        }
+        return {"id": self.id, **{name: word for name, word in words.items() if word}}
+
+    def claim(self, rows: Rows | None, speaks: bool, symbols: Mapping[str, str]) -> Claim:
+        """The claim with what was measured and whether it holds.
+
+        Arguments:
+            rows: the experiment's rows; None before anything was run.
+            speaks: whether it says anything at this scale.
+            symbols: how coordinates are written.
+        """
+        bare = Claim(self.id, self.text, self.paper, unit=self.unit, strength=self.condition.strength)
+        if rows is None:
+            return replace(bare, reason="" if speaks else NOT_EVALUATED)
+        judged = self._judge(rows, symbols)
+        if self.interval:
+            words = self.interval if isinstance(self.interval, str) else self.interval(rows)
+            judged = replace(judged, low=None, high=None, interval=words)
+        if judged.holds is not None and self.beside is not None:
+            words, control = self.beside
+            there = [value for value in control.groups(rows)[None] if math.isfinite(value)]
+            if there:
+                judged = replace(judged, reason=f"{judged.reason}; {words} {show_number(sum(there) / len(there))}")
+        if judged.holds and self.provided is not None:
+            found = self.provided.condition.judge(self.provided.value.groups(rows)[None])
+            if not found.holds:
+                shown = "–" if found.measured is None else f"{found.measured:.3g}"
+                judged = replace(judged, holds=None, reason=self.provided.otherwise.format(shown))
+        names = ("measured", "low", "high", "interval", "values")
+        measured = replace(bare, **{name: getattr(judged, name) for name in names})
+        return replace(
+            measured, holds=judged.holds if speaks else None, reason=judged.reason if speaks else NOT_EVALUATED
+        )
+
+    def _judge(self, rows: Rows, symbols: Mapping[str, str]) -> Judged:
+        low, high = self.value.within
+        within = (low, min(high, 100.0)) if self.unit == "%" else (low, high)
+        groups = self.value.groups(rows)
+        if isinstance(self.condition, Crossing):
+            return self.condition.locate(groups, symbols.get(self.value.free or "", self.value.free or ""))
+        wider = self.beside_seeds or (lambda _rows, _place: 0.0)
+        judged = {
+            place: self.condition.judge(values, self.unit, within, wider(rows, place))
+            for place, values in groups.items()
+        }
+        if not judged:
+            return Judged(None, None, None, "no value", reason=self.nowhere)
+        if self.value.free is None:
+            found = judged[None]
+            return found if found.measured is not None else replace(found, reason=self.nowhere)
+        place = min(judged, key=lambda place: _order(judged[place]))  # the first of equal ones
+        symbol = symbols.get(self.value.free, self.value.free)
+        return replace(judged[place], reason=f"at {symbol} = {exact(place)}: {judged[place].reason}")
+
+
+@dataclass(frozen=True)
+class Crossing(Condition):
+    """That a test begins to hold, along the free coordinate, between two of its values.
+
+    It begins to hold between the last value at which it does not, and the next one, from which on it holds throughout.
+
+    Arguments:
+        condition: what begins to hold.
+        low: the least value of the coordinate at which it may be missed last.
+        high: the greatest at which it may hold first.
+        unit: what the coordinate is measured in, with its symbol.
+    """
+
+    condition: Condition
+    low: float
+    high: float
+    unit: tuple[float, str] = (1.0, "")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strength", self.condition.strength)
+
+    def _decide(self, judged: Judged, mean: float, unit: str) -> Judged:
+        raise NotImplementedError("a crossing is located along a coordinate")
+
+    def locate(self, groups: Mapping[Any, list[float]], symbol: str) -> Judged:
+        """Where the test begins to hold.
+
+        >>> from beyondkernels.lab.report.claims import AtMost
+        >>> errors = {0.1: [5, 6], 0.2: [1, 1], 0.3: [5, 6], 0.4: [1, 1], 0.5: [1, 1]}
+        >>> judged = Crossing(AtMost(2), 0.1, 0.4).locate(errors, "β")
+        >>> judged.holds, judged.reason
+        (True, 'not at β = 0.3, from β = 0.4 on')
+        """
+        size, name = self.unit
+        found = {place: self.condition.judge(values) for place, values in groups.items()}
+        nothing = Judged(None, None, None, "")
+        for place, each in found.items():
+            if each.holds is None:
+                return replace(nothing, reason=f"at {symbol} = {exact(place)}: {each.reason}")
+        places = list(found)
+        missed = [i for i, place in enumerate(places) if not found[place].holds]
+        if not places:
+            return replace(nothing, reason="no run gave a value")
+        if not missed or missed[-1] == len(places) - 1:
+            return replace(nothing, holds=False, reason=f"there is no {symbol} below which it fails and above not")
+        low, high = places[missed[-1]] / size, places[missed[-1] + 1] / size
+        told = [
+            f"{symbol} = {exact(place * size)}" + (f" = {place:.3g}{name}" if name else "") for place in (low, high)
+        ]
+        return Judged(
+            (low + high) / 2,
+            low,
+            high,
+            f"the last {symbol}{'/' + name if name else ''} at which it is missed, and the next one tried",
+            self.low / size - 1e-9 <= low and high <= self.high / size + 1e-9,
+            f"not at {told[0]}, from {told[1]} on",
+        )
+
+
+claim = Statement
+"""How experiments write a claim: ``claim("network", "The network learns it", of("test_error"), AtMost(0.1))``."""
+
+
+def _order(judged: Judged) -> tuple[int, float]:
+    """First what fails, then what cannot be said, then what holds by the least."""
+    if judged.holds:
+        return 2, judged.margin
+    return (0 if judged.holds is False else 1), 0.0

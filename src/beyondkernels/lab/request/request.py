@@ -1,0 +1,142 @@
+"""What is asked of an experiment: which one, at which scale, with which seeds and settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from beyondkernels.core import require, require_positive, require_whole
+from beyondkernels.core.errors import shown
+from beyondkernels.lab.catalogue import find
+from beyondkernels.lab.declaration import Experiment, Finished, Label, as_word, changed, departures
+from beyondkernels.lab.declaration.user_files import name_in_file
+from beyondkernels.lab.request.declared import plan_of, require_declared, require_experiment, settings_of
+from beyondkernels.store import PROCESSOR, RunSpec, require_device_name
+
+_MOST_SEEDS = 100_000
+
+
+@dataclass(frozen=True, repr=False)
+class Request:
+    """An experiment at a scale, with seeds, settings and a device; :func:`ask` makes one."""
+
+    name: str
+    experiment: Experiment
+    scale: str
+    seeds: tuple[int, ...]
+    settings: Any
+    device: str = PROCESSOR
+
+    def __repr__(self) -> str:
+        return f"<Request {self.words()}>"
+
+    def words(self) -> str:
+        """What is asked, in a line: ``features/table1 · laptop scale · 2 seeds · samples=500``."""
+        seeds = f"{len(self.seeds)} seed{'' if len(self.seeds) == 1 else 's'}"
+        device = [] if self.device == PROCESSOR else [f"on {self.device}"]
+        scale = [f"{self.scale} scale"] if self.experiment.scaled else []
+        return " · ".join([self.experiment.id, *scale, seeds, *self.variant, *device])
+
+    @functools.cached_property
+    def first_round(self) -> dict[Label, RunSpec]:
+        """The runs that are needed to begin with; asking for it finds out what is impossible or wrongly declared."""
+        require_declared(self.experiment, self.settings)
+        return self.plan({})
+
+    def plan(self, finished: Finished) -> dict[Label, RunSpec]:
+        """The runs that are needed, as far as the finished ones tell; on the device, where they can be."""
+        planned = plan_of(self.experiment, self.settings, self.seeds, finished)
+        return {label: _moved(spec, self.device) for label, spec in planned.items()}
+
+    @functools.cached_property
+    def changes(self) -> dict[str, Any]:
+        """The settings that are not those of the scale, the number of seeds aside."""
+        usual = settings_of(self.experiment, self.scale)
+        names = [field.name for field in dataclasses.fields(self.settings) if field.name != "seeds"]
+        now = {name: getattr(self.settings, name) for name in names}
+        return {name: value for name, value in now.items() if value != getattr(usual, name)}
+
+    @property
+    def variant(self) -> tuple[str, ...]:
+        """Those settings as ``--set`` takes them; nothing for the experiment as it is declared."""
+        return tuple(f"{name}={as_word(value)}" for name, value in self.changes.items())
+
+    @property
+    def differences(self) -> dict[str, Any]:
+        """What tells it from the standard request at its scale: changed settings, and seeds or device not the usual."""
+        usual, count = settings_of(self.experiment, self.scale).seeds, len(self.seeds)
+        device = {} if self.device == PROCESSOR else {"device": self.device}
+        if self.seeds == tuple(range(usual)):
+            return self.changes | device
+        seeds = count if self.seeds == tuple(range(count)) else list(self.seeds)
+        return {**self.changes, "seeds": seeds, **device}
+
+    @functools.cached_property
+    def departures(self) -> tuple[str, ...]:
+        """The settings of the paper that have another value here, so that its printed numbers do not compare."""
+        return departures(self.settings, settings_of(self.experiment, "paper"))
+
+    @property
+    def published(self) -> bool:
+        """Whether the numbers that the paper prints may stand beside what is measured here."""
+        return self.scale != "smoke" and not self.departures
+
+    def command(self) -> str:
+        """The command that makes it again; where the seeds are not 0, 1, 2, …, the call from Python that does."""
+        name = Path(self.name).name if ".py:" in self.name else self.experiment.id
+        if self.seeds != tuple(range(len(self.seeds))):
+            settings = f", settings={self.changes}" if self.changes else ""
+            device = "" if self.device == PROCESSOR else f", device={self.device!r}"
+            return f"bk.run({name!r}, {self.scale!r}, seeds={list(self.seeds)}{settings}{device})"
+        usual = settings_of(self.experiment, self.scale).seeds
+        seeds = [f"--seeds {len(self.seeds)}"] if len(self.seeds) != usual else []
+        sets = [f"--set {shlex.quote(word)}" for word in self.variant]
+        device = [] if self.device == PROCESSOR else [f"--device {self.device}"]
+        scale = [f"--scale {self.scale}"] if self.experiment.scaled else []
+        return " ".join([f"bk {self.experiment.command}", shlex.quote(name), *scale, *seeds, *sets, *device])
+
+
+def _moved(spec: RunSpec, device: str) -> RunSpec:
+    """The same run on a device, if its learner computes there."""
+    return spec if device == spec.device or not spec.learner.runs_on(device) else replace(spec, device=device)
+
+
+def ask(
+    name: str | Experiment,
+    scale: str = "laptop",
+    seeds: int | Sequence[int] | None = None,
+    changes: Mapping[str, Any] | None = None,
+    device: str = PROCESSOR,
+) -> Request:
+    """Turn words into a request, or say what is wrong with them.
+
+    Arguments:
+        name: an id, ``path/file.py:NAME``, or an experiment itself.
+        scale: ``smoke``, ``laptop`` or ``paper``.
+        seeds: how many (0, 1, …) or which; by default as the settings say.
+        changes: settings to replace, by name.
+        device: where the runs are computed that can be computed there.
+    """
+    require_device_name(device)
+    experiment = require_experiment(find(name) if isinstance(name, str) else name)
+    if isinstance(name, str) and name.endswith(".py"):  # the only one of a file
+        name = f"{name}:{name_in_file(Path(name), experiment)}"
+    settings = changed(settings_of(experiment, scale), changes or {})
+    which: Any = settings.seeds if seeds is None else seeds
+    if isinstance(which, int):
+        require_positive("seeds", which)
+        require(which <= _MOST_SEEDS, f"seeds must be at most {_MOST_SEEDS}, got {shown(which)}")
+        which = range(which)
+    sequence = isinstance(which, Sequence) and not isinstance(which, str)
+    require(sequence, f"seeds must be a number of seeds or a list of them, got {shown(which)}")
+    for seed in which:
+        require_whole("seed", seed, None)
+    chosen: tuple[int, ...] = tuple(dict.fromkeys(which))  # a seed named twice is one seed
+    require(len(chosen) > 0, "seeds must hold at least one seed, got none")
+    settings = dataclasses.replace(settings, seeds=len(chosen))
+    return Request(name if isinstance(name, str) else experiment.id, experiment, scale, chosen, settings, device)

@@ -1,0 +1,119 @@
+"""Performs specifications and hands the runs back, from this process or from workers, with or without a store."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from beyondkernels.core.contracts import Outcome
+from beyondkernels.core.errors import require, shown
+from beyondkernels.execution.checkpoint_schedule import SAVE_EVERY
+from beyondkernels.execution.chunk_worker import one_sentence
+from beyondkernels.execution.chunks import chunks, identity
+from beyondkernels.execution.events import Event
+from beyondkernels.execution.executor import LocalExecutor, SerialExecutor
+from beyondkernels.execution.outcomes import perform
+from beyondkernels.execution.pipeline import Watch, gather
+from beyondkernels.execution.progress import Shown, watching
+from beyondkernels.learning.run import Run
+from beyondkernels.store.device import require_device
+from beyondkernels.store.spec import RunSpec
+from beyondkernels.store.store import Store
+
+
+def run_specs(
+    specs: Sequence[RunSpec],
+    *,
+    store: str | Path | Store | None = None,
+    workers: int = 1,
+    progress: Shown = True,
+    forgiving: bool = False,
+    predictors: bool = True,
+) -> list[Run]:
+    """The runs of some specifications, in their order.
+
+    Without a store and with one worker they are performed in this process, as many at once as their learners want.
+    Otherwise an executor performs them and they are read from the store. What was performed in this process predicts.
+
+    Arguments:
+        specs: the runs.
+        store: where they are kept; None keeps nothing.
+        workers: worker processes; 1 is this process.
+        progress: whether to show how far it is, or what to tell the fraction that is done.
+        forgiving: whether a run that raises an exception is a run that crashed; otherwise the exception is raised.
+        predictors: whether runs of this process keep what they have learnt, which takes memory.
+    """
+    require(
+        isinstance(progress, bool) or callable(progress),
+        f"progress must be True, False or a function that is told the fraction, got {shown(progress)}",
+    )
+    require(
+        store is None or isinstance(store, str | os.PathLike | Store),
+        f"store must be the path of a directory, or None, got {shown(store)}",
+    )
+    for device in {spec.device for spec in specs}:
+        require_device(device)
+    for spec in specs:
+        spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
+    if store is None and workers == 1:
+        for spec in specs:
+            spec.learner.prepare()
+        with watching(progress, len({identity(spec) for spec in specs})) as watch:
+            return _here(specs, watch, forgiving, predictors)
+    _ = [spec.key for spec in specs]  # what cannot be stored says so before a store is made
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ending:
+        if workers > 1:
+            shared = {id(spec.problem): spec.problem.shared(Path(folder)) for spec in specs}
+            specs = [dataclasses.replace(spec, problem=shared[id(spec.problem)]) for spec in specs]
+        opened = store if isinstance(store, Store) else Store.open(Path(folder) / "store" if store is None else store)
+        save_every = SAVE_EVERY if store is not None else None
+        learnt: dict[str, Any] = {}
+
+        def keep(key: str, outcome: Outcome) -> None:
+            if predictors:
+                learnt[key] = outcome.predictor
+
+        here = workers == 1
+        executor = SerialExecutor(None, save_every, keep) if here else LocalExecutor(workers, save_every=save_every)
+        watches: list[Watch] = []
+
+        def planned(todo: Sequence[RunSpec], _stored: int) -> None:
+            watches.append(ending.enter_context(watching(progress, len(todo))))
+
+        found = gather(specs, opened, executor, planned, lambda event: watches[-1](event))
+        lost = {key: reason.removeprefix("crashed: ") for key, reason in found.missing.items()}
+        if lost and not forgiving:
+            raise RuntimeError(f"{len(lost)} of {len(specs)} runs crashed; the first: {next(iter(lost.values()))}")
+        outcomes = {key: dataclasses.replace(run.outcome, predictor=learnt.get(key)) for key, run in found.runs.items()}
+        return [Run(spec, outcomes.get(spec.key, Outcome()), lost.get(spec.key, "")) for spec in specs]
+
+
+def _here(specs: Sequence[RunSpec], watch: Watch, forgiving: bool, predictors: bool) -> list[Run]:
+    runs: dict[str, Run] = {}
+    for chunk in chunks(specs, 1):
+        names = tuple(identity(spec) for spec in chunk)
+        for name, run in zip(names, _together(chunk, names, watch, forgiving), strict=True):
+            kept = run.outcome if predictors else dataclasses.replace(run.outcome, predictor=None)
+            runs[name] = dataclasses.replace(run, outcome=kept)
+            watch(Event("run", name, "crashed" if run.reason else run.outcome.status, fraction=1.0))
+    return [runs[identity(spec)] for spec in specs]
+
+
+def _together(chunk: Sequence[RunSpec], names: tuple[str, ...], watch: Watch, forgiving: bool) -> list[Run]:
+    def tell(fraction: float) -> None:
+        watch(Event("progress", fraction=fraction, chunk=names))
+
+    try:
+        return [Run(spec, outcome) for spec, outcome in zip(chunk, perform(chunk, tell), strict=True)]
+    except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
+        if not forgiving:
+            raise
+        if len(chunk) > 1:
+            alone = [_together([spec], (name,), watch, True) for spec, name in zip(chunk, names, strict=True)]
+            return [run for runs in alone for run in runs]
+        return [Run(chunk[0], Outcome(), one_sentence(error))]

@@ -1,0 +1,7 @@
+"""Lower bounds of the paper, computed and checked."""
+
+from beyondkernels.papers.bfc.certificates.neurons import NeuronCertificate as NeuronCertificate
+from beyondkernels.papers.bfc.certificates.sparse_targets import (
+    SparseTargetCertificate as SparseTargetCertificate,
+    top_coefficient as top_coefficient,
+)

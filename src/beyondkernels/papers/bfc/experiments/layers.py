@@ -1,0 +1,169 @@
+"""Targets of three and four layers, and what is read of the plain learner on its way."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import beyondkernels as bk
+from beyondkernels.core import require
+from beyondkernels.core.constraints import at_most
+from beyondkernels.lab import At, Count, setting
+from beyondkernels.papers.bfc.experiments.common import (
+    GAUSSIAN,
+    UNIFORM,
+    Alphas,
+    TrainingSettings,
+    network_of,
+    rule_of,
+    target_of,
+    variances_of,
+)
+from beyondkernels.store import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.algorithms import Algorithm
+    from beyondkernels.core import Outcome
+    from beyondkernels.networks import Network
+    from beyondkernels.papers.bfc.problems import QuadraticTarget
+
+TOGETHER, LAYERWISE = "together", "layerwise"
+"""Both let the layers join one after the other. Layers that have joined go on training, or stay as they are."""
+
+INPUTS = {3: GAUSSIAN, 4: UNIFORM}
+"""The inputs of Theorem 1's targets."""
+
+NAMES = {3: "Three layers", 4: "Four layers"}
+
+
+@dataclass(frozen=True)
+class LayersSettings(TrainingSettings):
+    """A target with three layers and one with four for each seed, and stages of one length."""
+
+    three_dim: Count = setting(16, "ours", "d of the target with three layers")
+    four_dim: Count = setting(10, "ours", "d of the target with four layers")
+    four_alphas: Alphas = setting(
+        (1.0, 0.2, 0.05), "ours", "α₂, α₃, α₄ with four layers: ratios of standard deviations"
+    )
+    samples: Count = setting(20_000, "ours", "N")
+    steps: Count = setting(10_000, "ours", "of each stage; in the first, layer 2 trains alone, and then a layer joins")
+    snapshots: Annotated[Count, at_most(1000)] = setting(25, "ours", "per stage, for the course of training")
+    points: Count = setting(10_000, "ours", "fresh points for feature errors")
+
+    def __post_init__(self) -> None:
+        require(self.steps >= 2, f"steps must be at least 2, got {self.steps}")
+        require(len(self.four_alphas) == 3, f"four_alphas must hold 3 numbers, got {self.four_alphas}")
+
+    def dim(self, layers: int) -> int:
+        """D of the targets with so many layers."""
+        return self.four_dim if layers == 4 else self.three_dim
+
+    def ends(self, layers: int) -> dict[int, int]:
+        """By the highest layer that has joined, the step at which its stage is read.
+
+        The next layer joins at the stage's last step, so a stage is read one step before it.
+        """
+        tops = range(2, layers + 1)
+        return {top: (top - 1) * self.steps - (top < layers) for top in tops}
+
+    def joins(self, layers: int) -> dict[str, float]:
+        """When layers join, in words."""
+        later = {f"layer {layer} joins": float((layer - 2) * self.steps) for layer in range(3, layers + 1)}
+        return {"layer 2 alone": 0.0, **later}
+
+    def times(self, layers: int) -> tuple[int, ...]:
+        """Every step at which the network is kept: in each stage the same number, and the ends of stages."""
+        grid = itertools.product(range(layers - 1), range(self.snapshots))
+        every = {stage * self.steps + i * self.steps // self.snapshots for stage, i in grid}
+        return tuple(sorted(every | {*self.ends(layers).values()}))
+
+
+def problem_at(s: LayersSettings, at: At) -> QuadraticTarget:
+    """The target of a place."""
+    return target_of(s.dim(at.layers), s.four_alphas if at.layers == 4 else (1.0, at.alpha), at.seed, at.inputs)
+
+
+def plain_spec(s: LayersSettings, at: At) -> RunSpec:
+    """The plain learner with layers joining; with four layers its whole course, otherwise the ends of the stages."""
+    times = s.times(4) if at.layers == 4 else s.ends(at.layers).values()
+    return joining_spec(s, at, problem_at(s, at), times, frozen=at.method == LAYERWISE)
+
+
+def joining_spec(
+    s: LayersSettings,
+    at: At,
+    problem: QuadraticTarget,
+    times: Iterable[int],
+    frozen: bool = False,
+    at_once: bool = False,
+) -> RunSpec:
+    """The plain learner on a target.
+
+    Arguments:
+        s: the settings.
+        at: the place.
+        problem: the target.
+        times: the steps at which the network is kept.
+        frozen: whether the layers below the newest are fixed.
+        at_once: whether all layers train from the start, for as many steps in all.
+    """
+    steps = (s.steps,) * (problem.depth - 1)
+    rule = rule_of(s, (sum(steps),) if at_once else steps, s.samples, frozen)
+    return spec_of(s, at, problem, network_of(s, problem), rule, tuple(times))
+
+
+def spec_of(
+    s: LayersSettings,
+    at: At,
+    problem: QuadraticTarget,
+    network: Network,
+    rule: Algorithm,
+    times: tuple[int, ...],
+    course: bool = True,
+) -> RunSpec:
+    """A run whose test error, and with its course also its feature errors, are recorded at some steps."""
+    learner = bk.engine.TrainedNetwork(
+        network,
+        rule,
+        record_at=times,
+        record_points=s.test_samples,
+        snapshot_at=times if course else (),
+        snapshot_names=("all",),
+    )
+    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (bk.bfc.FeatureErrors(s.points),))
+
+
+def state_at(problem: QuadraticTarget, outcome: Outcome, step: int, top: int) -> dict[str, Any]:
+    """Test error and feature errors at a step.
+
+    ``test`` is relative to Var(G*), ``left`` to the variance of what the last layer adds, feature errors to E‖S*‖².
+    ``S2`` is of the leading directions of S₂, as many as S*₂ has.
+
+    Arguments:
+        problem: the target.
+        outcome: the run.
+        step: when.
+        top: the highest layer that has joined by then.
+    """
+    variance, last = variances_of(problem)
+    loss = outcome.at("test_loss", step, math.nan)
+    features = {f"S{i}": outcome.at(f"features/distilled{i}", step, math.nan) for i in range(2, top + 1)}
+    return {"test": loss / variance, "left": loss / last, **features}
+
+
+def stage_rows(s: LayersSettings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+    """A row for each stage, named by the highest layer that has joined; ``all2`` counts all directions of S₂."""
+    problem = problem_at(s, at)
+    return [
+        {
+            "top": top,
+            "trained": "2" if top == 2 else f"2 to {top}",
+            "variance": variances_of(problem)[0],
+            **state_at(problem, outcome, step, top),
+            **{f"all{i}": outcome.at(f"features/relative{i}", step, math.nan) for i in range(2, top + 1)},
+        }
+        for top, step in s.ends(at.layers).items()
+    ]

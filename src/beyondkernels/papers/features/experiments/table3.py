@@ -1,0 +1,104 @@
+"""Table 3 and Figures 9, 10: other input dimensions, and what single precision makes of step one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import beyondkernels as bk
+from beyondkernels.lab import At, Counts, Over, Picture, Rows, Runs, Scale, scale, setting
+from beyondkernels.lab.report.figures import Line
+from beyondkernels.papers.features.experiments.cases import CasesSettings, Several, problem_of, process_of
+from beyondkernels.papers.features.experiments.paper_table import SMOKE, PaperTable
+from beyondkernels.papers.features.paper import PAPER
+from beyondkernels.store import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+
+
+@dataclass(frozen=True)
+class Table3Settings(CasesSettings):
+    """The numbers of Table 3; the defaults are the paper's."""
+
+    varied: ClassVar[tuple[str, str]] = ("dim", "d")
+
+    dim: Several = setting((100, 2000), "paper")
+    rounding_dims: Counts = setting((100, 500, 2000), "paper", "d at which step one is also taken in single precision")
+
+
+STEP_ONE: dict[str, tuple[str, Literal["exact", "rounded"]]] = {
+    "Step one, exact": ("exact", "exact"),
+    "Step one, float32": ("single precision", "rounded"),
+}
+"""By method, what its line is called and how its weight decay is computed."""
+
+
+class Table3(PaperTable):
+    """Parity labelling at two other input dimensions."""
+
+    id: ClassVar[str] = "features/table3"
+    title: ClassVar[str] = "Parity labels at other input dimensions"
+    summary: ClassVar[str] = "Table 1 with inputs of dimension {{dim}} in place of 500; all else is the same."
+    reference = PAPER.at("App. E.2.1, Table 3, Figures 9 and 10")
+    notes_file: ClassVar[str] = "table3.md"
+    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
+    settings_class: ClassVar[type] = Table3Settings
+    scales: ClassVar[Mapping[str, Scale]] = {
+        "laptop": scale(seeds=3),
+        "smoke": scale(**{**SMOKE, "dim": (20, 30), "rounding_dims": (20, 30)}),
+    }
+    printed: ClassVar[str] = "table3"
+
+    def runs(self, s: Table3Settings) -> list[Runs]:
+        """Those of every table, and step one by itself."""
+        step_one = Runs(one_step, {"dim": s.rounding_dims, "method": list(STEP_ONE)}, cosine_of)
+        return [*super().runs(s), step_one]
+
+    def figures(self, s: Table3Settings) -> list[Picture]:
+        """As in every table, and One Step's cosine over d."""
+        finding = Over(
+            "step-one",
+            "One Step's cosine over the input dimension",
+            "The largest cosine of a neuron with Σ Mⱼ after step one. In exact arithmetic the weight decay cancels the "
+            "initial weights. In single precision w − η(∇ + 2λw) is computed as it is written.",
+            "One Step's cosine against d: exact, in single precision, and as printed",
+            x="dim",
+            y="cosine",
+            line={label: {"method": method} for method, (label, _) in STEP_ONE.items()},
+            x_label="d",
+            y_label="largest cosine",
+            x_scale="log",
+            y_limits=(0, 1.02),
+            more=as_printed,
+        )
+        *others, table = super().figures(s)
+        return [*others, finding, table]
+
+
+def one_step(s: Table3Settings, at: At) -> RunSpec:
+    """Step one of the Network at a dimension, with the decay that the method names."""
+    case = next(iter(s.cases().values()))
+    case = replace(case, name="", numbers=replace(case.numbers, dim=at.dim), in_span=False)
+    process = replace(process_of(case, at.seed, own_schedule=False), steps=1)
+    rule = bk.algorithms.FeatureLearning(process, forgetting=STEP_ONE[at.method][1])
+    network = bk.networks.TwoLayer(case.numbers.pairs)
+    learner = bk.engine.TrainedNetwork(network, rule, snapshot_at=(1,), snapshot_names=("hidden.weight",))
+    measured = (bk.measure.Alignment(),)
+    return RunSpec(problem_of(case, at.seed), learner, case.numbers.samples, s.test_samples, at.seed, measured)
+
+
+def cosine_of(s: Table3Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+    """The paper's cosine after step one."""
+    return {"cosine": outcome.at("alignment/cosine", 1, None)}
+
+
+def as_printed(rows: Rows) -> list[Line]:
+    """One Step's cosine in Tables 1 and 3."""
+    printed = {
+        500: PAPER.printed_by_method("table1", "cosine")["One Step"],
+        **{d: PAPER.printed_by_method("table3", "cosine", f"d = {d}")["One Step"] for d in (100, 2000)},
+    }
+    places = sorted(printed)
+    return [Line("printed", places, [[printed[d] for d in places]])]

@@ -1,0 +1,115 @@
+"""The rows of the tables of App. E: what every method is, and how it is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import beyondkernels as bk
+from beyondkernels.lab import At
+from beyondkernels.papers.features.experiments.cases import Case, problem_of, process_of
+from beyondkernels.store import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Learner, Outcome
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of a table.
+
+    Arguments:
+        kind: what learns.
+        freeze_hidden_after: the step after which only the readout is trained; None trains all to the end.
+        own_schedule: whether the readout has the Network's own rate for t > 2, or Theorem 26's single rate; the tangent
+            method has neither, see the setting ``tangent_rate``. RF has a rate of its own in some cases.
+        structured: whether the data have their input structure.
+    """
+
+    kind: Literal["network", "tangent", "constant", "linear"] = "network"
+    freeze_hidden_after: int | None = None
+    own_schedule: bool = True
+    structured: bool = True
+
+
+METHODS = {
+    "Network": Method(),
+    "NTK": Method("tangent"),
+    "RF": Method(freeze_hidden_after=0, own_schedule=False),
+    "One Step": Method(freeze_hidden_after=1),
+    "Two Step": Method(freeze_hidden_after=2),
+    "Network w/o structure": Method(structured=False),
+    "NTK w/o structure": Method("tangent", structured=False),
+    "RF w/o structure": Method(freeze_hidden_after=0, own_schedule=False, structured=False),
+    "Network, one rate": Method(own_schedule=False),
+    "Constant": Method("constant"),
+    "Linear": Method("linear"),
+}
+"""The paper's rows in its order, the other methods without structure, Theorem 26 taken literally, and baselines."""
+
+TRAINED = ("Network", "NTK", "RF", "One Step", "Two Step")
+UNSTRUCTURED = {name: f"{name} w/o structure" for name in ("Network", "NTK", "RF")}
+
+
+def spec(case: Case, at: At) -> RunSpec:
+    """The run of a method with a seed."""
+    s, method = case.numbers, METHODS[at.method]
+    measured: tuple[Any, ...] = ()
+    if method.kind == "network" and s.steps >= 2:
+        measured = (bk.measure.Alignment(), *((bk.measure.Directions(),) if at.method == "Network" else ()))
+    problem = problem_of(case, at.seed, method.structured)
+    learner = in_span(case, at.seed, _learner(case, at, method))
+    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, measured)
+
+
+def in_span(case: Case, seed: int, learner: Any) -> Learner:
+    """The learner in the coordinates of the inputs' span, where the case asks for it and that is a smaller space."""
+    smaller = case.in_span and problem_of(case, seed).span is not None
+    known = isinstance(learner, bk.engine.TrainedNetwork | bk.kernels.FixedFeatureClassifier)
+    return bk.engine.InSpan(learner) if smaller and known else learner
+
+
+def row(case: Case, at: At, outcome: Outcome) -> dict[str, Any]:
+    """Accuracies in percent; cosines with the ground truth at the end, and after steps one and two."""
+    return {
+        **accuracies(outcome),
+        "cosine": outcome.at("alignment/cosine", case.numbers.steps, None),
+        "cosine_either_step1": outcome.at("alignment/cosine_either", 1, None),
+        "cosine_either_step2": outcome.at("alignment/cosine_either", 2, None),
+    }
+
+
+def accuracies(outcome: Outcome) -> dict[str, float | None]:
+    """Training and test accuracy in percent."""
+    shares = {name: outcome.scalars.get(name) for name in ("train_accuracy", "test_accuracy")}
+    return {name: None if share is None else 100 * share for name, share in shares.items()}
+
+
+def record_steps(steps: int) -> tuple[int, ...]:
+    """1, 2, 3, 5, 10, … up to the end: even on a logarithmic axis, and every twelfth part of the whole."""
+    early = [s for s in (1, 2, 3, 5, 10, 20, 35) if s < steps]
+    late = [round(steps * part / 12) for part in range(1, 13)]
+    return tuple(sorted({s for s in (*early, *late) if s > 0}))
+
+
+def _learner(case: Case, at: At, method: Method) -> Learner:
+    s = case.numbers
+    if method.kind == "constant":
+        return bk.kernels.ConstantClassifier()
+    if method.kind == "linear":
+        return bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
+    random = method.freeze_hidden_after == 0
+    process = process_of(case, at.seed, method.own_schedule, method.structured, random)
+    recorded = record_steps(s.steps)
+    if method.kind == "tangent":
+        network = bk.networks.TwoLayer(pairs=s.pairs, initialisation=process.initial)
+        descent = bk.algorithms.GradientDescent(s.steps, s.tangent_rate, s.batch)
+        return bk.engine.TrainedNetwork(bk.networks.Linearised(network), descent, record_at=recorded)
+    early = (0, 1, 2) if at.method.startswith("Network") else ()
+    return bk.engine.TrainedNetwork(
+        bk.networks.TwoLayer(pairs=s.pairs),
+        bk.algorithms.FeatureLearning(process, freeze_hidden_after=method.freeze_hidden_after),
+        record_at=recorded,
+        snapshot_at=tuple(dict.fromkeys((*early, s.steps))),
+        snapshot_names=("hidden.weight",),
+    )

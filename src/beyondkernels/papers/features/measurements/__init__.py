@@ -1,0 +1,7 @@
+"""What is measured in runs of the paper's problems: how many centres the neurons have found."""
+
+from beyondkernels.papers.features.measurements.coverage import (
+    CentreCoverage as CentreCoverage,
+    CentreDirections as CentreDirections,
+    chance_cosine as chance_cosine,
+)

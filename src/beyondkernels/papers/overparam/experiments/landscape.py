@@ -1,0 +1,225 @@
+"""Lemma 5.3: while the smoothed objective is large, random signs on the right direction lower it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from beyondkernels.lab import (
+    At,
+    AtLeast,
+    AtMost,
+    Curves,
+    Drawn,
+    Experiment,
+    Level,
+    Line,
+    Rows,
+    Runs,
+    Scale,
+    Shown,
+    Statement,
+    Table,
+    claim,
+    least,
+    of,
+    select,
+)
+from beyondkernels.papers.overparam.experiments.smoothed_networks import SCALES, SECONDS, SmoothedSettings, spec
+from beyondkernels.papers.overparam.paper import PAPER
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+
+GAMMA = 0.25
+"""γ, the largest that the lemma allows."""
+
+LEVEL = 0.1
+"""How far down the lemma is asked to hold at the largest width, as a part of the first objective (ours)."""
+
+ERRORS = 2.0
+"""How many standard errors over the draws are subtracted from a decrease (ours)."""
+
+FIRST_ORDER = 0.25
+"""By how much the decrease over η may differ between the least η and the largest, relative (ours)."""
+
+SHOWN = (-2.0, 3.0)
+"""The part of the vertical axis that figures show: far down, decreases are divided by an objective near zero."""
+
+WORST = "the least over all points, η and seeds"
+
+
+class Landscape(Experiment):
+    """Decrease of the smoothed objective by two ways, at points along Algorithm 2."""
+
+    id: ClassVar[str] = "overparam/landscape"
+    title: ClassVar[str] = "Lemma 5.3: descent directions of the smoothed objective"
+    summary: ClassVar[str] = (
+        "Lemma 5.3 is why Algorithm 2 is not stuck. While the smoothed objective is large, one of two small changes "
+        "lowers it: a step of the weights along a direction that the ground truth gives, with random signs, or a "
+        "smaller scale λ. Here both are taken at points along runs of Algorithm 2, over many draws of noise and signs, "
+        "and the decrease is compared with the lemma and with what its proof leaves at this width."
+    )
+    reference = PAPER.at("Lemma 5.3, App. D.1")
+    notes_file: ClassVar[str] = "landscape.md"
+    symbols: ClassVar[Mapping[str, str]] = {"width": "m", "eta": "η"}
+    seconds_per_run: ClassVar[Mapping[str, float]] = SECONDS
+    settings_class: ClassVar[type] = SmoothedSettings
+    scales: ClassVar[Mapping[str, Scale]] = SCALES
+
+    def runs(self, s: SmoothedSettings) -> list[Runs]:
+        """Algorithm 2 at every width."""
+        return [Runs(spec, {"width": s.widths, "smoothing": [s.smoothing]}, points)]
+
+    def claims(self, s: SmoothedSettings) -> list[Statement]:
+        """The lemma, its proof, the role of the width, and the order in η."""
+        most, bar = s.widths[-1], GAMMA / 4
+        steps = {"width": most, "eta": s.rates[0], "step": 0}
+        return [
+            claim(
+                "descent",
+                f"At m = {most}, wherever the objective is at least {LEVEL:.0%} of the first one, one of the two ways "
+                f"lowers it by γ/4 = {bar:g} times η and itself, less {ERRORS:g} standard errors",
+                least("low", per_seed=False, among={"relative": above_level}, width=most),
+                AtLeast(bar),
+                paper=f"{bar:g}",
+                interval=WORST,
+            ),
+            claim(
+                "proof",
+                "At every width and point the better way lowers the objective by at least what the errors of the proof "
+                f"leave, up to {ERRORS:g} standard errors: the difference over η and the objective",
+                least("beyond", per_seed=False),
+                AtLeast(0.0),
+                paper="½ less the errors",
+                interval=WORST,
+            ),
+            claim(
+                "control",
+                f"At m = {most}, at the same points, the step falls short of γ/4 = {bar:g} if the neurons of W* and V* "
+                "are shuffled: by how much",
+                least("short", per_seed=False, among={"relative": above_level}, width=most),
+                AtLeast(0.0),
+                interval=WORST,
+            ),
+            claim(
+                "width",
+                "The objective at which the lemma first fails along the run, as a part of the first objective, falls "
+                "with the width, by its slope",
+                of("floor", "width", step=0, eta=s.rates[0]).slope(),
+                AtMost(0.0, "clearly"),
+                paper="Ω̃(ε), with ε falling in m",
+            ),
+            claim(
+                "order",
+                f"At m = {most} and the start, the decrease is of first order: over η it differs by at most "
+                f"{FIRST_ORDER:.0%} between η = {s.rates[-1]:g} and η = {s.rates[0]:g}",
+                of("order", **steps),
+                AtMost(FIRST_ORDER),
+            ),
+        ]
+
+    def table(self, s: SmoothedSettings) -> Table:
+        """A line for each width and point, at the least η."""
+        return Table(
+            {"width": "m", "step": "Step"},
+            [
+                Shown("relative", "Objective", ".3f", about="As a part of the first one."),
+                Shown("move", "By a step", ".2f", about="Decrease over η and the objective, with random signs."),
+                Shown("shrink", "By λ", ".2f", about="The same with λ multiplied by 1 − η."),
+                Shown("control", "Shuffled", ".2f", about="By a step with the neurons of W* and V* shuffled."),
+                Shown("expected", "Gates fixed", ".2f", about="By a step, if no gate changed."),
+                Shown("promised", "Proof", ".2f", about="What the errors of the proof leave of ½."),
+                Shown("errors", "Errors", ".2f", about="The sum of the errors of the proof, over the loss."),
+            ],
+            where={"eta": s.rates[0]},
+            order=("width", "step"),
+        )
+
+    def figures(self, s: SmoothedSettings) -> list[Drawn]:
+        """The decrease over the objective, by width and by η."""
+        ending = "Means over seeds at each point; runs begin at the right. The level is γ/4. The vertical axis is cut."
+        return [
+            Drawn(
+                "decrease",
+                "How much the better way lowers the objective, over the objective",
+                f"η = {s.rates[0]:g}. {ending}",
+                "Decrease over η and the objective against the objective, one line for each width",
+                lambda picture, rows: curves(
+                    picture, rows, {f"m = {m}": ("decrease", m, s.rates[0]) for m in s.widths}
+                ),
+            ),
+            Drawn(
+                "ways",
+                "Both ways, and what the proof leaves",
+                f"m = {s.widths[-1]}, η = {s.rates[0]:g} unless stated. {ending}",
+                "Decrease by a step, by a smaller scale, by a step with fixed gates and for another η, and the proof's",
+                lambda picture, rows: curves(picture, rows, ways(s)),
+            ),
+        ]
+
+
+def ways(s: SmoothedSettings) -> dict[str, tuple[str, int, float]]:
+    """Lines of the second figure: column, width and η."""
+    most, eta = s.widths[-1], s.rates[0]
+    return {
+        "by a step": ("move", most, eta),
+        f"by a step, η = {s.rates[-1]:g}": ("move", most, s.rates[-1]),
+        "by a step, gates fixed": ("expected", most, eta),
+        "by λ": ("shrink", most, eta),
+        "what the proof leaves": ("promised", most, eta),
+    }
+
+
+def above_level(relative: float) -> bool:
+    """Whether the lemma is asked to hold at this part of the first objective."""
+    return relative >= LEVEL
+
+
+def points(s: SmoothedSettings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+    """A row for each snapshot and η."""
+    if "landscape/step" not in outcome.series:
+        return [{"step": step, "eta": eta} for eta in s.rates for step in s.snapshots]
+    found = {name.partition("/")[2]: v for name, v in outcome.series.items() if name.startswith("landscape/")}
+    relative = found["objective"] / found["objective"][0]
+    change = found["decrease"][:, -1] / found["decrease"][:, 0] - 1
+    rows = []
+    for e, eta in enumerate(s.rates):
+        spread = ERRORS * found["decrease_error"][:, e]
+        holds = found["decrease"][:, e] >= GAMMA / 4
+        for n, step in enumerate(found["step"]):
+            row = {name: found[name][n, e] for name in ("move", "shrink", "decrease", "promised", "errors")}
+            rows.append(
+                row
+                | {"step": int(step), "eta": eta, "relative": relative[n]}
+                | {name: found[name][n] for name in ("expected", "control")}
+                | {"low": row["decrease"] - spread[n], "beyond": row["decrease"] + spread[n] - row["promised"]}
+                | {"floor": relative[list(holds).index(False)] if not holds.all() else relative[-1]}
+                | {"order": abs(change[n]), "short": GAMMA / 4 - found["control"][n]}
+            )
+    return rows
+
+
+def curves(picture: Drawn, rows: Rows, lines: Mapping[str, tuple[str, int, float]]) -> list[Curves]:
+    """Columns over the objective, the start at the right end; each seed is a curve of its line."""
+    drawn = []
+    for label, (column, width, eta) in lines.items():
+        mine = select(rows, {"width": width, "eta": eta, "status": "finished"})
+        if len(mine):
+            runs = [each for _, each in mine.sort_values(["seed", "step"], ascending=False).groupby("seed")]
+            objectives = [statistics.fmean(each) for each in zip(*(run["relative"] for run in runs), strict=True)]
+            drawn.append(Line(label, objectives, [list(run[column]) for run in runs]))
+    if not drawn:
+        return []
+    return [
+        Curves(
+            **picture.words,
+            lines=drawn,
+            x_label="objective, relative to the first",
+            y_label="decrease over η and the objective",
+            x_scale="log",
+            y_limits=SHOWN,
+            levels=[Level("γ/4", GAMMA / 4)],
+        )
+    ]

@@ -1,0 +1,26 @@
+"""Measurements for the paper on ResNets: coupling with the start, regret, learnt signals."""
+
+from beyondkernels.papers.resnet.measurements.coupling import (
+    Coupling as Coupling,
+    CouplingTerms as CouplingTerms,
+    coupling_bounds as coupling_bounds,
+    coupling_terms as coupling_terms,
+)
+from beyondkernels.papers.resnet.measurements.existence import (
+    Witness as Witness,
+    existence_errors as existence_errors,
+    gate_bounds as gate_bounds,
+)
+from beyondkernels.papers.resnet.measurements.learnt import LearntSignals as LearntSignals
+from beyondkernels.papers.resnet.measurements.proof import (
+    error_along as error_along,
+    regret_along as regret_along,
+    regret_ratio as regret_ratio,
+)
+from beyondkernels.papers.resnet.measurements.regret import (
+    Regret as Regret,
+    RegretTerms as RegretTerms,
+    along as along,
+    error_bound as error_bound,
+    regret_terms as regret_terms,
+)

@@ -1,0 +1,56 @@
+"""The specification of one run, which is also its identity."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Annotated
+
+from beyondkernels.core.components import Component, digest, later
+from beyondkernels.core.constraints import any_number, at_least
+from beyondkernels.core.contracts import Learner, Problem
+from beyondkernels.core.errors import require, shown
+from beyondkernels.store.device import PROCESSOR, require_device_name
+
+
+@dataclass(frozen=True)
+class RunSpec(Component):
+    """One learner on one problem with one seed.
+
+    Arguments:
+        problem: where the samples come from.
+        learner: what learns.
+        samples: the size of the train sample.
+        test_samples: the size of the test sample.
+        seed: everything random in the run is a function of it.
+        measurements: applied to the outcome, in this order; each is a ``measure.Measurement``.
+        validation_samples: the size of the validation sample; there is none while it is 0.
+        device: where it is computed, ``cpu``, ``cuda`` or ``cuda:1``: the last digits depend on it.
+    """
+
+    problem: Problem
+    learner: Learner
+    samples: Annotated[int, at_least(1)]
+    test_samples: Annotated[int, at_least(0)]
+    seed: Annotated[int, any_number]
+    measurements: tuple[Component, ...] = ()  # not tuple[Measurement, ...]: the hints must resolve without torch
+    validation_samples: Annotated[int, at_least(0)] = later(0)
+    device: str = later(PROCESSOR)
+
+    def __post_init__(self) -> None:
+        require_device_name(self.device)
+        kind, got = type(self.learner).__name__, shown(self.device)
+        require(
+            self.learner.runs_on(self.device),
+            f"device must be 'cpu' for this {kind}, which computes there, got {got}",
+        )
+
+    @property
+    def fresh_samples(self) -> int:
+        """How many points are drawn beside the train sample."""
+        return self.test_samples + self.validation_samples
+
+    @functools.cached_property
+    def key(self) -> str:
+        """The run's key: 32 hexadecimal digits that change with anything that may change its numbers."""
+        return digest(self)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from beyondkernels.core import InputError
+from beyondkernels.lab import Experiment, Runs, Scale, expected, plan, scale, setting
+from beyondkernels.lab.declaration.notes import fill, read_notes
+from lab.declaration.toys import place
+
+
+@dataclass(frozen=True)
+class Numbers:
+    alpha: float = setting(0.5, "paper")
+    widths: tuple[int, ...] = setting((1, 2, 4), "paper")
+    seeds: int = setting(5, "ours")
+
+    @property
+    def threshold(self) -> float:
+        return 3 * self.alpha**2
+
+
+class Toy(Experiment):
+    id: ClassVar[str] = "toy/toy"
+    title: ClassVar[str] = "A toy"
+    summary: ClassVar[str] = "What learns F alone leaves {{threshold:.3g}}."
+    settings_class: ClassVar[type] = Numbers
+    scales: ClassVar[Mapping[str, Scale]] = {"laptop": scale(widths=(1, 2)), "smoke": scale("laptop", alpha=0.1)}
+
+    def runs(self, s: Numbers) -> list[Runs]:
+        return [Runs(place, {"width": s.widths}), Runs(place, {"method": ["kernel"]})]
+
+
+def test_scales_are_a_base_and_what_differs() -> None:
+    toy = Toy()
+    assert toy.settings("paper") == Numbers()
+    assert toy.settings("laptop") == Numbers(widths=(1, 2))
+    assert toy.settings("smoke") == Numbers(alpha=0.1, widths=(1, 2))
+    with pytest.raises(InputError, match="unknown scale 'labtop', did you mean laptop"):
+        toy.settings("labtop")
+
+
+def test_the_summary_follows_the_settings() -> None:
+    assert Toy().summary_of(Numbers()) == "What learns F alone leaves 0.75."
+    assert Toy().summary_of(Numbers(alpha=1.0)) == "What learns F alone leaves 3."
+
+
+def test_a_plan_is_that_of_all_its_parts() -> None:
+    specs = plan(Toy(), Numbers(), (0, 1), {})
+    assert len(specs) == 8 and expected(Toy(), Numbers(), (0, 1)) == (8, 0)
+
+    class Twice(Toy):
+        def runs(self, s: Numbers) -> list[Runs]:
+            return [Runs(place, {"width": (1,)}), Runs(lambda s, at: at.with_(other=1), {"width": (1,)})]  # type: ignore[arg-type]
+
+    with pytest.raises(InputError, match="gives two different runs the same coordinates"):
+        plan(Twice(), Numbers(), (0,), {})
+
+
+def test_an_experiment_needs_runs() -> None:
+    with pytest.raises(NotImplementedError, match="runs"):
+        Experiment().runs(None)
+
+
+def test_notes_are_paragraphs_with_numbers_filled_in(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("## Levels\n\nA constant leaves {{s.threshold:.2f}}.\n\nWidths are {{ s.widths }}.\n", "utf-8")
+    facts = SimpleNamespace(s=Numbers())
+    assert read_notes(path, facts) == ["## Levels\n\nA constant leaves 0.75.", "Widths are 1, 2, 4."]
+
+
+@pytest.mark.parametrize("text", ["$W_{ij}$ and $\\frac{1}{2}$", "a { b } c"])
+def test_single_braces_are_left_alone(text: str) -> None:
+    assert fill(text, None) == text
+
+
+def test_a_name_that_is_not_there_is_a_mistake() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        fill("{{nothing}}", Numbers())
+
+
+def test_every_note_of_the_package_can_be_filled() -> None:
+    from beyondkernels.lab import CATALOGUE, SCALES, find
+
+    for name in CATALOGUE:
+        experiment = find(name)
+        settings: Any = experiment.settings(SCALES[0])
+        assert all("{{" not in note for note in (experiment.summary_of(settings), *experiment.notes(settings)))

@@ -1,0 +1,1 @@
+from papers.conftest import store as store, user as user

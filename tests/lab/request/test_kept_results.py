@@ -1,0 +1,87 @@
+"""What is kept of a result, and which changes of the code make it out of date."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyondkernels.core import InputError
+from beyondkernels.execution import SerialExecutor
+from beyondkernels.lab import CATALOGUE, Result, ask, kept_path, out_of_date, run, write_kept
+from beyondkernels.lab.request.kept_results import _rounded, kept_document
+
+
+@pytest.fixture
+def result(user: Any, tmp_path: Path) -> Result:
+    return run(user.Plain(), "smoke", store=tmp_path / "store", executor=SerialExecutor(), progress=False)
+
+
+def test_the_lines_are_those_a_reader_sees(result: Result) -> None:
+    document = kept_document(result)
+    assert document["table"]["columns"][:3] == ["guess", "seed", "status"]
+    assert [line[:3] for line in document["table"]["lines"]] == [
+        [guess, seed, "finished"] for guess in ("g0", "g1") for seed in ("0", "1")
+    ]
+    assert document["claims"] == result.as_json()["claims"]
+    assert document["settings"]["samples"] == 5
+    seconds = sum(stored.provenance["seconds"] for stored in result.finished.values())
+    assert document["core_seconds"] == round(seconds, 1)
+
+
+def test_the_same_runs_give_the_same_bytes(result: Result, tmp_path: Path) -> None:
+    again = run(result.request, store=tmp_path / "store", executor=SerialExecutor(), progress=False)
+    for name, each in (("one", result), ("two", replace(again, provenance=result.provenance))):
+        write_kept(kept_path(tmp_path / name, each.request), each)
+    one, two = (sorted(path for path in (tmp_path / name).rglob("*") if path.is_file()) for name in ("one", "two"))
+    assert len(one) == 2
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+
+
+def test_a_result_is_out_of_date_when_its_runs_are_computed_otherwise(
+    result: Result, user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = kept_path(tmp_path, result.request)
+    write_kept(path, result)
+    assert out_of_date(path, ask(user.Plain(), "smoke")) == ""
+    monkeypatch.setattr(user.Guess, "revision", 2, raising=False)
+    assert out_of_date(path, ask(user.Plain(), "smoke")) == "the runs it needs are others"
+
+
+def test_a_file_from_elsewhere_is_out_of_date(result: Result, tmp_path: Path) -> None:
+    path = kept_path(tmp_path, result.request)
+    document = kept_document(result)
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({**document, "settings": {**document["settings"], "old": 1}}))
+    assert out_of_date(path, result.request) == "the setting old is gone"
+    path.write_text(json.dumps({**document, "seeds": [0, 2]}))
+    assert out_of_date(path, result.request) == "the seeds are [0, 1], and were [0, 2]"
+
+
+def test_what_is_not_complete_is_not_kept(result: Result, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="1 runs are missing"):
+        write_kept(tmp_path / "a.smoke.json", replace(result, missing={("g0", 0): "crashed"}))
+    assert list(tmp_path.glob("a*")) == []
+
+
+def test_an_id_cannot_lead_out_of_the_folder(user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user.Plain, "id", "../plain")
+    with pytest.raises(InputError, match="id must be words joined by slashes"):
+        kept_path(tmp_path, ask(user.Plain(), "smoke"))
+
+
+def test_the_last_digits_of_a_computed_bound_do_not_count() -> None:
+    assert _rounded({"test": "AtMost(0.12499999999999997)"}) == _rounded({"test": "AtMost(0.12500000000000003)"})
+    assert _rounded({"test": "AtMost(0.125)"}) != _rounded({"test": "AtMost(0.1251)"})
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_claim_is_declared_in_words_that_stay(name: str) -> None:
+    request = ask(name, "laptop")
+    declared = [statement.declaration() for statement in request.experiment.claims(request.settings)]
+    assert len({each["id"] for each in declared}) == len(declared) > 0
+    assert " at 0x" not in str(declared)
+    assert all(each["value"] and each["test"] for each in declared)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from beyondkernels.core import Outcome
+from beyondkernels.execution.outcomes import perform
+from beyondkernels.lab import At, Reading
+from beyondkernels.papers.bfc.experiments import common
+from beyondkernels.papers.bfc.experiments.agnostic import JOINING, LAYERWISE, NOISE, WAVE, Agnostic
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Agnostic()
+SMOKE = EXPERIMENT.settings("smoke")
+SEEDS = (0, 1, 2, 3, 4)
+FLOOR = 0.02
+
+
+def reading(excess: dict[str, Any], features: float = 1e-5, floor: float = FLOOR) -> Reading:
+    """Runs whose test errors exceed OPT by a share, by perturbation; layerwise training has a floor."""
+
+    def outcome(at: At, spec: Any) -> Outcome:
+        variance, _ = common.variances_of(common.target_of(SMOKE.dim, SMOKE.alphas, at.seed))
+        if at.method == LAYERWISE:
+            return Outcome("finished", {"test_loss": variance * (at.optimum + floor), "features/distilled2": 1e-3})
+        share = excess[at.labels]
+        share = share[at.seed] if isinstance(share, list) else share
+        error = variance * at.optimum * (1 + share)
+        return Outcome("finished", {"test_loss": error, "features/distilled2": features})
+
+    return finish(EXPERIMENT, SMOKE, SEEDS, outcome)
+
+
+def claims(*args: Any, **more: Any) -> dict[str, Any]:
+    return {claim.id: claim for claim in reading(*args, **more).claims}
+
+
+GOOD = {NOISE: 0.02, WAVE: 0.05}
+
+
+def test_all_claims_hold_on_good_numbers() -> None:
+    found = claims(GOOD)
+    assert list(found) == [NOISE, WAVE, "layerwise", "features"]
+    assert failing(found) == undecided(found) == []
+
+
+@pytest.mark.parametrize(
+    ("excess", "more", "wanted"),
+    [
+        ({NOISE: 0.2}, {}, [NOISE]),
+        ({WAVE: [0.0, 0.0, 0.0, 0.0, 0.3]}, {}, []),  # four of five
+        ({WAVE: [0.0, 0.0, 0.0, 0.3, 0.3]}, {}, [WAVE]),
+        ({}, {"floor": 0.0005}, ["layerwise"]),
+        ({}, {"features": 1e-4}, ["features"]),
+    ],
+)
+def test_claims_can_fail(excess: dict[str, Any], more: dict[str, Any], wanted: list[str]) -> None:
+    assert failing(claims(GOOD | excess, **more)) == wanted
+
+
+def test_the_bound_is_the_theorems() -> None:
+    assert SMOKE.bound(0.01) == pytest.approx(1.1 * 0.01 + 1e-4)
+    row = EXPERIMENT.runs(SMOKE)[0].read(SMOKE, At(method=JOINING, labels=NOISE, optimum=0.01, seed=0), Outcome())
+    assert isinstance(row, dict)
+    assert row.pop("kept") == 0  # a run without numbers has not kept the bound
+    assert all(value != value for value in row.values())
+
+
+def test_a_run_has_the_labels_it_names() -> None:
+    at = At(method=JOINING, labels=WAVE, optimum=0.1, seed=1)
+    runs = EXPERIMENT.runs(SMOKE)[0]
+    spec: Any = runs.spec(SMOKE, at)
+    variance, _ = common.variances_of(spec.problem.teacher)
+    assert (spec.problem.perturbation, spec.problem.optimal_risk) == ("wave", pytest.approx(0.1 * variance))
+    assert not spec.learner.algorithm.frozen
+    (outcome,) = perform([spec])
+    row: Any = runs.read(SMOKE, at, outcome)
+    assert row["test_error"] == pytest.approx(outcome.scalars["test_loss"] / variance)
+    assert row["ratio"] == pytest.approx(10 * row["test_error"])
+    assert row["S2"] == outcome.scalars["features/distilled2"] > 0
+
+
+def test_table_and_figures() -> None:
+    read = reading(GOOD)
+    check_figures(read, ["error", "features"])
+    figure: Any = read.figures[0]
+    assert figure.lines[-1].label == "the bound"
+    assert list(figure.lines[-1].y) == pytest.approx([1.11, 1.101])
+    _, lines = read.table
+    assert len(lines) == 3 * len(SMOKE.optima)

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.execution.outcomes import perform
+from beyondkernels.lab import At, changed, plan
+from beyondkernels.papers.bfc.experiments import common
+from beyondkernels.papers.bfc.experiments.layerwise import (
+    JOINING,
+    LAYERWISE,
+    NETWORKS,
+    POLYNOMIAL,
+    SEQUENTIAL,
+    TANGENT,
+    TOGETHER,
+    TWO_LAYER,
+    Layerwise,
+)
+from papers.judging import check_figures, claims_of, failing, finish, undecided
+
+EXPERIMENT = Layerwise()
+LAPTOP, SMOKE = EXPERIMENT.settings("laptop"), EXPERIMENT.settings("smoke")
+GOOD = {
+    TOGETHER: 1e-4,
+    JOINING: 1e-3,
+    LAYERWISE: 6.0,
+    SEQUENTIAL: 0.5,
+    POLYNOMIAL: 90.0,
+    TANGENT: 200.0,
+    TWO_LAYER: 1.0,
+}
+"""Test errors over the variance of the last layer."""
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    errors = {**GOOD, **{name.replace("_", " "): value for name, value in changes.items()}}
+    records = [
+        {"method": method, "samples": n, "seed": seed, "of_last_layer": value, "test_error": value / 500}
+        for method, error in errors.items()
+        for n in LAPTOP.samples
+        for seed, value in enumerate(error if isinstance(error, list) else [error] * 3)
+    ]
+    return claims_of(EXPERIMENT, LAPTOP, records)
+
+
+def test_all_claims_hold_on_good_numbers() -> None:
+    found = claims()
+    assert failing(found) == undecided(found) == []
+    assert found["layerwise"].measured == pytest.approx(6e4)
+    assert "N = 1000" in found["tangent"].text and "N = 2000" in found["together"].text
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"training_together": 0.2}, ["together", "sequential"]),
+        ({"training_together": [1e-4, 1e-4, 5.0]}, []),  # a local minimum in one seed of three
+        ({"layers_join": [1e-3, 0.3, 0.2]}, ["joining"]),
+        ({"layerwise_training": 0.0015}, ["layerwise", "layerwise-floor"]),
+        ({"sequential_kernels": 0.05}, ["sequential-floor"]),
+        ({"sequential_kernels": 0.001}, ["sequential", "sequential-floor"]),
+        ({"polynomial_kernel": 0.05}, ["polynomial"]),
+        ({"tangent_kernel": 0.05}, ["tangent"]),
+        ({"two-layer_polynomial_network": 0.05}, ["two-layer"]),
+    ],
+)
+def test_claims_can_fail(changes: dict[str, Any], wanted: list[str]) -> None:
+    assert failing(claims(**changes)) == wanted
+
+
+def test_specs() -> None:
+    specs: dict[Any, Any] = dict(plan(EXPERIMENT, LAPTOP, (0, 3), {}))
+    together, joining, layerwise = (specs[method, "samples=100", 3].learner for method in NETWORKS)
+    assert together.network == joining.network == layerwise.network  # one number of neurons, the α of the target
+    assert (together.algorithm.steps, joining.algorithm.steps) == ((8000,), (1000, 2000, 5000))
+    assert (joining.algorithm.frozen, layerwise.algorithm.frozen) == (False, True)
+    assert (layerwise.algorithm.batch, specs[TOGETHER, "samples=2000", 0].learner.algorithm.batch) == (100, 200)
+    first = specs[TOGETHER, "samples=100", 0]
+    assert together.network.alphas == specs[TOGETHER, "samples=100", 3].problem.scales != first.problem.scales
+    assert together.ensemble_key() == first.learner.ensemble_key()
+    kernel = specs["search", POLYNOMIAL, "samples=200", "kernel_scale=0.01", 1000].learner.kernel
+    assert (kernel.degree, kernel.scale) == (16, 0.01 / 8)
+    shallow = specs["search", TWO_LAYER, "samples=200", "learning_rate=0.02", 1000].learner
+    assert (shallow.network.degree, shallow.algorithm.steps) == (8, 8000)
+    assert (SEQUENTIAL, "samples=2000", 0) in specs and (TANGENT, "samples=2000", 0) not in specs
+
+
+def test_errors_are_relative_to_the_target() -> None:
+    problem = common.target_of(4, (1.0, 0.2, 0.05), 0)
+    x = problem.sample(200_000, bk.core.Stream(7)).x
+    parts = problem.contributions(x)
+    row = common.errors(problem, Outcome("finished", {"test_loss": parts[4].var().item()}))
+    assert row["of_last_layer"] == pytest.approx(1.0, rel=0.05)  # as if layer 4 were left out, but for its mean
+    assert row["test_error"] == pytest.approx((parts[4].var() / problem.target(x).var()).item(), rel=0.05)
+
+
+def test_table_and_figures() -> None:
+    def outcome(at: At, spec: Any) -> Outcome:
+        names: list[str] = ["train_loss", "test_loss", "validation_loss", "leave_one_out_loss"]
+        return Outcome("finished", dict.fromkeys(names, 0.1 + float(at.seed % 3)))
+
+    read = finish(EXPERIMENT, SMOKE, (0, 1, 2), outcome)
+    check_figures(read, ["error"])
+    figure: Any = read.figures[0]
+    assert len(figure.lines) == 8
+    constant, bar = figure.levels
+    variance, last = common.variances_of(common.target_of(4, SMOKE.alphas, 0))
+    assert (constant.value, bar.value) == (1.0, pytest.approx(0.1 * last / variance))
+    _, lines = read.table
+    assert len(lines) == len(SMOKE.samples) * (len(NETWORKS) + 4) + 1
+
+
+def test_a_run_gives_what_the_rows_need() -> None:
+    at = At(method=JOINING, samples=30, seed=0)
+    runs, *_ = EXPERIMENT.runs(SMOKE)
+    (outcome,) = perform([runs.spec(SMOKE, at)])
+    row: Any = runs.read(SMOKE, at, outcome)
+    variance = common.target_of(4, SMOKE.alphas, 0).target_std.value ** 2
+    assert row["test_error"] == pytest.approx(outcome.scalars["test_loss"] / variance)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"alphas": (1.0, 0.2)}, "steps must hold a number for each of the 2 alphas"),
+        ({"alphas": (1.0,)}, "alphas must hold 2 or 3 numbers"),
+        ({"kernel_scales": (0.3,)}, "1, 2 or 5 times a power of ten"),
+        ({"shallow_rates": (0.5,)}, "shallow_rates must"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        changed(LAPTOP, changes)
+    assert replace(LAPTOP, alphas=(1.0, 0.2), steps=(10, 20)).degree == 8

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels.core import Outcome
+from beyondkernels.execution import perform
+from beyondkernels.lab import At, Reading, plan
+from beyondkernels.papers.bfc.experiments.common import UNIFORM
+from beyondkernels.papers.bfc.experiments.layers import LAYERWISE, TOGETHER, problem_at
+from beyondkernels.papers.bfc.experiments.pretraining import START, Pretraining, known
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Pretraining()
+SMOKE = EXPERIMENT.settings("smoke")
+SEEDS = (0, 1, 2)
+
+
+def reading(**made: Any) -> Reading:
+    """What is left of the last layer by way and layers, and at which recorded moment S₂ and S₃ are known."""
+    m: dict[str, Any] = {TOGETHER: 1e-4, START: 2e-4, LAYERWISE: 0.8, "known": (1, 3)} | made
+
+    def outcome(at: At, _: Any) -> Outcome:
+        left = m.get(f"{at.method}{at.layers}", m[at.method])
+        if left is None:
+            return Outcome("diverged", {"steps": 1.0})
+        left = left[at.seed] if isinstance(left, list) else left * (1 + 0.01 * at.seed)
+        problem, steps = problem_at(SMOKE, at), np.array(SMOKE.times(at.layers), dtype=float)
+        added = (problem.scales[-1] * problem.layer_stds[at.layers].value) ** 2
+        series = {"step": steps, "features/step": steps, "test_loss": np.linspace(5, 1, len(steps)) * left * added}
+        for layer in range(2, at.layers + 1):
+            first = m["known"][min(layer, 3) - 2]
+            series[f"features/distilled{layer}"] = np.where(np.arange(len(steps)) < first, 0.5, 1e-4)
+        return Outcome("finished", {"steps": steps[-1]}, series)
+
+    return finish(EXPERIMENT, SMOKE, SEEDS, outcome)
+
+
+def claims(**made: Any) -> dict[str, Any]:
+    return {claim.id: claim for claim in reading(**made).claims}
+
+
+def test_all_claims_hold_on_good_numbers() -> None:
+    found = claims()
+    names = ["joining", "start", "same", "layerwise"]
+    assert list(found) == [f"{name}-{layers}" for layers in (3, 4) for name in (*names, "order")]
+    assert failing(found) == undecided(found) == []
+    assert found["start-3"].measured == pytest.approx(2.02e-4)
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ({f"{TOGETHER}3": 0.15}, ["joining-3", "same-3"]),
+        ({f"{START}4": 0.2}, ["start-4", "same-4"]),
+        ({f"{START}4": [0.0, 0.0, 0.9]}, ["same-4"]),  # one seed differs: alike in the median, not clearly alike
+        ({f"{LAYERWISE}3": 0.05}, ["layerwise-3"]),
+        ({"known": (3, 1)}, ["order-3", "order-4"]),
+    ],
+)
+def test_claims_can_fail(made: Any, wanted: list[str]) -> None:
+    assert failing(claims(**made)) == wanted
+
+
+def test_a_diverged_run_is_no_number() -> None:
+    assert undecided(claims(**{f"{START}3": None})) == ["start-3", "same-3", "layerwise-3", "order-3"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "step"),
+    [([1, 0.05, 0.2, 0.05, 0.01], 30.0), ([0.01] * 5, 0.0), ([1, 0.05, 0.01, 0.01, 0.2], math.nan)],
+)
+def test_known_from_then_on(errors: list[float], step: float) -> None:
+    steps = np.array([0.0, 10, 20, 30, 40])
+    outcome = Outcome("finished", {}, {"features/step": steps, "features/distilled2": np.array(errors)})
+    assert known(outcome, "features/distilled2") == pytest.approx(step, nan_ok=True)
+    assert math.isnan(known(outcome, "features/distilled3"))
+
+
+def test_ways_of_training() -> None:
+    specs: dict[Any, Any] = dict(plan(EXPERIMENT, SMOKE, (0,), {}))
+    ways = {way: specs["layers=4", "alpha=0.1", UNIFORM, way, 0] for way in (TOGETHER, START, LAYERWISE)}
+    rules = {way: spec.learner.algorithm for way, spec in ways.items()}
+    assert rules[TOGETHER].steps == rules[LAYERWISE].steps == (10, 10, 10) and rules[START].steps == (30,)
+    assert [rules[way].frozen for way in rules] == [False, False, True]
+    assert len({spec.problem for spec in ways.values()}) == len({spec.learner.network for spec in ways.values()}) == 1
+    joining, start = perform([ways[TOGETHER], ways[START]])
+    assert not joining.arrays["snapshot/0/M3.2"].any() and start.arrays["snapshot/0/M3.2"].any()
+    assert np.array_equal(joining.arrays["snapshot/0/M2.1"], start.arrays["snapshot/0/M2.1"])
+    row: Any = EXPERIMENT.runs(SMOKE)[1].read(
+        SMOKE, At(layers=4, alpha=0.1, inputs=UNIFORM, method=START, seed=0), start
+    )
+    assert row["S4"] == start.scalars["features/distilled4"] and row["way"] == "from the start"
+    assert row["test"] == pytest.approx(start.scalars["test_loss"] / ways[START].problem.target_std.value ** 2)
+
+
+def test_table_and_figures() -> None:
+    read = reading()
+    assert [line["way"] for line in read.table[1]] == ["joining", "from the start", "layerwise"] * 2
+    check_figures(read, ["course4", "course3"])
+    figure: Any = read.figures[0]
+    assert [event.label for event in figure.events] == ["layer 3 joins", "layer 4 joins"]

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.execution.outcomes import perform
+from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.papers.bfc.experiments import common
+from beyondkernels.papers.bfc.experiments.search import FACTOR, FOUND, GRAPHS, KNOWN, Search
+from beyondkernels.papers.bfc.problems import require_graph
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Search()
+LAPTOP, SMOKE = EXPERIMENT.settings("laptop"), EXPERIMENT.settings("smoke")
+WIDE = changed(SMOKE, {"third": (0.001, 0.01, 0.1, 1.0)})
+
+
+def reading(
+    best: str = "{3,1}", third: float = 0.1, known: float = 0.01, found: float = 0.01, factor: float = 0.01
+) -> Reading:
+    """Runs whose errors, over the last layer's variance, are least at one graph and α′₃."""
+
+    def outcome(at: At, spec: Any) -> Outcome:
+        _, last = common.variances_of(common.target_of(SMOKE.dim, SMOKE.alphas, at.seed))
+        if at.method == FOUND:
+            away = abs(math.log(at.third / third)) + abs(math.log(at.fourth / 0.001)) + 9 * (at.graph != best)
+            error = found * (1 + (away if at.searching else 0.0))
+        else:
+            error = known if at.method == KNOWN else factor
+        return Outcome("finished", {"test_loss": error * last, "validation_loss": error * last, "train_loss": 0.0})
+
+    return finish(EXPERIMENT, WIDE, (0, 1, 2), outcome)
+
+
+def claims(*args: Any, **more: Any) -> dict[str, Any]:
+    return {claim.id: claim for claim in reading(*args, **more).claims}
+
+
+def test_all_claims_hold_on_good_numbers() -> None:
+    found = claims()
+    assert list(found) == ["found", "known", "factor"]
+    assert failing(found) == undecided(found) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ({"found": 0.2}, ["found"]),
+        ({"known": 0.2}, ["known"]),
+        ({"factor": 0.2}, ["factor"]),
+    ],
+)
+def test_claims_can_fail(more: dict[str, Any], wanted: list[str]) -> None:
+    assert failing(claims(**more)) == wanted
+
+
+def test_the_best_of_the_grid_is_trained_again() -> None:
+    rows = reading(third=0.1).rows
+    chosen = rows[rows["role"] == "chosen"]
+    assert set(chosen["third"]) == {0.1} and set(chosen["graph"]) == {"{3,1}"}
+    assert set(chosen["seed"]) == {0, 1, 2} and set(rows[rows["role"] == "search"]["seed"]) == {1000}
+
+
+def test_graphs_are_those_that_the_paper_allows() -> None:
+    graph = common.target_of(SMOKE.dim, SMOKE.alphas, 0).graph
+    assert graph[-1] in GRAPHS.values()
+    subsets = [subset for size in range(1, 5) for subset in itertools.combinations((3, 2, 1, 0), size)]
+    allowed = []
+    for subset in subsets:
+        try:
+            require_graph((*graph[:-1], subset))
+        except InputError:
+            continue
+        allowed.append(subset)
+    assert sorted(map(sorted, allowed)) == sorted(sorted(each) for each in GRAPHS.values())
+
+
+def test_specs() -> None:
+    specs: dict[Any, Any] = dict(plan(EXPERIMENT, LAPTOP, (0,), {}))
+    found = specs["search", FOUND, "{3,0}", "third=0.01", "fourth=0.001", 1000].learner.network
+    assert (found.graph[-1], found.alphas) == ((3, 0), (1.0, 0.01, 0.001))
+    known, factor = (specs[label].learner.network for label in ((KNOWN, 0), (FACTOR, "factor=10", 0)))
+    assert known.alphas == common.target_of(8, LAPTOP.alphas, 0).scales
+    assert factor.alphas == (1.0, *(pytest.approx(10 * alpha) for alpha in known.alphas[1:]))
+    assert specs[KNOWN, 0].validation_samples == LAPTOP.validation_samples
+
+
+def test_a_run_gives_what_the_rows_need() -> None:
+    runs = EXPERIMENT.runs(SMOKE)[0]
+    at = At(method=FOUND, graph="{3,1,0}", third=0.01, fourth=0.001, seed=0)
+    (outcome,) = perform([runs.spec(SMOKE, at)])
+    row: Any = runs.read(SMOKE, at, outcome)
+    variance = common.target_of(4, SMOKE.alphas, 0).target_std.value ** 2
+    assert row["validation_error"] == pytest.approx(outcome.scalars["validation_loss"] / variance)
+    (level,) = common.bar(SMOKE).values()  # where the test error is a tenth of the last layer's variance
+    assert row["of_last_layer"] * level == pytest.approx(0.1 * row["test_error"])
+
+
+def test_table_and_figures() -> None:
+    read = reading()
+    check_figures(read, ["search", "factor"])
+    figure: Any = read.figures[0]
+    assert [line.label for line in figure.lines] == [f"layer 4 sees {name}" for name in sorted(GRAPHS)]
+    assert read.table[1]
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(InputError, match="alphas must hold 3 numbers here"):
+        changed(LAPTOP, {"alphas": (1.0, 0.1), "steps": (1, 1)})
+    with pytest.raises(InputError, match="third must hold increasing numbers"):
+        changed(LAPTOP, {"third": (0.3, 0.1)})

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.execution import perform
+from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.papers.bfc.experiments.common import UNIFORM, network_of, target_of
+from beyondkernels.papers.bfc.experiments.layers import LAYERWISE, TOGETHER, problem_at
+from beyondkernels.papers.bfc.experiments.theorem2 import Theorem2
+from papers.bfc.experiments.courses import run_with
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Theorem2()
+SMOKE = EXPERIMENT.settings("smoke")
+SETTINGS = replace(SMOKE, alphas=(0.05, 0.1, 0.2), seeds=3)
+SEEDS = (0, 1, 2)
+ALONE = {TOGETHER: 1.0, LAYERWISE: 1.0}
+FOUR: dict[str, Any] = {
+    TOGETHER: {
+        2: {"test": 2e-2, "S2": 6e-3},
+        3: {"test": 5e-4, "S2": 3e-4, "S3": 2e-2},
+        4: {"test": 1e-7, "S2": 4e-8, "S3": 5e-6, "S4": 1e-3},
+    },
+    LAYERWISE: {
+        2: {"test": 2e-2, "S2": 6e-3},
+        3: {"test": 1.3e-2, "S2": 6e-3, "S3": 0.2},
+        4: {"test": 1.2e-2, "S2": 6e-3, "S3": 0.2, "S4": 0.5},
+    },
+}
+
+
+def reading(power: float = 2.2, corrected: Any = 1e-3, layerwise: float = 1.0, four: Any = None) -> Reading:
+    """Errors of layer 2 alone rise with a power of α₃; then they are multiplied by ``corrected`` or ``layerwise``."""
+
+    def outcome(at: At, _: Any) -> Outcome:
+        variance = problem_at(SETTINGS, at).target_std.value ** 2
+        noise = 1 + 0.01 * at.seed
+        if at.layers == 4:
+            stages = (four or FOUR)[at.method]
+            if stages is None:
+                return Outcome("diverged", {"steps": 1.0})
+            jitter = {top: {name: v * noise**top for name, v in row.items()} for top, row in stages.items()}
+            return run_with(SETTINGS, 4, FOUR[LAYERWISE] if at.method == LAYERWISE else jitter, variance)
+        alone = noise * at.alpha**power / 10
+        factor = layerwise if at.method == LAYERWISE else corrected
+        factor = factor[at.seed] if isinstance(factor, list) else factor
+        stages = {
+            2: {"test": 0.01, "S2": alone, "all2": 2 * noise * at.alpha / 10},
+            3: {"test": 1e-6, "S2": alone * factor, "S3": 0.1},
+        }
+        return run_with(SETTINGS, 3, stages, variance)
+
+    return finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
+
+
+def claims(**made: Any) -> dict[str, Any]:
+    return {claim.id: claim for claim in reading(**made).claims}
+
+
+def test_all_claims_hold_on_good_numbers() -> None:
+    found = claims()
+    assert list(found) == ["slope", "layerwise", "together", "step-2-3", "step-2-4", "step-3-4", "test"]
+    assert failing(found) == undecided(found) == []
+    assert found["slope"].measured == pytest.approx(2.2) and "all directions of S₂ it is 1" in found["slope"].reason
+    assert found["step-2-3"].low is not None and found["step-2-3"].low >= 0
+    assert found["together"].measured == pytest.approx(1000) and found["together"].interval == "median over seeds"
+
+
+def four(method: str = TOGETHER, top: int = 4, **numbers: float) -> dict[str, Any]:
+    return {**FOUR, method: {**FOUR[method], top: {**FOUR[method][top], **numbers}}}
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ({"power": 1.95}, ["slope"]),
+        ({"power": 3.0}, []),  # the theorem is a bound from above
+        ({"layerwise": 0.9}, ["layerwise"]),
+        ({"layerwise": 1.1}, ["layerwise"]),
+        ({"corrected": 1 / 19}, ["together"]),
+        ({"corrected": [1e-3, 1e-3, 1.0]}, []),  # the median decides
+        ({"corrected": [1e-3, 1.0, 1.0]}, ["together"]),
+        ({"four": four(top=3, S2=7e-3)}, ["step-2-3"]),
+        ({"four": four(top=4, S2=4e-4)}, ["step-2-4"]),
+        ({"four": four(top=4, S3=3e-2)}, ["step-3-4"]),
+        ({"four": four(top=4, test=1e-3)}, ["test"]),
+    ],
+)
+def test_claims_can_fail(made: dict[str, Any], wanted: list[str]) -> None:
+    assert failing(claims(**made)) == wanted
+
+
+def test_a_diverged_run_is_no_number() -> None:
+    assert undecided(claims(four=FOUR | {TOGETHER: None})) == ["step-2-3", "step-2-4", "step-3-4", "test"]
+
+
+def test_specs() -> None:
+    settings = replace(SMOKE, samples=5000, batch=200, steps=4000, snapshots=25)
+    specs: dict[Any, Any] = dict(plan(EXPERIMENT, settings, (3,), {}))
+    together, layerwise = (specs["layers=4", "alpha=0.2", UNIFORM, way, 3] for way in (TOGETHER, LAYERWISE))
+    problem = together.problem
+    assert (problem.alphas, problem.relative, problem.instance) == ((1.0, 0.2, 0.05), True, 3)
+    assert problem.graph == ((1,), (2, 0), (3, 1)) and problem.widths == (2, 2, 1)
+    assert (together.samples, together.seed) == (5000, 3)
+    network, rule = together.learner.network, together.learner.algorithm
+    assert network == bk.bfc.QuadraticDenseNet(problem.graph, (3, 3, 3), problem.scales, scale=0.3)
+    assert (rule.steps, rule.batch, rule.frozen, layerwise.learner.algorithm.frozen) == ((4000,) * 3, 200, False, True)
+    rates = rule.hyper_of(rule.stages()[1], range(4001, 8001))["rate"]
+    assert rates[0] == 0.01 and rates[-1] < 1e-8  # a stage ends converged
+    assert set(rule.stage_ends) <= set(together.learner.snapshot_at) and len(together.learner.snapshot_at) == 78
+    three = specs["layers=3", "alpha=0.1", UNIFORM, TOGETHER, 3]
+    assert three.problem.alphas == (1.0, 0.1) and three.learner.snapshot_at == (3999, 8000)
+
+
+def test_a_run_gives_what_the_rows_need() -> None:
+    at = At(layers=4, alpha=0.2, inputs=UNIFORM, method=TOGETHER, seed=0)
+    *_, runs = EXPERIMENT.runs(SMOKE)
+    spec: Any = runs.spec(SMOKE, at)
+    (outcome,) = perform([spec])
+    rows: Any = runs.read(SMOKE, at, outcome)
+    assert [row["top"] for row in rows] == [2, 3, 4] and [row["trained"] for row in rows] == ["2", "2 to 3", "2 to 4"]
+    assert all(math.isfinite(value) for row in rows for name, value in row.items() if name != "trained")
+    variance = float(np.asarray(spec.problem.target(spec.problem.sample(20_000, bk.core.Stream(5)).x)).var())
+    assert rows[0]["variance"] == pytest.approx(variance, rel=0.1)
+    assert rows[-1]["test"] == pytest.approx(outcome.scalars["test_loss"] / rows[-1]["variance"])
+    assert rows[-1]["S3"] == outcome.scalars["features/distilled3"]
+
+
+def test_table_and_figures() -> None:
+    read = reading()
+    columns, lines = read.table
+    assert len(lines) == 3 * 2 * 2 + 2 * 3
+    cells = {column.title: column.cell(lines[-1]) for column in columns}
+    assert cells["Layers trained"] == "2 to 4" and cells["S₂"] == "6.0e−03"
+    check_figures(read, ["course", "alpha"])
+    course: Any = read.figures[0]
+    names = [f"layer {i}, {way}" for way in (TOGETHER, LAYERWISE) for i in (2, 3, 4)]
+    assert [line.label for line in course.lines] == names
+    starts = [line.arrays()[0][0] for line in course.lines]
+    assert starts == [0, SETTINGS.steps, 2 * SETTINGS.steps] * 2  # a layer has features once it has joined
+    events = [("layer 2 alone", 0), ("layer 3 joins", 20), ("layer 4 joins", 40)]
+    assert [(event.label, event.x) for event in course.events] == events
+    assert course.middle == "median"
+    alpha: Any = read.figures[1]
+    assert [line.label for line in alpha.lines] == ["layer 2 alone", LAYERWISE, TOGETHER, "slope 2"]
+    heights = alpha.lines[-1].arrays()[1][0]
+    assert heights[0] / heights[-1] == pytest.approx((0.05 / 0.2) ** 2)
+
+
+def test_widths_are_those_of_the_paper() -> None:
+    targets = target_of(4, (1.0, 0.1), 0), target_of(4, (1.0, 0.2, 0.05), 0)
+    assert [network_of(SETTINGS, target).widths for target in targets] == [(3, 3), (3, 3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"alphas": (0.1,)}, "alphas must hold at least two numbers"),
+        ({"four_alphas": (1.0, 0.2)}, "four_alphas must hold 3 numbers"),
+        ({"steps": 1}, "steps must be at least 2"),
+        ({"square": 1.0}, "square must"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        changed(SETTINGS, changes)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.lab import At
+from beyondkernels.papers.bfc.certificates import SparseTargetCertificate
+from beyondkernels.papers.bfc.experiments.spans import KERNELS, NETWORK, TheoremI1Settings
+from beyondkernels.papers.bfc.experiments.theorem_i1 import TheoremI1
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = TheoremI1()
+SETTINGS = EXPERIMENT.settings("smoke")
+SEEDS = (0, 1, 2)
+
+
+def claims(**made: Any) -> dict[str, Any]:
+    """Numbers by L: what kernels and the network leave, over the bound."""
+
+    def outcome(at: At, _: Any) -> Outcome:
+        given = {"kernel": 100.0, "top": 1.2, "network": 0.1} | made.get(f"at{at.depth}", {})
+        bound = SETTINGS.bound(at.depth, at.samples)
+        if at.method == NETWORK:
+            unit = SETTINGS.certificate(at.depth, at.samples).top ** 2
+            last = given.get("last", 1.0) if at.seed == SEEDS[-1] else 1.0
+            return Outcome(scalars={"test_loss": last * given["network"] * bound * unit})
+        low, top = given["kernel"] * bound, given["top"] * bound
+        names = {"low": low, "risk": 1.1 * low, "error": 0.1, "low_top": top, "top": 1.1 * top, "dimension": 3.0}
+        return Outcome(scalars=names)
+
+    reading = finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
+    check_figures(reading, ["risk-2", "top-2", "risk-3", "top-3"])
+    return {claim.id: claim for claim in reading.claims}
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ({}, []),
+        ({"at2": {"kernel": 0.99}}, ["never-2", "ahead-2"]),
+        ({"at3": {"top": 0.99}}, ["top-3"]),
+        ({"at3": {"top": 1.9}}, ["tight-3"]),
+        ({"at2": {"network": 1.1, "kernel": 1000.0}}, ["network-2"]),
+        ({"at2": {"network": 0.9, "kernel": 5.0}}, ["ahead-2"]),
+        ({"at3": {"last": 400.0}}, ["network-3", "ahead-3"]),  # one seed of three: the mean fails, the median would not
+    ],
+)
+def test_claims(made: dict[str, Any], wanted: list[str]) -> None:
+    found = claims(**made)
+    assert undecided(found) == []
+    assert failing(found) == wanted
+
+
+def test_figures_show_both_numbers_of_a_kernel() -> None:
+    def outcome(at: At, _: Any) -> Outcome:
+        if at.method == NETWORK:
+            return Outcome(scalars={"test_loss": 1.0})
+        return Outcome(scalars={"low": 2.0, "risk": 3.0, "error": 0.1, "low_top": 0.4, "top": 0.6, "dimension": 3.0})
+
+    for figure in finish(EXPERIMENT, SETTINGS, SEEDS, outcome).figures:
+        lines = {line.label: line for line in figure.lines}  # pyright: ignore[reportAttributeAccessIssue]
+        _, _, low, high = lines["quartic kernel"].summary("range")
+        wanted = (2.0, 3.0) if figure.name.startswith("risk") else (0.4, 0.6)
+        assert {*zip(low, high, strict=True)} == {wanted}
+        assert "too large on average" in figure.caption
+        if NETWORK in lines:
+            _, mean, low, high = lines[NETWORK].summary("range")
+            assert list(low) == list(mean) == list(high)
+
+
+def test_the_bound_is_that_of_the_certificate() -> None:
+    s = TheoremI1Settings()
+    for depth in (2, 3):
+        n = s.compared(depth)
+        certificate = SparseTargetCertificate(n, s.dim(depth), depth, s.alpha)
+        assert certificate.targets == s.places(depth)
+        assert s.bound(depth, n) * certificate.top**2 == pytest.approx(certificate.mean_risk)
+    assert s.compared(2) == 150 and s.compared(3) == 600
+    assert len(KERNELS) == 6
+
+
+def test_remarks_say_that_the_paper_does_not_apply() -> None:
+    for text in EXPERIMENT.remarks(EXPERIMENT.settings("laptop")):
+        assert "misses by a factor" in text and "digits" in text
+
+
+def test_bad_settings_are_told() -> None:
+    with pytest.raises(InputError, match=r"two_samples must begin with at most C/2 = 217 points, got 300"):
+        TheoremI1Settings(two_samples=(300, 400))

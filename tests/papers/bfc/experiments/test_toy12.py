@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.execution import perform
+from beyondkernels.lab import At, Reading, plan
+from beyondkernels.papers.bfc.experiments.toy12 import TERMS, Toy12
+from beyondkernels.papers.bfc.experiments.toys import (
+    ALONE,
+    FORM,
+    GAUSSIAN,
+    LAYERWISE,
+    POLYNOMIAL,
+    SMALL,
+    TOGETHER,
+    UNIT,
+    best_coefficients,
+    first_toy,
+)
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Toy12()
+SMOKE = EXPERIMENT.settings("smoke")
+SEEDS = (0, 1, 2)
+TRUTH = {"1-1": 1.0, "2-2": 2.0, "1-2": 0.0, "1-3": 0.0, "2-3": 0.0, "3-3": 0.0}
+
+
+def exact(alpha: float, inputs: str) -> dict[str, dict[str, float]]:
+    return best_coefficients(alpha, inputs, (*TERMS,))
+
+
+def reading(together: Any = None, alone: Any = None, ratio: float = 1e4) -> Reading:
+    """Layer 2 alone has the best form, shifted by ``alone``; together it has the target's, shifted by ``together``."""
+
+    def outcome(at: At, _: Any) -> Outcome:
+        first, last = SMOKE.ends.values()
+        steps = np.array([0.0, first, last])
+        best, variance = exact(SMOKE.alpha, at.inputs)[FORM], first_toy(SMOKE.alpha, at.inputs).target_std.value ** 2
+        jitter = 1e-3 * at.seed
+        before = {name: best[name] + (alone or {}).get(name, 0.0) + jitter for name in TERMS}
+        shift = (together or {}).get(at.inputs, 0.0)
+        if shift is None:
+            return Outcome("diverged", {"steps": 1.0})
+        shift = shift[at.seed] if isinstance(shift, list) else shift
+        after = before if at.method == LAYERWISE else {name: TRUTH[name] + shift + jitter for name in TERMS}
+        end = 1e-7 * (ratio if at.method == LAYERWISE else 1.0)
+        series = {f"second/{name}": np.array([0.1, before[name], after[name]]) for name in TERMS}
+        series |= {"features/distilled2": np.array([1.0, 1e-2, 1e-6]), "test_loss": np.array([1, 1e-2, end]) * variance}
+        groups = {f"{group}step": steps for group in ("", "second/", "features/")}
+        return Outcome("finished", {"steps": float(last)}, series | groups)
+
+    return finish(EXPERIMENT, SMOKE, SEEDS, outcome)
+
+
+def claims(**made: Any) -> dict[str, Any]:
+    return {claim.id: claim for claim in reading(**made).claims}
+
+
+def test_all_claims_hold_on_good_numbers() -> None:
+    found = claims()
+    each = [f"{name}-{inputs}" for inputs in ("uniform", "gaussian") for name in ("overfits", "corrected", "layerwise")]
+    assert list(found) == ["not-target", "finds-best", *each]
+    assert failing(found) == undecided(found) == []
+    assert (
+        found["layerwise-uniform"].measured == pytest.approx(1e4) and found["not-target"].paper == "for instance 0.632"
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ({"together": {UNIT: 0.06}}, ["corrected-uniform"]),
+        ({"together": {SMALL: -0.06}}, ["corrected-gaussian"]),
+        ({"together": {SMALL: [0.9, 0.0, 0.0]}}, []),  # one seed of three does not move the median
+        ({"together": {GAUSSIAN: 3.0}}, []),  # where there is no gap, nothing is claimed of the correction
+        ({"alone": {"1-1": 0.07}}, ["finds-best"]),
+        ({"alone": {"2-3": -0.25, "1-3": -0.16}}, ["finds-best", "overfits-uniform"]),
+        ({"ratio": 90.0}, ["layerwise-uniform", "layerwise-gaussian"]),
+    ],
+)
+def test_claims_can_fail(made: Any, wanted: list[str]) -> None:
+    assert failing(claims(**made)) == wanted
+
+
+def test_a_diverged_run_is_no_number() -> None:
+    found = undecided(claims(together={SMALL: None}))
+    assert found == ["overfits-gaussian", "corrected-gaussian", "layerwise-gaussian"]
+
+
+def test_exact_coefficients() -> None:
+    # by Hermite expansion: x₁⁴x₃² keeps 6x₁²x₃² up to degree 4, and the target has it 2α times
+    best = exact(0.1, GAUSSIAN)
+    assert best[POLYNOMIAL]["1-3"] == pytest.approx(1.2) and best[POLYNOMIAL]["3-3"] == pytest.approx(0.1)
+    # on [−1, 1]: t⁴ = (6/7)t² − 3/35 + degree 4, so 0.2·6/7
+    assert exact(0.1, UNIT)[POLYNOMIAL]["1-3"] == pytest.approx(0.2 * 6 / 7)
+    # of an almost linear target the best is the target itself
+    assert exact(1e-9, UNIT)[FORM] == pytest.approx(TRUTH, abs=1e-6)
+
+
+def test_rows_of_a_run() -> None:
+    at = At(inputs=UNIT, method=TOGETHER, seed=0)
+    spec: Any = dict(plan(EXPERIMENT, SMOKE, (0,), {}))[at.label]
+    assert spec.learner.network.widths == (3, 1) and spec.learner.network.second_moments == 0.0
+    assert spec.learner.algorithm.steps == (4, 6) and not spec.learner.algorithm.frozen
+    outcome = perform([spec])[0]
+    (runs,) = EXPERIMENT.runs(SMOKE)
+    rows: Any = runs.read(SMOKE, at, outcome)
+    assert [row["moment"] for row in rows] == ["target", POLYNOMIAL, FORM, ALONE, TOGETHER]
+    M = outcome.arrays["snapshot/3/M2.1"]
+    form = M.T @ M
+    assert rows[3]["2-3"] == pytest.approx(2 * form[1, 2]) and rows[3]["1-1"] == pytest.approx(form[0, 0])
+    assert rows[4]["test"] == pytest.approx(outcome.scalars["test_loss"] / spec.problem.target_std.value**2)
+    assert rows[3]["overfit"] == pytest.approx(max(abs(2 * form[0, 2]), abs(2 * form[1, 2]), abs(form[2, 2])))
+
+
+def test_layerwise_keeps_the_second_layer() -> None:
+    for method in (LAYERWISE, TOGETHER):
+        at = At(inputs=UNIT, method=method, seed=0)
+        arrays = perform([dict(plan(EXPERIMENT, SMOKE, (0,), {}))[at.label]])[0].arrays
+        kept = np.array_equal(arrays["snapshot/10/M2.1"], arrays["snapshot/7/M2.1"])
+        assert kept == (method == LAYERWISE) and not np.array_equal(
+            arrays["snapshot/10/M3.2"], arrays["snapshot/7/M3.2"]
+        )
+
+
+def test_table_and_figures() -> None:
+    read = reading()
+    columns, lines = read.table
+    assert len(lines) == 3 * 6 and {line["moment"] for line in lines} >= {"target", ALONE, TOGETHER, LAYERWISE}
+    cells = [column.cell(line) for line in lines for column in columns if line["inputs"] == UNIT]
+    assert "0.171 ± 0.000" in cells
+    check_figures(read, ["course"])
+    figure: Any = read.figures[0]
+    assert [line.label for line in figure.lines][:2] == ["x₁²x₃² together", "x₂²x₃² together"]
+    assert figure.levels[0].label == "best for x₁²x₃² (0.172)"
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(InputError, match="alone_steps must be at least 2, got 1"):
+        replace(SMOKE, alone_steps=1)

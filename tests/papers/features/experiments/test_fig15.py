@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.papers.features.experiments.fig15 import TOGETHER, Fig15
+from beyondkernels.papers.features.experiments.representation import (
+    METHODS,
+    MOMENTS,
+    NETWORK,
+    Fig15Settings,
+    expected_cosine,
+    problem_of,
+    process_of,
+)
+from papers.judging import check_figures, failing, finish, undecided
+
+FIG15 = Fig15()
+PAPER, SMOKE = FIG15.settings("paper"), FIG15.settings("smoke")
+SEEDS = (0, 1, 2)
+GOOD = (0.035, 0.92, 0.994)
+"""The mean |cosine| after no, one and two steps."""
+
+
+def reading(means: tuple[float, float, float] = GOOD, diverged: bool = False) -> Reading:
+    """Hand-made runs at smoke size: neurons with these cosines, half of them with a minus sign."""
+    draw = np.random.default_rng(0)
+
+    def outcome(at: At, _: Any) -> Outcome:
+        scores = {"train_accuracy": 0.7, "test_accuracy": 0.7}
+        if at.method != NETWORK:
+            return Outcome("finished", scores)
+        if diverged and at.seed == 1:
+            return Outcome("diverged", {"steps": 3.0})
+        signs = np.array([1.0, -1.0] * 5)
+        series = {
+            "step": np.array([1.0, 2.0, 20.0]),
+            "test_accuracy": np.array([0.5, 0.6, 0.7]),
+            "alignment/step": np.array([0.0, 1.0, 2.0]),
+            "alignment/cosines": np.array([(mean + 0.001 * at.seed * step) * signs for step, mean in enumerate(means)]),
+            "directions/step": np.array([0.0, 1.0, 2.0]),
+            "directions/points": draw.normal(size=(3, 12, 2)),
+        }
+        return Outcome("finished", scores, series)
+
+    return finish(FIG15, SMOKE, SEEDS, outcome)
+
+
+def claims(*args: Any) -> dict[str, Any]:
+    return {claim.id: claim for claim in reading(*args).claims}
+
+
+def test_all_claims_hold_on_good_numbers() -> None:
+    found = claims()
+    assert list(found) == ["clusters", "one-step", "improves"]
+    assert failing(found) == undecided(found) == []
+    assert found["clusters"].measured == pytest.approx(0.996)
+    assert f"{TOGETHER:g}" in found["clusters"].text
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ((0.035, 0.5, 0.897), ["clusters"]),
+        ((0.95, 0.92, 0.994), ["one-step"]),
+        ((0.035, 0.97, 0.96), ["improves"]),
+    ],
+)
+def test_each_claim_fails_on_its_own(means: tuple[float, float, float], expected: list[str]) -> None:
+    assert failing(claims(means)) == expected
+
+
+def test_a_diverged_run_decides_nothing() -> None:
+    assert undecided(claims(GOOD, True)) == ["clusters", "one-step", "improves"]
+
+
+def test_table_and_figures() -> None:
+    read = reading()
+    _, lines = read.table
+    assert [line["method"] for line in lines] == list(METHODS)
+    assert lines[0]["together_1"] == pytest.approx(0.921)
+    exact = [100 * problem_of(SMOKE, seed).direction_accuracy for seed in SEEDS]
+    assert lines[0]["along_means_seeds"] == pytest.approx(exact)
+    check_figures(read, ["directions", "accuracy"])
+    directions: Any = read.figures[0]
+    assert [panel.title for panel in directions.panels] == list(MOMENTS.values())
+    assert list(directions.near) == [0, 1] * 5
+    assert directions.panels[1].note == "mean |cos| 0.920"
+
+
+def test_plan() -> None:
+    specs = plan(FIG15, SMOKE, (0, 1), {})
+    assert list(specs) == [(method, seed) for method in METHODS for seed in (0, 1)]
+    spec = specs[NETWORK, 1]
+    problem, learner = spec.problem, spec.learner
+    assert (problem.instance, problem.per_label, problem.relevant) == (1, 4, 8)  # type: ignore[attr-defined]
+    assert learner.snapshot_at == (0, 1, 2)  # type: ignore[attr-defined]
+    assert learner.algorithm.settings == process_of(SMOKE, 1)  # type: ignore[attr-defined]
+    later = process_of(SMOKE, 1).later
+    assert (later.output_rate, later.hidden_rate) == pytest.approx((SMOKE.readout_rate, SMOKE.later_rate), rel=1e-12)
+
+
+def test_expected_cosine_by_drawing() -> None:
+    """The mean of yx over fresh samples against its expectation."""
+    s = Fig15Settings(dim=40, patterns=30, relevant=10, per_label=8, samples=2000, batch=100)
+    problem = problem_of(s, 3)
+    found = []
+    for seed in range(20):
+        sample = problem.sample(s.samples, Stream(seed))
+        mean = (sample.y[:, None] * sample.x).double().mean(0)
+        found.append(float(mean @ problem.direction / mean.norm()))
+    error = float(np.std(found)) / 20**0.5
+    assert np.mean(found) == pytest.approx(expected_cosine(s, 3), abs=4 * error + 1e-3)
+    assert 1 - expected_cosine(s, 3) > 3e-3
+
+
+def test_remarks() -> None:
+    assumption, sampling = FIG15.remarks(SMOKE)
+    assert assumption.startswith("(A1) fails") and "300 points" in sampling
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"per_label": 30_000}, "samples must be at least the number of vectors, 60000, got 50000"),
+        ({"steps": 1}, "steps must be at least 2, the steps that the figure shows, got 1"),
+        ({"batch": 60_000}, "batch must not exceed samples"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        changed(PAPER, changes)

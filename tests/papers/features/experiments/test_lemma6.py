@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.lab import At, Reading, changed
+from beyondkernels.papers.features.experiments.exact_steps import PARITY, THRESHOLD, problem_of
+from beyondkernels.papers.features.experiments.lemma6 import Lemma6
+from beyondkernels.store import RunSpec
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Lemma6()
+SETTINGS = EXPERIMENT.settings("smoke")
+GOOD = {
+    "epsilon": 5.0,
+    "signal_1": 0.5,
+    "relevant_1": 1e-3,
+    "relevant_share_1": 1e-3,
+    "background_1": 1e-3,
+    "background_share_1": 1e-3,
+    "ratio_1": 0.01,
+    "least_beta_1": 0.4,
+    "signal_2": 0.5,
+    "relevant_2": 1e-6,
+    "relevant_share_2": 1e-3,
+    "background_2": 1e-9,
+    "background_share_2": 1e-9,
+    "ratio_2": 1e-9,
+    "least_beta_2": 0.3,
+    "largest_output": 0.1,
+}
+
+
+def reading(power: Any = None, **changes: float) -> Reading:
+    """Good numbers; a column may rise with a power of a coordinate, and a change concerns one run of all."""
+
+    def outcome(at: At, _: RunSpec) -> Outcome:
+        scalars = dict(GOOD)
+        if power:
+            column, coordinate, exponent = power
+            scalars[column] *= at[coordinate] ** exponent
+        if (at.seed, at.sweep, at.labels, at.relevant) == (1, "relevant", PARITY, 5):
+            scalars |= changes
+        T = np.full((2, at.patterns), 0.3)
+        return Outcome("finished", scalars, arrays={"T1": T, "T2": T})
+
+    return finish(EXPERIMENT, SETTINGS, (0, 1), outcome)
+
+
+def claims(**made: Any) -> dict[str, Any]:
+    return {claim.id: claim for claim in reading(**made).claims}
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ({}, []),
+        ({"relevant_share_1": 1.01}, ["relevant-1"]),
+        ({"background_share_1": 1.01}, ["background-1"]),
+        ({"largest_output": 1.01}, ["output"]),
+        ({"relevant_share_2": 1.01}, ["relevant-2"]),
+        ({"background_share_2": 1.01}, ["background-2"]),
+        ({"ratio_2": 0.011}, ["improves"]),
+        ({"power": ("relevant_share_1", "relevant", 0.1)}, ["relevant-over-k"]),
+        ({"power": ("relevant_share_1", "relevant", -0.1)}, []),
+        ({"power": ("background_share_1", "relevant", 0.1)}, ["background-over-k"]),
+        ({"power": ("relevant_share_1", "background", 0.1)}, ["relevant-over-po"]),
+        ({"power": ("background_share_1", "background", 0.1)}, ["background-over-po"]),
+        ({"power": ("relevant_share_1", "patterns", 0.1)}, ["relevant-over-D"]),
+        ({"power": ("background_share_1", "patterns", 0.1)}, ["background-over-D"]),
+        ({"power": ("least_beta_1", "relevant", -0.1)}, ["beta-1"]),
+        ({"power": ("least_beta_2", "relevant", -0.1)}, ["beta-2"]),
+    ],
+)
+def test_claims_can_fail(made: dict[str, Any], wanted: list[str]) -> None:
+    found = claims(**made)
+    assert failing(found) == wanted
+    assert undecided(found) == []
+
+
+def test_problems_satisfy_the_assumptions() -> None:
+    """Also the lemma's p_o ≥ Ω(k²/D), with a constant of one."""
+    s = EXPERIMENT.settings("laptop")
+    for at in (at for runs in EXPERIMENT.runs(s) for at in runs.places()):
+        if at.labels == THRESHOLD or at.relevant == s.relevants[0]:
+            held = {each.name: each.holds for each in problem_of(at).assumptions()}
+            assert held["A0"] and held["A1"] and held["A2"], at
+        assert at.background >= at.relevant**2 / at.patterns
+    paper = EXPERIMENT.settings("paper")
+    assert all(at.background >= at.relevant**2 / at.patterns for runs in EXPERIMENT.runs(paper) for at in runs.places())
+
+
+def test_rows_table_and_figures() -> None:
+    read = reading()
+    row = read.rows.iloc[0]
+    assert row["relevant_room_1"] == pytest.approx(1000)
+    assert row["background_bound_1"] == pytest.approx(5 * row["background"] * (1 - row["background"]))
+    assert row["improvement"] == pytest.approx(1e7)
+    assert {line["labels"] for line in read.table[1]} == {THRESHOLD, PARITY}
+    check_figures(read, ["components", "over-relevant", "over-background", "over-patterns"])
+    histogram: Any = read.figures[0]
+    sizes = [(each.label, len(each.values)) for each in histogram.distributions]
+    D, k = SETTINGS.patterns, SETTINGS.relevant
+    assert sizes == [
+        (f"{kind}, step {step}", 2 * n) for step in (1, 2) for kind, n in (("relevant", k), ("background", D - k))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"relevants": (3, 11)}, r"relevants must be below patterns and dictionaries \(10\), got 11"),
+        ({"relevants": (3, 4)}, "relevants must be odd, got 4"),
+        ({"backgrounds": (0.5, 0.6)}, r"backgrounds must lie in \(0, 0.5\], got 0.6"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        changed(SETTINGS, changes)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.lab import At, Reading, changed
+from beyondkernels.papers.features.experiments.theorem1 import OWN, Theorem1
+from beyondkernels.store import RunSpec
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Theorem1()
+SETTINGS = changed(
+    EXPERIMENT.settings("smoke"), {"widths": (100, 1000), "own_widths": (100, 1000), "times": (100, 1000)}
+)
+
+
+def bound(k: int, m: int, T: int | str) -> float:
+    T = math.ceil(m ** (4 / 3)) if isinstance(T, str) else T
+    return k**8 / m ** (2 / 3) + k**3 * T / m**2 + k**2 * m ** (2 / 3) / T
+
+
+def reading(power: float = -0.7, wide: float = 0.2, error: float = 0.9) -> Reading:
+    """At k = 1 the loss falls with a power of m, and is a share of the least bound; so is the error of every bound."""
+
+    def outcome(at: At, _: RunSpec) -> Outcome:
+        least = bound(1, 1000, OWN)
+        loss = wide * least * (at.pairs / 1000) ** power if at.relevant == 1 else 5.0
+        wrong = error * bound(1, at.pairs, at.steps) if at.relevant == 1 else 0.5
+        series = {"step": np.array([2, 5, 9]), "test_loss": np.array([1.0, loss, 2.0])}
+        series["test_accuracy"] = np.array([0.0, 1 - wrong, 0.0])
+        return Outcome("finished", {"steps": 9.0}, series)
+
+    return finish(EXPERIMENT, SETTINGS, (0, 1), outcome)
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ({}, []),
+        ({"power": -0.6}, ["rate"]),
+        ({"power": -1.2}, []),  # the bound is from above
+        ({"wide": 1.01}, ["loss"]),
+        ({"error": 1.01}, ["error"]),
+    ],
+)
+def test_claims_can_fail(made: dict[str, float], wanted: list[str]) -> None:
+    found = {claim.id: claim for claim in reading(**made).claims}
+    assert failing(found) == wanted
+    assert undecided(found) == []
+
+
+def test_rows_are_those_of_the_best_step() -> None:
+    rows = reading().rows
+    row = rows[(rows["relevant"] == 1) & (rows["pairs"] == 1000) & (rows["steps"] == 100) & (rows["seed"] == 0)].iloc[0]
+    assert row["bound"] == pytest.approx(0.01 + 1e-4 + 1.0)
+    assert row["best_loss"] == pytest.approx(0.2 * bound(1, 1000, OWN))
+    assert row["error"] == pytest.approx(100 * 0.9 * row["bound"])
+    assert row["error_room"] == pytest.approx(0.1 * row["bound"])
+    assert set(rows[rows["relevant"] == 3]["says"]) == {"no"}
+    assert set(rows[(rows["relevant"] == 1) & (rows["steps"] == 1000)]["says"]) == {"yes"}
+
+
+def test_a_diverged_run_has_a_bound_and_nothing_else() -> None:
+    runs, _ = EXPERIMENT.runs(SETTINGS)
+    row: Any = runs.read(SETTINGS, At(relevant=1, pairs=10, steps=10, seed=0), Outcome("diverged"))
+    assert set(row) == {"bound", "says"}
+
+
+def test_specs_take_the_theorem_literally() -> None:
+    runs, own = EXPERIMENT.runs(SETTINGS)
+    spec: Any = runs.spec(SETTINGS, At(relevant=3, pairs=50, steps=100, seed=4))
+    process = spec.learner.algorithm.settings
+    assert process.later.hidden_rate == process.later.output_rate == pytest.approx(9 / (100 * 50 ** (1 / 3)))
+    assert not process.fading
+    assert (spec.learner.record_at[0], spec.learner.record_at[-1]) == (5, 100)
+    longest: Any = own.spec(SETTINGS, At(relevant=1, pairs=8, steps=OWN, seed=0))
+    assert longest.learner.algorithm.settings.steps == 16  # 8^(4/3)
+    assert (spec.problem.instance, spec.problem.hidden.background) == (4, 0.5)
+
+
+def test_table_figures_and_remarks() -> None:
+    read = reading()
+    assert len(read.table[1]) == 2 * 2 * 2 + 2
+    check_figures(read, ["width-1", "width-3", "time"])
+    assert EXPERIMENT.remarks(SETTINGS)[0].endswith("5 at k = 1; 535,821 at k = 3.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"relevants": (3, 5)}, "relevants must begin with 1, where claims speak, got 3"),
+        ({"widths": (30,)}, r"widths must hold at least two numbers, got \(30,\)"),
+        ({"times": (2, 30)}, "times must be at least 3, got 2"),
+        ({"batch": 101}, r"batch must not exceed samples \(100\), got 101"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        changed(SETTINGS, changes)

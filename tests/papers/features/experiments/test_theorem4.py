@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.lab import At, Reading, changed
+from beyondkernels.papers.features.experiments.queried import (
+    DESCENT,
+    GUESS,
+    SEARCH,
+    WITH,
+    WITHOUT,
+    rows,
+    small_spec,
+    spec,
+)
+from beyondkernels.papers.features.experiments.theorem4 import Theorem4
+from beyondkernels.papers.features.statistical_queries import guess_advantage, theorem4
+from beyondkernels.store import RunSpec
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Theorem4()
+SETTINGS = EXPERIMENT.settings("smoke")
+PRINTED = "printed-threshold"  # fails on exact numbers
+BOUND = theorem4(SETTINGS.patterns, SETTINGS.relevant)
+
+
+def outcome_of(score: float, asked: float) -> Outcome:
+    series = {"step": np.array([0.0, 10.0]), "test_accuracy": np.array([0.5, score])}
+    return Outcome("finished", {"queries": asked, "sample_size": 100.0, "exact_accuracy": score}, series)
+
+
+def reading(**changed_by: float) -> Reading:
+    """Everything as promised, but for the accuracies or numbers of queries that are said."""
+
+    def outcome(at: At, run: RunSpec) -> Outcome:
+        if "relevant" in at and at.method == GUESS:
+            return outcome_of(changed_by.get("guess", 0.5 + guess_advantage(SETTINGS.small_patterns, at.relevant)), 0)
+        if "relevant" in at:
+            return outcome_of(changed_by.get("found", 1.0), changed_by.get("cost", 30))
+        if at.inputs == WITH:
+            score = changed_by.get(f"{at.method}_with", 1.0 if at.method == SEARCH else 0.7)
+            return outcome_of(score, changed_by.get("asked", 31))
+        return outcome_of(changed_by.get(f"{at.method}_{at.oracle}", 0.51), 400)
+
+    return finish(EXPERIMENT, SETTINGS, (0, 1), outcome)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "claims"),
+    [
+        ({}, [PRINTED]),
+        ({"search_with": 0.98}, ["search-learns", PRINTED]),
+        ({"asked": 32}, ["search-queries", PRINTED]),
+        ({"descent_with": 0.59}, ["descent-learns", PRINTED]),
+        ({"search_sampled": 0.63}, ["search-sampled", PRINTED]),
+        ({"search_adversarial": 0.37}, ["search-adversarial", PRINTED]),
+        ({"descent_sampled": 0.63}, ["descent-sampled", PRINTED]),
+        ({"descent_adversarial": 0.63}, ["descent-adversarial", PRINTED]),
+        ({"cost": 1}, ["search-cost", PRINTED]),
+        ({"found": 0.99}, ["search-finds", PRINTED]),
+        ({"guess": 0.5}, []),
+        ({"guess": 0.7}, [PRINTED, "our-threshold"]),
+    ],
+    ids=str,
+)
+def test_claims_can_fail(wrong: dict[str, float], claims: list[str]) -> None:
+    found = {claim.id: claim for claim in reading(**wrong).claims}
+    assert failing(found) == claims
+    assert undecided(found) == []
+
+
+def test_hypotheses_count_from_the_query_on_at_which_they_came() -> None:
+    found = rows(SETTINGS, At(inputs=WITH, method=SEARCH, oracle="sampled", seed=0), outcome_of(0.9, 20))
+    for row in found:
+        assert row["queries"] == pytest.approx(row["share"] * BOUND, rel=1e-3)
+        assert row["test_accuracy"] == (0.9 if row["share"] * BOUND >= 10 else 0.5)
+    assert {row["test_accuracy"] for row in found} == {0.5, 0.9}
+
+
+def test_no_hypothesis_up_to_the_bound_is_left_out() -> None:
+    steps = np.array([0.0, 0.3 * BOUND, 0.31 * BOUND, 0.9 * BOUND, 1.2 * BOUND])
+    series = {"step": steps, "test_accuracy": np.array([0.5, 0.2, 0.52, 0.51, 0.9])}
+    outcome = Outcome("finished", {"queries": 400.0, "sample_size": 100.0}, series)
+    found = rows(SETTINGS, At(inputs=WITHOUT, method=DESCENT, oracle="sampled", seed=0), outcome)
+    last = {row["share"]: row for row in found}[1.0]
+    assert last["farthest"] == pytest.approx(0.3 / SETTINGS.near(4 * SETTINGS.seeds))  # at a number that is not drawn
+    assert last["test_accuracy"] == 0.51
+
+
+def test_what_chance_allows() -> None:
+    error = 0.5 / math.sqrt(SETTINGS.test_samples)
+    assert SETTINGS.near(1) == pytest.approx(4 * error)
+    # the probability that one of 100 lies beyond, by the error function
+    beyond = math.erfc(SETTINGS.near(100) / error / math.sqrt(2))
+    assert 100 * beyond == pytest.approx(math.erfc(4 / math.sqrt(2)), rel=1e-6)
+
+
+def test_a_run_that_diverged_has_no_numbers() -> None:
+    found = rows(SETTINGS, At(inputs=WITH, method=DESCENT, oracle="sampled", seed=0), Outcome("diverged"))
+    assert all("test_accuracy" not in row and row["queries"] > 0 for row in found)
+
+
+def test_runs_have_the_bounds_budget() -> None:
+    for method in (SEARCH, DESCENT):
+        learner: Any = spec(SETTINGS, At(inputs=WITH, method=method, oracle="adversarial", seed=1)).learner
+        assert learner.budget == math.ceil(SETTINGS.beyond * BOUND)
+        assert (learner.oracle, learner.tolerance) == ("adversarial", SETTINGS.tolerance)
+    small: Any = small_spec(SETTINGS, At(method=SEARCH, relevant=3, seed=1))
+    assert small.learner.budget == SETTINGS.small_patterns + 1 + math.comb(SETTINGS.small_patterns, 3)
+    assert small.problem.instance == 1
+
+
+def test_table_figures_and_remarks() -> None:
+    read = reading()
+    assert len(read.table[1]) == 8
+    check_figures(read, ["accuracy-with", "accuracy-without", "cost"])
+    accuracy, _, cost = read.figures
+    assert [event.x for event in accuracy.events] == [pytest.approx(BOUND)]  # pyright: ignore[reportAttributeAccessIssue]
+    assert [line.label for line in cost.lines] == ["search", "½ ∛C", "τ²(C − 1), ours"]  # pyright: ignore[reportAttributeAccessIssue]
+    case, dimension = EXPERIMENT.remarks(SETTINGS)
+    assert "Q < C^(1/3)/2" in case
+    assert dimension.endswith("by search: 35.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"relevant": 31}, r"relevant must not exceed the number of patterns \(30\), got 31"),
+        ({"relevant": 4}, "relevant must be odd, got 4"),
+        ({"small_relevants": (1, 8)}, r"small_relevants must not exceed the number of patterns \(7\), got 8"),
+        ({"small_patterns": 15}, "small_patterns must be at most 14, got 15"),
+        ({"tolerance": 0.0}, r"tolerance must lie in \(0, 1\], got 0.0"),
+        ({"small_tolerance": 0.5}, r"small_tolerance must lie in \(0, 0.5\), got 0.5"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        changed(SETTINGS, changes)
+
+
+def test_a_bound_that_cannot_be_reached_is_refused() -> None:
+    huge = changed(SETTINGS, {"patterns": 200, "relevant": 51})
+    with pytest.raises(InputError, match=r"must give a bound of at most \S+ queries, got \S+ for 51 of 200"):
+        spec(huge, At(inputs=WITH, method=SEARCH, oracle="sampled", seed=0))

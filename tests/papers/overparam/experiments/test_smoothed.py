@@ -1,0 +1,192 @@
+"""``overparam/landscape`` and ``overparam/smoothing`` on runs that are made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.lab import At, Reading
+from beyondkernels.papers.overparam.experiments.landscape import GAMMA, Landscape
+from beyondkernels.papers.overparam.experiments.smoothed_networks import SmoothedSettings
+from beyondkernels.papers.overparam.experiments.smoothing import Smoothing, changed_share, ends
+from papers.judging import check_figures, failing, finish, places_of, undecided
+
+SETTINGS = replace(Landscape().settings("smoke"), widths=(16, 64, 256), rates=(1e-3, 1e-2), seeds=2)
+SEEDS = (0, 1)
+STEPS = np.array([0.0, 3.0, 10.0])
+
+
+def fallen(
+    down: float = 1.0,
+    promised: float = 0.2,
+    floors: float = -1.0,
+    order: float = 1.1,
+    error: float = 0.01,
+    control: float = -0.1,
+) -> Reading:
+    """Objectives 1, 0.4 and one that depends on the width, where the lemma fails; the rest as asked."""
+
+    def outcome(at: At, _: Any) -> Outcome:
+        last = 0.05 * (1 + 0.1 * at.seed) * (at.width / 16) ** floors
+        decrease = np.array([[1.0, order], [down, down], [-5.0, -5.0]])
+        series = {
+            "step": STEPS,
+            "objective": 0.3 * np.array([1.0, 0.4, last]),
+            "move": decrease,
+            "shrink": decrease - 1,
+            "decrease": decrease,
+            "decrease_error": np.full((3, 2), error),
+            "expected": np.ones(3),
+            "control": np.array([-0.1, control, 5.0]),
+            "promised": np.array([[promised] * 2, [promised] * 2, [-6.0] * 2]),
+            "errors": np.ones((3, 2)),
+        }
+        return Outcome("finished", {"test_loss": 0.1}, {f"landscape/{name}": each for name, each in series.items()})
+
+    return finish(Landscape(), SETTINGS, SEEDS, outcome)
+
+
+def test_what_lemma_53_promises():
+    found = fallen()
+    claims = {each.id: each for each in found.claims}
+    assert failing(claims) == undecided(claims) == []
+    check_figures(found, ["decrease", "ways"])
+    lines = found.figures[0].lines  # type: ignore[attr-defined]
+    assert [line.label for line in lines] == ["m = 16", "m = 64", "m = 256"]
+    assert lines[0].x[1:] == pytest.approx([0.4, 1.0])  # the start at the right end
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({"down": GAMMA / 4 + 0.03}, ["proof"]),  # above the lemma, below what the proof leaves
+        ({"down": GAMMA / 4 + 0.03, "promised": 0.0}, []),
+        ({"down": GAMMA / 4 + 0.03, "promised": 0.0, "error": 0.02}, ["descent"]),
+        ({"promised": 1.5}, ["proof"]),
+        ({"promised": 1.015}, []),  # within two standard errors
+        ({"floors": 0.1}, ["width"]),
+        ({"order": 1.3}, ["order"]),
+        ({"order": 0.7}, ["order"]),
+        ({"control": GAMMA / 4 + 0.01}, ["control"]),
+        ({"control": GAMMA / 4 - 0.01}, []),
+    ],
+)
+def test_claims_of_landscape_can_fail(numbers, expected):
+    assert failing({each.id: each for each in fallen(**numbers).claims}) == expected
+
+
+def test_rows_of_landscape():
+    found = fallen()
+    rows = found.rows
+    assert len(rows) == 3 * 2 * 3 * 2  # widths, seeds, snapshots, η
+    mine = rows[(rows["width"] == 64) & (rows["seed"] == 1) & (rows["eta"] == 1e-3)].sort_values("step")
+    assert list(mine["step"]) == [0, 3, 10]
+    assert list(mine["floor"]) == pytest.approx([0.05 * 1.1 / 4] * 3)  # the objective where the decrease is −5
+    assert list(mine["low"]) == pytest.approx([0.98, 0.98, -5.02])
+
+
+def test_a_run_that_diverged():
+    """Claims on the least of all runs are judged by the others."""
+    made = {(row["width"], row["seed"]): row["outcome"] for _, row in fallen().rows.iterrows()}
+    made[256, 1] = Outcome("diverged")
+    found = finish(Landscape(), SETTINGS, SEEDS, lambda at, _: made[at.width, at.seed])
+    claims = {each.id: each for each in found.claims}
+    assert undecided(claims) == ["width", "order"]
+    assert failing(claims) == []
+    check_figures(found, ["decrease", "ways"])
+
+
+def smoothed(
+    term: str = "", shift: float = 0.0, ratio: float = 0.1, kept: float = 0.5, square: float = 1.5, far: float = 1.5
+) -> Reading:
+    """Terms with the powers of the lemmas; one of them with a power that is larger by ``shift``."""
+    powers = {"existing": -0.25, "rows": -1.5, "norms": -0.5, "gap": -0.5}
+
+    def outcome(at: At, _: Any) -> Outcome:
+        size = {name: at.width ** (power + shift * (name == term)) for name, power in powers.items()}
+        gap = size.pop("gap")
+        radii = np.array([0.0, 0.01, 0.02]), np.array([0.0, 0.1, 0.2])
+        shares = [changed_share(at.width, at.smoothing, *each) for each in zip(*radii, strict=True)]
+        series = {
+            "step": STEPS,
+            "kept": 2 * (size["existing"] + kept * np.array(shares)),
+            "gap": gap * np.array([[square, 1.0], [1.0, 1.0], [square * far, 1.0]]),
+            "bound": np.full(3, gap * square * far / ratio),
+            "first_radius": radii[0],
+            "second_radius": radii[1],
+        }
+        scalars = {f"smoothing/{name}": value for name, value in size.items()}
+        scalars |= {"smoothing/existing": 2 * size["existing"], "smoothing/target": 2.0}
+        return Outcome("finished", scalars, {f"smoothing/{name}": each for name, each in series.items()})
+
+    return finish(Smoothing(), SETTINGS, SEEDS, outcome)
+
+
+def test_what_lemmas_56_and_57_promise():
+    found = smoothed()
+    claims = {each.id: each for each in found.claims}
+    assert failing(claims) == undecided(claims) == []
+    check_figures(found, ["existing", "gap", "noise"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({"term": "existing", "shift": 0.11}, ["existing-power"]),
+        ({"term": "existing", "shift": 0.09}, []),
+        ({"term": "rows", "shift": 0.2}, ["rows-power"]),
+        ({"term": "norms", "shift": 0.2}, ["norms-power"]),
+        ({"term": "gap", "shift": 0.2}, ["gap-power"]),
+        ({"ratio": 1.1}, ["bound", "noise"]),
+        ({"kept": 1.1}, ["kept"]),
+        ({"square": 2.1}, ["square"]),
+        ({"far": 2.1}, ["distance"]),
+    ],
+)
+def test_claims_of_smoothing_can_fail(numbers, expected):
+    assert failing({each.id: each for each in smoothed(**numbers).claims}) == expected
+
+
+def test_shares_of_changed_gates():
+    """(261), (254) and (270) over the widths."""
+    m, sigma, w, v = 100, 0.03, 0.02, 0.3
+    first = (w**0.8 * m**1.2 + sigma * m**1.5) / m
+    second = (sigma * m**1.5 + v ** (2 / 3) * m + w ** (2 / 3) * m ** (1 / 6) * m) / m
+    assert changed_share(m, sigma * 10, w, v) == pytest.approx(first + second)
+    assert ends(SETTINGS, At(width=16, smoothing=0.1, seed=0), Outcome("diverged")) == {}
+
+
+def test_no_gate_changed():
+    """A few draws at a small width may leave all gates as they are; then there is no ratio."""
+    outcome = next(row["outcome"] for _, row in smoothed().rows.iterrows())
+    still = replace(outcome, series=outcome.series | {"smoothing/gap": np.zeros((3, 2))})
+    row = ends(SETTINGS, At(width=16, smoothing=0.1, seed=0), still)
+    assert row["square"] is row["distance"] is None
+    assert row["ratio"] == 0
+
+
+def test_both_experiments_share_their_runs():
+    mine, other = (
+        {spec.key for _, spec in places_of(each, SETTINGS, SEEDS, {}).values()} for each in (Landscape(), Smoothing())
+    )
+    assert mine < other
+    assert Landscape.scales is Smoothing.scales
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"snapshots": (3, 10)}, "snapshots must begin with 0, the start, got 3"),
+        ({"snapshots": (0, 300)}, "snapshots must end before step 300, the last, got 300"),
+        ({"rate": 6.0}, "rate must be below 5.76"),
+        ({"ridge": 1e-30}, r"ridge must lie in \[1e-12, 1000000\.0\], got 1e-30"),
+        ({"smoothing": 1.0, "other_smoothing": (0.5, 1.0)}, "other_smoothing must not hold smoothing"),
+    ],
+)
+def test_bad_settings(changes, words):
+    with pytest.raises(InputError, match=words):
+        replace(SmoothedSettings(), **changes)

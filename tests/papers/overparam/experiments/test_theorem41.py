@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.lab import At, Reading
+from beyondkernels.papers.overparam.experiments.theorem41 import NOISY, TARGETS, Theorem41, problem_of, spec
+from beyondkernels.papers.overparam.experiments.two_layers import FUNCTIONS, constant_loss, function_of
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Theorem41()
+SETTINGS = replace(EXPERIMENT.settings("smoke"), widths=(8, 32, 512), seeds=3)
+SEEDS = (0, 1, 2)
+
+
+def reading(
+    by_width: float = 0.9, by_samples: float = 0.5, size: float = 0.02, noise: float = 0.01, narrow: float = 1.0
+) -> Reading:
+    """Excess losses, multiplied by a factor at the last width, at the first one, and at every N but the first."""
+
+    def outcome(at: At, _: Any) -> Outcome:
+        wide = {SETTINGS.widths[0]: narrow, SETTINGS.widths[-1]: by_width}.get(at.width, 1.0)
+        many = 1.0 if at.samples == SETTINGS.sample_sizes[0] else by_samples
+        whole = constant_loss(problem_of(SETTINGS, at.target, at.seed))
+        least = SETTINGS.noise_loss if at.target == NOISY else 0.0
+        jitter = 1 + noise * (at.seed - 1) * (-1 if at.width == SETTINGS.widths[-1] else 1)
+        excess = size * (whole - least) * wide * many * jitter
+        return Outcome("finished", {"test_loss": least + excess, "train_loss": 0.1})
+
+    return finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
+
+
+def test_what_the_theorem_promises():
+    found = reading()
+    claims = {each.id: each for each in found.claims}
+    assert failing(claims) == undecided(claims) == []
+    check_figures(found, ["width", "samples"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({"by_width": 1.2}, ["flat", "flat-beyond"]),
+        ({"by_width": 1.2, "narrow": 20.0}, ["flat-beyond"]),
+        ({"by_width": 1.2, "noise": 0.5}, []),
+        ({"by_samples": 1.1}, ["samples"]),
+        ({"size": 0.5}, ["learnt"]),
+    ],
+    ids=[
+        "rises",
+        "rises from where targets are learnt",
+        "rises within its interval",
+        "more samples do not help",
+        "not learnt",
+    ],
+)
+def test_claims_can_fail(numbers, expected):
+    assert failing({each.id: each for each in reading(**numbers).claims}) == expected
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+def test_the_width_grows_at_least_64_fold(scale):
+    assert EXPERIMENT.settings(scale).growth >= 64
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+def test_widths_that_are_overparameterised(scale):
+    s = EXPERIMENT.settings(scale)
+    assert s.beyond == tuple(m for m in s.widths if m >= 100)  # 1000 samples in 10 dimensions
+    assert 1 < len(s.beyond) < len(s.widths)
+
+
+def test_where_the_widest_network_is_worst():
+    (found,) = [each for each in reading(by_width=1.2, narrow=20.0).claims if each.id == "flat-beyond"]
+    assert found.measured == pytest.approx(1.2, rel=0.05)
+    assert found.reason.startswith(f"at m = 32 for {TARGETS[0]}: ")
+
+
+def test_no_narrower_network_is_overparameterised():
+    found = finish(EXPERIMENT, replace(SETTINGS, samples=200, sample_sizes=(20, 200)), SEEDS, lambda *_: outcome())
+    (claim,) = [each for each in found.claims if each.id == "flat-beyond"]
+    assert (claim.holds, claim.reason) == (None, "no narrower network has as many trained weights as samples")
+
+
+def outcome() -> Outcome:
+    return Outcome("finished", {"test_loss": 0.5, "train_loss": 0.1})
+
+
+def test_functions_are_what_their_names_say():
+    z = torch.tensor([0.3], dtype=torch.float64)
+    values = [torch.sin(3 * z), torch.exp(z), 1 / (1 + torch.exp(-4 * z)), z**2 + z**3]
+    for name, value in zip(FUNCTIONS, values, strict=True):
+        torch.testing.assert_close(function_of(name).value(z), value)
+
+
+def test_noisy_labels_have_the_stated_loss():
+    sample = problem_of(SETTINGS, NOISY, 3).sample(50, Stream(0))
+    found = bk.algorithms.PseudoHuber().each(sample.hidden["target"].double(), sample.y.double())
+    torch.testing.assert_close(found, torch.full_like(found, SETTINGS.noise_loss), rtol=1e-4, atol=1e-6)
+
+
+def test_loss_meets_the_conditions_of_the_paper():
+    conditions = bk.overparam.loss_conditions(bk.algorithms.PseudoHuber(), 0.7, [-1.0, 1.0])
+    assert all(each.holds for each in conditions)
+
+
+def test_rates_go_with_the_inverse_width():
+    rates = []
+    for width in (8, 32):
+        learner = spec(SETTINGS, At(target=TARGETS[0], width=width, samples=40, seed=0)).learner
+        assert isinstance(learner, bk.engine.TrainedNetwork)
+        rates.append(learner.algorithm.hyper(learner.algorithm.stages()[0], 1)["rate"])
+    assert rates[0] == pytest.approx(4 * rates[1])
+
+
+def test_settings_that_do_not_fit():
+    with pytest.raises(InputError, match=r"width must be one of widths = \(8, 32, 512\), got 9"):
+        replace(SETTINGS, width=9)
+    with pytest.raises(InputError, match="sample_sizes must hold samples = 41"):
+        replace(SETTINGS, samples=41)
+
+
+def test_complexities_of_the_targets():
+    """ℭ(e^z, R) = e^R, and the sigmoid's series ends before R."""
+    radius = math.sqrt(math.log(SETTINGS.terms / 0.01))
+    (remark,) = EXPERIMENT.remarks(SETTINGS)
+    assert f"{math.exp(radius):.6g} for eᶻ" in remark
+    assert f"{radius**2 + radius**3:.6g} for z² + z³" in remark
+    assert f"none for 1/(1 + e⁻⁴ᶻ), whose series converges within {math.pi / 4:.3g} only" in remark

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.lab import At, Reading
+from beyondkernels.papers.overparam.experiments.products import (
+    FIRST,
+    KERNEL_THREE,
+    KERNEL_TWO,
+    KERNELS,
+    METHODS,
+    ONE,
+    SECOND,
+    SUMS,
+    THREE,
+    TWO,
+    VARIANTS,
+    problem_of,
+    row,
+    spec,
+    variance,
+)
+from beyondkernels.papers.overparam.experiments.theorem42 import Theorem42
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Theorem42()
+SETTINGS = replace(EXPERIMENT.settings("smoke"), seeds=3)
+
+
+OTHERS = {"two": TWO, "kernel_three": KERNEL_THREE, "kernel_two": KERNEL_TWO}
+DEEP = {"three": THREE, "first": FIRST, "second": SECOND}
+
+
+def reading(deep: float = 0.01, **given: float) -> Reading:
+    """Relative errors by method at the largest N, for the sums alone where a method has a number of its own."""
+    own = {(OTHERS | DEEP)[name]: value for name, value in given.items()}
+
+    def outcome(at: At, _: Any) -> Outcome:
+        usual = deep if at.method in DEEP.values() else 0.5
+        relative = own.get(at.method, usual) if at.target == SUMS else usual
+        error = relative * (1 + 0.01 * at.seed) * variance(problem_of(SETTINGS, at.target, at.seed))
+        factor = SETTINGS.loss_factor if at.method in VARIANTS else 1.0
+        return Outcome("finished", {"test_loss": factor * error, "train_loss": factor * 0.1})
+
+    return finish(EXPERIMENT, SETTINGS, (0, 1, 2), outcome)
+
+
+def test_what_is_expected():
+    found = reading()
+    claims = {each.id: each for each in found.claims}
+    assert failing(claims) == undecided(claims) == []
+    check_figures(found, ["one", "sums"])
+
+
+WAYS, LATER = ("", "l1-", "l2-"), ("two-layers", "kernel-three", "kernel-two")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        (
+            {"deep": 0.06, "two": 0.7, "kernel_three": 0.7, "kernel_two": 0.7},
+            [
+                *(f"one-{way}{name}" for way in WAYS for name in ("learnt", *LATER)),
+                *(f"sums-{way}learnt" for way in WAYS),
+            ],
+        ),
+        ({"two": 0.09}, [f"sums-{way}two-layers" for way in WAYS]),
+        ({"kernel_three": 0.09}, [f"sums-{way}kernel-three" for way in WAYS]),
+        ({"kernel_two": 0.09}, [f"sums-{way}kernel-two" for way in WAYS]),
+        ({"first": 0.049, "two": 0.45}, ["sums-l1-two-layers"]),
+        ({"second": 0.06}, [f"sums-l2-{name}" for name in ("learnt", *LATER)]),
+    ],
+)
+def test_claims_can_fail(numbers, expected):
+    assert failing({each.id: each for each in reading(**numbers).claims}) == expected
+
+
+def test_a_product_of_cosines_is_a_sum_of_cosines():
+    """2 cos u cos v = cos(u + v) + cos(u − v), which the notes say of the first target."""
+    problem = problem_of(SETTINGS, ONE, 1)
+    w = problem.matrices()
+    x = problem.sample(50, Stream(1)).x.double()
+    waves = [torch.cos(SETTINGS.frequency * x @ (w["w1"][0] + sign * w["w2"][0])) for sign in (1, -1)]
+    assert abs(float(w["v1"] * w["v2"])) == pytest.approx(1)
+    expected = w["a"][0, 0] * w["v1"][0, 0] * w["v2"][0, 0] * sum(waves) / 2
+    torch.testing.assert_close(problem.signal(x)[:, 0], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_product_of_sums_is_one_of_smooth_steps():
+    """Eq. (19) term by term: p₂² products of two steps."""
+    problem = problem_of(SETTINGS, SUMS, 1)
+    w, terms = problem.matrices(), SETTINGS.inner_terms
+    x = problem.sample(50, Stream(1)).x.double()
+    total = torch.zeros(50, dtype=torch.float64)
+    for i in range(terms):
+        for j in range(terms):
+            steps = [torch.erf(SETTINGS.steepness * x @ each) for each in (w["w1"][i], w["w2"][j])]
+            total += w["v1"][0, i] * w["v2"][0, j] * steps[0] * steps[1]
+    assert terms > 1
+    torch.testing.assert_close(problem.signal(x)[:, 0], w["a"][0, 0] * total, rtol=1e-9, atol=1e-9)
+
+
+def test_all_methods_see_the_same_points():
+    specs = {method: spec(SETTINGS, At(target=ONE, method=method, samples=60, seed=1)) for method in METHODS}
+    assert len({each.problem for each in specs.values()}) == 1
+    for method, each in specs.items():
+        each.learner.check(each.problem, 60, 100)
+        assert isinstance(each.learner, bk.kernels.KernelRidge) == (method in KERNELS)
+
+
+def test_the_variants_of_algorithm_2():
+    """They differ in the objective, η and ε_a alone, and the factor of the loss does not enter the rows."""
+    alike = replace(SETTINGS, signed_rate=SETTINGS.sgd_rate, signed_output_std=SETTINGS.sgd_output_std)
+    specs = [spec(alike, At(target=ONE, method=method, samples=60, seed=1)) for method in VARIANTS]
+    first, second = (each.learner for each in specs)
+    own: Any = spec(SETTINGS, At(target=ONE, method=SECOND, samples=60, seed=1)).learner
+    assert (own.algorithm.learning_rate, own.network.output_std) == (SETTINGS.signed_rate, SETTINGS.signed_output_std)
+    assert isinstance(first, bk.engine.TrainedNetwork)
+    assert isinstance(first.algorithm, bk.overparam.ThreeLayerSGD)
+    assert replace(first, algorithm=replace(first.algorithm, variant="L2")) == second != first
+    at = At(target=ONE, method=FIRST, samples=60, seed=1)
+    sample, none = specs[0].problem.sample(60, Stream(1)), torch.zeros(60, 1)
+    loss = first.algorithm.loss.report(none, sample.y)["loss"]
+    said = row(SETTINGS, at, Outcome("finished", {"test_loss": loss, "train_loss": loss}))
+    assert said["train_loss"] == pytest.approx(float(sample.y.square().mean()))
+    assert said["relative"] == pytest.approx(said["train_loss"] / variance(specs[0].problem))
+    assert row(SETTINGS, at, Outcome("diverged", {})) == {"relative": None, "train_loss": None}
+
+
+def test_variance():
+    """That of cos u cos v with independent, uniform u and v is 1/4, and c = 12 is not far from it."""
+    assert variance(problem_of(EXPERIMENT.settings("laptop"), ONE, 0)) == pytest.approx(0.25, rel=0.2)
+    assert math.isfinite(variance(problem_of(SETTINGS, SUMS, 0)))
+
+
+def test_settings_that_do_not_fit():
+    with pytest.raises(InputError, match="batch must be at most the least of sample_sizes, 30, got 31"):
+        replace(SETTINGS, batch=31)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import beyondkernels as bk
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.lab import At, Reading
+from beyondkernels.papers.overparam.experiments.products import ONE, SUMS, TARGETS
+from beyondkernels.papers.overparam.experiments.theorem43 import LEARNT, Theorem43
+from beyondkernels.papers.overparam.experiments.three_layers import (
+    OBJECTIVES,
+    PLAIN,
+    SIGNED,
+    problem_of,
+    rate_of,
+    row,
+    settings_of,
+    spec,
+)
+from beyondkernels.papers.overparam.experiments.two_layers import constant_loss
+from papers.judging import check_figures, failing, finish, undecided
+
+EXPERIMENT = Theorem43()
+SETTINGS = replace(EXPERIMENT.settings("smoke"), seeds=3)
+FIRST, LAST = SETTINGS.widths
+
+
+def reading(
+    gap: float = 0.02, train: float = 0.1, narrow: float = 0.3, norm: float = 1.0, noise: float = 0.01, w: float = 0.75
+) -> Reading:
+    """Runs of L2 with a gap and a training loss at the last width, and ‖W‖ ∝ m^(−w); L1's gap is 0.03."""
+
+    def outcome(at: At, _: Any) -> Outcome:
+        whole = constant_loss(problem_of(SETTINGS, at.target, at.seed))
+        widest = at.width == LAST
+        fit, more = (train if widest else narrow, gap if widest else 0.025) if at.objective == SIGNED else (0.02, 0.03)
+        more += noise * (at.seed - 1) * (1 if widest and at.objective == SIGNED else -1)
+        first = norm * at.width ** -(w if at.objective == SIGNED else 0.75)
+        norms = {"rule/w_norm": np.array([9.0, first]), "rule/v_norm": np.array([9.0, norm])}
+        losses = {"train_loss": fit * whole, "test_loss": (fit + more) * whole}
+        return Outcome("finished", losses | {"scale": 0.9, "chosen": 1.0}, norms)
+
+    return finish(EXPERIMENT, SETTINGS, (0, 1, 2), outcome)
+
+
+def test_what_the_theorem_promises():
+    found = reading()
+    claims = {each.id: each for each in found.claims}
+    assert failing(claims) == undecided(claims) == []
+    check_figures(found, ["gap", "test", "bound"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({"gap": 0.08}, ["gap", "below-plain"]),
+        ({"gap": 0.04, "noise": 0.05}, []),
+        ({"train": LEARNT, "narrow": 0.5}, ["learnt"]),
+        ({"train": 0.15, "narrow": 0.12, "noise": 0.001}, ["signs", "test-loss"]),
+        ({"norm": 61.0}, ["radii"]),
+        ({"w": -0.75}, ["one-bound", "sums-bound"]),
+    ],
+    ids=["gap rises", "gap rises within its interval", "not learnt", "loss rises", "norms", "bounds"],
+)
+def test_claims_can_fail(numbers, expected):
+    assert sorted(failing({each.id: each for each in reading(**numbers).claims})) == sorted(expected)
+
+
+def test_where_all_runs_diverge_nothing_is_decided():
+    found = finish(EXPERIMENT, SETTINGS, (0, 1, 2), lambda at, spec: Outcome("diverged", {}))
+    assert len(undecided({each.id: each for each in found.claims})) == len(found.claims)
+
+
+def test_the_width_grows_64_fold():
+    assert all(EXPERIMENT.settings(scale).growth == 64 for scale in ("laptop", "paper"))
+
+
+def test_settings_have_the_powers_of_lemma_5_3():
+    """The same ratios between two widths as the lemma's own settings."""
+    narrow, wide = 100, 1000
+    ours = [settings_of(SETTINGS, m) for m in (narrow, wide)]
+    theirs = [bk.overparam.lemma53(0.1, m, rate=1e-3, steps=10) for m in (narrow, wide)]
+
+    def ratios(pair):
+        numbers = [(*each.smoothing, *each.penalties, *each.radii, each.gradient_noise) for each in pair]
+        return [one / other for one, other in zip(*numbers, strict=True)]
+
+    assert ratios(ours) == pytest.approx(ratios(theirs))
+    assert ours[0].radii == pytest.approx((SETTINGS.first_radius / narrow**0.75, SETTINGS.second_radius))
+
+
+def test_both_objectives_see_the_same_and_differ_in_the_objective_alone():
+    specs = [spec(SETTINGS, At(target=SUMS, objective=each, width=8, seed=1)) for each in OBJECTIVES]
+    rules = []
+    for each in specs:
+        assert isinstance(each.learner, bk.engine.TrainedNetwork)
+        rules.append(each.learner.algorithm)
+    assert specs[0].problem == specs[1].problem
+    assert [rule.variant for rule in rules] == [PLAIN, SIGNED]
+    assert replace(rules[0], variant=SIGNED) == rules[1]
+
+
+def test_rates():
+    s = replace(SETTINGS, rate=8.0, largest_rate=0.1)
+    assert [rate_of(s, m) for m in (16, 80, 800)] == pytest.approx([0.1, 0.1, 0.01])
+
+
+def test_targets_are_products_of_cosines():
+    x = problem_of(SETTINGS, ONE, 2).sample(20, Stream(0)).x.double()
+    for target in TARGETS:
+        problem = problem_of(SETTINGS, target, 2)
+        w = problem.matrices()
+        factors = [
+            torch.cos(SETTINGS.frequency * x @ w[f"w{each}"].T.double()) @ w[f"v{each}"][0].double() for each in (1, 2)
+        ]
+        expected = w["a"][0, 0].double() * factors[0] * factors[1]
+        torch.testing.assert_close(problem.signal(x)[:, 0], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_what_is_read_of_a_run():
+    at = At(target=ONE, objective=SIGNED, width=16, seed=0)
+    whole = constant_loss(problem_of(SETTINGS, ONE, 0))
+    series = {"rule/w_norm": np.array([0.5]), "rule/v_norm": np.array([3.0])}
+    scalars = {"train_loss": 0.1, "test_loss": 0.25, "scale": 0.8, "chosen": 1.0}
+    found = row(SETTINGS, at, Outcome("finished", scalars, series))
+    assert found["gap"] == pytest.approx(0.15 / whole)
+    assert found["bound"] == pytest.approx((0.5 * 3 * 2 * 4 + 1) / math.sqrt(SETTINGS.samples))
+    assert found["inside"] == pytest.approx(max(0.5 / (SETTINGS.first_radius / 8), 3 / SETTINGS.second_radius))
+    plain = row(SETTINGS, At(target=ONE, objective=PLAIN, width=16, seed=0), Outcome("finished", scalars, series))
+    rows = 0.5 * 8, 3 * 4
+    expected = 4 * (rows[0] ** (2 / 3) + rows[1] ** (2 / 3)) ** 1.5 / math.sqrt(SETTINGS.samples)
+    assert plain["bound"] == pytest.approx(expected)
+    assert set(row(SETTINGS, at, Outcome("diverged", {}))) == {"run", "w_radius", "v_radius"}
+
+
+def test_the_recorded_norms_are_those_of_the_increments():
+    """At the second step they are those after one step, which leaves W⁽⁰⁾ by η times a gradient."""
+    s = replace(SETTINGS, steps=2)
+    problem = spec(s, At(target=ONE, objective=PLAIN, width=4, seed=0))
+    assert isinstance(problem.learner, bk.engine.TrainedNetwork)
+    run = bk.fit(
+        replace(problem.learner, snapshot_at=(0, 1), snapshot_names=("W", "V")),
+        problem.problem, s.samples, seed=0, test=10, progress=False,
+    )  # fmt: skip
+    arrays = run.outcome.arrays
+    W, V = (arrays[f"snapshot/1/{name}"] - arrays[f"snapshot/0/{name}"] for name in ("W", "V"))
+    found = run.outcome.series
+    assert found["rule/step"].tolist() == [1.0]
+    assert found["rule/w_norm"][-1] == pytest.approx(((W**2).sum(1) ** 2).sum() ** 0.25, rel=1e-4)
+    assert found["rule/v_norm"][-1] == pytest.approx(np.linalg.norm(V), rel=1e-4)
+
+
+def test_the_remark_names_what_is_missed():
+    (remark,) = EXPERIMENT.remarks(EXPERIMENT.settings("laptop"))
+    assert "At m = 512 and ε = 0.1" in remark
+    assert "L1: N ≥ M m²" in remark
+
+
+@pytest.mark.parametrize(("changes", "words"), [({"widths": (4,)}, "at least two"), ({"steps": 1}, "at least 2")])
+def test_settings_that_do_not_fit(changes, words):
+    with pytest.raises(InputError, match=words):
+        replace(SETTINGS, **changes)

@@ -1,0 +1,68 @@
+"""The convolutional learner, patch by patch, and in training."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from beyondkernels.core import InputError, Stream
+from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
+from beyondkernels.papers.overparam.networks import ConvolutionalLearner, TwoLayerLearner
+from beyondkernels.papers.overparam.problems import ConvolutionalTruth, UnitInputs, windows
+
+PATCHES = ((0, 2), (3, 1), (1, 2))
+torch.set_num_threads(1)
+
+
+def test_patch_by_patch():
+    network = ConvolutionalLearner(5, PATCHES, 0.5)
+    params, buffers = network.init((4, 3), 2, Stream(0))
+    x = Stream(1).normal(6, 4, 3)
+    out = network.apply(params, buffers, x)[0]
+    expected = torch.zeros(6, 2)
+    for n in range(6):
+        for i, patch in enumerate(PATCHES):
+            part = torch.cat([x[n, row] for row in patch])
+            h = torch.relu(params["W"] @ part + buffers["b1"])
+            expected[n] += buffers["a"][:, 5 * i : 5 * (i + 1)] @ h
+    torch.testing.assert_close(out, expected)
+
+
+def test_one_patch_is_the_two_layer_learner():
+    x = Stream(1).normal(6, 2, 3)
+    params, buffers = TwoLayerLearner(5).init(6, 2, Stream(0))
+    one = ConvolutionalLearner(5, ((0, 1),))
+    assert all(torch.equal(value, one.init((2, 3), 2, Stream(0))[0][name]) for name, value in params.items())
+    torch.testing.assert_close(one.apply(params, buffers, x)[0], TwoLayerLearner(5).apply(params, buffers, x)[0])
+
+
+def test_alone_and_in_company_bitwise():
+    truth = ConvolutionalTruth(UnitInputs(3), 4, windows(4, 2))
+    members = [
+        Member(
+            ConvolutionalLearner(7, windows(4, 2)), TwoLayerSGD(8, 0.2, batch=2), truth.sample(9, Stream(i)), Stream(i)
+        )
+        for i in (0, 1, 0)
+    ]
+    for member in members:
+        member.start(truth.in_shape, 1)
+    before = members[0].params["W"].clone()
+    with torch.no_grad():
+        train(members[:2], [frozenset()] * 2, lambda _: None)
+        train(members[2:], [frozenset()], lambda _: None)
+    assert torch.equal(members[0].params["W"], members[2].params["W"])
+    assert not torch.equal(members[0].params["W"], before)
+
+
+def test_bad_shapes():
+    network = ConvolutionalLearner(5, PATCHES)
+    with pytest.raises(InputError, match=r"in_dim must be \(rows, numbers in a row\).*, got 12"):
+        network.init(12, 1, Stream(0))
+    with pytest.raises(InputError, match="points must have at least 4 rows to hold every patch, got 3"):
+        network.init((3, 3), 1, Stream(0))
+
+
+def test_learners_of_matrices_are_grouped():
+    learner = TrainedNetwork(ConvolutionalLearner(7, PATCHES), TwoLayerSGD(8, 0.2))
+    assert learner.members_at_once(100, (4, 3)) > 4

@@ -1,0 +1,90 @@
+"""Patches and the ground truth that shares its weights among them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.papers.overparam.problems import ConvolutionalTruth, UnitInputs, gathered, windows
+
+PATCHES = ((0, 2), (3, 1), (1, 2))
+TRUTHS = {
+    "windows": ConvolutionalTruth(UnitInputs(3), 4, windows(4, 2)),
+    "sets": ConvolutionalTruth(UnitInputs(3), 4, PATCHES, ("sin", "exp", "cos"), terms=3, outputs=2, instance=2),
+    "constant": ConvolutionalTruth(UnitInputs(3), 4, PATCHES, "tanh", second="constant"),
+}
+
+
+@pytest.mark.parametrize("truth", TRUTHS.values(), ids=TRUTHS)
+def test_term_by_term(truth):
+    x, w = truth.draw(3, Stream(1)), truth.matrices()
+    expected = torch.zeros(3, truth.outputs, dtype=torch.float64)
+    for n in range(3):
+        for i, patch in enumerate(truth.patches):
+            part = torch.cat([x[n, row] for row in patch])
+            assert float(part.norm()) == pytest.approx(1.0)
+            for j, phi in enumerate(truth.functions):
+                term = phi.value(w["w1"][j] @ part) * (w["w2"][j] @ part)
+                for r in range(truth.outputs):
+                    expected[n, r] += w["a"][r, i * truth.terms + j] * term
+                if truth.second == "constant":
+                    assert float(w["w2"][j] @ part) == pytest.approx(0.5)
+    torch.testing.assert_close(truth.target(x), expected)
+    assert build(json.loads(canonical_json(truth))) == truth
+    for name in ("w1", "w2"):
+        torch.testing.assert_close(w[name].norm(dim=1), torch.ones(truth.terms, dtype=torch.float64))
+
+
+def test_samples():
+    truth = TRUTHS["sets"]
+    sample = truth.sample(20, Stream(3))
+    assert sample.x.shape == (20, 4, 3)
+    assert sample.y.shape == (20, 2)
+    assert truth.in_dim == 12
+    torch.testing.assert_close(sample.y, truth.target(sample.x).float(), rtol=1e-5, atol=1e-5)
+
+
+def test_windows():
+    assert windows(6, 2, stride=2) == ((0, 1), (2, 3), (4, 5))
+    x = torch.arange(12.0).view(1, 4, 3)
+    assert gathered(x, ((3, 0),))[0, 0].tolist() == [9, 10, 11, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: windows(3, 4), r"size must lie in \[1, 3\]"),
+        (lambda: ConvolutionalTruth(UnitInputs(3), 3, ()), "patches must hold at least one set"),
+        (lambda: ConvolutionalTruth(UnitInputs(3), 3, ((0, 1), (2,))), r"sets of 2 different rows each, got \(2,\)"),
+        (lambda: ConvolutionalTruth(UnitInputs(3), 3, ((0, 3),)), "patches must hold rows from 0 to 2, got 3"),
+        (lambda: TRUTHS["sets"].target(torch.ones(1, 4, 3)), "the rows of x, times √k, must have norm 1"),
+        (lambda: gathered(torch.ones(2, 2, 3), ((0, 2),)), "matrices of at least 3 rows"),
+    ],
+)
+def test_bad_input(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+def test_length_of_rows():
+    x = TRUTHS["sets"].draw(5, Stream(0))
+    torch.testing.assert_close(x.norm(dim=2), torch.full((5, 4), 1 / math.sqrt(2), dtype=torch.float64))
+
+
+def test_points_of_another_shape():
+    truth = ConvolutionalTruth(UnitInputs(3), 5, windows(5, 2), terms=2)
+    for shape in ((4, 4, 3), (4, 15)):
+        with pytest.raises(InputError, match=r"x must hold points of 5 × 3 numbers, got \(4, "):
+            truth.target(torch.zeros(*shape))
+
+
+def test_windows_of_what_is_no_number():
+    word: Any = "many"
+    for given in ((word, 2), (5, word), (5, 2, word), (5, 0), (5, 2, 0)):
+        with pytest.raises(InputError, match=r"must be (a whole number|positive), got"):
+            windows(*given)

@@ -1,0 +1,53 @@
+"""Best risks as runs: the numbers are the certificate's."""
+
+from __future__ import annotations
+
+import pytest
+
+import beyondkernels as bk
+from beyondkernels import kernels
+from beyondkernels.core import InputError
+from beyondkernels.execution.outcomes import cases_of, perform
+from beyondkernels.papers.resnet.certificates import BestRisk
+from beyondkernels.papers.resnet.certificates.instance import InstanceCertificate
+from beyondkernels.papers.resnet.problems import HardInstance
+from beyondkernels.store import RunSpec
+
+PROBLEM = HardInstance(dim=9, outputs=3, alpha=0.3)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [kernels.Gaussian(1.0), kernels.RandomFeatureKernel(kernels.GaussianFeatures(7)), kernels.GaussianFeatures(11)],
+    ids=["closed form", "enumeration", "features"],
+)
+def test_scalars_are_the_certificates(what):
+    spec = RunSpec(PROBLEM, BestRisk(what, targets=40, seed=2), 15, 0, 5)
+    found = perform([spec])[0]
+    x = cases_of([spec])[0].train.x if isinstance(what, kernels.Kernel) else None
+    certificate = bk.certify(what, PROBLEM, x, targets=40, seed=2)
+    assert isinstance(certificate, InstanceCertificate)
+    assert found.arrays["risks"].tolist() == list(certificate.risks)
+    assert found.scalars["risk"] == certificate.mean
+    assert found.scalars["own_risk"] == certificate.own
+    assert found.scalars["learnt_share"] == certificate.learnt_share
+    assert found.scalars["left_out"] == certificate.left_out
+    assert found.scalars["bound"] == certificate.universal.mean_risk
+    assert found.scalars["bound_share"] == certificate.universal.learnable_share
+    assert (found.scalars["smallest_risk"], found.scalars["largest_risk"]) == (
+        min(certificate.risks),
+        max(certificate.risks),
+    )
+
+
+def test_what_cannot_be_computed_is_refused_before_anything_is_drawn():
+    large = HardInstance(dim=40, outputs=3, alpha=0.3)
+    with pytest.raises(InputError, match="at most 16 varying coordinates"):
+        BestRisk(kernels.GaussianFeatures(5)).check(large, 1, 0)
+    with pytest.raises(InputError, match="at most 16 varying coordinates"):
+        BestRisk(kernels.Gaussian(1.0), route="enumeration").check(large, 9, 0)
+    BestRisk(kernels.Gaussian(1.0)).check(large, 9, 0)
+    with pytest.raises(InputError, match="problem must be a HardInstance"):
+        BestRisk(kernels.Gaussian(1.0)).check(bk.resnet.CompositeParity(), 9, 0)
+    with pytest.raises(InputError, match="route must be enumeration for a feature map"):
+        BestRisk(kernels.GaussianFeatures(5), route="closed form")

@@ -1,0 +1,140 @@
+"""Theorems 2 and 3 as experiments: sizes, runs, and claims on outcomes made by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+import beyondkernels as bk
+from beyondkernels.certificates import universal
+from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.papers.resnet.certificates import BestRisk
+from beyondkernels.papers.resnet.experiments import exact_risks, theorem2, theorem3
+from beyondkernels.papers.resnet.experiments.exact_kernels import BOTH, KERNELS, NARROW, kernel_of
+from papers.judging import check_figures, failing, finish, undecided
+
+torch.set_num_threads(1)
+
+KERNEL, FEATURE = theorem2.Theorem2(), theorem3.Theorem3()
+SEEDS = (0, 1)
+SHORT = {
+    KERNEL.id: replace(KERNEL.settings("laptop"), shares=(0.001, 0.1, 1.0), large_samples=(2000,)),
+    FEATURE.id: replace(FEATURE.settings("laptop"), shares=(0.0005, 0.1, 1.0), widths=(10, 20)),
+}
+"""The laptop scale with fewer places."""
+
+
+def reading(experiment: Any, **wrong: float) -> Reading:
+    """Outcomes on the good side of every claim, except for numbers that are given."""
+
+    def outcome(at: At, spec: Any) -> Outcome:
+        if at.learner == exact_risks.NETWORK:
+            return Outcome(scalars={"test_loss": wrong.get("network", 0.001) + 1e-5 * at.seed})
+        dim, k = SHORT[experiment.id].sizes(at.case)
+        bound = k * 0.09 * max(0.0, 1 - at.functions / math.comb(dim, k))
+        risk = bound + wrong.get("room", 0.001)
+        risk += wrong.get("route", 0.0) if at.learner == BOTH[1] else 0.0
+        scalars = {"risk": risk, "own_risk": 0.1, "smallest_risk": wrong.get("smallest", 0.1), "dimension": 1.0}
+        share = wrong.get("share", 0.0)
+        left_out = wrong.get("left_out", 0.0)
+        return Outcome(scalars={**scalars, "learnt_share": share, "numerical_error": 1e-14, "left_out": left_out})
+
+    return finish(experiment, SHORT[experiment.id], SEEDS, outcome)
+
+
+def claims(experiment: Any, **wrong: float) -> dict[str, Any]:
+    return {claim.id: claim for claim in reading(experiment, **wrong).claims}
+
+
+def test_constants_are_the_certificates():
+    assert exact_risks.PAPER_SHARE == universal.PAPER_SHARE
+    assert exact_risks.PAPER_TARGETS == universal.PAPER_TARGETS
+    assert exact_risks.THRESHOLD == universal.THRESHOLD
+
+
+@pytest.mark.parametrize("experiment", [KERNEL, FEATURE], ids=["kernels", "features"])
+def test_every_claim_can_hold_and_fail(experiment):
+    good = claims(experiment)
+    assert failing(good) == undecided(good) == []
+    assert failing(claims(experiment, room=-1e-6)) == ["bound"]
+    assert failing(claims(experiment, share=0.02)) == ["share", "theorem"]
+    assert failing(claims(experiment, network=0.0057)) == ["network-large", "network"]
+    last = {"theorem2": "all-points", "theorem3": "usual-maps"}[experiment.id.partition("/")[2]]
+    assert failing(claims(experiment, smallest=0.005)) == [last]
+
+
+def test_claims_of_one_experiment_alone():
+    assert failing(claims(KERNEL, route=2e-9)) == ["routes"]
+    assert failing(claims(FEATURE, room=0.0051)) == ["tight"]  # kα²d/C = 0.36 · 14/1001 = 0.005035
+    assert failing(claims(FEATURE, room=0.0050)) == []
+
+
+@pytest.mark.parametrize("experiment", [KERNEL, FEATURE], ids=["kernels", "features"])
+def test_the_table_shows_directions_left_out(experiment):
+    shown, lines = reading(experiment, left_out=7.0).table
+    assert "left_out" in [column.key for column in shown]
+    found = {line["learner"] == exact_risks.NETWORK: line["left_out"] for line in lines}
+    assert (found[True], found[False]) == (None, 7.0)
+
+
+def test_numbers_of_points():
+    s = KERNEL.settings("laptop")
+    assert s.samples(theorem2.CUBE) == (1, 3, 11, 34, 114, 228, 342, 570, 1140)
+    assert s.samples(theorem2.FINITE) == (1, 3, 10, 36, 72, 109, 182, 364)
+    assert s.tenth == 114
+    assert all(1000 * n <= math.comb(100, 4) for n in s.samples(theorem2.LARGE))
+    specs = plan(KERNEL, s, SEEDS, {})
+    kernels: list[Any] = [each for each in specs.values() if isinstance(each.learner, BestRisk)]
+    networks = [each for each in specs.values() if not isinstance(each.learner, BestRisk)]
+    assert len(kernels) == len(SEEDS) * (6 * 9 + 5 * 8 + 6 * 4)
+    assert len(networks) == len(SEEDS) * (6 + 5 + 4)
+    assert all(each.samples >= each.problem.in_dim for each in networks)  # nobody knows F from fewer points
+    routes = {each.learner.route for each in kernels if each.problem.in_dim == 14}
+    assert routes == {None, "enumeration"}
+
+
+@pytest.mark.parametrize("name", [*KERNELS, *NARROW, *BOTH])
+def test_kernels_by_name(name):
+    assert kernel_of(name, 6, 3, 1).rotation_invariant == (name not in NARROW)
+
+
+def test_networks_have_as_many_parameters_as_features_stand_beside_them():
+    s = FEATURE.settings("laptop")
+    for case in (theorem3.SMALL, theorem3.LARGE):
+        dim, outputs = s.sizes(case)
+        for parameters, width in s.parameters(case).items():
+            tensors, _ = exact_risks.network_of(width).init(dim, outputs, Stream(0))
+            assert sum(value.numel() for value in tensors.values()) == parameters
+    assert all(1000 * count <= math.comb(100, 4) for count in s.parameters(theorem3.LARGE))
+
+
+@pytest.mark.parametrize("name", theorem3.MAPS)
+def test_feature_maps_have_the_number_asked_for(name):
+    x = bk.resnet.HardInstance(6, 3, 0.3).sample(4, Stream(0)).x.double()
+    assert theorem3.features_of(name, 9, 3).features(x, Stream(1)).shape == (4, 9)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "change", "sentence"),
+    [
+        (KERNEL, {"dim": 60}, "at most 5000 points or features, got 34220; a smaller dimension would do"),
+        (KERNEL, {"outputs": 21}, "outputs must not exceed the dimension 20, got 21"),
+        (KERNEL, {"shares": (0.001, 0.05)}, "shares must hold one of at least 0.1"),
+        (KERNEL, {"shares": (0.1, 2.0)}, "shares must lie in"),
+        (FEATURE, {"outputs": 7, "dim": 16}, "at most 5000 points or features, got 11440"),
+    ],
+)
+def test_settings_that_do_not_fit(experiment, change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        changed(experiment.settings("laptop"), change)
+
+
+def test_figures():
+    names = [f"{what}-{case}" for case in ("closed-form", "large-d", "enumeration") for what in ("risk", "share")]
+    check_figures(reading(KERNEL), names)
+    check_figures(reading(FEATURE), ["risk-enumeration", "share-enumeration", "risk-large-d", "share-large-d"])

@@ -1,0 +1,99 @@
+"""Identity that lasts: keys hold public names, and a component may grow."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import beyondkernels
+from beyondkernels.core import Component, InputError, build, canonical_json, describe, load_file
+from beyondkernels.core.components import class_name
+from beyondkernels.core.public_names import homes
+from beyondkernels.execution import LocalExecutor
+from beyondkernels.lab import CATALOGUE, ask
+from beyondkernels.store import RunSpec
+from beyondkernels.store.keys import key_of
+
+ROOT = Path(beyondkernels.__file__).parent
+
+
+def test_a_class_is_known_by_room_and_name():
+    assert class_name(beyondkernels.features.DictionaryProblem) == "features.DictionaryProblem"
+    assert class_name(beyondkernels.kernels.Laplace) == "kernels.Laplace"
+    assert homes("features.DictionaryProblem") == ("beyondkernels.papers.features.problems.dictionary",)
+
+
+@pytest.mark.parametrize("name", ["bfc/toy12", "features/table1", "overparam/theorem41", "resnet/fig4a"])
+def test_a_description_gives_the_run_back(name):
+    spec = next(iter(ask(name, "smoke").first_round.values()))
+    description = describe(spec)
+    assert "beyondkernels." not in canonical_json(spec)  # no module path: what moves keeps its key
+    assert build(description) == spec
+    assert spec.key == key_of(description)
+
+
+def test_no_two_components_share_a_public_name():
+    """The sources are read, so that no import order hides a second class."""
+    found: dict[tuple[str, str], str] = {}
+    for file in ROOT.rglob("*.py"):
+        parts = file.relative_to(ROOT).parts
+        room = parts[1] if parts[0] == "papers" else parts[0]
+        if "experiments" in parts or len(parts) < 2:
+            continue
+        for name in re.findall(r"(?m)^class (\w+)", file.read_text(encoding="utf-8")):
+            module = ".".join(("beyondkernels", *file.relative_to(ROOT).with_suffix("").parts))
+            cls = getattr(__import__(module, fromlist=[name]), name) if (room, name) in found else None
+            if cls is not None and issubclass(cls, Component):
+                pytest.fail(f"{module} and {found[room, name]} both define {room}.{name}")
+            found[room, name] = module
+
+
+@pytest.mark.parametrize("name", ["os.system", "core.system", "builtins.eval", "papers.x", "core", "", 3, None])
+def test_names_that_are_none(name):
+    with pytest.raises(InputError):
+        build({"class": name, "revision": 1, "fields": {}})
+    with pytest.raises(InputError):
+        build({"function": name})
+
+
+def test_a_store_serves_after_a_new_field(tmp_path, toys, store, outcome):
+    file = write(tmp_path / "growing_line.py", "")
+    before = load_file(file)
+    old = RunSpec(before.Line(3), toys.Mean(), 5, 3, 0)
+    store.write(old.key, describe(old), outcome, {"seconds": 1.5})
+
+    after = load_file(write(file, "origin: float = later(0.0)"))
+    new = RunSpec(after.Line(3), toys.Mean(), 5, 3, 0)
+    assert store.read(new.key).outcome.scalars["loss"] == 0.1
+    assert build(describe(old)).problem == after.Line(3)
+    other = RunSpec(after.Line(3, 2.0), toys.Mean(), 5, 3, 0)
+    assert not store.has(other.key)
+    events = list(
+        LocalExecutor(1, load=[toys.__file__, file]).execute(
+            [other, RunSpec(after.Line(), toys.Mean(), 5, 3, 1)], store
+        )
+    )
+    assert [event.status for event in events if event.kind == "run"] == ["finished", "finished"]
+
+
+def write(file: Path, field: str) -> Path:
+    file.write_text(
+        f"""
+from dataclasses import dataclass
+from typing import ClassVar
+from beyondkernels.core import Problem, Sample, later
+
+@dataclass(frozen=True)
+class Line(Problem):
+    dim: int = 3
+    {field}
+    out_dim: ClassVar[int] = 1
+    in_dim = property(lambda self: self.dim)
+
+    def sample(self, n, stream):
+        x = stream.generator().standard_normal((n, self.dim))
+        return Sample(x, x.sum(axis=1))
+""",
+        encoding="utf-8",
+    )
+    return file

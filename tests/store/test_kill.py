@@ -1,0 +1,130 @@
+"""Processes that end at the wrong moment: the store stays whole, no worker stays behind, and the work is taken up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from beyondkernels.core import load_file
+from beyondkernels.execution import SerialExecutor
+from beyondkernels.store import Store
+
+DRIVE = Path(__file__).with_name("drive.py")
+SIZES = (8, 0.1, 300_000)  # runs, seconds for each, numbers for each: writing 2.4 MB takes a moment too
+MANY = 200  # runs that are not done before this process is awake again, however busy the machine
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What the runs of drive.py leave when nothing goes wrong, by (key, file)."""
+    toys = sys.modules.get("beyondkernels_user.toys") or load_file(DRIVE.with_name("toys.py"))
+    store = Store.open(tmp_path_factory.mktemp("undisturbed") / "store")
+    specs = load_file(DRIVE).specs(toys, *SIZES)
+    assert all(event.status == "finished" for event in SerialExecutor().execute(specs, store) if event.kind == "run")
+    return results(store)
+
+
+def results(store):
+    return {
+        (path.parent.name, path.name): path.read_bytes()
+        for path in store.path.glob("runs/*/*/*")
+        if path.name in ("spec.json", "result.json", "arrays.npz")
+    }
+
+
+def drive(store_path, sizes=SIZES, **options):
+    command = [sys.executable, str(DRIVE), str(store_path), *map(str, sizes)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children(pid):
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def wait_until(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "this should have happened long ago"
+        time.sleep(0.01)
+
+
+def test_parent_killed_at_any_moment(tmp_path, undisturbed):
+    path = tmp_path / "store"
+    for delay in (0.0, 0.05, 0.1, 0.3, 0.45):  # from the moment its second worker exists, to the middle of the work
+        with drive(path) as parent:
+            wait_until(lambda parent=parent: len(children(parent.pid)) == 2 or parent.poll() is not None)
+            time.sleep(delay)
+            workers = children(parent.pid)
+            parent.kill()
+        assert workers
+        wait_until(lambda workers=workers: not any(map(is_running, workers)))
+        store = Store.open(path)
+        assert store.verify() == []
+        assert results(store).items() <= undisturbed.items()
+    with drive(path) as parent:
+        out, err = parent.communicate(timeout=30)
+    assert (out.splitlines()[-1], err) == ("complete", "")
+    assert Store.open(path).verify() == []
+    assert results(Store.open(path)) == undisturbed
+
+
+def test_worker_killed_from_outside(tmp_path, undisturbed):
+    path = tmp_path / "store"
+    with drive(path) as parent:
+        wait_until(lambda: len(children(parent.pid)) == 2)
+        wait_until(lambda: path.exists() and any(path.glob("runs/*/*")))
+        os.kill(children(parent.pid)[0], signal.SIGKILL)
+        out, err = parent.communicate(timeout=30)
+    assert (out.splitlines()[-1], err) == ("complete", "")
+    assert "crashed" not in out
+    assert results(Store.open(path)) == undisturbed
+    assert list((path / "tmp").iterdir()) == []
+
+
+def test_interrupt_from_the_terminal(tmp_path, undisturbed):
+    path = tmp_path / "store"
+    with drive(path, (MANY, *SIZES[1:]), start_new_session=True) as parent:
+        wait_until(lambda: path.exists() and any(path.glob("runs/*/*")))
+        workers = children(parent.pid)
+        os.killpg(parent.pid, signal.SIGINT)
+        out, err = parent.communicate(timeout=30)
+    assert parent.returncode == -signal.SIGINT
+    assert err.splitlines()[-1] == "KeyboardInterrupt"
+    assert "crashed" not in out
+    assert len(workers) == 2
+    assert not any(map(is_running, workers))
+    assert Store.open(path).verify() == []
+    assert list((path / "tmp").iterdir()) == []
+    found = results(Store.open(path))
+    assert all(undisturbed.get(name, content) == content for name, content in found.items())
+    assert 0 < len({key for key, _ in found}) < MANY
+
+
+def test_two_processes_on_one_store(tmp_path, undisturbed):
+    path = tmp_path / "store"
+    with drive(path) as one, drive(path) as two:
+        for process in (one, two):
+            out, err = process.communicate(timeout=30)
+            assert (out.splitlines()[-1], err) == ("complete", "")
+            assert "crashed" not in out
+    store = Store.open(path)
+    assert store.verify() == []
+    assert results(store) == undisturbed
+    assert list((path / "tmp").iterdir()) == list((path / "quarantine").iterdir()) == []
+    assert store.size().runs == SIZES[0]

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import typing
+
+import pytest
+
+from beyondkernels.core import InputError, UncacheableError, build, describe, digest
+from beyondkernels.store import RunSpec, is_key, key_of
+
+
+def test_key_is_pinned(toys):
+    spec = RunSpec(toys.Line(dim=2, slope=0.1), toys.Mean(label="pin"), 50, 20, 3, (toys.Doubled(),))
+    assert spec.key == "c5258992ce47c2bb479106495265a438", (
+        "a changed key makes every stored run worthless: was that meant?"
+    )
+
+
+def test_key_is_the_hash_of_canonical_json_written_by_hand(toys):
+    spec = RunSpec(toys.Line(dim=2, slope=0.1), toys.Diverging(), 50, 20, 3)
+    by_hand = (
+        '{"class":"store.RunSpec","fields":{'
+        '"learner":{"class":"beyondkernels_user.toys:Diverging","fields":{},"revision":1},'
+        '"measurements":[],'
+        '"problem":{"class":"beyondkernels_user.toys:Line","fields":{"dim":2,"slope":0.1},"revision":1},'
+        '"samples":50,"seed":3,"test_samples":20},"revision":1}'
+    )
+    assert json.loads(by_hand) == describe(spec)
+    assert spec.key == hashlib.sha256(by_hand.encode()).hexdigest()[:32] == key_of(describe(spec)) == digest(spec)
+    assert is_key(spec.key)
+
+
+def test_key_changes_with_every_field(toys):
+    spec = RunSpec(toys.Line(), toys.Mean(), 50, 20, 3)
+    others = [
+        dataclasses.replace(spec, problem=toys.Line(slope=2.0)),
+        dataclasses.replace(spec, learner=toys.Mean(label="x")),
+        dataclasses.replace(spec, learner=toys.Allocating()),
+        dataclasses.replace(spec, samples=51),
+        dataclasses.replace(spec, test_samples=21),
+        dataclasses.replace(spec, seed=-1),
+        dataclasses.replace(spec, measurements=(toys.Doubled(),)),
+    ]
+    assert len({spec.key, *(other.key for other in others)}) == 8
+    assert dataclasses.replace(spec, problem=toys.Line(slope=1)).key == spec.key  # an int in a float field is a float
+
+
+def test_spec_survives_its_description(toys):
+    spec = RunSpec(toys.Line(), toys.Mean(seconds=0.1), 50, 20, 3, (toys.Doubled("mean"),))
+    again = build(json.loads(json.dumps(describe(spec))))
+    assert again == spec
+    assert again.key == spec.key
+    assert typing.get_type_hints(RunSpec)["seed"] is int
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("samples", 0, "samples must be at least 1, got 0"),
+        ("samples", 1e3, "samples must be a whole number, got 1000.0"),
+        ("seed", True, "seed must be a whole number, got True"),
+        ("test_samples", -1, "test_samples must be at least 0, got -1"),
+        ("learner", "mean", "learner must be a Learner, got 'mean'"),
+        ("problem", None, "problem must be a Problem, got None"),
+        ("measurements", ["error"], "each of measurements must be a Component, got 'error'"),
+    ],
+)
+def test_bad_fields_are_refused_with_a_sentence(toys, field, value, sentence):
+    fields = {"problem": toys.Line(), "learner": toys.Mean(), "samples": 5, "test_samples": 5, "seed": 0}
+    with pytest.raises(InputError) as caught:
+        RunSpec(**{**fields, field: value})
+    assert str(caught.value) == sentence
+
+
+def test_key_of_something_without_identity_is_refused(toys):
+    with pytest.raises(UncacheableError, match=r"Mean\.label holds an unnamed function"):
+        _ = RunSpec(toys.Line(), toys.Mean(label=lambda: 0), 5, 5, 0).key
