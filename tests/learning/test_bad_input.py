@@ -109,7 +109,7 @@ def test_calls_in_another_order(call, sentence):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"lr": 0.1}, "unknown argument 'lr'; here it is called rate"),
+        ({"rate": 0.1}, "unknown argument 'rate'; here it is called learning_rate"),
         ({"optimizer": "adam"}, "unknown argument 'optimizer'; here it is called optimiser"),
         ({"batch_size": 8}, "unknown argument 'batch_size'; here it is called batch"),
         ({"epochs": 0}, "epochs must be positive, got 0"),
