@@ -16,9 +16,9 @@ import pytest
 from beyondkernels.core import Case, InputError, Outcome, Saved, StoreError, load_file
 from beyondkernels.core.components import USER_MODULES
 from beyondkernels.execution import Event, LocalExecutor, SerialExecutor
-from beyondkernels.store import RunSpec, Store, checkpoints, provenance
 from beyondkernels.execution.checkpoint_schedule import Saving
 from beyondkernels.execution.chunk_worker import work
+from beyondkernels.store import RunSpec, Store, checkpoints, provenance
 
 HERE = Path(__file__).parent
 KEY, OTHER = "0" * 32, "1" * 32

@@ -154,8 +154,7 @@ def test_forbidden_places_are_named(tmp_path):
 
 
 def test_nothing_here_imports_torch():
-    script = (
-        "import sys, beyondkernels.store.store, beyondkernels.execution.worker; print({'torch', 'numpy'} & {*sys.modules})"
-    )
+    modules = "beyondkernels.store.store, beyondkernels.execution.worker"
+    script = f"import sys, {modules}; print({{'torch', 'numpy'}} & {{*sys.modules}})"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert answer.stdout == "set()\n"

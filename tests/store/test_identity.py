@@ -10,7 +10,7 @@ from beyondkernels.core import Component, InputError, build, canonical_json, des
 from beyondkernels.core.components import class_name
 from beyondkernels.core.public_names import homes
 from beyondkernels.execution import LocalExecutor
-from beyondkernels.lab import CATALOGUE, ask
+from beyondkernels.lab import ask
 from beyondkernels.store import RunSpec
 from beyondkernels.store.keys import key_of
 

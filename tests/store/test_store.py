@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beyondkernels.core import InputError, Outcome, StoreError, describe
 from beyondkernels.store import MissingRunError, RunSpec, Store, key_of

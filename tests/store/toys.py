@@ -17,7 +17,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from beyondkernels.core import Case, Component, Ended, Learner, Measured, Outcome, Problem, Progress, Sample, Saved, Shape
+from beyondkernels.core import (
+    Case,
+    Component,
+    Ended,
+    Learner,
+    Measured,
+    Outcome,
+    Problem,
+    Progress,
+    Sample,
+    Saved,
+    Shape,
+)
 
 
 class _Pretend(types.ModuleType):

@@ -18,10 +18,10 @@ import torch
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import load_file
 from beyondkernels.engine import TrainedNetwork
+from beyondkernels.execution import SerialExecutor, perform
 from beyondkernels.networks import FullyConnected, Parameterisation
 from beyondkernels.papers.resnet.problems import CompositeParity
 from beyondkernels.store import RunSpec, Store
-from beyondkernels.execution import SerialExecutor, perform
 
 growing = sys.modules.get("beyondkernels_user.growing") or load_file(Path(__file__).parents[1] / "growing.py")
 

@@ -44,7 +44,7 @@ class Audit(Experiment):
     title = "What does the model learn that a kernel does not?"
     speaks_at = ("smoke", "laptop", "paper")
     scaled, command = False, "audit"
-    notes_file = "audit.md"
+    text_file = "audit.md"
 
     def __init__(
         self,

@@ -20,11 +20,11 @@ from beyondkernels.core.contracts import Outcome
 from beyondkernels.core.errors import StoreError, require, shown
 from beyondkernels.store import requests, run_directory as rundir
 from beyondkernels.store.checkpoints import Checkpoints
+from beyondkernels.store.directory import open_directory
 from beyondkernels.store.drafts import Drafts
 from beyondkernels.store.errors import DamagedError, MissingRunError
 from beyondkernels.store.files import entries_of, is_directory, store_errors, sync_directory, unique_name
 from beyondkernels.store.keys import is_key, key_of, require_key
-from beyondkernels.store.directory import open_directory
 from beyondkernels.store.quarantine import Quarantine
 from beyondkernels.store.run_directory import StoredRun
 

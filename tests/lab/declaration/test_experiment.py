@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from beyondkernels.core import InputError
+from beyondkernels.core import InputError, load_file
 from beyondkernels.lab import Experiment, Runs, Scale, expected, plan, scale, setting
-from beyondkernels.lab.declaration.notes import fill, read_notes
+from beyondkernels.lab.declaration.texts import fill, read_text
 from lab.declaration.toys import place
 
 
@@ -70,8 +70,28 @@ def test_an_experiment_needs_runs() -> None:
 def test_notes_are_paragraphs_with_numbers_filled_in(tmp_path: Path) -> None:
     path = tmp_path / "notes.md"
     path.write_text("## Levels\n\nA constant leaves {{s.threshold:.2f}}.\n\nWidths are {{ s.widths }}.\n", "utf-8")
+    text = read_text(path)
+    assert (text.title, text.summary) == ("", "")
     facts = SimpleNamespace(s=Numbers())
-    assert read_notes(path, facts) == ["## Levels\n\nA constant leaves 0.75.", "Widths are 1, 2, 4."]
+    filled = [fill(note, facts) for note in text.notes]
+    assert filled == ["## Levels\n\nA constant leaves 0.75.", "Widths are 1, 2, 4."]
+
+
+def test_a_text_that_begins_with_a_heading_holds_title_and_summary(tmp_path: Path) -> None:
+    path = tmp_path / "text.md"
+    path.write_text("# A line is guessed\n\nIt is\neasy at {{widths}}.\n\n## Notes\n\nNone.\n", "utf-8")
+    assert read_text(path) == ("A line is guessed", "It is easy at {{widths}}.", ["## Notes\n\nNone."])
+    module = tmp_path / "guess.py"
+    module.write_text(
+        "from beyondkernels.lab import Experiment\n"
+        "class Guess(Experiment):\n    id, text_file = 'own/guess', 'text.md'\n"
+        "class Other(Guess):\n    id, title = 'own/other', 'Another'\n",
+        "utf-8",
+    )
+    found = load_file(module)
+    assert (found.Guess.title, found.Guess.summary) == ("A line is guessed", "It is easy at {{widths}}.")
+    assert (found.Other.title, found.Other.summary) == ("Another", "It is easy at {{widths}}.")
+    assert found.Other().notes(None) == ["## Notes\n\nNone."]
 
 
 @pytest.mark.parametrize("text", ["$W_{ij}$ and $\\frac{1}{2}$", "a { b } c"])

@@ -7,7 +7,6 @@ from beyondkernels.lab.declaration.experiment import (
     Scale as Scale,
     scale as scale,
 )
-from beyondkernels.lab.declaration.notes import fill as fill, read_notes as read_notes
 from beyondkernels.lab.declaration.pictures import (
     Dotted as Dotted,
     Drawn as Drawn,
@@ -61,4 +60,5 @@ from beyondkernels.lab.declaration.statements import (
     claim as claim,
 )
 from beyondkernels.lab.declaration.tables import Shown as Shown, Table as Table
+from beyondkernels.lab.declaration.texts import fill as fill, read_text as read_text
 from beyondkernels.lab.declaration.values import Value as Value, least as least, of as of

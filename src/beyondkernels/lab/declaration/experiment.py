@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from beyondkernels.core import Reference, unknown
-from beyondkernels.lab.declaration.notes import fill, read_notes
 from beyondkernels.lab.declaration.pictures import Picture
 from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import Runs
 from beyondkernels.lab.declaration.statements import Statement
 from beyondkernels.lab.declaration.tables import Table
+from beyondkernels.lab.declaration.texts import Text, fill, read_text
 
 SCALES = ("smoke", "laptop", "paper")
 """``smoke`` runs in seconds, ``laptop`` in minutes on two cores, ``paper`` is the paper's own setting."""
@@ -41,10 +41,11 @@ def scale(base: str = "paper", **differs: Any) -> Scale:
 class Experiment:
     """A figure, table or theorem of a paper: the runs it needs, its claims, its table and its pictures.
 
-    A subclass sets ``id`` (such as ``mine/first``), ``title``, ``summary``, ``settings_class`` (a frozen dataclass of
-    :func:`setting` fields, ``seeds`` among them, whose defaults are the largest scale), and ``reference`` where there
-    is one. It declares ``runs``, and over the table of their rows ``claims``, ``table`` and ``figures``.
-    ``examples/own_experiment.py`` is a whole one; ``docs/add-an-experiment.md`` explains the parts.
+    A subclass sets ``id`` (such as ``mine/first``), ``title`` and ``summary`` or a ``text_file`` with them,
+    ``settings_class`` (a frozen dataclass of :func:`setting` fields, ``seeds`` among them, whose defaults are the
+    largest scale), and ``reference`` where there is one. It declares ``runs``, and over the table of their rows
+    ``claims``, ``table`` and ``figures``. ``examples/own_experiment.py`` is a whole one;
+    ``docs/add-an-experiment.md`` explains the parts.
     """
 
     id: ClassVar[str]
@@ -60,12 +61,26 @@ class Experiment:
     """Whether its scales differ; otherwise nothing is said of a scale."""
     command: ClassVar[str] = "run"
     """The command that runs it."""
-    notes_file: ClassVar[str] = ""
-    """A Markdown file beside the module; names between double braces are settings."""
+    text_file: ClassVar[str] = ""
+    """A Markdown file beside the module: a heading, which is the title, the summary below it, and the notes. A file
+    without such a heading holds notes alone. Names between double braces are settings."""
     symbols: ClassVar[Mapping[str, str]] = {}
     """How coordinates are written, where not by their names."""
     seconds_per_run: ClassVar[Mapping[str, float]] = {}
     """By scale, what one run takes on one core, roughly: for ``--dry-run``."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "text_file" in vars(cls):
+            text = cls._text()
+            for name, words in (("title", text.title), ("summary", text.summary)):
+                if words and name not in vars(cls):
+                    setattr(cls, name, words)
+
+    @classmethod
+    def _text(cls) -> Text:
+        home = next(each for each in cls.__mro__ if "text_file" in vars(each))
+        return read_text(Path(inspect.getfile(home)).with_name(cls.text_file))
 
     def runs(self, settings: Any, /) -> Sequence[Runs]:
         """The runs, over coordinates."""
@@ -107,11 +122,8 @@ class Experiment:
 
     def notes(self, settings: Any) -> list[str]:
         """All notes, in Markdown."""
-        written: list[str] = []
-        if self.notes_file:
-            home = next(cls for cls in type(self).__mro__ if "notes_file" in vars(cls))
-            written = read_notes(Path(inspect.getfile(home)).with_name(self.notes_file), self.facts(settings))
-        return [*written, *self.remarks(settings)]
+        written = self._text().notes if self.text_file else []
+        return [*(fill(note, self.facts(settings)) for note in written), *self.remarks(settings)]
 
     def summary_of(self, settings: Any) -> str:
         """The summary with the settings' numbers in it."""

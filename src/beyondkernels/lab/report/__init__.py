@@ -1,44 +1,40 @@
 """Claims, figure kinds, tables and static pages: plain data in, files out; nothing is trained here."""
 
-from beyondkernels.lab.report.claims import AtLeast as AtLeast
-from beyondkernels.lab.report.claims import AtMost as AtMost
-from beyondkernels.lab.report.claims import Between as Between
-from beyondkernels.lab.report.claims import Claim as Claim
-from beyondkernels.lab.report.claims import Judged as Judged
-from beyondkernels.lab.report.claims import Condition as Condition
-from beyondkernels.lab.report.claims import mean_interval as mean_interval
+from beyondkernels.lab.report.claims import (
+    AtLeast as AtLeast,
+    AtMost as AtMost,
+    Between as Between,
+    Claim as Claim,
+    Condition as Condition,
+    Judged as Judged,
+    mean_interval as mean_interval,
+)
 from beyondkernels.lab.report.figures.base import Figure as Figure
-from beyondkernels.lab.report.figures.curves import Curves as Curves
-from beyondkernels.lab.report.figures.curves import Event as Event
-from beyondkernels.lab.report.figures.curves import Level as Level
-from beyondkernels.lab.report.figures.curves import Line as Line
-from beyondkernels.lab.report.figures.directions import Directions as Directions
-from beyondkernels.lab.report.figures.directions import Panel as Panel
-from beyondkernels.lab.report.figures.dots import Dot as Dot
-from beyondkernels.lab.report.figures.dots import Dots as Dots
-from beyondkernels.lab.report.figures.dots import Quantity as Quantity
-from beyondkernels.lab.report.figures.histogram import Distribution as Distribution
-from beyondkernels.lab.report.figures.histogram import Histogram as Histogram
-from beyondkernels.lab.report.figures.pictures import PictureRow as PictureRow
-from beyondkernels.lab.report.figures.pictures import Pictures as Pictures
-from beyondkernels.lab.report.figures.render import render_png as render_png
-from beyondkernels.lab.report.figures.render import render_svg as render_svg
-from beyondkernels.lab.report.figures.scatter import Marks as Marks
-from beyondkernels.lab.report.figures.scatter import Scatter as Scatter
-from beyondkernels.lab.report.numbers import show_exactly as show_exactly
-from beyondkernels.lab.report.numbers import show_number as show_number
-from beyondkernels.lab.report.pages import Difference as Difference
-from beyondkernels.lab.report.pages import ExperimentPage as ExperimentPage
-from beyondkernels.lab.report.pages import Setting as Setting
-from beyondkernels.lab.report.prose import line_text as line_text
-from beyondkernels.lab.report.prose import prose_text as prose_text
+from beyondkernels.lab.report.figures.curves import Curves as Curves, Event as Event, Level as Level, Line as Line
+from beyondkernels.lab.report.figures.directions import Directions as Directions, Panel as Panel
+from beyondkernels.lab.report.figures.dots import Dot as Dot, Dots as Dots, Quantity as Quantity
+from beyondkernels.lab.report.figures.histogram import Distribution as Distribution, Histogram as Histogram
+from beyondkernels.lab.report.figures.pictures import PictureRow as PictureRow, Pictures as Pictures
+from beyondkernels.lab.report.figures.render import render_png as render_png, render_svg as render_svg
+from beyondkernels.lab.report.figures.scatter import Marks as Marks, Scatter as Scatter
+from beyondkernels.lab.report.numbers import show_exactly as show_exactly, show_number as show_number
+from beyondkernels.lab.report.pages import (
+    Difference as Difference,
+    ExperimentPage as ExperimentPage,
+    Setting as Setting,
+)
+from beyondkernels.lab.report.prose import line_text as line_text, prose_text as prose_text
 from beyondkernels.lab.report.site import write_report as write_report
-from beyondkernels.lab.report.tables import Column as Column
-from beyondkernels.lab.report.tables import html_table as html_table
-from beyondkernels.lab.report.tables import to_csv as to_csv
-from beyondkernels.lab.report.tables import to_json as to_json
-from beyondkernels.lab.report.verdicts import STATES as STATES
-from beyondkernels.lab.report.verdicts import State as State
-from beyondkernels.lab.report.verdicts import count_verdicts as count_verdicts
-from beyondkernels.lab.report.verdicts import state_of as state_of
-from beyondkernels.lab.report.verdicts import verdict_sentence as verdict_sentence
+from beyondkernels.lab.report.tables import (
+    Column as Column,
+    html_table as html_table,
+    to_csv as to_csv,
+    to_json as to_json,
+)
+from beyondkernels.lab.report.verdicts import (
+    STATES as STATES,
+    State as State,
+    count_verdicts as count_verdicts,
+    state_of as state_of,
+    verdict_sentence as verdict_sentence,
+)

@@ -252,12 +252,14 @@ def mean_interval(
     return mean, low, high, f"{100 * level:g} % t interval over {n} seeds{' and test points' if beside else ''}"
 
 
-def _one_sided(test: Condition, judged: Judged, mean: float, margin: float, unit: str, words: tuple[str, str]) -> Judged:
-    bound = test.bound if isinstance(test, AtLeast | AtMost) else math.nan
+def _one_sided(
+    condition: Condition, judged: Judged, mean: float, margin: float, unit: str, words: tuple[str, str]
+) -> Judged:
+    bound = condition.bound if isinstance(condition, AtLeast | AtMost) else math.nan
     digits = _digits(margin, mean, bound, unit=unit)
     word = words[0] if margin >= 0 else words[1]
     reason = f"{show_number(mean, unit, digits)} is {word} {show_number(bound, unit, digits)}"
-    return test.by_strength(judged, margin, f"{reason}, by {_margin(abs(margin), unit, digits)}", (bound,))
+    return condition.by_strength(judged, margin, f"{reason}, by {_margin(abs(margin), unit, digits)}", (bound,))
 
 
 def _digits(margin: float, mean: float, *bounds: float, unit: str) -> int | None:

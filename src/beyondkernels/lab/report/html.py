@@ -15,7 +15,16 @@ from beyondkernels.lab.report.pages import ExperimentPage
 from beyondkernels.lab.report.prose import line_html, line_text, prose_html
 from beyondkernels.lab.report.table_view import table_view
 from beyondkernels.lab.report.verdicts import STATES
-from beyondkernels.lab.report.views import VERDICTS, claims_view, count_runs, differences_of, figure_view, show_seeds, siblings_view, state_view
+from beyondkernels.lab.report.views import (
+    VERDICTS,
+    claims_view,
+    count_runs,
+    differences_of,
+    figure_view,
+    show_seeds,
+    siblings_view,
+    state_view,
+)
 
 if TYPE_CHECKING:
     import jinja2

@@ -10,8 +10,8 @@ from beyondkernels.lab.report.claims import Claim
 from beyondkernels.lab.report.figures import Curves, Figure, Level, Line, render_svg
 from beyondkernels.lab.report.html import render
 from beyondkernels.lab.report.pages import ExperimentPage
-from beyondkernels.lab.report.tables import Column, Row
 from beyondkernels.lab.report.table_view import table_view
+from beyondkernels.lab.report.tables import Column, Row
 from beyondkernels.lab.report.verdicts import STATES, State, count_verdicts, state_of, verdict_sentence
 from beyondkernels.lab.report.views import claim_view, count_runs, figure_view, show_seeds
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from beyondkernels.core import InputError
 from beyondkernels.lab.report.figures import render_svg
+from beyondkernels.lab.report.file_names import by_experiment, file_names, slug
 from beyondkernels.lab.report.files import write_atomically
 from beyondkernels.lab.report.html import STYLE_SHEET, index_html, page_html, style_sheet
-from beyondkernels.lab.report.file_names import by_experiment, file_names, slug
 from beyondkernels.lab.report.pages import ExperimentPage
 from beyondkernels.lab.report.tables import to_csv, to_json
 from beyondkernels.lab.report.views import siblings_view

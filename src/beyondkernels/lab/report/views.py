@@ -10,8 +10,8 @@ from beyondkernels.lab.report.figures import Figure
 from beyondkernels.lab.report.numbers import MISSING, default_decimals, show_number
 from beyondkernels.lab.report.pages import Difference, ExperimentPage
 from beyondkernels.lab.report.prose import line_text
-from beyondkernels.lab.report.tables import FEW
 from beyondkernels.lab.report.table_view import table_differences
+from beyondkernels.lab.report.tables import FEW
 from beyondkernels.lab.report.verdicts import STATES, verdict_sentence
 
 STRENGTHS = {

@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.lab import Curves, Directions, Distribution, Dot, Dots, Event, Histogram, Level, Line, Panel, Quantity, render_svg
+from beyondkernels.lab import (
+    Curves,
+    Directions,
+    Distribution,
+    Dot,
+    Dots,
+    Event,
+    Histogram,
+    Level,
+    Line,
+    Panel,
+    Quantity,
+    render_svg,
+)
 
 PANEL, EMPTY = Panel("p", [[1, 2]], [[0, 0]]), Panel("p", np.zeros((0, 2)), np.zeros((0, 2)))
 NOWHERE = Quantity("q", [Dot(math.nan, None, None, math.inf)])

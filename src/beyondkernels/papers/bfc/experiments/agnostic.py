@@ -64,15 +64,8 @@ class Agnostic(Experiment):
     """Test error against OPT."""
 
     id: ClassVar[str] = "bfc/agnostic"
-    title: ClassVar[str] = "Theorem 3: labels that no target network explains"
-    summary: ClassVar[str] = (
-        "The labels are those of a quadratic target, moved by ±√OPT at every point, so that the target itself has the "
-        "error OPT. The sign is a coin, or a quick wave in x. Theorem 3 promises a test error of at most "
-        "(1 + γ)OPT + ε² for every γ > 0. That is asked of a network whose layers join one after the other; layerwise "
-        "training stands beside it."
-    )
     reference = PAPER.at("Theorem 3, Theorem 3', App. B.4")
-    notes_file: ClassVar[str] = "agnostic.md"
+    text_file: ClassVar[str] = "agnostic.md"
     symbols: ClassVar[Mapping[str, str]] = {"optimum": "OPT"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 2.0, "paper": 10.0}
     settings_class: ClassVar[type] = AgnosticSettings

@@ -46,15 +46,8 @@ class Classification(Experiment):
     """Errors of networks with more and more layers, over α; and Algorithm 1 with cross-entropy."""
 
     id: ClassVar[str] = "bfc/classification"
-    title: ClassVar[str] = "Theorem 4: what each layer adds to the accuracy"
-    summary: ClassVar[str] = (
-        "The label of a point (x₀, x) is the sign of x₀ + G*(x), where G* has layers 2, 3 and 4. The paper says that "
-        "α_ℓ is about the share of points that layer ℓ decides: the information gap means that hard points are few. "
-        "Here this share is computed, and learnt by networks with layer 2, with layers 2 and 3, and with all. "
-        "Algorithm 1 is trained with the cross-entropy of App. H, whose scale v grows as the target error ε₀ halves."
-    )
     reference = PAPER.at("§3.2, Theorem 4, App. H (footnote 47)")
-    notes_file: ClassVar[str] = "classification.md"
+    text_file: ClassVar[str] = "classification.md"
     symbols: ClassVar[Mapping[str, str]] = {"size": "α₃"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 60.0}
     settings_class: ClassVar[type] = ClassificationSettings

@@ -85,16 +85,9 @@ class Descent(Experiment):
     """The step of App. G, slope and curvature, and coefficients, at points along Algorithm 1."""
 
     id: ClassVar[str] = "bfc/descent"
-    title: ClassVar[str] = "Theorems G.10, G.11 and §6.2: there is a way down, and coefficients follow the error"
-    summary: ClassVar[str] = (
-        "The proof of Theorem 1 has two halves. While the error is not small, a step that is built from the target's "
-        "weights lowers the objective, so training is not stuck (Theorems G.10, G.11). When the error is small, the "
-        "coefficients of each layer are near the target's (§6.2). Both are measured at points along Algorithm 1 with "
-        "three layers."
-    )
     symbols: ClassVar[Mapping[str, str]] = {"weight": "λ/α²"}
     reference = PAPER.at("Theorems G.10, G.11, eq. (B.2), §6.2")
-    notes_file: ClassVar[str] = "descent.md"
+    text_file: ClassVar[str] = "descent.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.5, "laptop": 12.0, "paper": 60.0}
     settings_class: ClassVar[type] = DescentSettings
     scales: ClassVar[Mapping[str, Scale]] = {

@@ -63,14 +63,8 @@ class Gap(Experiment):
     """Errors over α_{ℓ+1}/α_ℓ."""
 
     id: ClassVar[str] = "bfc/gap"
-    title: ClassVar[str] = "How much may higher layers add before training together breaks?"
-    summary: ClassVar[str] = (
-        "The paper asks that each layer of the target adds less than the one below it (the information gap). Then "
-        "layer 2 alone gets its features nearly right, and only a small correction is left for later. Here the ratio "
-        "between neighbouring layers grows from small to 1 and beyond. A ratio of 1 means that there is no gap."
-    )
     reference = PAPER.at("§3.1, §3.2")
-    notes_file: ClassVar[str] = "gap.md"
+    text_file: ClassVar[str] = "gap.md"
     symbols: ClassVar[Mapping[str, str]] = {"ratio": "ratio", "layers": "L"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.5, "laptop": 9.0, "paper": 40.0}
     settings_class: ClassVar[type] = GapSettings

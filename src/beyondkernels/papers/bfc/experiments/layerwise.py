@@ -75,15 +75,8 @@ class Layerwise(Experiment):
     """Every learner at every N."""
 
     id: ClassVar[str] = "bfc/layerwise"
-    title: ClassVar[str] = "Training all layers together against layerwise training, kernels and shallow networks"
-    summary: ClassVar[str] = (
-        "The target is a quadratic network with L = {{depth}} in {{dim}} variables, a polynomial of degree {{degree}}. "
-        "A network of the same form can learn it if all layers are trained together. Layer by "
-        "layer it does not, because lower layers are never corrected. Kernels, one or several in sequence, and a "
-        "two-layer network with polynomials of the target's degree stand beside it."
-    )
     reference = PAPER.at("§1.2, §3 (“Comparing to sequential kernel methods”), App. I")
-    notes_file: ClassVar[str] = "layerwise.md"
+    text_file: ClassVar[str] = "layerwise.md"
     symbols: ClassVar[Mapping[str, str]] = {"samples": "N"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 1.5, "paper": 15.0}
     settings_class: ClassVar[type] = LayerwiseSettings

@@ -67,15 +67,8 @@ class Pretraining(Experiment):
     """Errors of three ways of training, with three and four layers."""
 
     id: ClassVar[str] = "bfc/pretraining"
-    title: ClassVar[str] = "Layers that join one after the other, against all layers from the start"
-    summary: ClassVar[str] = (
-        "The paper's algorithm lets layers join one after the other (layerwise pre-training), and says that this is "
-        "for the proof: training all layers from the start performs the same, because higher layers learn nothing "
-        "until the lower ones are good enough. Both ways have the same number of steps here. Layerwise training, which "
-        "freezes the lower layers, stands beside them."
-    )
     reference = PAPER.at("§4, App. A.4, footnote 29")
-    notes_file: ClassVar[str] = "pretraining.md"
+    text_file: ClassVar[str] = "pretraining.md"
     symbols: ClassVar[Mapping[str, str]] = {"layers": "L"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.5, "laptop": 9.0, "paper": 40.0}
     settings_class: ClassVar[type] = PretrainingSettings

@@ -67,15 +67,8 @@ class Search(Experiment):
     """The grid of α′₃, α′₄ and graphs, chosen on validation points."""
 
     id: ClassVar[str] = "bfc/search"
-    title: ClassVar[str] = "Learning without knowing α and the connection graph"
-    summary: ClassVar[str] = (
-        "The learner of the paper has the α_ℓ and the graph of the target. The paper says that a grid search finds "
-        "them, and that α_ℓ need be known up to a constant factor only, because weights can take up the rest. Here a "
-        "grid of α′₃, α′₄ and of all graphs that the paper allows with four layers is searched on validation points, "
-        "and the network that was found is compared with one that knows everything."
-    )
     reference = PAPER.at("§4, footnotes 9 and 15")
-    notes_file: ClassVar[str] = "search.md"
+    text_file: ClassVar[str] = "search.md"
     symbols: ClassVar[Mapping[str, str]] = {"factor": "α′/α"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 3.0, "paper": 8.0}
     settings_class: ClassVar[type] = SearchSettings

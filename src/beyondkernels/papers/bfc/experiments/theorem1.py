@@ -60,14 +60,8 @@ class Theorem1(Experiment):
     """Test errors of the plain learner and of Algorithm 1."""
 
     id: ClassVar[str] = "bfc/theorem1"
-    title: ClassVar[str] = "Theorem 1: the quadratic DenseNet learns targets of three and four layers"
-    summary: ClassVar[str] = (
-        "The target is a sum of layers of squares, a polynomial of degree 8 with three layers and 16 with four. A "
-        "learner of the same form is to find it from a sample: by plain training while layers join one after "
-        "the other, and by Algorithm 1, which lets a layer join when its objective falls below a threshold."
-    )
     reference = PAPER.at("Theorem 1, Algorithm 1, §4")
-    notes_file: ClassVar[str] = "theorem1.md"
+    text_file: ClassVar[str] = "theorem1.md"
     symbols: ClassVar[Mapping[str, str]] = {"layers": "L"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.5, "laptop": 12.0, "paper": 60.0}
     settings_class: ClassVar[type] = Theorem1Settings

@@ -59,15 +59,8 @@ class Theorem2(Experiment):
     """Feature errors against α₃, and over training time."""
 
     id: ClassVar[str] = "bfc/theorem2"
-    title: ClassVar[str] = "Theorem 2: higher layers correct the features of lower ones"
-    summary: ClassVar[str] = (
-        "The target adds up layers of squares, and each layer adds less than the one below it. Layer 2 of the learner, "
-        "trained alone, gets its features wrong by about α₃: it bends them towards what only layer 3 can express. When "
-        "layer 3 joins, the features of layer 2 become better, and with a fourth layer better again. If lower layers "
-        "are frozen when the next one joins (layerwise training), their errors stay."
-    )
     reference = PAPER.at("Theorem 2, Figure 5, §6.1")
-    notes_file: ClassVar[str] = "theorem2.md"
+    text_file: ClassVar[str] = "theorem2.md"
     symbols: ClassVar[Mapping[str, str]] = {"alpha": "α₃"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.5, "laptop": 7.0, "paper": 25.0}
     settings_class: ClassVar[type] = Theorem2Settings

@@ -45,16 +45,8 @@ class TheoremI1(Experiment):
     """Best risks over N, with the bound."""
 
     id: ClassVar[str] = "bfc/theoremI1"
-    title: ClassVar[str] = "Theorems I.1 and I.3: what no kernel learns from few points"
-    summary: ClassVar[str] = (
-        "The target is a quadratic network of L layers with sparse weights. Its top part, the term of the highest "
-        "degree, is c times a product of a few coordinates. For several kernels and for random features we compute "
-        "the best risk that any weights could reach, even with full knowledge of the distribution. Counting "
-        "dimensions gives a lower bound for every kernel. A quadratic network is trained on as many points for "
-        "comparison."
-    )
     reference = PAPER.at("Theorems I.1 and I.3")
-    notes_file: ClassVar[str] = "theorem_i1.md"
+    text_file: ClassVar[str] = "theorem_i1.md"
     symbols: ClassVar[Mapping[str, str]] = {"samples": "N", "depth": "L"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 3.0, "paper": 15.0}
     settings_class: ClassVar[type] = TheoremI1Settings

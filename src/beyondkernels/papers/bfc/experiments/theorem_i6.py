@@ -102,15 +102,8 @@ class TheoremI6(Experiment):
     """Risks over neurons, with the bound."""
 
     id: ClassVar[str] = "bfc/theoremI6"
-    title: ClassVar[str] = "Theorems I.6 and I.7: how many neurons two layers need"
-    summary: ClassVar[str] = (
-        "The target is a quadratic network of L layers whose weights are all equal. Two-layer networks, whose neurons "
-        "may be any polynomials, are fitted to it from several starts. The risk is exact: it is taken over the whole "
-        "distribution of inputs. The rank of a matrix gives a lower bound on the risk of every two-layer network with "
-        "r neurons. A deep network with few neurons is fitted for comparison."
-    )
     reference = PAPER.at("Lemma I.5, Theorems I.6 and I.7")
-    notes_file: ClassVar[str] = "theorem_i6.md"
+    text_file: ClassVar[str] = "theorem_i6.md"
     symbols: ClassVar[Mapping[str, str]] = {"neurons": "r"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 2.0, "paper": 60.0}
     settings_class: ClassVar[type] = TheoremI6Settings

@@ -73,15 +73,8 @@ class Toy12(Experiment):
     """The coefficients of layer 2 before and after layer 3 joins."""
 
     id: ClassVar[str] = "bfc/toy12"
-    title: ClassVar[str] = "Target (1.2): layer 2 alone learns the wrong polynomial, and layer 3 corrects it"
-    summary: ClassVar[str] = (
-        "The target is x₁⁴ + 2x₂⁴ + {{alpha}}·(x₁⁴ + 2x₂⁴ + x₃²)². Layer 2 should learn x₁⁴ + 2x₂⁴. Trained alone, it "
-        "learns the polynomial of degree 4 that fits the whole target best, and that one has terms with x₃. When layer "
-        "3 joins and both train, these terms vanish. If layer 2 is frozen, they stay, and layer 3 cannot make up for "
-        "them."
-    )
     reference = PAPER.at("§1.2, eq. (1.2)")
-    notes_file: ClassVar[str] = "toy12.md"
+    text_file: ClassVar[str] = "toy12.md"
     symbols: ClassVar[Mapping[str, str]] = {"inputs": "inputs"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 20.0}
     settings_class: ClassVar[type] = Toy12Settings

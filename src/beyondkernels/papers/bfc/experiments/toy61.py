@@ -68,15 +68,8 @@ class Toy61(Experiment):
     """Neurons of layer 2 against what layer 3 can read off it; over-fitting against α."""
 
     id: ClassVar[str] = "bfc/toy61"
-    title: ClassVar[str] = "§6.1: more neurons than features give a richer representation, and layer 3 corrects it"
-    summary: ClassVar[str] = (
-        "The target is x₁⁴ + x₂⁴ + α((x₁⁴ + x₃)² + (x₂⁴ + x₄)²). Layer 2 can fit x₁⁴ + x₂⁴ with two neurons in "
-        "infinitely many bases, and layer 3 needs x₁⁴ and x₂⁴ themselves. With three or more neurons, whatever their "
-        "random start, both can be read off. Trained alone, layer 2 also picks up terms with x₃ and x₄ of size α; "
-        "trained together with layer 3 it loses them."
-    )
     reference = PAPER.at("§6.1")
-    notes_file: ClassVar[str] = "toy61.md"
+    text_file: ClassVar[str] = "toy61.md"
     symbols: ClassVar[Mapping[str, str]] = {"alpha": "α", "neurons": "m₂"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 2.5, "paper": 12.0}
     settings_class: ClassVar[type] = Toy61Settings

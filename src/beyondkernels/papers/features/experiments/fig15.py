@@ -46,14 +46,8 @@ class Fig15(Experiment):
     """Neurons after no, one and two steps, and what the network learns then."""
 
     id: ClassVar[str] = "features/fig15"
-    title: ClassVar[str] = "Labels of hidden vectors: where the neurons point after two steps"
-    summary: ClassVar[str] = (
-        "The relevant patterns of an input form one of a list of random binary vectors, {{per_label}} for each label. "
-        "The paper shows that the neurons of a network form clusters within two gradient steps, as they do for parity "
-        "labels. Here the direction that they gather at is computed exactly: it joins the means of the two classes."
-    )
     reference = PAPER.at("App. E.3.1, Figure 15")
-    notes_file: ClassVar[str] = "fig15.md"
+    text_file: ClassVar[str] = "fig15.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class: ClassVar[type] = Fig15Settings
     scales: ClassVar[Mapping[str, Scale]] = {

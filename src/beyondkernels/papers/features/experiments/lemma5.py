@@ -72,14 +72,8 @@ class Lemma5(Experiment):
     """The explicit network on several label sets and distributions of patterns."""
 
     id: ClassVar[str] = "features/lemma5"
-    title: ClassVar[str] = "Lemma 5: a small network gives every label"
-    summary: ClassVar[str] = (
-        "Labels depend on how many relevant patterns are present. Lemma 5 writes down a network of 3(k + 1) neurons "
-        "that gives them all, each neuron pointing along the sum of the relevant patterns. Here that network is made "
-        "for four kinds of labels and three distributions of patterns, and evaluated in double precision."
-    )
     reference = PAPER.at("Lemma 5, with the proof of Lemma 8")
-    notes_file: ClassVar[str] = "lemma5.md"
+    text_file: ClassVar[str] = "lemma5.md"
     symbols: ClassVar[Mapping[str, str]] = {"relevant": "k"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 0.08, "paper": 0.25}
     settings_class: ClassVar[type] = Lemma5Settings

@@ -48,15 +48,8 @@ class Lemma6(Experiment):
     """Tⱼ of every pattern after steps one and two, over k, p_o and D."""
 
     id: ClassVar[str] = "features/lemma6"
-    title: ClassVar[str] = "Lemma 6: what two gradient steps keep of relevant and other patterns"
-    summary: ClassVar[str] = (
-        "In a gradient step, a neuron receives the amount Tⱼ of pattern j. Lemma 6 says that it receives about βγ/σ̃ "
-        "of every relevant pattern, where β is how often the background activates the neuron, and little of the "
-        "others. The second step makes the others smaller still. Here Tⱼ is computed as an exact expectation, without "
-        "a sample, over the number k of relevant patterns, the density p_o and the number D of patterns."
-    )
     reference = PAPER.at("Lemma 6; Lemmas 15, 18, 19 and 20")
-    notes_file: ClassVar[str] = "lemma6.md"
+    text_file: ClassVar[str] = "lemma6.md"
     symbols: ClassVar[Mapping[str, str]] = AXES
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 1.0, "paper": 40.0}
     settings_class: ClassVar[type] = Lemma6Settings

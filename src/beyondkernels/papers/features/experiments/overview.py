@@ -77,10 +77,7 @@ class Overview(Experiment):
     """Every method on every table."""
 
     id: ClassVar[str] = "features/tables"
-    title: ClassVar[str] = "All tables at a glance: every method, with and without structure"
-    summary: ClassVar[str] = (
-        "The test accuracies of Tables 1 to 5 side by side. The runs are those of features/table1 to features/table5."
-    )
+    text_file: ClassVar[str] = "overview.md"
     reference = PAPER.at("App. E.1 and E.2, Tables 1 to 5")
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 10.0, "paper": 10.0}
     settings_class: ClassVar[type] = OverviewSettings

@@ -19,16 +19,8 @@ class Table1(PaperTable):
     """Parity labelling with six methods and their counterparts without structure."""
 
     id: ClassVar[str] = "features/table1"
-    title: ClassVar[str] = "Parity labels: a network learns the features, fixed features do not"
-    summary: ClassVar[str] = (
-        "Inputs are sums of hidden patterns. The label is the parity of {{relevant}} relevant ones among {{patterns}}. "
-        "In the paper a two-layer network trained by the learning process (4) finds their common direction in two "
-        "gradient steps and then the parity, and the same network with its first layer frozen at random (RF), "
-        "linearised (NTK) or frozen after one step does not. Beside them stand the same methods with the input "
-        "structure removed."
-    )
     reference = PAPER.at("App. E.1.1, Table 1, Figures 1, 2, 5 and 6")
-    notes_file: ClassVar[str] = "table1.md"
+    text_file: ClassVar[str] = "table1.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.3, "laptop": 15.0, "paper": 15.0}
     settings_class: ClassVar[type] = TableSettings
     scales: ClassVar[Mapping[str, Scale]] = {"smoke": SMOKE}

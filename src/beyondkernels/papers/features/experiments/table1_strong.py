@@ -33,15 +33,8 @@ class Table1Strong(PaperTable):
     """The Network of Table 1 against converged classifiers on fixed features."""
 
     id: ClassVar[str] = "features/table1-strong"
-    title: ClassVar[str] = "Parity labels: the network against converged classifiers on fixed features"
-    summary: ClassVar[str] = (
-        "Table 1 trains its fixed-feature methods for a set number of steps, which says as much about the schedule as "
-        "about the features. Here each feature map gets the strongest linear classifier that hinge loss and a ridge "
-        "can give. Its ridge is chosen on a part of the training sample, and its optimum is reached up to a stated "
-        "duality gap. The Network's runs are those of features/table1."
-    )
     reference = PAPER.at("App. E.1.1, Table 1; Theorem 2")
-    notes_file: ClassVar[str] = "table1_strong.md"
+    text_file: ClassVar[str] = "table1_strong.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 1.0, "laptop": 150.0, "paper": 150.0}
     settings_class: ClassVar[type] = StrongSettings
     scales: ClassVar[Mapping[str, Scale]] = Table1.scales

@@ -74,14 +74,8 @@ class Table2(PaperTable):
     """Interval labelling."""
 
     id: ClassVar[str] = "features/table2"
-    title: ClassVar[str] = "Interval labels: a network and fixed features on a linear threshold"
-    summary: ClassVar[str] = (
-        "The label says whether {{low}} to {{high}} of the {{relevant}} relevant patterns are present. That is a "
-        "threshold of a linear function of the input. In the paper the Network learns it, and so do the fixed features "
-        "of the NTK, with input structure and without."
-    )
     reference = PAPER.at("App. E.1.2, Table 2, Figures 7 and 8")
-    notes_file: ClassVar[str] = "table2.md"
+    text_file: ClassVar[str] = "table2.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 2.0, "paper": 2.0}
     settings_class: ClassVar[type] = Table2Settings
     scales: ClassVar[Mapping[str, Scale]] = {

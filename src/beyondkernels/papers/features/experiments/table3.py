@@ -39,10 +39,8 @@ class Table3(PaperTable):
     """Parity labelling at two other input dimensions."""
 
     id: ClassVar[str] = "features/table3"
-    title: ClassVar[str] = "Parity labels at other input dimensions"
-    summary: ClassVar[str] = "Table 1 with inputs of dimension {{dim}} in place of 500; all else is the same."
     reference = PAPER.at("App. E.2.1, Table 3, Figures 9 and 10")
-    notes_file: ClassVar[str] = "table3.md"
+    text_file: ClassVar[str] = "table3.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class: ClassVar[type] = Table3Settings
     scales: ClassVar[Mapping[str, Scale]] = {

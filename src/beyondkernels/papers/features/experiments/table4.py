@@ -38,13 +38,8 @@ class Table4(PaperTable):
     """Parity labelling with unequal classes."""
 
     id: ClassVar[str] = "features/table4"
-    title: ClassVar[str] = "Parity labels with unequal classes"
-    summary: ClassVar[str] = (
-        "Table 1 with a share {{negative_ratio}} of class −1 in place of a half. In the first two steps the loss "
-        "weights both classes equally."
-    )
     reference = PAPER.at("App. E.2.2, Table 4, Figures 11 and 12; App. F.1.1")
-    notes_file: ClassVar[str] = "table4.md"
+    text_file: ClassVar[str] = "table4.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class: ClassVar[type] = Table4Settings
     scales: ClassVar[Mapping[str, Scale]] = {"laptop": scale(seeds=3), "smoke": scale(**{**SMOKE, "dim": (30,)})}

@@ -32,12 +32,8 @@ class Table5(PaperTable):
     """Parity labelling with fewer points."""
 
     id: ClassVar[str] = "features/table5"
-    title: ClassVar[str] = "Parity labels from fewer points"
-    summary: ClassVar[str] = (
-        "Table 1 with {{samples}} training points in place of 50,000. The smaller sample has a smaller network."
-    )
     reference = PAPER.at("App. E.2.3, Table 5, Figures 13 and 14")
-    notes_file: ClassVar[str] = "table5.md"
+    text_file: ClassVar[str] = "table5.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 5.0, "paper": 5.0}
     settings_class: ClassVar[type] = Table5Settings
     scales: ClassVar[Mapping[str, Scale]] = {

@@ -48,15 +48,8 @@ class Table6(Experiment):
     """Coverage of the centres over epochs, in the paper's three settings."""
 
     id: ClassVar[str] = "features/table6"
-    title: ClassVar[str] = "Gaussians with parity labels: how near neurons come to the centres"
-    summary: ClassVar[str] = (
-        "The data are Gaussians around the corners of a cube, and the label is the parity of the corner. A two-layer "
-        "ReLU network of {{neurons}} neurons is trained as usual, by gradient descent with momentum. The paper expects "
-        "its neurons to learn the directions of the centres. Here the cosine between each centre and its nearest "
-        "neuron is measured, and the least of them over all centres is followed over the epochs."
-    )
     reference = PAPER.at("App. E.3.2, Table 6 and Figure 16")
-    notes_file: ClassVar[str] = "table6.md"
+    text_file: ClassVar[str] = "table6.md"
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 4.0, "paper": 4.0}
     settings_class: ClassVar[type] = Table6Settings
     scales: ClassVar[Mapping[str, Scale]] = {

@@ -78,14 +78,8 @@ class Theorem1(Experiment):
     """Theorem 26 taken literally, over m and T."""
 
     id: ClassVar[str] = "features/theorem1"
-    title: ClassVar[str] = "Theorem 1: error over width and training time, beside the bound"
-    summary: ClassVar[str] = (
-        "Theorem 1 bounds the error after T steps by k⁸/m^(2/3) + k³T/m² + k²m^(2/3)/T, up to a constant. Here the "
-        "network is trained with the theorem's own settings, and its error and hinge loss are shown beside the bound "
-        "with constant one. At k = 3 and 5 the bound exceeds one at every width that can be run, and says nothing."
-    )
     reference = PAPER.at("Theorem 1; Theorem 26, eq. (279)")
-    notes_file: ClassVar[str] = "theorem1.md"
+    text_file: ClassVar[str] = "theorem1.md"
     symbols: ClassVar[Mapping[str, str]] = {"relevant": "k", "pairs": "m", "steps": "T"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 2.0, "paper": 30.0}
     settings_class: ClassVar[type] = Theorem1Settings

@@ -93,17 +93,8 @@ class Theorem2(Experiment):
     """Least hinge losses over a ball of weights, for fixed and for learned features."""
 
     id: ClassVar[str] = "features/theorem2"
-    title: ClassVar[str] = "Theorem 2: what no linear model on fixed features can do"
-    summary: ClassVar[str] = (
-        "Theorem 2 says that for some set A of relevant patterns, every linear model on N fixed features in [−1, 1] "
-        "with weights of norm at most B has a hinge loss of at least p_o(1 − √(2N)·B/2^k). Counting parities gives a "
-        "larger bound, p_o(1 − B√(N/C)) with C the number of sets A. Here the best model in the ball is found by "
-        "convex optimisation, for three fixed maps and for the features that the paper's network learns in two steps. "
-        "In a small dictionary this is done for every set A. For two kernels (Corollary 3) it is done in the ball of "
-        "the kernel's Hilbert space, where all sets A are alike."
-    )
     reference = PAPER.at("Theorem 2, Corollary 3; App. C, Theorems 28 and 29")
-    notes_file: ClassVar[str] = "theorem2.md"
+    text_file: ClassVar[str] = "theorem2.md"
     symbols: ClassVar[Mapping[str, str]] = {"relevant": "k", "norm": "B"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 4.0, "paper": 15.0}
     settings_class: ClassVar[type] = Theorem2Settings

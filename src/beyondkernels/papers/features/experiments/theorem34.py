@@ -84,14 +84,8 @@ class Theorem34(Experiment):
     """Test accuracy over the share of the theorem's conditions."""
 
     id: ClassVar[str] = "features/theorem34"
-    title: ClassVar[str] = "Theorem 34: how much incoherence, noise and imbalance the network bears"
-    summary: ClassVar[str] = (
-        "Theorem 34 lets patterns overlap, inputs carry noise and classes be unequal, as long as µ ≤ O(√d/D) and "
-        "σ_ζ ≤ O(min(1/σ̃, σ̃/√d)). Here both are swept from a sixteenth of these sizes to beyond them, on parity "
-        "labels, with the theorem's own settings for the first two steps."
-    )
     reference = PAPER.at("App. F, Theorem 34")
-    notes_file: ClassVar[str] = "theorem34.md"
+    text_file: ClassVar[str] = "theorem34.md"
     symbols: ClassVar[Mapping[str, str]] = {"share": "share of the condition"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 2.5, "paper": 15.0}
     settings_class: ClassVar[type] = Theorem34Settings

@@ -50,16 +50,8 @@ class Theorem4(Experiment):
     """Accuracy over the number of queries, and the queries a search takes over the number of targets."""
 
     id: ClassVar[str] = "features/theorem4"
-    title: ClassVar[str] = "Theorem 4: learning by statistical queries, with and without input structure"
-    summary: ClassVar[str] = (
-        "A learner in the statistical-query model sees no data. It asks for the mean of a function of input and label, "
-        "and is answered up to a tolerance τ. Theorem 4: without input structure, learning the parity of k out of D "
-        "patterns takes at least ½ ∛C queries, where C is the number of such parities, or a tolerance as fine. "
-        "Here gradient descent and a search for correlations ask two oracles, one that draws samples and one that is "
-        "as unhelpful as τ allows, about {{relevant}} relevant patterns out of {{patterns}}."
-    )
     reference = PAPER.at("Theorem 4 and App. D")
-    notes_file: ClassVar[str] = "theorem4.md"
+    text_file: ClassVar[str] = "theorem4.md"
     symbols: ClassVar[Mapping[str, str]] = {"relevant": "k", "share": "queries/bound"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 4.0, "paper": 60.0}
     settings_class: ClassVar[type] = Theorem4Settings

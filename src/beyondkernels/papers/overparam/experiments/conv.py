@@ -92,15 +92,8 @@ class Conv(Experiment):
     """Test loss of learners with and without shared weights."""
 
     id: ClassVar[str] = "overparam/conv"
-    title: ClassVar[str] = "§6: convolutional learners, which share their weights among patches"
-    summary: ClassVar[str] = (
-        "A point is a matrix, and the ground truth applies the same {{terms}} neurons to each patch of {{patch}} rows. "
-        "The paper says that its results hold for convolutional networks too, where overparameterisation means more "
-        "channels. Here Algorithm 1 trains a learner that shares its weights among the patches, with a number of "
-        "channels that grows {{growth:g}}-fold. It also trains a fully connected learner on the same points."
-    )
     reference = PAPER.at("§6")
-    notes_file: ClassVar[str] = "conv.md"
+    text_file: ClassVar[str] = "conv.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m", "samples": "N"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 1.5, "paper": 3.0}
     settings_class: ClassVar[type] = ConvSettings

@@ -42,15 +42,8 @@ class Coupling(Experiment):
     """Changed gates and |f − g| over width and over the distance from the start."""
 
     id: ClassVar[str] = "overparam/coupling"
-    title: ClassVar[str] = "How many gates change while wide networks learn"
-    summary: ClassVar[str] = (
-        "The proofs replace the real network by a pseudo network, which has the gates of the random start and the "
-        "weights of now, and is linear in them. Here networks of two and three layers learn a ground truth, and the "
-        "share of gates that change and the distance between the two networks are measured along the run, beside the "
-        "bounds of the lemmas."
-    )
     reference = PAPER.at("Lemmas G.3, 5.5 and 5.8")
-    notes_file: ClassVar[str] = "coupling.md"
+    text_file: ClassVar[str] = "coupling.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 1.5, "paper": 20.0}
     settings_class: ClassVar[type] = CouplingSettings

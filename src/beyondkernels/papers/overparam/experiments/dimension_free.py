@@ -79,15 +79,8 @@ class DimensionFree(Experiment):
     """Samples needed against d."""
 
     id: ClassVar[str] = "overparam/dimension-free"
-    title: ClassVar[str] = "How many samples a network needs as the dimension grows"
-    summary: ClassVar[str] = (
-        "A target of {{relevant}} coordinates stays the same while the inputs get more and more other coordinates, all "
-        "inputs having norm 1. The paper's bound on the number of samples does not contain the dimension d, while "
-        "learning polynomials by their coefficients takes a power of d. Here Algorithm 1 learns the target from more "
-        "and more samples, and the number that suffices is compared over d."
-    )
     reference = PAPER.at("§4.1, Theorem 4.1: “our result is dimension free”")
-    notes_file: ClassVar[str] = "dimension_free.md"
+    text_file: ClassVar[str] = "dimension_free.md"
     symbols: ClassVar[Mapping[str, str]] = {"dim": "d", "samples": "N"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 0.7, "paper": 1.0}
     settings_class: ClassVar[type] = DimensionSettings

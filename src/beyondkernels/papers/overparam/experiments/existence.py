@@ -82,14 +82,8 @@ class Existence(Experiment):
     """The error and the norms of the explicit weights, over width."""
 
     id: ClassVar[str] = "overparam/existence"
-    title: ClassVar[str] = "Weights near the random start that write the ground truth"
-    summary: ClassVar[str] = (
-        "Lemma G.1 says that near any wide random start there are weights with which the network, its gates kept as "
-        "they are, is the ground truth. The proof writes them down. Here they are computed, and their error and their "
-        "norms are measured over the width."
-    )
     reference = PAPER.at("Lemma G.1, Corollary G.2; resnet Lemma E.1")
-    notes_file: ClassVar[str] = "existence.md"
+    text_file: ClassVar[str] = "existence.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m", "function": "φ", "std": "ε_a"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 0.2, "paper": 3.0}
     settings_class: ClassVar[type] = ExistenceSettings

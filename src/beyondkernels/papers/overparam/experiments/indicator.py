@@ -93,15 +93,8 @@ class Indicator(Experiment):
     """The identity (20) by quadrature and by draws, and the range of h."""
 
     id: ClassVar[str] = "overparam/indicator"
-    title: ClassVar[str] = "Random gates write smooth functions"
-    summary: ClassVar[str] = (
-        "The gate of a random neuron is open or closed, depending on the input. Lemma 5.1 gives a function h of the "
-        "neuron's random weight and bias, so that gate times h is a given smooth function φ of the input, on average; "
-        "Lemma E.2 of resnet does it without a bias. Here h is built as in the proofs, the average is computed by "
-        "quadrature and by random draws, and the size of h is compared with the complexity of φ."
-    )
     reference = PAPER.at("Lemma 5.1, App. B.1; resnet Lemma E.2")
-    notes_file: ClassVar[str] = "indicator.md"
+    text_file: ClassVar[str] = "indicator.md"
     symbols: ClassVar[Mapping[str, str]] = {"epsilon": "ε", "reach": "c", "function": "φ"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 0.7, "paper": 4.0}
     settings_class: ClassVar[type] = IndicatorSettings

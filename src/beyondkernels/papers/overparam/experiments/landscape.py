@@ -54,15 +54,8 @@ class Landscape(Experiment):
     """Decrease of the smoothed objective by two ways, at points along Algorithm 2."""
 
     id: ClassVar[str] = "overparam/landscape"
-    title: ClassVar[str] = "Lemma 5.3: descent directions of the smoothed objective"
-    summary: ClassVar[str] = (
-        "Lemma 5.3 is why Algorithm 2 is not stuck. While the smoothed objective is large, one of two small changes "
-        "lowers it: a step of the weights along a direction that the ground truth gives, with random signs, or a "
-        "smaller scale λ. Here both are taken at points along runs of Algorithm 2, over many draws of noise and signs, "
-        "and the decrease is compared with the lemma and with what its proof leaves at this width."
-    )
     reference = PAPER.at("Lemma 5.3, App. D.1")
-    notes_file: ClassVar[str] = "landscape.md"
+    text_file: ClassVar[str] = "landscape.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m", "eta": "η"}
     seconds_per_run: ClassVar[Mapping[str, float]] = SECONDS
     settings_class: ClassVar[type] = SmoothedSettings

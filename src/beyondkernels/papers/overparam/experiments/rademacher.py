@@ -40,16 +40,8 @@ class Rademacher(Experiment):
     """Exact complexities beside their bounds, and the gap of the loss beside both."""
 
     id: ClassVar[str] = "overparam/rademacher"
-    title: ClassVar[str] = "How complex networks near the start are, over width"
-    summary: ClassVar[str] = (
-        "Theorems 4.1 and 4.3 ask for a number of samples that does not depend on the width m, up to logarithms. Their "
-        "proofs bound the Rademacher complexity of networks near the start by a number that does not depend on it "
-        "either. With the gates of the start kept, the supremum in that complexity has a closed form, here for two and "
-        "for three layers. It is computed for the radii that training reached, on the training sample. Beside it stand "
-        "the lemmas' bounds and the difference of test loss and training loss."
-    )
     reference = PAPER.at("Lemmas G.5 and 5.9")
-    notes_file: ClassVar[str] = "rademacher.md"
+    text_file: ClassVar[str] = "rademacher.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m", "samples": "N"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 3.0, "paper": 40.0}
     settings_class: ClassVar[type] = RademacherSettings

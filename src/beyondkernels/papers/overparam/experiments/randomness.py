@@ -89,16 +89,8 @@ class Randomness(Experiment):
     """The parts of n₁ over the width of the first layer, and the moments of ρ."""
 
     id: ClassVar[str] = "overparam/randomness"
-    title: ClassVar[str] = "Lemma 5.2: a smooth function in a random neuron's input"
-    summary: ClassVar[str] = (
-        "Lemma 5.2 writes the input of a second-layer neuron at the random start as a Gaussian number ρ times a given "
-        "smooth function of ⟨w*, x⟩, plus a background that is independent of ρ, plus a rest that vanishes with the "
-        "width. Here the proof's construction is executed for many random first layers, and the sizes and moments of "
-        "the parts are measured: for a w* whose last coordinate is zero, for which the proof is right, and for one "
-        "whose last coordinate is not zero, for which it is not."
-    )
     reference = PAPER.at("Lemma 5.2, App. B.2 and A.2")
-    notes_file: ClassVar[str] = "randomness.md"
+    text_file: ClassVar[str] = "randomness.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m₁", "function": "φ", "tilt": "w*_d"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 1.5, "paper": 30.0}
     settings_class: ClassVar[type] = RandomnessSettings

@@ -26,15 +26,8 @@ class Smoothing(Experiment):
     """The errors of Lemmas 5.6 and 5.7 over width, distance and noise."""
 
     id: ClassVar[str] = "overparam/smoothing"
-    title: ClassVar[str] = "Lemmas 5.6 and 5.7: gates of the start and of now under smoothing noise"
-    summary: ClassVar[str] = (
-        "Lemma 5.6 says that near the random start there are weights with which the gates of the start give the ground "
-        "truth, also after training and with smoothing noise. Lemma 5.7 says that a small step changes few gates "
-        "under that noise: real and pseudo network then differ by the square of the step. Both are measured along runs "
-        "of Algorithm 2, over the width, the distance from the start, and the noise."
-    )
     reference = PAPER.at("Lemmas 5.6 and 5.7")
-    notes_file: ClassVar[str] = "smoothing.md"
+    text_file: ClassVar[str] = "smoothing.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m", "smoothing": "σ√m"}
     seconds_per_run: ClassVar[Mapping[str, float]] = SECONDS
     settings_class: ClassVar[type] = SmoothedSettings

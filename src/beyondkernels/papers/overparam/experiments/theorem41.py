@@ -89,15 +89,8 @@ class Theorem41(Experiment):
     """Test loss of Algorithm 1 against m and against N."""
 
     id: ClassVar[str] = "overparam/theorem41"
-    title: ClassVar[str] = "Theorem 4.1: a wider network needs no more samples"
-    summary: ClassVar[str] = (
-        "SGD on one point after the other trains the hidden weights of a two-layer ReLU network. The labels come from "
-        "a smooth ground truth of {{terms}} neurons. Theorem 4.1 says that the number of samples that suffices does "
-        "not depend on the width m, up to logarithms. Here the test loss is measured with {{samples}} samples while "
-        "the width grows {{growth:g}}-fold, and at m = {{width}} with more and fewer samples."
-    )
     reference = PAPER.at("§4.1, Theorem 4.1, Algorithm 1")
-    notes_file: ClassVar[str] = "theorem41.md"
+    text_file: ClassVar[str] = "theorem41.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m", "samples": "N"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 0.7, "paper": 1.5}
     settings_class: ClassVar[type] = Theorem41Settings

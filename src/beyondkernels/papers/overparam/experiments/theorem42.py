@@ -41,16 +41,8 @@ class Theorem42(Experiment):
     """Test error of networks and kernels on products of nonlinear measurements."""
 
     id: ClassVar[str] = "overparam/theorem42"
-    title: ClassVar[str] = "§4.2: products of nonlinear measurements, with three layers and with two"
-    summary: ClassVar[str] = (
-        "The targets are a product of two cosines of {{frequency:g}}⟨w, x⟩, and a product of two sums of "
-        "{{inner_terms}} smooth steps erf({{steepness:g}}⟨w, x⟩). After Theorem 4.2 the paper says that three layers "
-        "learn such correlations with samples polynomial in 1/ε, and that it does not know how two layers would. Here "
-        "networks of three and of two layers are trained in their hidden weights on the same points, three layers also "
-        "by both variants of Algorithm 2, and ridge regression uses the tangent kernels of both."
-    )
     reference = PAPER.at("§4.2, Theorem 4.2, eq. (19)")
-    notes_file: ClassVar[str] = "theorem42.md"
+    text_file: ClassVar[str] = "theorem42.md"
     symbols: ClassVar[Mapping[str, str]] = {"samples": "N"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 20.0, "paper": 60.0}
     settings_class: ClassVar[type] = Theorem42Settings

@@ -28,15 +28,8 @@ class Theorem43(Experiment):
     """The gap between test loss and training loss of both objectives against m."""
 
     id: ClassVar[str] = "overparam/theorem43"
-    title: ClassVar[str] = "Theorem 4.3: generalisation gap over width, with and without random signs"
-    summary: ClassVar[str] = (
-        "Algorithm 2 trains three-layer networks with its objective L1, and with L2, which puts random signs on the "
-        "increments of the weights. With L1 the paper's theorem asks for samples in proportion to m², with L2 for a "
-        "number that does not depend on the width m, up to logarithms. Here both have {{samples}} samples while the "
-        "width grows {{growth:g}}-fold. The generalisation gap is the test loss minus the training loss."
-    )
     reference = PAPER.at("§4.2, Theorems 4.2 and 4.3, Algorithm 2")
-    notes_file: ClassVar[str] = "theorem43.md"
+    text_file: ClassVar[str] = "theorem43.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 20.0, "paper": 40.0}
     settings_class: ClassVar[type] = Theorem43Settings

@@ -50,15 +50,8 @@ class Coupling(Experiment):
     """Lemmas C.1 to C.3 and Claim C.6 along a run, over width."""
 
     id: ClassVar[str] = "resnet/coupling"
-    title: ClassVar[str] = "What the proof of Theorem 1 stands on: few gates change, the random start vanishes"
-    summary: ClassVar[str] = (
-        "Theorem 1 is proved by showing that a wide network trained by Algorithm 1 keeps nearly all gates of its "
-        "random start, that what the start itself adds vanishes, and that the gradient therefore points towards "
-        "weights that write the target. Here the network learns a target on a circle, and each of these quantities is "
-        "measured along the run, at widths over three decades."
-    )
     reference = PAPER.at("App. C, Lemmas C.1 to C.3 and Claim C.6")
-    notes_file: ClassVar[str] = "coupling.md"
+    text_file: ClassVar[str] = "coupling.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "m"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 9.0, "paper": 60.0}
     settings_class: ClassVar[type] = CouplingSettings

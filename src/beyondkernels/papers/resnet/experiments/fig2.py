@@ -126,17 +126,8 @@ class Fig2a(Experiment):
     """N = 500, all layers trained."""
 
     id: ClassVar[str] = "resnet/fig2a"
-    title: ClassVar[str] = "A three-layer ResNet trained in all layers, against kernels and plain networks"
-    summary: ClassVar[str] = (
-        "The target is F(x) + αG(F(x)): {{s.outputs}} products of two signs, and in every output a small product of "
-        "four of those. A learner that finds F alone has the test error kα² = {{s.threshold:.4g}}. From {{s.samples}} "
-        "points a three-layer ResNet trained by SGD learns the composite part too. Two- and three-layer networks do "
-        "not, and the kernels of all three stay well above that error. In tables and figures 3resnet, 3layer and "
-        "2layer are these networks. (all) and (hidden) say which layers are trained, (last) is the conjugate kernel, "
-        "where only the readout is, and (NTK) the tangent kernel. Kernels are solved exactly, or trained by SGD."
-    )
     reference = PAPER.at("§8.1, Figure 2(a)")
-    notes_file: ClassVar[str] = "fig2.md"
+    text_file: ClassVar[str] = "fig2.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "width"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 0.3, "paper": 3.5}
     settings_class: ClassVar[type] = Fig2aSettings

@@ -88,14 +88,8 @@ class Fig3(Experiment):
     """β from 0 to 1."""
 
     id: ClassVar[str] = "resnet/fig3"
-    title: ClassVar[str] = "How large must the base signal be for the composite one to be learnt?"
-    summary: ClassVar[str] = (
-        "The target is βF(x) + αG(F(x)) with α fixed. A three-layer ResNet needs F to learn G(F): with β well above α "
-        "it does, with β below α it does not. Training the same network layer by layer does worse. The two-step kernel "
-        "stands beside it."
-    )
     reference = PAPER.at("§8.1, Figure 3")
-    notes_file: ClassVar[str] = "fig3.md"
+    text_file: ClassVar[str] = "fig3.md"
     symbols: ClassVar[Mapping[str, str]] = {"beta": "β", "samples": "N"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 0.5, "paper": 5.0}
     settings_class: ClassVar[type] = Fig3Settings

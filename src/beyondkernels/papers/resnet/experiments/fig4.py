@@ -51,15 +51,8 @@ class Fig4a(Experiment):
     """d = 40, N = 5000."""
 
     id: ClassVar[str] = "resnet/fig4a"
-    title: ClassVar[str] = "SGD and the least weights of a monomial: Figure 4(a)"
-    summary: ClassVar[str] = (
-        "The label is the product of six signs out of {{s.dim}}. There are two-layer networks of small Frobenius norm "
-        "that compute it. They are made by hand here, with the least norm there can be or close to it. The paper "
-        "reports that SGD from a random start finds neither these nor any solution with a test error below "
-        "{{bound:g}}. Here it has {{s.samples}} points, and {{schedules}}."
-    )
     reference = PAPER.at("§8.2, Figures 1 and 4(a)")
-    notes_file: ClassVar[str] = "fig4.md"
+    text_file: ClassVar[str] = "fig4.md"
     symbols: ClassVar[Mapping[str, str]] = {"width": "width"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 500.0}
     settings_class: ClassVar[type] = Fig4Settings

@@ -62,15 +62,8 @@ class Scaling(Experiment):
     """Samples needed against C and d."""
 
     id: ClassVar[str] = "resnet/scaling"
-    title: ClassVar[str] = "How many samples a network and kernels need, as the number of targets grows"
-    summary: ClassVar[str] = (
-        "The target is k unknown coordinates of d, and in each output α times the product of all k. There are C(d, k) "
-        "such targets. For k = 2, 3, 4 the samples are counted that a learner needs to bring its risk to α²/16: for a "
-        "three-layer ResNet and a recursive feature machine by search, for the best of several kernels from exact "
-        "risks. Theorem 2 says that kernels need about C(d, k) samples, Corollary 7.1 that a network needs about d."
-    )
     reference = PAPER.at("§3.1, §7: Corollary 7.1, Theorem 2")
-    notes_file: ClassVar[str] = "scaling.md"
+    text_file: ClassVar[str] = "scaling.md"
     symbols: ClassVar[Mapping[str, str]] = {"outputs": "k", "dim": "d", "targets": "C"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 0.3, "paper": 1.5}
     settings_class: ClassVar[type] = ScalingSettings

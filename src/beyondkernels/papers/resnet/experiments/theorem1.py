@@ -77,14 +77,8 @@ class Theorem1(Experiment):
     """Algorithm 1 at several α."""
 
     id: ClassVar[str] = "resnet/theorem1"
-    title: ClassVar[str] = "Theorem 1: the risk that Algorithm 1 leaves, against α"
-    summary: ClassVar[str] = (
-        "SGD on one fresh point after the other trains the hidden layers W and V of a three-layer ResNet on a target "
-        "F(x) + αG(F(x)). Learning F alone leaves a risk of order α²; Theorem 1 promises order α⁴, from T of order "
-        "α⁻⁸ points. The risk is fitted against α with the theorem's T and rates, and with one T for every α."
-    )
     reference = PAPER.at("Theorem 1, Algorithm 1, eq. (6.2)")
-    notes_file: ClassVar[str] = "theorem1.md"
+    text_file: ClassVar[str] = "theorem1.md"
     symbols: ClassVar[Mapping[str, str]] = {"alpha": "α"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 6.0, "paper": 30.0}
     settings_class: ClassVar[type] = RiskSettings

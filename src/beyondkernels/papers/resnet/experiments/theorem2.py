@@ -102,16 +102,8 @@ class Theorem2(Experiment):
     """Exact best risks of kernels, and a network."""
 
     id: ClassVar[str] = "resnet/theorem2"
-    title: ClassVar[str] = "Theorem 2: what no kernel can learn from N points"
-    summary: ClassVar[str] = (
-        "The target is k unknown coordinates, and in each output α times the product of all k. There are C such "
-        "targets. For six kernels the exact risk of the best predictor on N training points is computed for all "
-        "targets; this predictor may know the whole distribution. No kernel comes below a bound that counts "
-        "dimensions, and with N ≤ C/1000 points none reaches α²/16 on 1 % of the targets. A three-layer ResNet trained "
-        "on the same points does."
-    )
     reference = PAPER.at("Theorem 2 (§3.1, §7.1, App. D.1)")
-    notes_file: ClassVar[str] = "theorem2.md"
+    text_file: ClassVar[str] = "theorem2.md"
     symbols: ClassVar[Mapping[str, str]] = {"functions": "N"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.03, "laptop": 1.5, "paper": 8.0}
     settings_class: ClassVar[type] = Theorem2Settings

@@ -89,16 +89,8 @@ class Theorem3(Experiment):
     """Exact best risks of feature maps, and networks."""
 
     id: ClassVar[str] = "resnet/theorem3"
-    title: ClassVar[str] = "Theorem 3: what no linear function of D features can learn"
-    summary: ClassVar[str] = (
-        "The target has k outputs. Each of them is one of k unknown coordinates plus α times the product of all k. "
-        "There are C such targets. For several maps to D features, the exact risk of the best linear function of the "
-        "features is computed for all targets. Counting dimensions gives a lower bound for every map, and one map "
-        "comes near to it. A three-layer ResNet with D parameters is trained by SGD. It reaches the risk α²/16, which "
-        "for most targets no map to D features reaches."
-    )
     reference = PAPER.at("Theorem 3 (§3.2, §7.2, App. D.2)")
-    notes_file: ClassVar[str] = "theorem3.md"
+    text_file: ClassVar[str] = "theorem3.md"
     symbols: ClassVar[Mapping[str, str]] = {"functions": "D"}
     seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.03, "laptop": 3.0, "paper": 5.0}
     settings_class: ClassVar[type] = Theorem3Settings

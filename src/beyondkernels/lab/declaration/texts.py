@@ -1,31 +1,47 @@
-"""Notes: Markdown beside an experiment's module, with the settings' numbers filled in."""
+"""Texts: Markdown beside an experiment's module, with the settings' numbers filled in."""
 
 from __future__ import annotations
 
 import operator
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*(?::([^}]*))?\}\}")
 
 
-def read_notes(path: Path, facts: Any) -> list[str]:
-    """The paragraphs of a Markdown file; a heading belongs to the paragraph below it.
+class Text(NamedTuple):
+    """What a Markdown file says of an experiment.
+
+    Arguments:
+        title: the heading of the first level that the file begins with; nothing if it begins otherwise.
+        summary: the paragraph below that heading.
+        notes: the other paragraphs; a heading belongs to the paragraph below it.
+    """
+
+    title: str
+    summary: str
+    notes: list[str]
+
+
+def read_text(path: Path) -> Text:
+    """Read a Markdown file. Names between double braces, ``{{alpha}}`` or ``{{threshold:.4g}}``, are left for later.
 
     Arguments:
         path: the file.
-        facts: where the names between double braces are looked up: ``{{alpha}}``, ``{{threshold:.4g}}``.
     """
-    text = fill(path.read_text(encoding="utf-8"), facts)
+    text = path.read_text(encoding="utf-8")
     blocks = [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
+    title, summary = "", ""
+    if blocks and blocks[0].startswith("# "):
+        title, summary, blocks = blocks[0][2:].strip(), " ".join("".join(blocks[1:2]).split()), blocks[2:]
     notes: list[str] = []
     for block in blocks:
         if notes and notes[-1].startswith("#") and "\n" not in notes[-1]:
             notes[-1] = f"{notes[-1]}\n\n{block}"
         else:
             notes.append(block)
-    return notes
+    return Text(title, summary, notes)
 
 
 def fill(text: str, facts: Any) -> str:
