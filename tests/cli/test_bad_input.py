@@ -111,7 +111,6 @@ def test_an_empty_set_of_counts(bk: Any, tmp_path: Path, user: Path) -> None:
         (("report",), "there is no store at store yet; bk run makes one"),
         (("store", "size"), "there is no store at store yet; bk run makes one"),
         (("store", "verify", "--store", "x"), "there is no store at x yet"),
-        (("store", "rebuild", "--store", "x"), "there is no store at x yet"),
     ],
 )
 def test_words(bk: Any, tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
@@ -168,7 +167,6 @@ COMMANDS = (
     ("show", "features/table1"),
     ("show", "abcd"),
     ("store", "verify"),
-    ("store", "rebuild"),
     ("store", "size"),
 )
 

@@ -44,7 +44,7 @@ PLACES: list[tuple[str, ...]] = [
     *[("certify", "--kernel", "any", *sizes) for sizes in (("--d", "?"), ("--d", "8", "--k", "?", "--n", "3"))],
     *[(*CERTIFY, option, "?") for option in ("--n", "--alpha", "--seed")],
     ("store", "?"),
-    *[("store", command, "--store", "?") for command in ("verify", "quarantine", "rebuild", "prune", "size")],
+    *[("store", command, "--store", "?") for command in ("verify", "quarantine", "prune", "size")],
     ("store", "prune", "--days", "?"),
     ("demo", "--workers", "?", "--nonsense"),
 ]

@@ -293,7 +293,6 @@ def test_store(bk: Any, user: Path, store: Path) -> None:
     assert [line.split()[0] for line in size] == ["runs", "disk", "work", "requests", "quarantine", "checkpoints"]
     (store / "index.sqlite").write_bytes(b"made by an earlier version")
     assert bk("store", "verify", *at).stdout == "4 runs, 0 damaged\n"
-    assert bk("store", "rebuild", *at).stdout == "4 runs; a store has no index, so there is nothing to rebuild\n"
     assert not (store / "index.sqlite").exists()
 
     file = next(store.glob("runs/*/*/arrays.npz"))

@@ -11,12 +11,12 @@ from beyondkernels.certificates.certificate import (
     Verification as Verification,
     from_json as from_json,
 )
-from beyondkernels.certificates.certify import Certifiable as Certifiable, certify as certify
 from beyondkernels.certificates.coefficients import (
     DegreeCoefficients as DegreeCoefficients,
     degree_coefficients as degree_coefficients,
 )
 from beyondkernels.certificates.degree_span import DegreeSpan as DegreeSpan
+from beyondkernels.certificates.door import Certifiable as Certifiable, certify as certify
 from beyondkernels.certificates.krawtchouk import krawtchouk as krawtchouk
 from beyondkernels.certificates.named_kernels import KERNELS as KERNELS, named_kernel as named_kernel
 from beyondkernels.certificates.span import EnumeratedSpan as EnumeratedSpan, Span as Span

@@ -325,19 +325,6 @@ def _quarantine(
     show_quarantine(store, empty)
 
 
-@store_app.command("rebuild")
-@guarded
-@interruptible
-def _rebuild(store: StoreOption = None) -> None:
-    """Remove the index that earlier versions kept.
-
-    Stores have no index any more.
-    """
-    from beyondkernels.cli.stores import remove_index
-
-    remove_index(store)
-
-
 @store_app.command("prune")
 @guarded
 @interruptible

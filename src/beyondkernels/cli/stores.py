@@ -62,14 +62,6 @@ def show_quarantine(given: str | None, empty: bool) -> None:
     print(f"{count(len(entries), 'thing')} in the quarantine{advice}")
 
 
-def remove_index(given: str | None) -> None:
-    """Remove the index that earlier versions kept beside the runs."""
-    store = open_store(given, writing=True)
-    for name in ("index.sqlite", "index.lock"):
-        (store.path / name).unlink(missing_ok=True)
-    print(f"{count(len(store.keys()), 'run')}; a store has no index, so there is nothing to rebuild")
-
-
 def _printable(text: str) -> str:
     """A text from a store, without anything that a terminal would act on."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -84,4 +84,4 @@ def test_every_claim_is_declared_in_words_that_stay(name: str) -> None:
     declared = [statement.declaration() for statement in request.experiment.claims(request.settings)]
     assert len({each["id"] for each in declared}) == len(declared) > 0
     assert " at 0x" not in str(declared)
-    assert all(each["value"] and each["test"] for each in declared)
+    assert all(each["value"] and each["condition"] for each in declared)

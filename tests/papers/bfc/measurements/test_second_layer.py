@@ -71,5 +71,5 @@ def test_series_and_scalars_of_a_run():
 
 
 def test_other_problems_are_refused():
-    with pytest.raises(InputError, match=r"problem must be a layered one of problems\.bfc, got Target"):
+    with pytest.raises(InputError, match=r"problem must have layers, as bk\.bfc\.QuadraticTarget, got Target"):
         SecondLayer(10).truth(Target(), torch.zeros(2, 3))

@@ -82,7 +82,7 @@ def test_it_trains_in_company_as_alone_and_learns_what_is_shallow():
         cases.append(Case(problem, train, test, stream.child("learner")))
     together = TrainedNetwork.fit_together([learner] * 2, cases, lambda _: None)
     assert together[0].scalars == learner.fit(cases[0], lambda _: None).scalars
-    assert together[0].scalars["test_loss"] < 0.01 * cases[0].condition.y.var().item()
+    assert together[0].scalars["test_loss"] < 0.01 * cases[0].test.y.var().item()
 
 
 def test_sentences():

@@ -1,5 +1,6 @@
 """Lower bounds of the paper, computed and checked."""
 
+from beyondkernels.papers.bfc.certificates.lower_bounds import is_sparse_target as is_sparse_target
 from beyondkernels.papers.bfc.certificates.neurons import NeuronCertificate as NeuronCertificate
 from beyondkernels.papers.bfc.certificates.sparse_targets import (
     SparseTargetCertificate as SparseTargetCertificate,

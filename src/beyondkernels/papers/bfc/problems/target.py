@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import torch
 
@@ -16,6 +16,9 @@ from beyondkernels.papers.bfc.problems.graph import Graph, require_graph, requir
 from beyondkernels.papers.bfc.problems.inputs import GaussianInputs, QuadraticInputs
 from beyondkernels.papers.bfc.problems.layered import LayeredProblem
 from beyondkernels.papers.bfc.problems.matrices import Matrix, conditioned, matrix
+
+if TYPE_CHECKING:
+    from beyondkernels.certificates import Certificate
 
 _ROUNDING = 1e-9
 _MOST_WEIGHTS = 10**7
@@ -114,6 +117,29 @@ class QuadraticTarget(LayeredProblem):
                 0 < std < math.inf, f"layer {layer} must vary for relative alphas, got a standard deviation of {std}"
             )
         return tuple(alpha * (stds[0] / std) for alpha, std in zip(self.alphas, stds, strict=True))
+
+    def certify(
+        self, what: None = None, *, n: int | None = None, features: int | None = None, neurons: int | None = None
+    ) -> Certificate:
+        """What kernels, fixed features or shallow networks cannot do on the hard targets of App. I.
+
+        Arguments:
+            what: None, since the bounds hold for all predictors of a kind.
+            n: for all kernels with so many points (Theorem I.1), on a target of :func:`bk.bfc.sparse_target`.
+            features: for all maps to so many features (Theorem I.3), on such a target.
+            neurons: for all two-layer polynomial networks with so many neurons (Theorems I.6 and I.7), on a target of
+                :func:`bk.bfc.even_target`.
+
+        >>> import beyondkernels as bk
+        >>> target = bk.bfc.sparse_target(dim=20, depth=2, alphas=(0.05,))
+        >>> round(bk.certify(None, target, n=50).mean_risk, 6)
+        0.001842
+
+        Reference: Allen-Zhu & Li (bfc), Theorems I.1, I.3, I.6 and I.7.
+        """
+        from beyondkernels.papers.bfc.certificates.lower_bounds import certify_target
+
+        return certify_target(what, self, n=n, features=features, neurons=neurons)
 
     def _without_scales(self) -> QuadraticTarget:
         return replace(self, alphas=(1.0,) * len(self.alphas), relative=False, in_class=False)

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import torch
 
@@ -20,6 +20,10 @@ from beyondkernels.papers.features.problems.hidden import HiddenPatterns, Struct
 from beyondkernels.papers.features.problems.hidden.base import stack
 from beyondkernels.papers.features.problems.labels import LabelSet, Parity
 from beyondkernels.papers.features.problems.moments import Moments, moments
+
+if TYPE_CHECKING:
+    from beyondkernels.certificates import Certificate
+    from beyondkernels.kernels import Kernel
 
 _BLOCK = 8192  # rows drawn at once for a given class ratio; another value would give other samples
 _RAREST = 1e-4
@@ -145,6 +149,51 @@ class DictionaryProblem(Problem):
     def assumptions(self) -> tuple[Assumption, ...]:
         """The paper's assumptions: which hold, and by how much."""
         return check(self)
+
+    def certify(
+        self,
+        what: Kernel | None = None,
+        *,
+        features: int | None = None,
+        norm: float | None = None,
+        points: int | None = None,
+        queries: int | None = None,
+        tolerance: float | None = None,
+        advantage: float = 0.01,
+    ) -> Certificate:
+        """What fixed features, kernels, or learners that ask statistical queries cannot do on parity labels.
+
+        Arguments:
+            what: a rotation-invariant kernel, for which Corollary 3 is exact; None for all predictors of the kind.
+            features: N, for all maps to N fixed features in [−1, 1] (Theorem 2).
+            norm: the largest norm of the weights; without ``features``, the radius of a ball of a kernel's space
+                (Corollary 3).
+            points: the number of data points of a kernel; None for the whole ball.
+            queries: Q, for all learners that ask Q statistical queries (Theorem 4); for a problem without structure.
+            tolerance: τ, how far an answer may be from the truth.
+            advantage: ε, how much better than chance a learner that succeeds is.
+
+        >>> import beyondkernels as bk
+        >>> problem = bk.features.DictionaryParity(dim=200, patterns=176, relevant=11)
+        >>> round(bk.certify(None, problem, features=200, norm=10.0).bound, 6)
+        0.5
+        >>> bk.certify(None, problem.without_structure(), queries=200, tolerance=0.01).holds
+        True
+
+        Reference: Shi, Wei & Liang (features), Theorem 2, Corollary 3 and Theorem 4.
+        """
+        from beyondkernels.papers.features.theory.lower_bounds import certify_dictionary
+
+        return certify_dictionary(
+            what,
+            self,
+            features=features,
+            norm=norm,
+            points=points,
+            queries=queries,
+            tolerance=tolerance,
+            advantage=advantage,
+        )
 
     def without_structure(self) -> DictionaryProblem:
         """The same problem (M, A and P) with uniform patterns, (A1')."""
