@@ -20,12 +20,12 @@ from beyondkernels.kernels import (
     linearised_training,
     ridge_path,
     solve_features,
-    solve_gram,
     solve_large,
     spectrum,
     tangent_gram,
 )
 from beyondkernels.kernels.checks import require_representable, tensor
+from beyondkernels.kernels.solvers.intercept import solve_gram
 from beyondkernels.networks import FullyConnected
 
 F64 = torch.float64

@@ -13,13 +13,11 @@ from beyondkernels.kernels import (
     FeatureSource,
     FixedFeatureClassifier,
     InputFeatures,
-    RidgeTrial,
-    choose_ridge,
     random_feature_map,
-    solve_hinge,
     tangent_feature_map,
 )
-from beyondkernels.kernels.selection import _next_ridge
+from beyondkernels.kernels.selection import RidgeTrial, _next_ridge, choose_ridge
+from beyondkernels.kernels.solvers.hinge import solve_hinge
 
 F64 = torch.float64
 

@@ -4,19 +4,10 @@ import pytest
 import torch
 
 from beyondkernels.core import Case, InputError, Sample, Stream
-from beyondkernels.kernels import (
-    CentredFeatures,
-    DenseFeatures,
-    FeatureOperator,
-    InputFeatures,
-    TangentFeatures,
-    merge_neurons,
-    random_feature_map,
-    random_feature_operator,
-    span_basis,
-    tangent_feature_map,
-    tangent_feature_operator,
-)
+from beyondkernels.kernels import DenseFeatures, FeatureOperator, InputFeatures, random_feature_map, tangent_feature_map
+from beyondkernels.kernels.features import CentredFeatures, random_feature_operator
+from beyondkernels.kernels.reduction import merge_neurons, span_basis
+from beyondkernels.kernels.tangent import TangentFeatures, tangent_feature_operator
 
 F64 = torch.float64
 

@@ -6,7 +6,6 @@ from beyondkernels.core.rooms import lazily
 from beyondkernels.kernels.base import Kernel as Kernel, Product as Product, Scaled as Scaled, Sum as Sum
 from beyondkernels.kernels.classical.arcsin import Arcsin as Arcsin
 from beyondkernels.kernels.classical.correlation import Correlation as Correlation
-from beyondkernels.kernels.classical.distances import squared_distances as squared_distances
 from beyondkernels.kernels.classical.drawn_maps import (
     DerivativeFeatures as DerivativeFeatures,
     ParityFeatures as ParityFeatures,
@@ -15,7 +14,6 @@ from beyondkernels.kernels.classical.function import FunctionKernel as FunctionK
 from beyondkernels.kernels.classical.gaussian import Gaussian as Gaussian
 from beyondkernels.kernels.classical.inverse_polynomial import (
     InversePolynomial as InversePolynomial,
-    Recursive as Recursive,
 )
 from beyondkernels.kernels.classical.laplace import Laplace as Laplace
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel as PolynomialKernel
@@ -31,37 +29,29 @@ from beyondkernels.kernels.classifiers import (
     FixedFeatureClassifier as FixedFeatureClassifier,
 )
 from beyondkernels.kernels.conformance import (
-    Finding as Finding,
     check_kernel as check_kernel,
     require_psd as require_psd,
 )
 from beyondkernels.kernels.constant import Constant as Constant
 from beyondkernels.kernels.feature_machines.machine import (
-    FeatureMachineFit as FeatureMachineFit,
-    FeatureMachineRound as FeatureMachineRound,
     RecursiveFeatureMachine as RecursiveFeatureMachine,
     fit_feature_machine as fit_feature_machine,
 )
 from beyondkernels.kernels.feature_machines.metric import (
     MetricKernel as MetricKernel,
-    gradient_outer_product as gradient_outer_product,
-    kernel_gradients as kernel_gradients,
 )
 from beyondkernels.kernels.features import (
-    CentredFeatures as CentredFeatures,
     DenseFeatures as DenseFeatures,
     FeatureMap as FeatureMap,
     FeatureOperator as FeatureOperator,
     FeatureSource as FeatureSource,
     InputFeatures as InputFeatures,
     random_feature_map as random_feature_map,
-    random_feature_operator as random_feature_operator,
 )
 from beyondkernels.kernels.finite.at import ConjugateAt as ConjugateAt, TangentAt as TangentAt
 from beyondkernels.kernels.finite.draws import MeanOverDraws as MeanOverDraws
 from beyondkernels.kernels.finite.functional import (
     conjugate_features as conjugate_features,
-    conjugate_gram as conjugate_gram,
     module_tangent_gram as module_tangent_gram,
     tangent_gram as tangent_gram,
 )
@@ -73,42 +63,24 @@ from beyondkernels.kernels.infinite.fully_connected import (
     infinite_conjugate as infinite_conjugate,
     infinite_tangent as infinite_tangent,
 )
-from beyondkernels.kernels.infinite.resnet import (
-    InfiniteResNetConjugate as InfiniteResNetConjugate,
-    InfiniteResNetTangent as InfiniteResNetTangent,
-)
 from beyondkernels.kernels.learner import KernelRidge as KernelRidge
-from beyondkernels.kernels.reduction import merge_neurons as merge_neurons, span_basis as span_basis
-from beyondkernels.kernels.selection import (
-    RIDGES as RIDGES,
-    RidgeChoice as RidgeChoice,
-    RidgeTrial as RidgeTrial,
-    choose_ridge as choose_ridge,
-)
 from beyondkernels.kernels.sequential import SequentialKernels as SequentialKernels
-from beyondkernels.kernels.solvers.hinge import HingeSolution as HingeSolution, solve_hinge as solve_hinge
 from beyondkernels.kernels.solvers.intercept import (
     RidgeSolution as RidgeSolution,
     solve_features as solve_features,
-    solve_gram as solve_gram,
 )
-from beyondkernels.kernels.solvers.large import LargeSolution as LargeSolution, solve_large as solve_large
+from beyondkernels.kernels.solvers.large import solve_large as solve_large
 from beyondkernels.kernels.solvers.linearised import (
-    Descent as Descent,
     LinearisedTraining as LinearisedTraining,
     linearised_training as linearised_training,
 )
-from beyondkernels.kernels.solvers.nystrom import NystromFactor as NystromFactor, nystrom_factor as nystrom_factor
 from beyondkernels.kernels.solvers.ridge import (
-    RELATIVE_RIDGES as RELATIVE_RIDGES,
     RidgePath as RidgePath,
     ridge_path as ridge_path,
 )
-from beyondkernels.kernels.solvers.spectrum import Spectrum as Spectrum, spectrum as spectrum
+from beyondkernels.kernels.solvers.spectrum import spectrum as spectrum
 from beyondkernels.kernels.tangent import (
-    TangentFeatures as TangentFeatures,
     tangent_feature_map as tangent_feature_map,
-    tangent_feature_operator as tangent_feature_operator,
 )
 from beyondkernels.kernels.two_step import TwoStepRidge as TwoStepRidge
 

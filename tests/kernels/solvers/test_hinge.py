@@ -8,9 +8,11 @@ from scipy.optimize import LinearConstraint, linprog, minimize
 from sklearn.svm import SVC
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels import DenseFeatures, FeatureOperator, HingeSolution, solve_hinge, tangent_feature_operator
+from beyondkernels.kernels import DenseFeatures, FeatureOperator
 from beyondkernels.kernels.solvers.directions import Newton, QuasiNewton, direction_for
+from beyondkernels.kernels.solvers.hinge import HingeSolution, solve_hinge
 from beyondkernels.kernels.solvers.smoothing import smoothed_hinge
+from beyondkernels.kernels.tangent import tangent_feature_operator
 
 F64 = torch.float64
 
