@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from beyondkernels.core import Outcome
-from beyondkernels.lab import At, Claim, Experiment, Reading, plan, render_svg, tabulate
+from beyondkernels.lab import At, Claim, Experiment, Reading, render_svg, specs_of, tabulate
 from beyondkernels.store import RunSpec, StoredRun
 
 
@@ -45,11 +45,11 @@ def finish(
 def places_of(experiment: Experiment, settings: Any, seeds: Sequence[int], finished: Any) -> dict[Any, Any]:
     """Where each planned run stands, and its specification."""
     found: dict[Any, Any] = {}
-    specs = plan(experiment, settings, seeds, finished)
+    specs = specs_of(experiment, settings, seeds, finished)
     for runs in experiment.runs(settings):
         spec = runs.spec
         noted = type(runs)(**{**vars(runs), "spec": lambda s, at, spec=spec: (at, spec(s, at))})
-        found |= noted.plan(settings, seeds, finished)  # type: ignore[arg-type]
+        found |= noted.specs(settings, seeds, finished)  # type: ignore[arg-type]
     assert set(found) == set(specs)
     return found
 

@@ -108,7 +108,7 @@ def test_experiments_of_a_users_file(user: Any, tmp_path: Path) -> None:
         (tmp_path / "wordless.py").write_text(
             "from beyondkernels.lab import Experiment\n"
             "class Wordless(Experiment):\n"
-            "    settings = plan = rows = claims = lambda self, *_: []\n"
+            "    settings = runs = claims = lambda self, *_: []\n"
         )
         with pytest.raises(InputError, match=sentence):
             find(name)

@@ -10,7 +10,7 @@ import pytest
 
 import beyondkernels as bk
 from beyondkernels.execution import SerialExecutor
-from beyondkernels.lab import CATALOGUE, plan
+from beyondkernels.lab import CATALOGUE, specs_of
 from beyondkernels.store import Store
 
 
@@ -20,7 +20,7 @@ def test_smoke(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     result = bk.run(name, "smoke", executor=SerialExecutor(), store=tmp_path / "store", progress=False)
     request = result.request
     assert (request.seeds, result.missing) == ((0, 1), {})
-    assert set(result.finished) == set(plan(request.experiment, request.settings, request.seeds, result.finished))
+    assert set(result.finished) == set(specs_of(request.experiment, request.settings, request.seeds, result.finished))
     assert {row["status"] for row in result.rows} == {"finished"}
     assert {0, 1} <= {row["seed"] for row in result.rows}  # and those of a search, where its runs are rows too
     assert all(claim.holds is None and claim.reason for claim in result.claims)

@@ -137,8 +137,8 @@ class Plain(Experiment):
 class Refined(Runs):
     """A second round refines the best guess of the first, seed by seed; a third comes if the best is at the edge."""
 
-    def plan(self, settings: Settings, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
-        specs = super().plan(settings, seeds, finished)
+    def specs(self, settings: Settings, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
+        specs = super().specs(settings, seeds, finished)
         for seed in seeds:
             scouts = {
                 label: run for label, run in finished.items() if label[0] in self.over["guess"] and label[1] == seed

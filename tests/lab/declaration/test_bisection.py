@@ -103,7 +103,7 @@ def test_a_search_that_is_not_over_has_no_row_and_goes_on_from_what_is_there() -
     finished, _ = finish(needed(), [0], risk)
     for label in list(finished)[::2]:
         left = {name: run for name, run in finished.items() if name != label}
-        plan = needed().plan(None, [0], left)
+        plan = needed().specs(None, [0], left)
         assert label in plan and set(plan) <= set(finished)
         assert len(list(needed().records(None, [0], left))) < 2
 
@@ -116,5 +116,5 @@ def test_runs_that_diverge_do_not_suffice() -> None:
 
 def test_searches_may_differ_from_place_to_place() -> None:
     runs = needed(bisection=lambda at: Bisection(4 if at.method == "a" else 16, most=20))
-    plan = runs.plan(None, [0], {})
+    plan = runs.specs(None, [0], {})
     assert sorted(label[1] for label in plan) == ["samples=16", "samples=4"]

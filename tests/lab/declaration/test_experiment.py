@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from beyondkernels.core import InputError, load_file
-from beyondkernels.lab import Experiment, Runs, Scale, expected, plan, scale, setting
+from beyondkernels.lab import Experiment, Runs, Scale, expected, scale, setting, specs_of
 from beyondkernels.lab.declaration.texts import fill, read_text
 from lab.declaration.toys import place
 
@@ -51,7 +51,7 @@ def test_the_summary_follows_the_settings() -> None:
 
 
 def test_a_plan_is_that_of_all_its_parts() -> None:
-    specs = plan(Toy(), Numbers(), (0, 1), {})
+    specs = specs_of(Toy(), Numbers(), (0, 1), {})
     assert len(specs) == 8 and expected(Toy(), Numbers(), (0, 1)) == (8, 0)
 
     class Twice(Toy):
@@ -59,7 +59,7 @@ def test_a_plan_is_that_of_all_its_parts() -> None:
             return [Runs(place, {"width": (1,)}), Runs(lambda s, at: at.with_(other=1), {"width": (1,)})]  # type: ignore[arg-type]
 
     with pytest.raises(InputError, match="gives two different runs the same coordinates"):
-        plan(Twice(), Numbers(), (0,), {})
+        specs_of(Twice(), Numbers(), (0,), {})
 
 
 def test_an_experiment_needs_runs() -> None:

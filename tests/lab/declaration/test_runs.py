@@ -57,7 +57,7 @@ def test_runs_are_all_combinations() -> None:
 
 def test_some_runs_have_fewer_seeds() -> None:
     runs = Runs(place, {"method": ["a"]}, errors, seeds=1)
-    assert [label[-1] for label in runs.plan(None, [7, 8], {})] == [7]
+    assert [label[-1] for label in runs.specs(None, [7, 8], {})] == [7]
     assert runs.expected([7, 8]) == (1, 0)
 
 
@@ -69,12 +69,12 @@ def test_a_run_may_have_several_rows() -> None:
 
 def test_the_search_comes_first_and_has_seeds_of_its_own() -> None:
     runs = searched()
-    asked = runs.plan(None, [0, 1], {})
+    asked = runs.specs(None, [0, 1], {})
     assert {label[0] for label in asked} == {"search"}
     assert {label[-1] for label in asked} == {1000, 1001}
     assert len(asked) == 2 * 3 * 2
     with pytest.raises(InputError, match=r"seeds must not be those of the search, got \[1001\]"):
-        runs.plan(None, [0, 1001], {})
+        runs.specs(None, [0, 1001], {})
 
 
 def test_the_mean_over_search_seeds_chooses_by_each_criterion() -> None:

@@ -26,7 +26,7 @@ def finish(runs: Runs, seeds: Sequence[int], outcome: Callable[[At], Outcome]) -
     finished: dict[Any, Any] = {}
     rounds = []
     while True:
-        new = {label: at for label, at in runs.plan(None, seeds, finished).items() if label not in finished}
+        new = {label: at for label, at in runs.specs(None, seeds, finished).items() if label not in finished}
         if not new:
             return finished, rounds
         rounds.append(len(new))

@@ -48,9 +48,9 @@ def test_what_is_stored_is_no_guess(user: Any, store: Store) -> None:
 
 def test_a_plan_that_looks_at_more_than_numbers(user: Any) -> None:
     class Look(user.Runs):
-        def plan(self, settings: Any, seeds: Any, finished: Any) -> Any:
+        def specs(self, settings: Any, seeds: Any, finished: Any) -> Any:
             assert not any(run.outcome.arrays["weights"] for run in finished.values())
-            return super().plan(settings, seeds, finished)
+            return super().specs(settings, seeds, finished)
 
     class Looking(user.Plain):
         def runs(self, settings: Any, /) -> Any:

@@ -330,7 +330,7 @@ def test_a_plan_without_end_is_a_sentence(user: Any, store: Store, monkeypatch: 
     monkeypatch.setattr("beyondkernels.lab.request.runner.MOST_ROUNDS", 5)
 
     class More(user.Runs):
-        def plan(self, settings: Any, seeds: Any, finished: Any) -> Any:
+        def specs(self, settings: Any, seeds: Any, finished: Any) -> Any:
             return {("run", i): user.spec(settings, float(i), 0) for i in range(len(finished) + 1)}
 
     class Endless(user.Plain):

@@ -19,7 +19,7 @@ from beyondkernels.lab.declaration.pictures import (
 from beyondkernels.lab.declaration.reading import (
     Reading as Reading,
     expected as expected,
-    plan as plan,
+    specs_of as specs_of,
     stated as stated,
 )
 from beyondkernels.lab.declaration.rows import (

@@ -99,7 +99,7 @@ class Needed(Runs):
     bisection: Callable[[At], Bisection] = field(kw_only=True)
     enough: Callable[[Any, At, Outcome], bool] = field(kw_only=True)
 
-    def plan(self, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
+    def specs(self, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
         """What was tried, and what is to be tried next."""
         wanted = []
         for at in self._searches(seeds):

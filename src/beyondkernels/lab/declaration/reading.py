@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from beyondkernels.store import RunSpec
 
 
-def plan(experiment: Experiment, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
+def specs_of(experiment: Experiment, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
     """All runs that an experiment knows it needs so far; asked again in rounds, as runs finish."""
     specs: dict[Label, RunSpec] = {}
     for runs in experiment.runs(settings):
-        for label, spec in runs.plan(settings, seeds, finished).items():
+        for label, spec in runs.specs(settings, seeds, finished).items():
             if label in specs and specs[label] != spec:
                 raise InputError(f"{experiment.id} gives two different runs the same coordinates: {label}")
             specs[label] = spec

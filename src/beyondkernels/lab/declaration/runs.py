@@ -104,7 +104,7 @@ class Runs:
         for values in itertools.product(*self.over.values()):
             yield At(zip(self.over, values, strict=True))
 
-    def plan(self, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
+    def specs(self, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
         """The runs needed, as far as they are known."""
         wanted = (at.with_(seed=seed) for at in self.places() for seed in seeds[: self.seeds])
         return {at.label: self.spec(settings, at) for at in wanted}
@@ -167,7 +167,7 @@ class Searched(Runs):
     again: Sequence[Again] = field(default=(), kw_only=True)
     show_search: bool = field(default=False, kw_only=True)
 
-    def plan(self, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
+    def specs(self, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
         """The search as far as it is known, and what it chose with every reported seed."""
         common = sorted({*seeds} & {*self._search_seeds()})
         require(not common, f"seeds must not be those of the search, got {common}")

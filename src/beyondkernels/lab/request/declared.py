@@ -8,7 +8,7 @@ from typing import Any
 
 from beyondkernels.core import InputError, Reference, require
 from beyondkernels.core.errors import shown
-from beyondkernels.lab.declaration import Experiment, Finished, Label, Picture, Runs, Statement, Table, plan
+from beyondkernels.lab.declaration import Experiment, Finished, Label, Picture, Runs, Statement, Table, specs_of
 from beyondkernels.store import RunSpec
 
 
@@ -52,9 +52,11 @@ def require_declared(experiment: Experiment, settings: Any) -> None:
     _listed(experiment, "figures", settings, Picture, "a list of figures")
 
 
-def plan_of(experiment: Experiment, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
+def checked_specs(
+    experiment: Experiment, settings: Any, seeds: Sequence[int], finished: Finished
+) -> dict[Label, RunSpec]:
     """The runs an experiment needs, as far as it knows."""
-    found = _guarded(experiment, "runs", lambda: plan(experiment, settings, seeds, finished))
+    found = _guarded(experiment, "runs", lambda: specs_of(experiment, settings, seeds, finished))
     for label, spec in found.items():
         wanted = f"{type(experiment).__name__}.runs must give a RunSpec for each place"
         require(isinstance(spec, RunSpec), f"{wanted}, got {_got(spec)} for {' '.join(map(str, label))}")

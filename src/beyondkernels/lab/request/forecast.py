@@ -94,7 +94,7 @@ def _foreseen(request: Request, store: Store | None) -> tuple[_Seen, bool]:
             else:
                 finished[label] = StoredRun(spec.key, {}, _guess(scores[label]), {})
         try:
-            wanted = request.plan(finished)
+            wanted = request.specs(finished)
         except Exception:  # a plan that looks at more than numbers cannot be given a guess
             return seen, True
     return seen, True

@@ -15,7 +15,7 @@ from beyondkernels.core.errors import shown
 from beyondkernels.lab.catalogue import find
 from beyondkernels.lab.declaration import Experiment, Finished, Label, as_word, changed, departures
 from beyondkernels.lab.declaration.user_files import name_in_file
-from beyondkernels.lab.request.declared import plan_of, require_declared, require_experiment, settings_of
+from beyondkernels.lab.request.declared import checked_specs, require_declared, require_experiment, settings_of
 from beyondkernels.store import PROCESSOR, RunSpec, require_device_name
 
 _MOST_SEEDS = 100_000
@@ -46,11 +46,11 @@ class Request:
     def first_round(self) -> dict[Label, RunSpec]:
         """The runs that are needed to begin with; asking for it finds out what is impossible or wrongly declared."""
         require_declared(self.experiment, self.settings)
-        return self.plan({})
+        return self.specs({})
 
-    def plan(self, finished: Finished) -> dict[Label, RunSpec]:
+    def specs(self, finished: Finished) -> dict[Label, RunSpec]:
         """The runs that are needed, as far as the finished ones tell; on the device, where they can be."""
-        planned = plan_of(self.experiment, self.settings, self.seeds, finished)
+        planned = checked_specs(self.experiment, self.settings, self.seeds, finished)
         return {label: _moved(spec, self.device) for label, spec in planned.items()}
 
     @functools.cached_property

@@ -143,7 +143,7 @@ def _new(
         if not new:
             return
         yield new
-        wanted = request.plan(finished)
+        wanted = request.specs(finished)
     raise InputError(
         f"{type(request.experiment).__name__}.runs asked for new runs {MOST_ROUNDS} times in a row; "
         "a plan must come to an end (finished runs are kept)"

@@ -8,7 +8,7 @@ import pytest
 
 from beyondkernels.core import Outcome
 from beyondkernels.execution import perform
-from beyondkernels.lab import At, Reading, plan
+from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.bfc.experiments.common import target_of
 from beyondkernels.papers.bfc.experiments.descent import Descent
 from papers.judging import check_figures, failing, finish, undecided
@@ -79,7 +79,7 @@ def test_without_promises_nothing_is_decided() -> None:
 
 def test_a_run_gives_what_the_rows_need() -> None:
     at = At(weight=0.001, seed=1)
-    spec: Any = dict(plan(EXPERIMENT, SMOKE, (1,), {}))[at.label]
+    spec: Any = dict(specs_of(EXPERIMENT, SMOKE, (1,), {}))[at.label]
     numbers = spec.learner.algorithm.settings
     assert numbers.own == numbers.whole == pytest.approx([0.001 * alpha**2 for alpha in spec.problem.scales])
     outcome = perform([spec])[0]

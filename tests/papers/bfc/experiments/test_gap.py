@@ -7,7 +7,7 @@ import pytest
 
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.execution import perform
-from beyondkernels.lab import At, Reading, plan
+from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.bfc.experiments.gap import ALONE, Gap, problem_at
 from beyondkernels.papers.bfc.experiments.layers import TOGETHER
 from papers.bfc.experiments.courses import run_with
@@ -71,7 +71,7 @@ def test_a_diverged_run_is_no_number() -> None:
 
 
 def test_targets() -> None:
-    specs: dict[Any, Any] = dict(plan(EXPERIMENT, SMOKE, (0, 1), {}))
+    specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, SMOKE, (0, 1), {}))
     four = specs["layers=4", "ratio=0.2", 1]
     assert four.problem.alphas == pytest.approx((1, 0.2, 0.04)) and four.problem.in_class
     stds = [scale * std.value for scale, std in zip(four.problem.scales, four.problem.layer_stds.values(), strict=True)]
@@ -82,7 +82,7 @@ def test_targets() -> None:
 
 def test_rows_of_a_run() -> None:
     at = At(layers=3, ratio=1.0, seed=0)
-    outcome = perform([dict(plan(EXPERIMENT, SMOKE, (0,), {}))[at.label]])[0]
+    outcome = perform([dict(specs_of(EXPERIMENT, SMOKE, (0,), {}))[at.label]])[0]
     rows: Any = EXPERIMENT.runs(SMOKE)[0].read(SMOKE, at, outcome)
     alone, together = rows
     assert (alone["moment"], together["moment"]) == (ALONE, TOGETHER) and "S3" not in alone

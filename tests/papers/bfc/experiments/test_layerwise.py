@@ -8,7 +8,7 @@ import pytest
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.lab import At, changed, plan
+from beyondkernels.lab import At, changed, specs_of
 from beyondkernels.papers.bfc.experiments import common
 from beyondkernels.papers.bfc.experiments.layerwise import (
     JOINING,
@@ -74,7 +74,7 @@ def test_claims_can_fail(changes: dict[str, Any], wanted: list[str]) -> None:
 
 
 def test_specs() -> None:
-    specs: dict[Any, Any] = dict(plan(EXPERIMENT, LAPTOP, (0, 3), {}))
+    specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, LAPTOP, (0, 3), {}))
     together, joining, layerwise = (specs[method, "samples=100", 3].learner for method in NETWORKS)
     assert together.network == joining.network == layerwise.network  # one number of neurons, the α of the target
     assert (together.algorithm.steps, joining.algorithm.steps) == ((8000,), (1000, 2000, 5000))

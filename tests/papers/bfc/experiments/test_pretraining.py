@@ -8,7 +8,7 @@ import pytest
 
 from beyondkernels.core import Outcome
 from beyondkernels.execution import perform
-from beyondkernels.lab import At, Reading, plan
+from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.bfc.experiments.common import UNIFORM
 from beyondkernels.papers.bfc.experiments.layers import LAYERWISE, TOGETHER, problem_at
 from beyondkernels.papers.bfc.experiments.pretraining import START, Pretraining, known
@@ -81,7 +81,7 @@ def test_known_from_then_on(errors: list[float], step: float) -> None:
 
 
 def test_ways_of_training() -> None:
-    specs: dict[Any, Any] = dict(plan(EXPERIMENT, SMOKE, (0,), {}))
+    specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, SMOKE, (0,), {}))
     ways = {way: specs["layers=4", "alpha=0.1", UNIFORM, way, 0] for way in (TOGETHER, START, LAYERWISE)}
     rules = {way: spec.learner.algorithm for way, spec in ways.items()}
     assert rules[TOGETHER].steps == rules[LAYERWISE].steps == (10, 10, 10) and rules[START].steps == (30,)

@@ -8,7 +8,7 @@ import pytest
 
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.bfc.experiments import common
 from beyondkernels.papers.bfc.experiments.search import FACTOR, FOUND, GRAPHS, KNOWN, Search
 from beyondkernels.papers.bfc.problems import require_graph
@@ -80,7 +80,7 @@ def test_graphs_are_those_that_the_paper_allows() -> None:
 
 
 def test_specs() -> None:
-    specs: dict[Any, Any] = dict(plan(EXPERIMENT, LAPTOP, (0,), {}))
+    specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, LAPTOP, (0,), {}))
     found = specs["search", FOUND, "{3,0}", "third=0.01", "fourth=0.001", 1000].learner.network
     assert (found.graph[-1], found.alphas) == ((3, 0), (1.0, 0.01, 0.001))
     known, factor = (specs[label].learner.network for label in ((KNOWN, 0), (FACTOR, "factor=10", 0)))

@@ -9,7 +9,7 @@ import pytest
 
 from beyondkernels.core import Outcome, Stream
 from beyondkernels.execution import perform
-from beyondkernels.lab import At, Reading, plan
+from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.bfc.experiments.algorithm1 import algorithm_of
 from beyondkernels.papers.bfc.experiments.common import GAUSSIAN, UNIFORM
 from beyondkernels.papers.bfc.experiments.layers import INPUTS, TOGETHER, problem_at
@@ -86,7 +86,7 @@ def test_specs() -> None:
     settings = replace(
         SMOKE, batch=200, samples=5000, width=20, stage_steps=2000, last_steps=8000, check_every=50, looks=10
     )
-    specs: dict[Any, Any] = dict(plan(EXPERIMENT, settings, (3,), {}))
+    specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, settings, (3,), {}))
     assert len(specs) == 4
     plain, algorithm = (specs["layers=3", "alpha=0.1", GAUSSIAN, method, 3] for method in (TOGETHER, ALGORITHM))
     assert plain.problem == algorithm.problem and plain.problem.instance == 3

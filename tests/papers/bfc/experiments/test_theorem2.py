@@ -10,7 +10,7 @@ import pytest
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.execution import perform
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.bfc.experiments.common import UNIFORM, network_of, target_of
 from beyondkernels.papers.bfc.experiments.layers import LAYERWISE, TOGETHER, problem_at
 from beyondkernels.papers.bfc.experiments.theorem2 import Theorem2
@@ -103,7 +103,7 @@ def test_a_diverged_run_is_no_number() -> None:
 
 def test_specs() -> None:
     settings = replace(SMOKE, samples=5000, batch=200, steps=4000, snapshots=25)
-    specs: dict[Any, Any] = dict(plan(EXPERIMENT, settings, (3,), {}))
+    specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, settings, (3,), {}))
     together, layerwise = (specs["layers=4", "alpha=0.2", UNIFORM, way, 3] for way in (TOGETHER, LAYERWISE))
     problem = together.problem
     assert (problem.alphas, problem.relative, problem.instance) == ((1.0, 0.2, 0.05), True, 3)

@@ -8,7 +8,7 @@ import pytest
 
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.execution import perform
-from beyondkernels.lab import At, Reading, plan
+from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.bfc.experiments.toy12 import TERMS, Toy12
 from beyondkernels.papers.bfc.experiments.toys import (
     ALONE,
@@ -104,7 +104,7 @@ def test_exact_coefficients() -> None:
 
 def test_rows_of_a_run() -> None:
     at = At(inputs=UNIT, method=TOGETHER, seed=0)
-    spec: Any = dict(plan(EXPERIMENT, SMOKE, (0,), {}))[at.label]
+    spec: Any = dict(specs_of(EXPERIMENT, SMOKE, (0,), {}))[at.label]
     assert spec.learner.network.widths == (3, 1) and spec.learner.network.second_moments == 0.0
     assert spec.learner.algorithm.steps == (4, 6) and not spec.learner.algorithm.frozen
     outcome = perform([spec])[0]
@@ -121,7 +121,7 @@ def test_rows_of_a_run() -> None:
 def test_layerwise_keeps_the_second_layer() -> None:
     for method in (LAYERWISE, TOGETHER):
         at = At(inputs=UNIT, method=method, seed=0)
-        arrays = perform([dict(plan(EXPERIMENT, SMOKE, (0,), {}))[at.label]])[0].arrays
+        arrays = perform([dict(specs_of(EXPERIMENT, SMOKE, (0,), {}))[at.label]])[0].arrays
         kept = np.array_equal(arrays["snapshot/10/M2.1"], arrays["snapshot/7/M2.1"])
         assert kept == (method == LAYERWISE) and not np.array_equal(
             arrays["snapshot/10/M3.2"], arrays["snapshot/7/M3.2"]

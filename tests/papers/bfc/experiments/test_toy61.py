@@ -8,7 +8,7 @@ import pytest
 
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.execution import perform
-from beyondkernels.lab import At, Reading, plan
+from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.bfc.experiments.toy61 import WITH_OTHERS, Toy61
 from beyondkernels.papers.bfc.experiments.toys import ALONE, LAYERWISE, TOGETHER, rotated_part, second_toy
 from papers.judging import check_figures, failing, finish, undecided
@@ -80,7 +80,7 @@ def test_a_diverged_run_is_no_number() -> None:
 
 def test_rows_of_a_run() -> None:
     at = At(alpha=0.1, neurons=3, method=TOGETHER, seed=1)
-    spec: Any = dict(plan(EXPERIMENT, SMOKE, (1,), {}))[at.label]
+    spec: Any = dict(specs_of(EXPERIMENT, SMOKE, (1,), {}))[at.label]
     assert spec.learner.network.widths == (3, 3) and spec.problem.alpha == 0.1
     outcome = perform([spec])[0]
     rows: Any = EXPERIMENT.runs(SMOKE)[0].read(SMOKE, at, outcome)
@@ -96,7 +96,7 @@ def test_rows_of_a_run() -> None:
 
 
 def test_layerwise_is_run_at_the_largest_alpha() -> None:
-    labels = list(plan(EXPERIMENT, SETTINGS, (0,), {}))
+    labels = list(specs_of(EXPERIMENT, SETTINGS, (0,), {}))
     frozen = [label for label in labels if LAYERWISE in label]
     assert len(labels) == 9 + 3 and all("alpha=0.1" in label for label in frozen) and len(frozen) == 3
 

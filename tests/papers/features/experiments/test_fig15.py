@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.features.experiments.fig15 import TOGETHER, Fig15
 from beyondkernels.papers.features.experiments.representation import (
     METHODS,
@@ -93,7 +93,7 @@ def test_table_and_figures() -> None:
 
 
 def test_plan() -> None:
-    specs = plan(FIG15, SMOKE, (0, 1), {})
+    specs = specs_of(FIG15, SMOKE, (0, 1), {})
     assert list(specs) == [(method, seed) for method in METHODS for seed in (0, 1)]
     spec = specs[NETWORK, 1]
     problem, learner = spec.problem, spec.learner

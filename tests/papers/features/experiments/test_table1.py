@@ -8,7 +8,7 @@ import pytest
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.features.experiments.converged import CONVERGED
 from beyondkernels.papers.features.experiments.table1 import Table1
 from beyondkernels.papers.features.experiments.table1_strong import Table1Strong
@@ -120,7 +120,7 @@ def test_figures() -> None:
 
 
 def test_plan_is_every_method_with_every_seed() -> None:
-    specs = plan(TABLE1, SMOKE, (0, 1), {})
+    specs = specs_of(TABLE1, SMOKE, (0, 1), {})
     assert list(specs) == [(method, seed) for method in METHODS for seed in (0, 1)]
     assert len({spec.key for spec in specs.values()}) == len(specs) == 22
     for (name, seed), spec in specs.items():
@@ -188,7 +188,7 @@ def test_the_network_is_ahead_seed_by_seed() -> None:
 
 
 def test_strong_takes_the_networks_runs_from_table1() -> None:
-    weak, strong = plan(TABLE1, SMOKE, (0, 1), {}), plan(STRONG, STRONG.settings("smoke"), (0, 1), {})
+    weak, strong = specs_of(TABLE1, SMOKE, (0, 1), {}), specs_of(STRONG, STRONG.settings("smoke"), (0, 1), {})
     for label in (("Network", 0), ("Network", 1), ("Constant", 1)):
         assert weak[label].key == strong[label].key
     learner: Any = strong["Converged One Step", 1].learner

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.features.experiments.gaussians import METHODS, SMALL, USUAL, Table6Settings, problem_of
 from beyondkernels.papers.features.experiments.table6 import Table6
 from beyondkernels.papers.features.paper import PAPER as FEATURES
@@ -138,7 +138,7 @@ def test_neurons_are_coloured_by_the_class_of_their_centre() -> None:
 
 
 def test_plan() -> None:
-    specs = plan(TABLE6, SMOKE, (0, 1), {})
+    specs = specs_of(TABLE6, SMOKE, (0, 1), {})
     assert len({spec.key for spec in specs.values()}) == len(specs) == 2 * 2 * 2
     learners: dict[Any, Any] = {label: spec.learner for label, spec in specs.items()}
     small, usual = learners["experiment=2", SMALL, 1], learners["experiment=2", USUAL, 1]

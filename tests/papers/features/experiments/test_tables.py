@@ -10,7 +10,7 @@ import pytest
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.lab import At, Reading, changed, find, plan
+from beyondkernels.lab import At, Reading, changed, find, specs_of
 from beyondkernels.papers.features.experiments import bars
 from beyondkernels.papers.features.experiments.cases import Case, Numbers, Parity, problem_of, process_of
 from beyondkernels.papers.features.experiments.overview import Overview, places
@@ -99,7 +99,7 @@ def test_class_weights_where_classes_are_unequal() -> None:
 def test_plan(name: str) -> None:
     table = TABLES[name]
     settings = table.settings("smoke")
-    specs = plan(table, settings, (0, 1), {})
+    specs = specs_of(table, settings, (0, 1), {})
     places = [label for label in specs if "Step one" not in str(label)]
     assert len(places) == 2 * len(settings.cases()) * len(WITH_CONVERGED)
     for label in places:
@@ -219,7 +219,7 @@ def test_figures_and_table_of_two_cases() -> None:
 
 def test_step_one_in_two_precisions() -> None:
     table = Table3()
-    specs = plan(table, table.settings("smoke"), (0,), {})
+    specs = specs_of(table, table.settings("smoke"), (0,), {})
     found = {label: spec for label, spec in specs.items() if "Step one" in str(label)}
     assert list(found) == [
         (f"dim={d}", method, 0) for d in (20, 30) for method in ("Step one, exact", "Step one, float32")
@@ -232,9 +232,9 @@ def test_step_one_in_two_precisions() -> None:
 def test_the_overview_needs_no_run_of_its_own() -> None:
     overview = Overview()
     settings = overview.settings("smoke")
-    mine = {spec.key for spec in plan(overview, settings, (0, 1), {}).values()}
+    mine = {spec.key for spec in specs_of(overview, settings, (0, 1), {}).values()}
     theirs = {
-        spec.key for table in TABLES.values() for spec in plan(table, table.settings("smoke"), (0, 1), {}).values()
+        spec.key for table in TABLES.values() for spec in specs_of(table, table.settings("smoke"), (0, 1), {}).values()
     }
     assert mine < theirs and len(places(settings)) == 3
     assert len(places(overview.settings("paper"))) == len(CASES) == 8

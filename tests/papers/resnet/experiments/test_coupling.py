@@ -14,7 +14,7 @@ from scipy.special import gamma, jv
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.lab import Reading, changed, plan, tabulate
+from beyondkernels.lab import Reading, changed, specs_of, tabulate
 from beyondkernels.papers.resnet.experiments.circle import LIPSCHITZ, CouplingSettings, problem_of, sizes_of
 from beyondkernels.papers.resnet.experiments.coupling import PROMISES, Coupling, outside
 from beyondkernels.papers.resnet.measurements.existence import Witness, gate_bounds
@@ -40,7 +40,7 @@ SMALL = replace(
 
 @pytest.fixture(scope="module")
 def reading() -> Reading:
-    specs = plan(EXPERIMENT, SMALL, (0, 1), {})
+    specs = specs_of(EXPERIMENT, SMALL, (0, 1), {})
     outcomes = perform(list(specs.values()))
     finished = {label: stored(outcome) for label, outcome in zip(specs, outcomes, strict=True)}
     return Reading(EXPERIMENT, SMALL, (0, 1), finished, "smoke")
@@ -115,7 +115,7 @@ def test_the_lipschitz_constant_is_the_least() -> None:
 def test_specs() -> None:
     for scale in ("smoke", "laptop", "paper"):
         settings = EXPERIMENT.settings(scale)
-        specs = plan(EXPERIMENT, settings, range(settings.seeds), {})
+        specs = specs_of(EXPERIMENT, settings, range(settings.seeds), {})
         assert len(specs) == settings.seeds * len(settings.widths)
         m = settings.widths[1]
         spec: Any = specs[f"width={m}", 1]
@@ -134,7 +134,7 @@ def test_a_small_run(reading: Reading) -> None:
     assert [(row["width"], row["seed"]) for row in rows] == [(12, 0), (12, 1), (48, 0), (48, 1)]
     row, outcome = rows[-1], rows[-1]["outcome"]
     s = outcome.scalars
-    spec = plan(EXPERIMENT, SMALL, (0, 1), {})["width=48", 1]
+    spec = specs_of(EXPERIMENT, SMALL, (0, 1), {})["width=48", 1]
     for measurement in spec.measurements:
         again = measured(measurement, outcome, spec.problem)  # type: ignore[arg-type]
         assert {name: s[name] for name in again.scalars} == again.scalars

@@ -12,7 +12,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.certificates import universal
 from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.resnet.certificates import BestRisk
 from beyondkernels.papers.resnet.experiments import exact_risks, theorem2, theorem3
 from beyondkernels.papers.resnet.experiments.exact_kernels import BOTH, KERNELS, NARROW, kernel_of
@@ -88,7 +88,7 @@ def test_numbers_of_points():
     assert s.samples(theorem2.FINITE) == (1, 3, 10, 36, 72, 109, 182, 364)
     assert s.tenth == 114
     assert all(1000 * n <= math.comb(100, 4) for n in s.samples(theorem2.LARGE))
-    specs = plan(KERNEL, s, SEEDS, {})
+    specs = specs_of(KERNEL, s, SEEDS, {})
     kernels: list[Any] = [each for each in specs.values() if isinstance(each.learner, BestRisk)]
     networks = [each for each in specs.values() if not isinstance(each.learner, BestRisk)]
     assert len(kernels) == len(SEEDS) * (6 * 9 + 5 * 8 + 6 * 4)

@@ -9,7 +9,7 @@ import pytest
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
-from beyondkernels.lab import At, Axis, Reading, changed, plan
+from beyondkernels.lab import At, Axis, Reading, changed, specs_of
 from beyondkernels.papers.resnet.experiments.fig2 import BY_SGD, SOLVED, Fig2a, Fig2b
 from beyondkernels.papers.resnet.paper import PAPER
 from papers.judging import check_figures, failing, finish, undecided
@@ -68,7 +68,7 @@ def test_levels_are_the_problems() -> None:
 
 def test_specs_are_what_the_paper_trains() -> None:
     settings = EXPERIMENT.settings("paper")
-    specs: dict[Any, Any] = dict(plan(EXPERIMENT, settings, (0,), {}))
+    specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, settings, (0,), {}))
     place = ("width=50", "learning_rate=0.1", "weight_decay=0.005", 1001)
     spec = specs["search", RESNET, *place]
     rule = spec.learner.algorithm
@@ -76,7 +76,7 @@ def test_specs_are_what_the_paper_trains() -> None:
     assert (rule.learning_rate, rule.weight_decay, rule.group, rule.drop_factor) == (0.1, 0.005, "all", 0.1)
     assert (spec.samples, spec.test_samples, spec.validation_samples) == (500, 10_000, 1000)
     assert spec.learner.network.form == "bottleneck" and spec.learner.backend == "compiled"
-    hidden: dict[Any, Any] = dict(plan(Fig2b(), Fig2b().settings("paper"), (0,), {}))
+    hidden: dict[Any, Any] = dict(specs_of(Fig2b(), Fig2b().settings("paper"), (0,), {}))
     assert hidden["search", "3resnet (hidden)", *place].learner.algorithm.group == "hidden"
     assert hidden["search", "3layer (hidden)", *place].learner.network.depth == 3
     kernel = ("width=50", "learning_rate=0.1", "weight_decay=0.05", 1001)

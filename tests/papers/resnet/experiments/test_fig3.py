@@ -10,7 +10,7 @@ import pytest
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.resnet.experiments.composite import on_edge
 from beyondkernels.papers.resnet.experiments.fig3 import LAYERWISE, TOGETHER, TWO_STEP, Fig3
 from papers.judging import check_figures, failing, finish, undecided
@@ -51,7 +51,7 @@ def claims(*errors: Any) -> dict[str, Any]:
 
 def test_specs() -> None:
     settings = EXPERIMENT.settings("paper")
-    specs: dict[Any, Any] = dict(plan(EXPERIMENT, settings, (0,), {}))
+    specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, settings, (0,), {}))
     place = ("samples=1000", "beta=0.35", "width=1000", "learning_rate=0.05", "weight_decay=0.01", 1000)
     together, layerwise = specs["search", TOGETHER, *place], specs["search", LAYERWISE, *place]
     assert (together.problem.alpha, together.problem.beta) == (0.3, 0.35)

@@ -11,7 +11,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.resnet.experiments.fig4 import CLOSED, DESCENT, SGD, Fig4a, Fig4b
 from beyondkernels.papers.resnet.experiments.monomial import descent_spec, norm_of, sgd_spec, targets
 from beyondkernels.papers.resnet.paper import PAPER as RESNET
@@ -82,7 +82,7 @@ def test_specs_are_what_the_paper_trains() -> None:
     other: Any = sgd_spec(settings, sgd_place(start="1/d")).learner
     params, _ = other.network.init(40, 1, Stream(0))
     assert float(params["layer1.weight"].std()) == pytest.approx(1 / math.sqrt(40), rel=0.02)
-    specs = plan(A, settings, SEEDS, {})
+    specs = specs_of(A, settings, SEEDS, {})
     assert {label[-1] for label in specs if label[0] == "search"} == {1000}
     made: Any = [spec for label, spec in specs.items() if label[0] == CLOSED]
     assert [each.learner for each in made] == [ClosedForm(200, risk) for risk, _ in targets()]

@@ -13,7 +13,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.lab import At, Reading, changed, plan
+from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.resnet.experiments.theorem1 import (
     FROZEN,
     KERNEL,
@@ -95,7 +95,7 @@ def test_hypotheses_on_the_second_radius_have_constant_one() -> None:
 
 
 def test_plans_share_the_run_of_the_smallest_alpha() -> None:
-    specs = plan(EXPERIMENT, LAPTOP, SEEDS, {})
+    specs = specs_of(EXPERIMENT, LAPTOP, SEEDS, {})
     assert len(specs) == 4 * 7 * 3
     assert specs[SAME, "alpha=0.2", 1].key == specs[NETWORK, "alpha=0.2", 1].key
     assert len({each.key for each in specs.values()}) == 4 * 7 * 3 - 3
