@@ -131,7 +131,7 @@ def theorem1(
     >>> print(settings.hypotheses[1])
     holds by a factor 10: α ≤ Θ̃(1/(k p_G C_s(G))) (0.1 against 1)
 
-    Reference: Allen-Zhu & Li (resnet), Theorem 1, Table 1, App. C.4.
+    Reference: Allen-Zhu & Li (resnet), Theorem 1, eq. (6.2), Table 1, App. C.4.
     """
     require(
         isinstance(network, ThreeLayerResNet) and network.form == "bottleneck",
