@@ -134,6 +134,7 @@ def test_only_experiments_and_the_command_line_import_everything():
 
 def test_no_package_shares_its_name_with_a_function():
     assert not {*beyondkernels.LAYERS, *PAPERS} & {*beyondkernels._FUNCTIONS}
+    assert not {*beyondkernels.LAYERS} & {*PAPERS}  # public names begin with one or the other
 
 
 def test_modules_are_short():

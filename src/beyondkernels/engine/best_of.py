@@ -29,10 +29,10 @@ class BestOf(Learner):
         candidates: the learners.
         validation: the fraction of the training sample held out to choose by.
 
+    >>> import beyondkernels as bk
     >>> from beyondkernels.core import Stream
     >>> from beyondkernels.kernels import KernelRidge, PolynomialKernel
-    >>> from beyondkernels.papers.resnet.problems import Monomial
-    >>> problem, stream = Monomial(4, degree=2), Stream(0)
+    >>> problem, stream = bk.resnet.Monomial(4, degree=2), Stream(0)
     >>> train, test = problem.sample(60, stream.child("train")), problem.sample(60, stream.child("test"))
     >>> learner = BestOf(tuple(KernelRidge(PolynomialKernel(degree)) for degree in (1, 2)))
     >>> learner.fit(Case(problem, train, test, stream), lambda fraction: None).scalars["candidate"]

@@ -41,13 +41,10 @@ class FrozenKernel(Learner):
             ``iterative`` for samples whose Gram matrix is too large, with held-out points and a certified error.
         memory: bytes that may be taken beside the sample.
 
-    >>> from beyondkernels.algorithms import GradientDescent
-    >>> from beyondkernels.networks import TwoLayer
-    >>> from beyondkernels.papers.features.problems import DictionaryParity
-    >>> from beyondkernels.learning import fit
-    >>> rule = GradientDescent(steps=20, learning_rate=0.1)
-    >>> learner = FrozenKernel(TwoLayer(pairs=4), rule, step=20)
-    >>> fit(learner, DictionaryParity(8, 6, relevant=3), n=100, test=100, progress=False).status
+    >>> import beyondkernels as bk
+    >>> rule = bk.algorithms.GradientDescent(steps=20, learning_rate=0.1)
+    >>> learner = FrozenKernel(bk.networks.TwoLayer(pairs=4), rule, step=20)
+    >>> bk.fit(learner, bk.features.DictionaryParity(8, 6, relevant=3), n=100, test=100, progress=False).status
     'finished'
     """
 

@@ -18,9 +18,8 @@ class Constant(Learner):
     No constant has a smaller squared error on the training points, nor a larger accuracy. :class:`ConstantClassifier`
     is the same for labels ±1 alone.
 
-    >>> from beyondkernels.papers.resnet.problems import Monomial
-    >>> from beyondkernels.learning import fit
-    >>> run = fit(Constant(), Monomial(6), n=50, test=50, progress=False)
+    >>> import beyondkernels as bk
+    >>> run = bk.fit(Constant(), bk.resnet.Monomial(6), n=50, test=50, progress=False)
     >>> run.train_loss > 0
     True
     """

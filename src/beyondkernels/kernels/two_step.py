@@ -68,9 +68,9 @@ class TwoStepRidge(Learner):
         validation: the fraction of the training sample held out to choose by.
         memory: bytes that may be taken beside the sample.
 
+    >>> import beyondkernels as bk
     >>> from beyondkernels.kernels import PolynomialKernel
-    >>> from beyondkernels.papers.resnet.problems import CompositeParity
-    >>> problem, stream = CompositeParity(dim=12, outputs=4, alpha=0.3), Stream(0)
+    >>> problem, stream = bk.resnet.CompositeParity(dim=12, outputs=4, alpha=0.3), Stream(0)
     >>> train, test = problem.sample(400, stream.child("train")), problem.sample(400, stream.child("test"))
     >>> learner = TwoStepRidge(PolynomialKernel(2, scale=1 / 12), PolynomialKernel(4))
     >>> found = learner.fit(Case(problem, train, test, stream), lambda fraction: None).scalars
