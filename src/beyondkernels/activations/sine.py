@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
-from beyondkernels.activations.base import Moments
 from beyondkernels.activations.waves import Wave
 
 
@@ -22,6 +22,8 @@ class Sine(Wave):
         E[\sigma(u)\,\sigma(v)] = \frac{A^2}{2} (e_- - e_+), \qquad
         E[\sigma'(u)\,\sigma'(v)] = \frac{A^2 \omega^2}{2} (e_- + e_+).
 
+    The Taylor coefficients are :math:`a_k = A (-1)^{(k-1)/2} \omega^k / k!` for odd k, and zero for the others.
+
     Arguments:
         frequency: ω.
         amplitude: A.
@@ -31,6 +33,8 @@ class Sine(Wave):
     0.4323...
     """
 
+    first: ClassVar[int] = 1
+
     def value(self, z: torch.Tensor) -> torch.Tensor:
         """σ(z)."""
         return self.amplitude * torch.sin(self.frequency * z)
@@ -39,20 +43,6 @@ class Sine(Wave):
         """σ′(z)."""
         return self.amplitude * self.frequency * torch.cos(self.frequency * z)
 
-    def dual(
-        self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
-    ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Differences and sums of exponentials."""
-        total, difference = self.exponentials(q1, q2, c)
-        value = difference.mul_(self.amplitude**2 / 2)
-        return value, total.mul_((self.amplitude * self.frequency) ** 2 / 2) if slope else None
-
-    def closed_moments(self, q: torch.Tensor) -> Moments:
-        """Zero, and the dual maps at equal arguments."""
-        value, slope = self.dual(q, q, q)
-        assert slope is not None
-        return torch.zeros_like(q), value, slope
-
-    def taylor(self, degree: int) -> torch.Tensor:
-        r""":math:`a_k = A (-1)^{(k-1)/2} \omega^k / k!` for odd k."""
-        return self.every_second(1, degree)
+    def mean(self, q: torch.Tensor) -> torch.Tensor:
+        """Zero."""
+        return torch.zeros_like(q)

@@ -31,7 +31,7 @@ class ByOptimiser(Algorithm):
 
     @functools.cached_property
     def rule(self) -> Chain:
-        """The optimiser."""
+        """The optimiser, with all its parts as one chain."""
         return self.rules()
 
     def stages(self) -> tuple[Stage, ...]:

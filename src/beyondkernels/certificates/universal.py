@@ -107,7 +107,7 @@ class UniversalCertificate(Certificate):
 
     @property
     def title(self) -> str:
-        """The theorem."""
+        """Which theorem this makes explicit."""
         number = 2 if self.kind == "kernel" else 3
         return f"Theorem {number} of Allen-Zhu & Li (resnet), with the bound that counting dimensions gives"
 
@@ -131,7 +131,7 @@ class UniversalCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The bounds."""
+        """The bounds by name, with what goes into them."""
         letter = "N" if self.kind == "kernel" else "D"
         return {
             "targets C": self.targets,

@@ -50,6 +50,8 @@ class Component(Checked):
         super().__init_subclass__(**options)
         name = class_name(cls)
         known = _REGISTRY.setdefault(name, cls)
+        # Two classes of one name would give two problems one key, and the runs of one would be read as those of the
+        # other.
         if known.__module__ != cls.__module__:
             raise TypeError(f"{cls.__module__} and {known.__module__} cannot both define {name}")
         _REGISTRY[name] = cls  # a user's file may be loaded anew
@@ -92,6 +94,7 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
     """
     if isinstance(value, Component):
         cls = type(value)
+        # Every script is called __main__: the same name means another class in the next process.
         if cls.__module__ == "__main__":
             raise UncacheableError(
                 f"{cls.__name__} is defined in the main script, where no other process finds it again"
@@ -104,9 +107,12 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
             try:
                 said = _described_field(cls, field.name, getattr(value, field.name), remarks)
             except UncacheableError:
+                # A remark changes no number, so one that cannot be written down is left out rather than forbids storing
+                # the run.
                 if not is_remark:
                     raise
                 continue
+            # Compared as described: a list and a tuple of the same items are one description.
             if field.metadata.get("later") and said == _described_field(cls, field.name, field.default, remarks):
                 continue
             fields[field.name] = said
@@ -114,6 +120,7 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
+        # JSON has no infinity and no NaN.
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, tuple | list):
         return [describe(item, f"{where}[{i}]", remarks=remarks) for i, item in enumerate(value)]

@@ -112,6 +112,22 @@ class Problem(Component, ABC):
         return self
 
 
+class ScalarProblem(Problem):
+    """A problem on vectors of ``dim`` numbers, with one output."""
+
+    dim: int
+
+    @property
+    def in_dim(self) -> int:
+        """The dimension d of an input."""
+        return self.dim
+
+    @property
+    def out_dim(self) -> int:
+        """One output; where labels are ±1, its sign is the prediction."""
+        return 1
+
+
 @dataclass(repr=False)
 class Outcome:
     """What one run leaves behind.
@@ -187,7 +203,6 @@ class Outcome:
 
 
 def _few(steps: np.ndarray) -> str:
-    """The first of them."""
     shown = ", ".join(f"{step:g}" for step in steps[:8])
     return f"{shown}, …" if len(steps) > 8 else shown
 

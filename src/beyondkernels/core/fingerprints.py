@@ -69,6 +69,7 @@ def _said(value: Any, seen: _Seen) -> Iterator[bytes]:
     if isinstance(value, _PLAIN):
         yield f"{type(value).__name__} {value!r}".encode()
         return
+    # Python may share equal constants or not, from one process to the next; what they hold is what counts.
     if not isinstance(value, tuple | frozenset | CodeType):  # equal ones may be one object, or not
         if id(value) in seen:
             yield seen[id(value)][0]
@@ -109,6 +110,7 @@ def _function(function: FunctionType, seen: _Seen) -> Iterator[bytes]:
     yield from _said([function.__defaults__, function.__kwdefaults__], seen)
     for cell in function.__closure__ or ():
         yield from _said(None if _is_empty(cell) else cell.cell_contents, seen)
+    # Functions of functions count too: what a user's code calls can change its numbers as much as the code itself.
     for name in sorted(set(_names(function.__code__))):
         if name in function.__globals__:
             yield from _said([name, function.__globals__[name]], seen)

@@ -8,6 +8,17 @@ from dataclasses import dataclass
 _ROUNDING = 1e-12
 
 
+class WithHypotheses:
+    """Settings that a theorem gives, with what it asks for."""
+
+    hypotheses: tuple[Hypothesis, ...]
+
+    @property
+    def missed(self) -> tuple[Hypothesis, ...]:
+        """The hypotheses that do not hold."""
+        return tuple(hypothesis for hypothesis in self.hypotheses if not hypothesis.holds)
+
+
 @dataclass(frozen=True)
 class Hypothesis:
     """One hypothesis of a theorem and how a case stands to it.

@@ -49,9 +49,12 @@ class Stream:
 
     def generator(self) -> np.random.Generator:
         """A fresh NumPy generator at the start of this (seed, name, step)."""
+        # A counter-based generator: any step can be reached at once. The step fills the upper half of the counter, so
+        # the draws of one step would have to exceed 2¹²⁸ blocks before they met those of the next.
         return np.random.Generator(np.random.Philox(key=self._key(), counter=self.step << 128))
 
     def _key(self) -> int:
+        # As a list and not joined by a separator, which might itself occur in a name.
         identity = json.dumps([operator.index(self.seed), list(self.name)]).encode()
         return int.from_bytes(hashlib.blake2b(identity, digest_size=16).digest(), "little")
 
@@ -66,6 +69,7 @@ class Stream:
     def bernoulli(self, probability: torch.Tensor | float, *shape: int) -> torch.Tensor:
         """Independent zeros and ones (int8), one with the given probability (broadcast against the shape)."""
         threshold = torch.as_tensor(probability, dtype=torch.float64)
+        # In double precision, because probabilities such as 1e-9 are not told from 0 by 24 bits.
         return (self.uniform(*shape, dtype=torch.float64) < threshold).to(torch.int8)
 
     def integers(self, high: int, *shape: int) -> torch.Tensor:
@@ -107,6 +111,8 @@ class Stream:
         generator, fresh = np.random.Generator(philox), philox.state
         for step in steps:
             fresh["state"]["counter"][2:] = (step & _WORD, step >> 64)
+            # The saved state also empties the buffer of numbers not used yet, which would otherwise leak into the next
+            # step.
             philox.state = fresh
             yield generator
 

@@ -57,6 +57,5 @@ def _only_numbered(columns: tuple[str, ...]) -> bool:
 
 
 def _some(names: Iterable[str]) -> str:
-    """The first few names."""
     first = [repr(each) for each in names]
     return ", ".join(first[:5]) + (f" and {len(first) - 5} more" if len(first) > 5 else "")

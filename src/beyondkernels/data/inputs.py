@@ -43,6 +43,15 @@ class Inputs(Component, ABC):
         return None
 
 
+class UnitVectors(Inputs):
+    """Inputs of norm one."""
+
+    @property
+    def length(self) -> float:
+        """One, for every point."""
+        return 1.0
+
+
 @dataclass(frozen=True)
 class Cube(Inputs):
     r"""Uniform on a cube's corners, :math:`x \in \{\pm s\}^d`.
@@ -76,17 +85,12 @@ class Cube(Inputs):
 
 
 @dataclass(frozen=True)
-class Sphere(Inputs):
+class Sphere(UnitVectors):
     """Uniform on the unit sphere.
 
     Arguments:
         dim: d.
     """
-
-    @property
-    def length(self) -> float:
-        """One."""
-        return 1.0
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
         """Draw n unit vectors."""
@@ -167,7 +171,7 @@ class FunctionBackground(Background):
 
 
 @dataclass(frozen=True)
-class CubeWithBackground(Inputs):
+class CubeWithBackground(UnitVectors):
     r"""Some coordinates are uniform; the others are independent of them and have any distribution.
 
     .. math:: x \sim U(\{\pm 1/\sqrt d\}^{d_1}) \times D_2
@@ -185,11 +189,6 @@ class CubeWithBackground(Inputs):
 
     def __post_init__(self) -> None:
         require(0 <= self.uniform <= self.dim, f"uniform must lie between 0 and dim = {self.dim}, got {self.uniform}")
-
-    @property
-    def length(self) -> float:
-        """One."""
-        return 1.0
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
         """Draw n corners."""

@@ -245,7 +245,6 @@ class _Limit:
         self._points, self._bytes, self._begun = 0, 0, time.monotonic()
 
     def count(self, points: np.ndarray) -> None:
-        """Count what was read."""
         self._points += len(points)
         self._bytes += points.nbytes
         seconds = time.monotonic() - self._begun

@@ -53,6 +53,7 @@ class BestOf(Learner):
         """
         tried = self._tried(case, progress)
         losses = np.array([outcome.scalars.get("test_loss", math.inf) for outcome in tried])
+        # A learner may report a loss although it has diverged.
         losses[[outcome.status != "finished" for outcome in tried]] = math.inf
         if not np.isfinite(losses).any():
             return Outcome("diverged", arrays={"candidate_losses": losses})
@@ -82,6 +83,8 @@ class BestOf(Learner):
         n = len(case.train)
         order = case.stream.child("best of").permutation(n).to(case.train.x.device)
         outside, inside = order.split([self._held(n), n - self._held(n)])
+        # The held-out points are the test points of the trial, so a candidate cannot see them, and one stream for all
+        # leaves nothing but the candidates to make a difference.
         part = Case(case.problem, _rows(case.train, inside), _rows(case.train, outside), case.stream.child("tried"))
         outcomes: list[Outcome] = []
         for group in _groups(self.candidates):

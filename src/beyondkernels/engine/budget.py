@@ -116,6 +116,7 @@ def members_within(learner: TrainedNetwork, sizes: Sizes, wanted: int) -> int:
         sizes: of samples and dimensions.
         wanted: the largest number that is useful.
     """
+    # Members of a sweep may each have drawn a sample of their own, which the count of one training leaves out.
     own = _NUMBER * (sizes.samples + sizes.tests) * (size_of(sizes.in_dim) + sizes.out_dim)
     rough = _rough(learner, sizes)
     if rough is not None and wanted * (rough + own) <= learner.memory:
@@ -143,6 +144,7 @@ def _rough(learner: TrainedNetwork, sizes: Sizes) -> int | None:
     one = learner.network.footprint + size_of(sizes.in_dim) + sizes.out_dim + 1
     points = max((stage.batch or sizes.samples) for stage in _stages(learner))
     numbers = max(points, evaluation_block(learner.network)) * one + (sizes.samples + sizes.tests) * sizes.out_dim
+    # 40 leaves room for gradients, the optimiser's state and all intermediate results of a step.
     return _NUMBER * 40 * (one**2 + numbers) + RECORDED  # weights are at most as many as pairs of units
 
 
@@ -152,6 +154,7 @@ def _bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
     try:
         params, buffers = initial_shapes(network, algorithm, sizes.in_dim, sizes.out_dim)
         with torch.device("meta"), torch.no_grad():
+            # Evaluation may be the peak: it runs on large blocks of points, also where training takes small batches.
             evaluation = _evaluation(network, params, buffers, sizes)
             first, *later = _stages(learner)
             stages = [count(learner, first, params, buffers, sizes)]
@@ -162,6 +165,7 @@ def _bytes_needed(learner: TrainedNetwork, sizes: Sizes) -> int | None:
         raise
     except Exception:  # a user's network may need numbers, and raise any error without them
         return None
+    # Recorded steps of all stages stay until the training ends, so every peak carries those of the others.
     kept = sum(each.kept for each in stages)
     return int(_SLACK * max([evaluation + kept, *(each.peak + kept - each.kept for each in stages)]))
 
@@ -253,6 +257,7 @@ def _fitting(learner: TrainedNetwork, sizes: Sizes) -> tuple[str, int | None]:
     network, value = learner.network, learner.network.size
     if value is None:
         return getattr(network, "name", None) or type(network).__name__, None
+    # Memory grows with the size, so a bisection finds the border: a dozen counts rather than one for every size.
     low, high = 0, value
     while high - low > 1:
         middle = (low + high) // 2
@@ -290,6 +295,7 @@ def _bytes(tensors: Tensors) -> int:
 class _Shapes(Stream):
     """A stream that returns tensors with shapes but without numbers."""
 
+    # Tensors without numbers are alike, so no stream needs to be told from another.
     def child(self, *names: str) -> Stream:
         return self
 

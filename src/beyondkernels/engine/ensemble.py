@@ -37,6 +37,8 @@ class Ensemble:
         first = members[0]
         self._alone = first.network.batching == "sequential"
         step = functools.partial(first.algorithm.step, first.stage, first.network)
+        # The first member's network and algorithm serve all: members of one group differ only in numbers, which are
+        # inputs.
         self._step: Callable[..., StepResult] = step if self._alone else torch.func.vmap(step)
         self._replay: Replay | None = None
         self._untried = not self._alone  # a user's module may depend on values or keep state
@@ -65,6 +67,7 @@ class Ensemble:
         """
         losses = []
         for i in range(inputs.steps):
+            # Whether it is worth it depends on all steps to go, not on this segment: the recording survives stops.
             if self._replay is None and self._untried and to_go - i >= _WORTH:
                 losses.append(self._record(inputs.at(i)))
             elif self._replay is None:
@@ -72,11 +75,13 @@ class Ensemble:
             else:
                 inputs.write(i, self._replay.inputs)
                 self._replay.run()
+                # A copy, because the next step writes its loss to the same place.
                 losses.append(self._replay.outputs[_LOSS].clone())
         return torch.stack(losses)
 
     def state(self, i: int) -> tuple[Tensors, Tensors, Tensors]:
         """Parameters, buffers and optimiser state of the i-th member."""
+        # While a recording is in use, the state lives in its memory and the tensors here are those of the load.
         state = self._state if self._replay is None else {name: self._replay.outputs[name] for name in self._state}
 
         def own(value: torch.Tensor) -> torch.Tensor:
@@ -108,6 +113,8 @@ class Ensemble:
         """Take a step and record it."""
         self._untried = False
         given = self._state | inputs
+        # Tensors are told apart by their memory while recording, so no two inputs may share any; and if anything goes
+        # wrong, the originals are still as they were.
         own = {name: value.clone(memory_format=torch.contiguous_format) for name, value in given.items()}
         results = None
         try:
@@ -116,6 +123,7 @@ class Ensemble:
             self._replay = replay
             self._write(own)
             replay.run()
+            # The proof that repeating is exact, on the numbers of a real step: bit by bit, not up to a tolerance.
             if not all(_same(value, replay.outputs[name]) for name, value in results.items()):
                 self._replay = None
         except Exception:
@@ -130,4 +138,5 @@ class Ensemble:
 
 
 def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    # Not torch.equal, for which a diverged member would make a sound recording look wrong: NaN differs from itself.
     return torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)

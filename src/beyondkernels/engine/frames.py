@@ -52,6 +52,7 @@ def frame(call: Call) -> Frame | None:
     """The inside and the margin of a result, if the operation adds a margin to its argument; otherwise None."""
     if call.kwargs:
         return None
+    # The derivative of a slice puts the gradient of a part into zeros of the shape of the whole: a margin as well.
     if call.op is _aten.slice_backward.default:
         source, size, dim, start, _, step = call.args
         out = call.outs[0]
@@ -68,6 +69,7 @@ def frame(call: Call) -> Frame | None:
 
 def without_crops(tape: Tape) -> list[Call]:
     """The operations of a tape without those that remove margins: the next ones read the inside, if no bit changes."""
+    # Outputs are read by others after the step, in the layout that was recorded.
     ends = {view.root for view in tape.outputs.values()}
     calls: list[Call] = []
     renamed: dict[View, View] = {}
@@ -78,10 +80,12 @@ def without_crops(tape: Tape) -> list[Call]:
             calls.append(call)
             continue
         users = [other for other in tape.calls[i:] if any(view.root == out.root for view in other.views())]
+        # A matrix product may choose another algorithm for other strides, and then it rounds in another way.
         if all(user.op in EXACT for user in users) and all(
             view == out for user in users for view in user.views() if view.root == out.root
         ):
             source = call.args[0]
+            # What is removed has a negative margin, so the minus sign moves the start inwards.
             renamed[out] = View(source.root, out.size, source.stride, source.offset - _shift(margins, source.stride))
         else:
             calls.append(call)

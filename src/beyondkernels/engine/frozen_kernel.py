@@ -83,6 +83,8 @@ class FrozenKernel(Learner):
             kind(member.network, member.params, buffers, memory=self.memory), case.problem.in_shape, whole
         )
         choose = "leave_one_out" if self.solver == "exact" else "validation"
+        # Only the iterative solver lets its grid of ridges grow; the exact one has the whole path from one
+        # decomposition.
         growth = GROWTH if self.solver == "iterative" else 0
         usual = {"memory": self.memory, "centred": True, "growth": growth, "grouped": True}
         ridge = KernelRidge(kernel, choose=choose, solver=self.solver, **usual)

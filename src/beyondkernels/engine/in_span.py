@@ -88,6 +88,7 @@ class InSpan(Learner):
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Train on one case."""
         case = case.flattened()
+        # Problems know their basis in double precision; the network's weights are in single precision.
         span = _Span(_basis(case.problem).to(torch.float32))
         outcome = self._in(span).fit(span.case(case), progress)
         arrays = {name: span.restored(name, array) for name, array in outcome.arrays.items()}
@@ -143,7 +144,9 @@ class _Span:
         inside = value @ self.basis
         rest = value - inside @ self.basis.T
         length = rest.norm(dim=1, keepdim=True)
+        # Inputs may span everything, and then nothing is left outside: 0/tiny is 0, where 0/0 would be NaN.
         self.outside[name] = rest / length.clamp(min=torch.finfo(rest.dtype).tiny)
+        # Its length alone is trained, by weight decay; its direction never changes and is kept apart.
         return torch.cat([inside, length], 1)
 
     def restored(self, name: str, array: np.ndarray) -> np.ndarray:
@@ -165,6 +168,7 @@ class _Reduced(Network):
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
         """The network's own draws, in the new coordinates."""
+        # Drawn in the whole space, so that a run in the span starts from the very weights of a run outside it.
         drawn = self.network.init(len(self.span.basis), out_dim, stream)
         params, buffers = ({name: self.span.weights(name, value) for name, value in part.items()} for part in drawn)
         return params, buffers
@@ -172,16 +176,13 @@ class _Reduced(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """The network's own."""
         return self.network.apply(params, buffers, x, train)
 
     @property
     def footprint(self) -> int:
-        """The network's own."""
         return self.network.footprint
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The network's own."""
         return self.network.groups()
 
     def started_by(self, initialisation: Initialisation) -> _Reduced:
@@ -201,7 +202,6 @@ class _ReducedFeatures(FeatureSource):
     network: _Reduced
 
     def feature_map(self, case: Case) -> FeatureMap:
-        """The network's own."""
         return self.source.taken_from(self.network, case)
 
 

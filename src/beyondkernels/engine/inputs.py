@@ -28,14 +28,17 @@ class Inputs:
     def __init__(self, members: Sequence[Member], ahead: int, steps: int, alone: bool = False) -> None:
         self.steps, self._members, self._ahead, self._alone = steps, members, ahead, alone
         self._samples = [member.sample for member in members]
+        # Replicates of one case hold the very same object, and then one gather serves all of them.
         self._shared = all(sample is self._samples[0] for sample in self._samples)
         self._noisy = bool(members[0].noise(ahead))  # a stage draws something in every step, or never
         rows = [rows for member in members if (rows := member.rows(ahead, steps)) is not None]
         self._points = torch.stack(rows, 1) if rows else None  # (steps, members, points)
+        # A sample may be kept in a narrower type than the network computes in. Token ids are whole numbers and stay so.
         dtype = next(iter(members[0].params.values())).dtype
         given = self._samples[0].x.dtype
         self._cast = dtype if given.is_floating_point and given != dtype else None
         hyper = [member.algorithm.hyper_of(member.stage, member.steps_ahead(ahead, steps)) for member in members]
+        # One row a step, contiguous: what a step reads is then a plain slice, without a gather.
         self._hyper = {
             name: torch.tensor([each[name] for each in hyper], dtype=dtype, device=members[0].device).mT.contiguous()
             for name in hyper[0]
@@ -55,6 +58,8 @@ class Inputs:
         """
         for part in ("x", "y"):
             if self._points is None:
+                # Steps only read their batch, so a full batch written for the first step is still there in the later
+                # ones.
                 if i == 0:
                     targets["batch", part].copy_(self._rows(part, i))
             else:
@@ -89,11 +94,13 @@ class Inputs:
             for sample, rows, place in zip(self._samples, points, target, strict=True):
                 place.copy_(getattr(sample, part)[rows])
             return
+        # Where no margin separates the members' batches, they are one long batch, and a single call fills it.
         if self._shared and target.stride(0) == target.shape[1] * target.stride(1):
             target = target.view(-1, *target.shape[2:])
             torch.index_select(getattr(self._samples[0], part), 0, points.reshape(-1), out=target)
             return
         for sample, rows, place in zip(self._samples, points, target, strict=True):
+            # Straight into the replay's memory: indexing would make a temporary copy of every batch first.
             torch.index_select(getattr(sample, part), 0, rows, out=place)
 
 
@@ -106,4 +113,5 @@ def stacked(states: Sequence[Tensors], alone: bool = False) -> Tensors:
 def _together(tensors: Sequence[torch.Tensor], alone: bool) -> torch.Tensor:
     if alone:
         return tensors[0]
+    # A single member needs no copy, because steps under vmap are pure: they return new tensors.
     return tensors[0].unsqueeze(0) if len(tensors) == 1 else torch.stack(list(tensors))

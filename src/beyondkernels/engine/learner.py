@@ -101,6 +101,7 @@ class TrainedNetwork(Learner):
         """Train many learners. Those of one shape and program train as one ensemble."""
         trained = [cast(TrainedNetwork, learner) for learner in learners]
         recorders = [_Recorder(learner, case) for learner, case in zip(trained, cases, strict=True)]
+        # By identity: members change while they train, so they have no hash.
         by_member = {id(recorder.member): recorder for recorder in recorders}
         total = sum(recorder.work() for recorder in recorders)
 
@@ -125,6 +126,7 @@ class TrainedNetwork(Learner):
         if self.network.batching == "sequential":
             return 1
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())
+        # Larger batches are worked off in blocks of 1000 points, so only a block has to fit into the cache.
         at_once = min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.footprint + size_of(in_dim))))
         wanted = _COMPILED_MEMBERS if self.backend == "compiled" else max(1, at_once)
         return members_within(self, Sizes(samples, samples, in_dim, out_dim), wanted)
@@ -167,6 +169,7 @@ class _Recorder:
         """The steps at which to record, and some more at which to show progress and to save the state."""
         points = max(stage.batch or len(self.case.train) for stage in self.stages)
         numbers = sum(value.numel() for value in self.member.params.values())
+        # A step costs about six operations for each weight and point: two forward, four back.
         between = min(self.last // LEAST_TICKS, int(_TICK / (6 * points * max(1, numbers))))
         ticks = range(0, self.last, max(1, between, self.last // _MOST_TICKS))
         return frozenset([*self.learner.record_at, *self.learner.snapshot_at, *ticks])
@@ -239,6 +242,7 @@ class _Recorder:
         for which, sample in ({"train": self.case.train} | self.case.fresh).items():
             part = sample if points is None else Sample(sample.x[:points], sample.y[:points])
             found = loss.report(predictor(part.x), part.y)
+            # A share of right signs would be a wrong number for a regression, so it is left out rather than shown.
             if not (self.case.has_classes or loss.margins):  # −1 and +1 may be numbers to predict
                 found.pop("accuracy", None)
             report |= {f"{which}_{name}": value for name, value in found.items()}

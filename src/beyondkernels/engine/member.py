@@ -79,6 +79,8 @@ class Member:
         """Members of equal groups can take their next steps as one ensemble."""
         points = self.stage.batch or len(self.sample)
         key = (self._architecture, self.algorithm.program(self.stage), self.step, self.shapes(), points)
+        # The step number belongs to the key because hyper-parameters and stops depend on it. Compiled steps hold one
+        # member each, and a user's module may not survive vmap: both get groups of their own.
         together = self.network.batching == "vmapped" and self.backend == "eager"
         return key if together else (id(self), key)
 
@@ -111,6 +113,8 @@ class Member:
             steps: how many.
         """
         size, n, stage = self.stage.batch, len(self.sample), self.stage
+        # All draws are counted by step and never by call, so a resumed run and one with other stops use the same
+        # points.
         first = (self.step - self.stage_entered if stage.continues else self.steps_in_stage) + ahead
         if size is None:
             return None
@@ -120,6 +124,7 @@ class Member:
         stream = self.stream.child("batches", str(self.stage_entered))
         if self.stage.order == "independent":
             return stream.integers_of(n, size, range(first, first + steps)).to(self.device)
+        # Points of an incomplete last batch wait for the next epoch: batches of one size keep one recorded step.
         in_epoch = n // size
         epochs = range(first // in_epoch, (first + steps - 1) // in_epoch + 1)
         orders = stream.permutations(n, epochs).to(self.device)
@@ -128,6 +133,7 @@ class Member:
 
     def noise(self, ahead: int) -> Tensors:
         """The random numbers of a step. The next step has ``ahead`` 0."""
+        # Counted over all stages: no step of a training meets the noise of another one.
         points, stream = self.stage.batch or len(self.sample), self.stream.child("noise").at(self.step + 1 + ahead)
         return on_device(self.algorithm.noise(self.stage, self.network, self.params, points, stream), self.device)
 
@@ -159,6 +165,8 @@ class Member:
             steps_in_stage=self.steps_in_stage,
             step=self.step,
             stream=self.stream.child("transition").at(self.step),
+            # Copies of the mappings, so that an algorithm that adds or drops a name does not change the member behind
+            # its back.
             params=dict(self.params),
             buffers=dict(self.buffers),
             optimiser=dict(self.optimiser),
@@ -170,6 +178,7 @@ class Member:
     def check(self) -> None:
         """Let the algorithm decide what comes next."""
         after = self.algorithm.transition(self.view())
+        # Decided before the index changes below.
         stays = after.stage == self.stage_index
         self._require_sound(after)
         self.params = on_device(_own("params", after.params), self.device)
@@ -181,6 +190,8 @@ class Member:
         self.check_at = None if after.check_after is None else self.steps_in_stage + after.check_after
         if after.optimiser is not None:
             self.optimiser = on_device(_own("optimiser", after.optimiser), self.device)
+        # A rule that says nothing starts its optimiser anew, because old averages belong to parameters of another
+        # stage.
         elif after.stage is not None:
             self.optimiser = self.algorithm.optimiser_state(self.stage, self.params)
 

@@ -50,12 +50,15 @@ class Replay:
         self._memory: dict[int, torch.Tensor] = dict(tape.constants)
         self._inside: dict[int, View] = {}
         self._program: list[functools.partial[Any]] = []
+        # The order of these four matters, because each decides only about what has no place yet: margins bind the most
+        # operations, then inputs, then the state that may lie over them, then all other results.
         frames = self._place_frames()
         for root, whole in self._given.items():
             if root not in self._inside:
                 self._memory[root] = torch.zeros(_extent(whole), dtype=tape.dtypes[root])
         copies = self._place_state()
         self._lay_out(frames)
+        # Last, when every operation that reads the old state has run.
         for target, source in copies:
             self._program.append(functools.partial(self._tensor(target).copy_, self._tensor(source)))
         self.inputs = {name: self._tensor(self._given[root]) for name, (root, _) in tape.inputs.items()}
@@ -68,6 +71,8 @@ class Replay:
 
     def run(self) -> None:
         """One step, from the inputs to the outputs."""
+        # Everything is decided and bound beforehand. What remains is one Python call for each operation, and no
+        # allocation.
         for operation in self._program:
             operation()
 
@@ -94,6 +99,7 @@ class Replay:
         else:
             return False
         uses = self._uses.get(source.root, [])
+        # Whoever reads it must read the whole: a slice of it has strides of its own, which would have to move as well.
         calls, views = [self._calls[i] for i, _ in uses], [view for _, view in uses]
         views += [view for view in self._tape.outputs.values() if view.root == source.root]
         return all(view == whole for view in views) and all(
@@ -105,6 +111,7 @@ class Replay:
         copies = []
         for name, view in self._tape.outputs.items():
             whole = self._given[self._tape.inputs[name][0]] if name in self._tape.inputs else None
+            # A step that returns a state unchanged has nothing to write.
             if view == whole:
                 continue
             if view.root in self._given:
@@ -128,6 +135,7 @@ class Replay:
         return (
             view == out == replace(whole, root=view.root)
             and self._tape.dtypes[view.root] == self._tape.dtypes[whole.root]
+            # An operation that works element by element may write where it reads; no other one may.
             and all(j < i or (j == i and exact and used == whole) for j, used in self._uses.get(whole.root, []))
             and (whole.root not in self._inside or (exact and self._movable(view) and self._frame_is_over(whole, i)))
         )
@@ -142,6 +150,8 @@ class Replay:
         pooled: dict[int, torch.Tensor] = {}
         last = {root: uses[-1][0] for root, uses in self._uses.items()}
         for i, call in enumerate(self._calls):
+            # Roots without any use die at once. They become free only after the call is bound, so a result never shares
+            # memory with an argument of its own operation unless that is harmless.
             dying = [root for root in pooled if last.get(root, -1) <= i and root not in self._ends]
             for out in call.outs:
                 if out.root not in self._memory and out.root not in self._inside:
@@ -167,11 +177,13 @@ class Replay:
         fitting = [i for i, memory in enumerate(free) if memory.dtype == dtype and memory.numel() >= needed]
         if not fitting:
             return torch.zeros(needed, dtype=dtype)
+        # The smallest that fits leaves the large pieces to large results.
         return free.pop(min(fitting, key=lambda i: free[i].numel()))
 
     def _bind(self, call: Call, framed: Frame | None) -> None:
         if framed is not None:
             source = call.args[0]
+            # A result that was written inside its margin in the first place needs no copy: that is what frames are for.
             if self._inside.get(source.root) != framed.inside:
                 inside = self._tensor(framed.inside)
                 self._program.append(functools.partial(inside.copy_, self._tensor(source)))
@@ -188,6 +200,7 @@ class Replay:
         return self._tensor(leaf) if isinstance(leaf, View) else leaf
 
     def _tensor(self, view: View) -> torch.Tensor:
+        # A root that was moved is used as a whole only (_movable), so its own size and strides can be replaced.
         view = self._inside.get(view.root, view)
         return torch.as_strided(self._memory[view.root], view.size, view.stride, view.offset)
 

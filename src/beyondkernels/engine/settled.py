@@ -24,8 +24,10 @@ def settled_buffers(member: Member) -> Tensors:
     x, buffers = member.sample.x, member.buffers
     dtype = next((value.dtype for value in member.params.values()), x.dtype)
     size = min(member.stage.batch or len(x), len(x))
+    # A batch of one point has no variance to normalise by.
     if size < 2 or not any(value.is_floating_point() and value.numel() for value in buffers.values()):
         return buffers
+    # A stream of its own: training draws the same batches whether or not these passes took place.
     stream = member.stream.child("settled")
     orders = (stream.at(epoch).permutation(len(x)).to(x.device) for epoch in range(_BATCHES))
     batches = (order[i : i + size] for order in orders for i in range(0, len(x) - size + 1, size))
@@ -33,9 +35,11 @@ def settled_buffers(member: Member) -> Tensors:
         for _, rows in zip(range(_BATCHES), batches, strict=False):
             points = x[rows].to(dtype) if x.is_floating_point() else x[rows]
             after = member.network.apply(member.params, buffers, points, train=True)[1]
+            # A pass in training mode that changes no statistic shows that the network keeps none.
             if all(torch.equal(value, after[name]) for name, value in _statistics(buffers).items()):
                 return member.buffers
             buffers = after
+    # Counters of batches stay at their start, since no step of training has been taken yet.
     return member.buffers | _statistics(buffers)
 
 

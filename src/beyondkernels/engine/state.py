@@ -31,6 +31,7 @@ def saved_state(member: Member, record: dict[str, np.ndarray]) -> Saved:
     tensors = []
     for part in _PARTS:
         for name, value in getattr(member, part).items():
+            # As bytes: numpy has no bfloat16, and what is never converted cannot be rounded.
             arrays[f"{part}/{name}"] = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
             # a layout is kept as well: sums that run over memory in another order round in another way
             tensors.append([part, name, str(value.dtype), list(value.shape), list(value.stride())])
@@ -54,11 +55,13 @@ def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
         parts: dict[str, Tensors] = {part: {} for part in _PARTS}
         for part, name, *kind in saved.facts["tensors"]:
             parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind).to(member.device)
+    # A damaged state, or one of another version, costs the steps taken so far and never the run: it starts anew.
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError):
         return None
     in_first = (counts["stage_index"], counts["stage_entered"]) == first  # a transition may change names and shapes
     if in_first and any(_kinds(parts[part]) != _kinds(getattr(member, part)) for part in _PARTS):
         return None
+    # Only now, when every part has been read and fits: a member is never left half restored.
     for name, value in (counts | parts).items():
         setattr(member, name, value)
     own = "record/"
@@ -74,5 +77,6 @@ def _tensor(content: np.ndarray, kind: str, shape: list[int], stride: list[int])
     flat = torch.from_numpy(content)
     if flat.dtype != torch.uint8 or flat.ndim != 1 or flat.numel() != math.prod(shape) * dtype.itemsize:
         raise ValueError("not the bytes of such a tensor")
+    # With the strides that were saved, so that sums over this memory run in the order they had before.
     tensor = torch.empty_strided(shape, stride, dtype=dtype)
     return tensor.copy_(flat.view(dtype).view(shape)) if flat.numel() else tensor

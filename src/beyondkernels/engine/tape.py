@@ -126,6 +126,7 @@ class _Writer:
             self._add(*call)
         ends = {name: self._view(tensor) for name, tensor in outputs.items()}
         needed, kept = {view.root for view in ends.values()}, []
+        # From the end backwards, so that what feeds nothing but dropped operations is dropped as well.
         for call in reversed(self.calls):
             if any(out.root in needed for out in call.outs):
                 needed |= {view.root for view in call.views()}
@@ -140,20 +141,26 @@ class _Writer:
             self._add_in_place(op, args, kwargs)
             return
         results = [result] if isinstance(result, torch.Tensor) else result
+        # A number that Python has seen may have decided which operations came next, and a repetition would not ask
+        # again.
         if not isinstance(results, Sequence) or not all(isinstance(each, torch.Tensor) for each in results):
             raise UnrecordableError(f"{op} reads a number back")
         seen_args = mapped(args, self._seen)
         seen_kwargs = {name: mapped(value, self._seen) for name, value in kwargs.items()}
+        # Results in memory that is already known are views, and views need no operation of their own.
         fresh = [each for each in results if _storage(each) not in self.roots]
         if not fresh:
             return
         if len(fresh) != len(results):
             raise UnrecordableError(f"{op} returns some results as views and some not")
         views = [leaf for leaf in leaves((seen_args, tuple(seen_kwargs.values()))) if isinstance(leaf, View)]
+        # What depends on no input is computed once, while recording. That includes operations without any tensor
+        # argument.
         if _name(op) in _BY_SHAPE or all(view.root in self.constants for view in views):
             for each in fresh:
                 self.constants[self._new(each)] = each
             return
+        # vmap and grad ask for many things more than once, such as copies of one operand in another layout.
         key = repr((str(op), seen_args, sorted(seen_kwargs.items())))
         if key in self.seen:  # a repeated operation: the new memory is another name for the old
             for each, before in zip(fresh, self.seen[key], strict=True):
@@ -168,10 +175,12 @@ class _Writer:
         seen_args = mapped(args, self._seen)
         seen_kwargs = {name: mapped(value, self._seen) for name, value in kwargs.items()}
         target = seen_args[0]
+        # Inputs and constants must survive the step, and a change of a part would have to show in views of the whole.
         if _name(op) not in _IN_PLACE or not any(out == target for call in self.calls for out in call.outs):
             raise UnrecordableError(f"{op} changes what it is given")
         packet, overload = _name(op)[:-1], str(op).split(".")[2]
         functional = getattr(getattr(torch.ops.aten, packet), overload)
+        # The memory gets a new root here, so that later views of it mean the changed numbers, earlier ones the old.
         self.calls.append(Call(functional, seen_args, seen_kwargs, (replace(target, root=self._new(args[0])),)))
 
     def _seen(self, leaf: Any) -> Any:

@@ -35,14 +35,17 @@ def train(members: Sequence[Member], stops: Sequence[frozenset[int]], hook: Step
     same bits alone and among others.
     """
     if until is not None:
+        # As a stop, so that a segment ends exactly there.
         stops = [each | {until} for each in stops]
     ensembles = _Ensembles()
     while active := [i for i, member in enumerate(members) if member.active and member.step != until]:
+        # Anew for every segment: members end, diverge and change stage at different steps.
         groups: dict[object, list[int]] = {}
         for i in active:
             groups.setdefault(members[i].group(), []).append(i)
         for group in groups.values():
             together = [members[i] for i in group]
+            # A group goes on together until the first of its members has something else to do.
             steps = _segment(together, [stops[i] for i in group])
             if together[0].backend == "compiled":
                 _advance_compiled(together[0], steps)
@@ -68,8 +71,11 @@ def _advance(members: Sequence[Member], steps: int, to_go: int, ensembles: _Ense
     ensemble.load(members)
     losses = []
     for done in range(0, steps, _SEGMENT):
+        # Some hundred steps at a time: enough to hide the cost of preparing, and few enough to hold in memory.
         inputs = Inputs(members, done, min(_SEGMENT, steps - done), members[0].network.batching == "sequential")
         losses.append(ensemble.advance(inputs, to_go - done))
+    # Looked at once a segment, because asking after every step would cost more than many steps. A diverged member
+    # computes on until then, which disturbs nobody: vmap keeps members apart.
     finite = torch.isfinite(torch.cat(losses))
     for i, member in enumerate(members):
         member.params, member.buffers, member.optimiser = ensemble.state(i)
@@ -93,6 +99,8 @@ class _Ensembles:
         first = members[0]
         sample = tuple((tuple(part.shape), part.dtype) for part in (first.sample.x, first.sample.y))
         program = first.algorithm.program(first.stage)
+        # The network by its identity, because a recording holds its constants; networks live as long as their members
+        # do.
         key = (id(first.network), program, first.stage, first.shapes(), sample, len(members))
         ensemble = self._kept.pop(key, None) or Ensemble(members)
         self._kept[key] = ensemble

@@ -43,6 +43,7 @@ class Saving:
         warn: Callable[[str], None],
     ) -> None:
         self._files, self._provenance, self._every, self._warn = files, provenance, every, warn
+        # The monotonic clock: setting the time of day must not make a state due, or never due.
         self._start, self._slowest, self._warned = time.monotonic(), 0.0, False
         self.members = [_Member(self, key) for key in keys]
 
@@ -56,6 +57,8 @@ class Saving:
 
     def period(self) -> float:
         """Seconds between two states of a member."""
+        # Saving costs every member of a chunk its turn, so the pause grows with their number and with the slowest disk
+        # so far.
         return max(self._every, _PAUSE * len(self.members) * self._slowest) if self._every else 0.0
 
     def save(self, key: str, state: Saved, seconds: float) -> None:
@@ -63,6 +66,7 @@ class Saving:
         before = time.monotonic()
         try:
             self._files.write(key, state, self._provenance, seconds)
+        # A checkpoint is a convenience: a full disk must not end a run that would still come to its end.
         except (OSError, MemoryError) as error:
             if not self._warned:
                 reason = getattr(error, "strerror", None) or type(error).__name__

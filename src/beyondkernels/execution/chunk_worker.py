@@ -53,6 +53,7 @@ def work(
         if status is None:
             missing.append(spec)
         else:
+            # It may have been stored by a process that was killed before it could remove the checkpoint.
             store.checkpoints.drop(spec.key)
             tell(Event("run", spec.key, status, fraction=1.0, message="stored already"))
     if missing:
@@ -78,6 +79,7 @@ def _attempt(
     try:
         outcomes = perform(specs, _throttled(tell, keys), None if save_every is None else saving.members)
     except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
+        # Nobody knows which member raised it. What all of them computed is lost, except the states they saved.
         if len(specs) > 1:
             for spec in specs:
                 _attempt([spec], store, provenance, tell, save_every, keep)
@@ -85,15 +87,18 @@ def _attempt(
         (member,) = saving.members
         if member.resumed:  # perhaps it is the state that is wrong
             member.drop()
+        # Once only: a state that was saved since then shows that the old one was sound.
         if member.resumed and not anew:
             warn(f"a run failed after it went on from a saved state ({one_sentence(error)}); it begins anew")
             _attempt(specs, store, provenance, tell, save_every, keep, anew=True)
         else:
             tell(_crashed(specs[0].key, error, member.seconds))
         return
+    # Before the first is written, so that writing does not count as work on the later ones.
     costs = [member.seconds for member in saving.members]
     for spec, outcome, member, seconds in zip(specs, outcomes, saving.members, costs, strict=True):
         try:
+            # One run at a time and at once: what is stored survives whatever happens to its neighbours.
             store.write(spec.key, describe(spec), outcome, {**provenance, "seconds": seconds})
         except StoreError:
             raise
@@ -133,6 +138,7 @@ def _throttled(tell: Tell, keys: tuple[str, ...]) -> Progress:
         now = time.monotonic()
         if now - last >= _PROGRESS_SECONDS:
             last = now
+            # Fractions come from learners of users, who may tell anything.
             known = fraction if math.isfinite(fraction) else 0.0
             tell(Event("progress", fraction=float(min(max(known, 0.0), 1.0)), chunk=keys))
 

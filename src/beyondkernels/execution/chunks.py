@@ -22,6 +22,7 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
         workers: how many workers there are.
     """
     groups: dict[tuple[object, ...], list[RunSpec]] = {}
+    # A dictionary, not a set: it keeps the order, so the same request is always cut in the same way.
     for spec in {identity(spec): spec for spec in specs}.values():
         sizes = (
             spec.samples,
@@ -36,8 +37,10 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
     for group in groups.values():
         first = group[0]
         at_once = first.learner.members_at_once(first.samples, shape_of(first.problem.in_shape), first.problem.out_dim)
+        # An ensemble is faster than its members one by one, but not than several workers side by side.
         size = max(1, min(at_once, -(-len(group) // workers)))
         result += [group[start : start + size] for start in range(0, len(group), size)]
+    # A large chunk that begins last would leave all other workers idle at the end.
     return sorted(result, key=lambda chunk: -chunk[0].samples * len(chunk))
 
 

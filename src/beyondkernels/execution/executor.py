@@ -59,6 +59,7 @@ class SerialExecutor:
         return self._events(chunks(specs, 1), store)
 
     def _events(self, tasks: list[list[RunSpec]], store: Store) -> Generator[Event]:
+        # Once for all chunks: it asks git and reads the versions of libraries.
         made_with = provenance(self.command)
         for chunk in tasks:
             yield Event("progress", chunk=tuple(spec.key for spec in chunk))
@@ -119,8 +120,11 @@ class _Local:
 
     def events(self) -> Generator[Event]:
         self.start = {
+            # A worker finds users' modules where this process does, which may have changed its path since it began.
             "path": [str(entry) for entry in sys.path],
             "load": list(self.executor.load),
+            # A worker builds only classes it has been told of: a description is data and may not name just any
+            # function.
             "admit": sorted(set().union(*(foreign(run) for task in self.tasks for run in task.open.values()))),
             "store": str(self.store.path.resolve()),
             "provenance": provenance(self.executor.command),
@@ -131,6 +135,7 @@ class _Local:
                 self._hand_out()
                 if not self.pool:
                     return
+                # One thread hears all workers, so that events come in one order and nothing needs a lock.
                 for ready, _ in self.selector.select():
                     worker, pipe = ready.data
                     if worker in self.pool:  # it may have been let go a moment ago
@@ -146,10 +151,13 @@ class _Local:
             if worker is None and len(self.pool) >= self.workers:
                 return
             task = self.tasks.popleft()
+            # A second attempt gets a process of its own history: if it dies as well, nothing that ran before can be to
+            # blame.
             if worker is not None and task.alone and worker.used:
                 self._let_go(worker)
                 worker = None
             if task.alone:
+                # To tell later whether this attempt got beyond the state it began from.
                 task.saved = {key: self.store.checkpoints.written(key) for key in task.open}
             (worker or self._hire()).give(task)
         for worker in [worker for worker in self.pool if worker.task is None]:
@@ -164,6 +172,7 @@ class _Local:
 
     def _let_go(self, worker: WorkerProcess) -> str:
         self.pool.remove(worker)
+        # Standard error may have ended before and is not registered any more.
         listening = {key.fd for key in self.selector.get_map().values()}
         for descriptor in listening & set(worker.pipes().values()):
             self.selector.unregister(descriptor)
@@ -189,6 +198,7 @@ class _Local:
         task = worker.task
         match message["kind"]:
             case "ready":
+                # Failures count only in a row, so that one bad start among many does not end a long call.
                 worker.ready, self.failed_starts = True, 0
             case "event" if task is not None:
                 event = Event(**{**message["event"], "chunk": tuple(message["event"]["chunk"])})
@@ -209,6 +219,7 @@ class _Local:
             if self.failed_starts >= _FAILED_STARTS:
                 raise RuntimeError(f"workers do not start: the last one {how}: {worker.last_log}")
             if task is not None:
+                # Its task was never begun and is not to blame, so it keeps its turn and is no second attempt.
                 self.tasks.appendleft(task)
         elif task is not None and task.alone:
             for key in task.open:
@@ -228,6 +239,7 @@ def _require_storable(specs: Sequence[RunSpec]) -> None:
 def _require_possible(specs: Sequence[RunSpec]) -> None:
     for spec in specs:
         spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
+        # Here, once, before workers exist: they would otherwise all compile the same step at the same time.
         spec.learner.prepare()
 
 
@@ -245,5 +257,6 @@ def _require_importable(specs: Sequence[RunSpec]) -> None:
 def processors() -> int:
     """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
+        # In a container or a batch job this may be far less than the machine has.
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -35,6 +35,7 @@ def perform(
         return []
     kind = type(specs[0].learner)
     for spec in specs:
+        # Again, although executors have checked: this function is public, and refusing costs less than half a training.
         spec.learner.check(spec.problem, spec.samples, spec.fresh_samples)
     require(
         all(type(spec.learner) is kind for spec in specs),
@@ -60,6 +61,8 @@ def cases_of(specs: Sequence[RunSpec], checkpoints: Sequence[Checkpoint] | None 
     drawn: dict[tuple[object, int, int, str, str], Sample] = {}
 
     def draw(spec: RunSpec, n: int, name: str) -> Sample:
+        # Learners that are compared on one problem see one object. It saves memory, and the engine can gather batches
+        # at once.
         identity = (_identity(spec.problem), n, spec.seed, name, spec.device)
         if identity not in drawn:
             sample = spec.problem.take(name, n, spec.seed)
@@ -99,6 +102,7 @@ def _measure(spec: RunSpec, case: Case, outcome: Outcome) -> None:
 
 
 def _merge(old: dict[str, Any], new: Mapping[str, Any], component: object) -> None:
+    # Two measurements with one name would silently leave the number of the one that came last.
     twice = sorted(old.keys() & new.keys())
     require(not twice, f"{type(component).__name__} gives {', '.join(twice)}, which the run has already")
     old.update(new)

@@ -49,6 +49,7 @@ def gather(
         watch(event)
         if event.kind == "run" and event.key is not None and event.status == "crashed":
             crashed[event.key] = f"crashed: {event.message}" if event.message else "crashed"
+    # From the store and not from the executor: what a caller gets was written, verified and read back.
     runs |= _readable(todo, store)
     return Gathered(runs, {key: crashed.get(key, "not in the store") for key in todo if key not in runs})
 

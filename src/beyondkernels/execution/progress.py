@@ -45,6 +45,7 @@ class Meter:
         for key in keys:
             before = self._fractions.get(key or "", 0.0)
             told = event.fraction if math.isfinite(event.fraction) else 0.0
+            # Never backwards: a chunk that is done again one by one tells small fractions anew.
             after = 1.0 if event.kind == "run" else max(before, min(told, 1.0))
             self._fractions[key or ""] = after
             self._done += after - before  # a sum over all runs at every event would cost more than small runs do
@@ -67,6 +68,8 @@ class Meter:
     def remaining(self) -> float | None:
         """Seconds left at the rate so far; None while there is nothing to tell it by."""
         elapsed = self._clock() - self._begun
+        # Sooner the estimate would jump about, because starting workers and importing torch take most of the first
+        # second.
         return elapsed * (1 / self.fraction - 1) if self.fraction > 0.01 and elapsed > 1 else None
 
     def state(self) -> str:

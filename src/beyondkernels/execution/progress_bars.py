@@ -87,6 +87,7 @@ def bar_on(out: Console, name: str = "") -> Bar | None:
         out: where to, outside notebooks.
         name: what the bar is about.
     """
+    # Not imported: where nobody has loaded it, this is no notebook, and looking must cost nothing.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if ipython is not None and hasattr(shell, "kernel"):  # a notebook, not IPython on a terminal

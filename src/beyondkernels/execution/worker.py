@@ -32,8 +32,10 @@ def main() -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt reaches the whole terminal: the parent decides
     _end_with_parent(int(sys.argv[1]))
     keep_freed_memory()
+    # Before anything of a user's is loaded, because importing a file may print already.
     inlet, outlet = _take_protocol()
     messages: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    # A thread of its own, so that the end of the input is noticed in the middle of a training.
     threading.Thread(target=_listen, args=(inlet, messages), daemon=True).start()
     guard = threading.Lock()
 
@@ -58,11 +60,13 @@ def main() -> NoReturn:
 
 def _serve(messages: queue.SimpleQueue[dict[str, Any]], say: Any) -> NoReturn:
     start = messages.get()
+    # In place, because other modules may hold this very list.
     sys.path[:] = start["path"]
     for file in start["load"]:
         load_file(file)
     for name in start["admit"]:  # the parent has these classes and functions from somewhere else and asks for them
         admit(name)
+    # The parent chose the owner's name, so it can sweep the drafts of a worker that was killed.
     store = replace(Store.open(start["store"], create=False), owner=start["owner"])
     say({"kind": "ready"})
 
@@ -83,6 +87,7 @@ def _serve(messages: queue.SimpleQueue[dict[str, Any]], say: Any) -> NoReturn:
 def _build(key: str, description: dict[str, Any], tell: Any) -> RunSpec | None:
     try:
         spec = build(description)
+        # Code that was edited since the parent started would store numbers under a key that belongs to others.
         if spec.key != key:
             raise InputError("it has another key in the worker than in the process that asked for it")
     except Exception as error:  # a component that cannot be found or made here
@@ -95,6 +100,8 @@ def _use_one_thread() -> None:
     import torch  # after the first chunk is built: a worker that fails before need not wait for it
 
     torch.set_num_threads(1)
+    # Workers already fill all processors; and with one thread sums have one order, so the bits do not depend on the
+    # load.
     torch.set_num_interop_threads(1)
 
 
@@ -112,6 +119,7 @@ def keep_freed_memory() -> None:
 
 def _take_protocol() -> tuple[int, int]:
     """Keep standard input and output for the protocol, and send whatever a learner prints to standard error."""
+    # Copies under other numbers. What a learner, or a library in C, writes to number 1 then cannot break the protocol.
     inlet, outlet = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

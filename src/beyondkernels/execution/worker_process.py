@@ -54,11 +54,13 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
+            # By the environment, because these libraries read it once, when they are loaded.
             env={**os.environ, **dict.fromkeys(_THREADS, "1")},
         )
         self.pid = self._process.pid
         self.owner = unique_name()
         for descriptor in self.pipes().values():
+            # One thread listens to all workers, so it must never wait for one of them.
             os.set_blocking(descriptor, False)
         self._send({**start, "owner": self.owner})
 
@@ -81,6 +83,7 @@ class WorkerProcess:
             return []
         if not data:
             return None
+        # A read ends anywhere, also within a line or a letter: lines are decoded only when they are whole.
         *whole, rest = (self._rests[pipe] + data).split(b"\n")
         if pipe == "stderr" and len(rest) > _LOG_LENGTH:  # a learner that prints dots
             whole, rest = [*whole, rest], b""
@@ -92,6 +95,7 @@ class WorkerProcess:
 
     def last_lines(self) -> list[str]:
         """Wait a moment for a process that has closed its output to end in its own way; what it said last."""
+        # A process that crashes closes its output a little before it ends, and how it ends is worth knowing.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         result = []
@@ -102,6 +106,8 @@ class WorkerProcess:
     def end(self) -> str:
         """Make sure that the process has ended, and say how it did."""
         if self._process.poll() is None:
+            # Not asked politely: runs are either stored whole or not at all, so there is nothing a worker could tidy
+            # up.
             self._process.kill()
         code = self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):

@@ -86,10 +86,7 @@ class Kernel(Component, ABC):
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
         """The symmetric matrix of one batch. Its diagonal equals ``diagonal`` exactly."""
-        gram = self.block(x, x)
-        gram = (gram + gram.T).mul_(0.5)
-        gram.diagonal().copy_(self._diagonal(x))
-        return gram
+        return symmetric(self.block(x, x), self._diagonal(x))
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
         """An absolute error of the entries of ``kernel(x1, x2)`` beyond ``accuracy``: 0 unless a subclass says more.
@@ -115,7 +112,38 @@ class Kernel(Component, ABC):
 
 
 @dataclass(frozen=True)
-class Sum(Kernel):
+class Composed(Kernel):
+    """A kernel whose entries are made from those of others by one operation."""
+
+    kernels: Annotated[tuple[Kernel, ...], not_empty]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
+
+    @staticmethod
+    @abstractmethod
+    def _joined(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
+        """The operation, entry by entry. The first tensor is fresh, so it can hold the result."""
+
+    def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
+        """The same operation on the kernels for points of this shape."""
+        kernels = tuple(kernel.for_shape(in_shape) for kernel in self.kernels)
+        return self if kernels == self.kernels else replace(self, kernels=kernels)
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The operation on the blocks."""
+        return self._joined(kernel.block(x1, x2) for kernel in self.kernels)
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """The operation on the matrices."""
+        return self._joined(kernel.square(x) for kernel in self.kernels)
+
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        return self._joined(kernel.diagonal(x) for kernel in self.kernels)
+
+
+@dataclass(frozen=True)
+class Sum(Composed):
     r"""Kernels added up.
 
     .. math:: K(x, y) = K_1(x, y) + K_2(x, y) + \dots
@@ -124,28 +152,13 @@ class Sum(Kernel):
         kernels: the terms.
     """
 
-    kernels: Annotated[tuple[Kernel, ...], not_empty]
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
+        super().__post_init__()
         object.__setattr__(self, "accuracy", max(kernel.accuracy for kernel in self.kernels))
 
-    def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
-        """The terms for points of this shape."""
-        kernels = tuple(kernel.for_shape(in_shape) for kernel in self.kernels)
-        return self if kernels == self.kernels else replace(self, kernels=kernels)
-
-    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The sum of the blocks."""
-        return _added(kernel.block(x1, x2) for kernel in self.kernels)
-
-    def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The sum of the matrices."""
-        return _added(kernel.square(x) for kernel in self.kernels)
-
-    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The sum of the diagonals."""
-        return _added(kernel.diagonal(x) for kernel in self.kernels)
+    @staticmethod
+    def _joined(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
+        return functools.reduce(torch.Tensor.add_, tensors)
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
         """The sum of the errors."""
@@ -153,7 +166,7 @@ class Sum(Kernel):
 
 
 @dataclass(frozen=True)
-class Product(Kernel):
+class Product(Composed):
     r"""Kernels multiplied. By Schur's theorem the product is a kernel.
 
     .. math:: K(x, y) = K_1(x, y) \cdot K_2(x, y) \cdots
@@ -162,28 +175,14 @@ class Product(Kernel):
         kernels: the factors.
     """
 
-    kernels: Annotated[tuple[Kernel, ...], not_empty]
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rotation_invariant", all(kernel.rotation_invariant for kernel in self.kernels))
+        super().__post_init__()
+        # to first order the relative errors of the factors of a product add up
         object.__setattr__(self, "accuracy", sum(kernel.accuracy for kernel in self.kernels))
 
-    def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
-        """The factors for points of this shape."""
-        kernels = tuple(kernel.for_shape(in_shape) for kernel in self.kernels)
-        return self if kernels == self.kernels else replace(self, kernels=kernels)
-
-    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The product of the blocks, entry by entry."""
-        return _multiplied(kernel.block(x1, x2) for kernel in self.kernels)
-
-    def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The product of the matrices, entry by entry."""
-        return _multiplied(kernel.square(x) for kernel in self.kernels)
-
-    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The product of the diagonals."""
-        return _multiplied(kernel.diagonal(x) for kernel in self.kernels)
+    @staticmethod
+    def _joined(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
+        return functools.reduce(torch.Tensor.mul_, tensors)
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
         """Each error times the largest values of the other factors, to first order."""
@@ -233,6 +232,13 @@ class Scaled(Kernel):
         return self.factor * self.kernel.error(x1, x2)
 
 
+def symmetric(gram: torch.Tensor, diagonal: torch.Tensor) -> torch.Tensor:
+    """A matrix that rounding has made a little asymmetric, symmetric again, and with a diagonal known better."""
+    gram = (gram + gram.T).mul_(0.5)
+    gram.diagonal().copy_(diagonal)
+    return gram
+
+
 def square_by_tiles(kernel: Kernel, x: torch.Tensor, rows: int = 256) -> torch.Tensor:
     """The symmetric matrix from its blocks on and above the diagonal: half the work of ``block(x, x)``.
 
@@ -245,8 +251,10 @@ def square_by_tiles(kernel: Kernel, x: torch.Tensor, rows: int = 256) -> torch.T
     gram = torch.empty(n, n, dtype=torch.float64)
     for start in range(0, n, rows):
         end = min(start + rows, n)
+        # From the diagonal on, to the right: what is below is the same by symmetry.
         strip = kernel.block(x[start:end], x[start:])
         corner, rest = strip[:, : end - start], strip[:, end - start :]
+        # The corner is symmetric only up to rounding, and eigensolvers read just one triangle of a matrix.
         torch.add(corner, corner.T, out=gram[start:end, start:end]).mul_(0.5)
         gram[start:end, end:] = rest
         gram[end:, start:end] = rest.T
@@ -269,11 +277,3 @@ def _terms(kernel: Kernel) -> tuple[Kernel, ...]:
 
 def _factors(kernel: Kernel) -> tuple[Kernel, ...]:
     return kernel.kernels if isinstance(kernel, Product) else (kernel,)
-
-
-def _added(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
-    return functools.reduce(torch.Tensor.add_, tensors)  # the first is fresh, so it can hold the result
-
-
-def _multiplied(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
-    return functools.reduce(torch.Tensor.mul_, tensors)

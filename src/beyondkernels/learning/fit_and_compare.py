@@ -148,7 +148,6 @@ def compare(
 
 
 def _seeds(seeds: Any) -> list[int]:
-    """Each seed once."""
     given = plain_number(seeds)
     several = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
     if not isinstance(several, Iterable) or isinstance(several, str | bytes | Mapping):

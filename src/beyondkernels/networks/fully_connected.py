@@ -90,7 +90,7 @@ class FullyConnected(Network):
 
     @property
     def footprint(self) -> int:
-        """The neurons."""
+        """How many hidden neurons there are: each keeps one number for every point."""
         return (self.depth - 1) * self.width
 
     def dense_form(self) -> DenseForm:

@@ -90,7 +90,7 @@ class ThreeLayerResNet(Network):
 
     @property
     def footprint(self) -> int:
-        """The neurons."""
+        """How many hidden neurons there are: each keeps one number for every point."""
         return 2 * self.width
 
     def dense_form(self) -> DenseForm:

@@ -69,7 +69,7 @@ class TwoLayer(Network):
 
     @property
     def footprint(self) -> int:
-        """The neurons."""
+        """How many hidden neurons there are: each keeps one number for every point."""
         return 2 * self.pairs
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:

@@ -55,6 +55,7 @@ class Checkpoints:
             seconds: of work so far.
         """
         arrays = encode_arrays(Outcome(arrays=state.arrays))
+        # An error of the disk, like a full one: the caller goes on without a checkpoint rather than end the run.
         if len(arrays) > MOST_ARRAYS:
             raise OSError(errno.EFBIG, "the state is too large to be saved")
         header = {
@@ -66,6 +67,7 @@ class Checkpoints:
             "bytes": len(arrays),
             "sha256": checksum(arrays),
         }
+        # In three parts, so that a state of gigabytes is not copied once more to stand behind its header.
         replace_file(self._path(key), (sealed(header), b"\n", arrays), self.drafts.new())
 
     def read(self, key: str, provenance: Mapping[str, Any]) -> tuple[Saved, float] | None:
@@ -144,6 +146,7 @@ class _OtherFormatError(DamagedError):
 
 def _makers(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """With what a state is made; the code is that of this process, whoever asked for the run."""
+    # A commit alone does not say which code ran while files are being edited.
     return {name: provenance.get(name) for name in _MAKERS} | {"code": code_checksum()}
 
 
@@ -163,12 +166,14 @@ def _damage(path: Path) -> str | None:
 
 
 def _parsed(content: bytes, name: str) -> tuple[dict[str, Any], Saved]:
+    # JSON escapes line ends, so the first one ends the header, whatever bytes the arrays hold.
     line, _, arrays = content.partition(b"\n")
     header = unsealed(line, name)
     if header.get("format") != FORMAT:
         raise _OtherFormatError(f"{name} has format {header.get('format')}, this version writes {FORMAT}")
     if any(not isinstance(header.get(field), kind) for field, kind in _HEADER.items()):
         raise DamagedError(f"{name} does not begin as a checkpoint does")
+    # The length first: a file that was cut off is found out without hashing it.
     if len(arrays) != header["bytes"] or checksum(arrays) != header["sha256"]:
         raise DamagedError(f"{name} does not have its checksum")
     try:

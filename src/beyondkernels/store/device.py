@@ -36,6 +36,7 @@ def require_device(device: str) -> None:
     import torch
 
     try:
+        # Trying is the only way to ask that works for every backend, present and future.
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         # Some backends explain themselves on a whole page.

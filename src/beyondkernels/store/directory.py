@@ -34,9 +34,12 @@ def open_directory(path: Path, *, create: bool, read_only: bool) -> None:
         read_only: change nothing.
     """
     with store_errors(path, "read" if read_only else "open"):
+        # Before anything is made, so that no half of a store is left in a wrong place.
         if path.exists() and not path.is_dir():
             raise StoreError(f"{path} is a file, a store is a directory")
         if not (path / MARK).exists():
+            # A draft of the mark may be another process at work, or one that was killed; neither makes the place a
+            # stranger's.
             strangers = path.is_dir() and any(not entry.name.startswith(_DRAFT) for entry in path.iterdir())
             # another process makes the mark before anything else, so look again before judging
             if strangers and not (path / MARK).exists():
@@ -71,7 +74,9 @@ def _require_folder(path: Path, name: str) -> None:
 def _make(path: Path) -> None:
     with store_errors(path, "make"):
         path.mkdir(parents=True, exist_ok=True)
+        # The mark first, folders later: whoever sees anything in the directory then also sees that it is a store.
         _mark(path, FORMAT)
+        # The name of a new directory is in its parent: without this a power cut could take the whole store.
         sync_directory(path.parent)
 
 
@@ -100,5 +105,7 @@ def _migrate(path: Path) -> None:
         while (found := _format(path)) < FORMAT:  # read again: another process may have done it while we waited
             if found not in MIGRATIONS:
                 raise StoreError(f"the store {path} has format {found}, which this version cannot migrate")
+            # One format at a time, and the mark after each, so that a migration that is interrupted goes on where it
+            # was.
             MIGRATIONS[found](path)
             _mark(path, found + 1)

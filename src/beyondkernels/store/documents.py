@@ -44,6 +44,7 @@ def read_bytes(path: Path, most: int = MOST_TEXT, expected: int | None = None) -
             raise UnreadableError(f"{path.name} is missing or unreadable") from error
         raise
     try:
+        # Of the open file and not of its name, which another process could point elsewhere between two looks.
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise DamagedError(f"{path.name} is not a regular file")
@@ -52,6 +53,7 @@ def read_bytes(path: Path, most: int = MOST_TEXT, expected: int | None = None) -
         if found.st_size > most:
             raise DamagedError(f"{path.name} has {found.st_size} bytes, more than the {most} that are read")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
+            # At most what was measured, although a file may grow while it is read.
             return file.read(found.st_size)
     except OSError as error:
         raise UnreadableError(f"{path.name} is missing or unreadable") from error
@@ -91,6 +93,7 @@ def unsealed(content: bytes, name: str) -> dict[str, Any]:
     try:
         data = parsed(content, name)
         data.pop("checksum")
+        # Written again and compared as bytes: this also finds other spacing, other order, and keys given twice.
         intact = sealed(data) == content
     except (DamagedError, KeyError, AttributeError, TypeError, InputError):
         data, intact = {}, False
@@ -104,6 +107,7 @@ def _refuse(word: str) -> None:
 
 
 def _is_deep(data: Any) -> bool:
+    # Level by level, not by recursion, which is what deep data would exhaust.
     level = [data]
     for _ in range(_DEEPEST):
         level = [

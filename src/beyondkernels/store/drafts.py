@@ -39,6 +39,7 @@ class Drafts:
     @contextlib.contextmanager
     def directory(self) -> Iterator[Path]:
         """A new directory to write in; nobody sweeps it while it is held, and it is gone afterwards unless renamed."""
+        # A random name each time, so that nothing has to be asked or locked before writing.
         draft = self.new()
         try:
             draft.mkdir()
@@ -63,6 +64,7 @@ class Drafts:
 
 
 def _touched(draft: Path) -> float:
+    # A directory's own time stands still while a file in it is being written, so the files count as well.
     files = draft.iterdir() if draft.is_dir() and not draft.is_symlink() else ()
     return max(path.lstat().st_mtime for path in (draft, *files))
 
@@ -74,6 +76,8 @@ def _held(directory: Path) -> Iterator[None]:
     try:
         if fcntl is not None:
             with contextlib.suppress(OSError):
+                # A shared lock is enough to be seen by the sweeper's exclusive one, and it ends with the process, also
+                # by a kill.
                 fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         yield
     finally:
@@ -87,6 +91,7 @@ def _is_held(draft: Path) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
+        # Any other error means that this file system knows no locks, and then age alone decides.
         return error.errno in _TAKEN
     finally:
         os.close(descriptor)

@@ -44,6 +44,7 @@ def encode_arrays(outcome: Outcome) -> bytes:
 
     named = {**_named("series", outcome.series), **_named("arrays", outcome.arrays)}
     for name, array in named.items():
+        # Objects would need pickle, and whoever reads pickles runs the code of whoever wrote them.
         require(not array.dtype.hasobject, f"{name} holds Python objects, only arrays of numbers can be stored")
         require(array.dtype.names is None, f"{name} holds records, only arrays of numbers can be stored")
     buffer = io.BytesIO()
@@ -61,8 +62,10 @@ def decode_arrays(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, np.n
     parts: dict[str, dict[str, np.ndarray]] = {"series": {}, "arrays": {}}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
+        # A few compressed kilobytes can unfold to all of the memory.
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
             raise DamagedError("arrays.npz is compressed, which no store writes")
+        # Members that share bytes are the other way to make a small archive unfold to a large one.
         if sum(max(member.file_size, member.compress_size) for member in members) > len(content):
             raise DamagedError("arrays.npz has members that overlap")
         for member in members:
@@ -108,6 +111,7 @@ def _name(name: object) -> str:
 def _number(name: str, value: Any) -> float | str:
     try:
         number = float(value)
+        # A whole number beyond 2⁵³ or a fraction would come back as another number than was stored.
         exact = number == value or math.isnan(number)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         number, exact = math.nan, False

@@ -42,10 +42,12 @@ def entries_of(folder: Path) -> list[Path]:
 
 def write_file(path: Path, content: bytes | tuple[bytes, ...]) -> None:
     """Write a new file and sync it; content in parts need not be put together in memory."""
+    # New or not at all: a name that is taken already is a mistake, never something to write over.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         for part in (content,) if isinstance(content, bytes) else content:
             rest = memoryview(part)
+            # The system may take less than it is offered, on a disk that is nearly full for instance.
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
         os.fsync(descriptor)
@@ -74,11 +76,15 @@ def replace_file(path: Path, content: bytes | tuple[bytes, ...], temporary: Path
         temporary: a new name on the same file system.
     """
     try:
+        # Written and synced under another name first. Some file systems may otherwise bring the rename to the disk
+        # before the content, and leave an empty file behind after a power cut.
         write_file(temporary, content)
         temporary.replace(path)
+    # An interrupt too must not leave a draft behind.
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    # Only now is the new name on the disk as well.
     sync_directory(path.parent)
 
 
@@ -94,6 +100,7 @@ def lock(path: Path, *, wait: bool) -> Iterator[bool]:
         yield True
         return
     try:
+        # The file stays for ever: removing a lock's file would let two processes hold locks on two files of one name.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError:
         yield False

@@ -19,6 +19,8 @@ def canonical(data: Any) -> bytes:
     b'{"a":[1,null],"b":0.1}'
     """
     try:
+        # Python writes the shortest digits that give a float back exactly, so equal numbers have equal bytes
+        # everywhere.
         return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError) as error:
         raise InputError(f"only plain JSON data can be stored: {error}") from error
@@ -31,6 +33,7 @@ def checksum(content: bytes) -> str:
 
 def key_of(description: Any) -> str:
     """The key of the run that a description (``core.describe(spec)``) belongs to: 32 hexadecimal digits."""
+    # 128 bits: runs would have to be counted in billions of billions before two shared a key by chance.
     return checksum(canonical(description))[:32]
 
 

@@ -62,6 +62,7 @@ def flaw_in(made: Any) -> str | None:
         return f"it must be a table, got a {type(made).__name__}"
     for name, (kinds, words) in _KINDS.items():
         value = made.get(name)
+        # For Python true and false are whole numbers, for a reader of this file they are not.
         if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)):
             return f"{name} must be {words}, got a {type(value).__name__}"
     return None
@@ -76,6 +77,7 @@ def scrub_command(command: str) -> str:
     try:
         words = shlex.split(command)
     except ValueError:  # an open quote
+        # Half understood is better than kept as it is: paths are what must not get through.
         words = command.split()
     kept, before = [], ""
     for word in words:
@@ -120,11 +122,13 @@ def _commit(root: Path) -> tuple[str | None, bool | None]:
     commit = _git(git, root, "rev-parse", "HEAD")
     if commit is None:
         return None, None
+    # Only what can change a number: notes and results beside the code leave a checkout clean.
     status = _git(git, root, "status", "--porcelain", "--", "src", "pyproject.toml")
     return commit, None if status is None else status != ""
 
 
 def _git(git: str, root: Path, *arguments: str) -> str | None:
+    # Inside a hook git sets variables that would point this call to another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment["GIT_OPTIONAL_LOCKS"] = "0"  # looking must not write into the repository
     try:

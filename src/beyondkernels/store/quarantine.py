@@ -28,13 +28,17 @@ class Quarantine:
 
     def take(self, source: Path, name: str) -> Path | None:
         """Move something here, a link as a link; gives its new place, or None if another process was faster."""
+        # Numbered, so that nothing put aside is ever written over: a key can be damaged more than once.
         for number in itertools.count(1):
             target = self.folder / f"{name[:100]}-{number}"
             try:
                 if not os.path.lexists(target):
+                    # A rename keeps every byte for whoever wants to find out what happened, and needs no space on a
+                    # full disk.
                     source.rename(target)
                     return target
             except OSError:
+                # Two readers may find the same damage; who comes second has nothing left to do.
                 if not os.path.lexists(source):
                     return None
                 if not os.path.lexists(target):

@@ -56,6 +56,8 @@ def write(root: Path, temporary: Path, experiment_id: str, request: dict[str, An
 
 def read(root: Path, experiment_id: str, scale: str | None) -> dict[str, Any]:
     """The newest request of an experiment at a scale, or at any."""
+    # One damaged document must not hide the intact ones beside it, so damage is only spoken of where nothing else is
+    # found.
     found, damage = _intact(_documents(_folder(root, experiment_id)))
     wanted = [request for request in found if scale in (None, request["scale"])]
     at = "" if scale is None else f" at scale {scale}"
@@ -100,6 +102,7 @@ def _intact(paths: list[Path]) -> tuple[list[dict[str, Any]], list[tuple[Path, s
             damage.append((path, str(error)))
             continue
         identity = (request["experiment"], request["digest"])
+        # A document of an earlier version and a new one may describe the same request.
         if identity not in found or found[identity]["written"] <= request["written"]:
             found[identity] = request
     return sorted(found.values(), key=lambda request: request["written"]), damage
@@ -112,6 +115,7 @@ def _opened(path: Path) -> dict[str, Any]:
         raise DamagedError(f"{path.name} is not a request")
     if (flaw := _flaw(experiment, request)) is not None:
         raise DamagedError(f"{path.name} {flaw}")
+    # The name is not believed but computed: a file that was copied to another place is not a request there.
     made = digest(experiment, request)
     scale = request["scale"]
     if path.parent.name != experiment.replace("/", "__") or path.stem not in (scale, f"{scale}-{made}"):

@@ -53,6 +53,7 @@ def write(directory: Path, key: str, contents: Mapping[str, bytes]) -> None:
     """Write a run's files into an empty directory, all synced, ``done.json`` last."""
     for name, content in contents.items():
         write_file(directory / name, content)
+    # Last, and after the others are synced: where done.json is, everything it lists was on the disk before.
     write_file(directory / DONE, closing(key, contents))
     sync_directory(directory)
 
@@ -71,6 +72,7 @@ def read(directory: Path, key: str) -> StoredRun:
         status, scalars = decode_result(contents[RESULT])
         series, arrays = decode_arrays(contents[ARRAYS])
         provenance = parsed(contents[PROVENANCE], PROVENANCE)
+        # Checksums only say that a file is what was written; this says that it is the run that was asked for.
         belongs = key_of(description) == key
         outcome = Outcome(status, scalars, series, arrays)
     except DamagedError:
@@ -108,12 +110,14 @@ def _verified(directory: Path, key: str) -> dict[str, bytes]:
         raise DamagedError(f"{DONE} belongs to another run")
     if not isinstance(files, dict) or set(files) != {SPEC, RESULT, ARRAYS, PROVENANCE}:  # so no name leads elsewhere
         raise DamagedError(f"{DONE} lists other files than a run has")
+    # Nothing here ever adds a file to a closed run, so somebody else did.
     strangers = [path.name for path in entries_of(directory) if path.name not in files and path.name != DONE]
     if strangers:
         raise DamagedError(f"{', '.join(strangers)} does not belong there")
     contents = {}
     for name, expected in files.items():
         size, sha256 = _expected(expected)
+        # With its size known beforehand, a wrong file is refused before it is read into memory.
         content = read_bytes(directory / name, _most(name), size)
         if checksum(content) != sha256:
             raise DamagedError(f"{name} does not have its checksum")

@@ -19,6 +19,7 @@ def code_checksum() -> str:
 
     Files that a run does not need count too: where they differ, it begins anew, which is safe.
     """
+    # Sorted, because the order of loading does not matter and may differ between processes.
     loaded = [module for name, module in sorted(sys.modules.items()) if name.startswith(f"{USER_MODULES}.")]
     return checksum(canonical([_package_checksum(), *(_module_checksum(module) for module in loaded)]))
 

@@ -34,6 +34,7 @@ class RunSpec(Component):
     test_samples: Annotated[int, at_least(0)]
     seed: Annotated[int, any_number]
     measurements: tuple[Component, ...] = ()  # not tuple[Measurement, ...]: the hints must resolve without torch
+    # Fields that were added later are left out of a description while they have their defaults, so older keys stay.
     validation_samples: Annotated[int, at_least(0)] = later(0)
     device: str = later(PROCESSOR)
 

@@ -78,6 +78,7 @@ class Store:
         store = cls(Path(path), read_only)
         open_directory(store.path, create=create, read_only=read_only)
         if not read_only:
+            # Here, because every process opens the store sooner or later and nobody has to remember it.
             store.drafts.sweep_old()
         return store
 
@@ -97,6 +98,7 @@ class Store:
         """
         self._require_writable()
         require(key_of(description) == key, f"the description has the key {key_of(description)}, got {shown(key)}")
+        # Before looking whether it is there: an outcome that cannot be stored is an error whoever was first.
         contents = rundir.encode(description, outcome, provenance)
         if self.has(key):
             return
@@ -105,6 +107,7 @@ class Store:
                 rundir.write(draft, key, contents)
                 self._publish(draft, key)
             except FileNotFoundError as error:
+                # A missing file elsewhere is another trouble, and has its own message.
                 if draft.exists():
                     raise
                 raise StoreError(
@@ -143,6 +146,7 @@ class Store:
                 with store_errors(self.path, "read"):
                     status, took, size = rundir.summary(self._directory(key), key)
             except DamagedError:
+                # Counting moves nothing; a damaged run is put aside when somebody reads it.
                 status, took, size = "damaged", 0.0, 0
             statuses[status] = statuses.get(status, 0) + 1
             total, seconds = total + size, seconds + took
@@ -244,6 +248,8 @@ class Store:
         self._make_folder(target.parent)
         while True:
             try:
+                # One atomic act: readers see no run or all of it. A directory that is not empty cannot be renamed over,
+                # so of two writers one fails here.
                 draft.rename(target)
                 break
             except OSError:
@@ -252,6 +258,7 @@ class Store:
                 if not os.path.lexists(target):
                     raise
                 self._put_run_aside(key)  # a directory without done.json is no run: out of the way
+        # The files were synced before; now their place is.
         sync_directory(target.parent)
 
     def _make_folder(self, folder: Path) -> None:
@@ -269,6 +276,8 @@ class Store:
         """Put a damaged run aside, unless another process has stored it anew since it was found damaged."""
         source = self._directory(key)
         with store_errors(self.path, "put a damaged run aside in"):
+            # Taken first and judged again there: between finding the damage and moving it, another process may have put
+            # a sound run in its place, and nobody can change what lies under a new name.
             target = self.quarantine.take(source, key)
             if target is not None:
                 with contextlib.suppress(DamagedError, OSError):
@@ -276,6 +285,7 @@ class Store:
                     target.rename(source)  # it is whole: back with it, unless there is one again
 
     def _directory(self, key: str) -> Path:
+        # In 256 folders: many tools and file systems are slow with folders of a hundred thousand entries.
         return self.path / "runs" / key[:2] / key
 
     def _require_writable(self) -> None:
@@ -289,4 +299,5 @@ def _is_run(directory: Path) -> bool:
         closed = stat.S_ISREG((directory / rundir.DONE).lstat().st_mode)
     except OSError:
         return False
+    # Each step of the way by itself, because a link at any of them would be followed silently.
     return closed and is_directory(directory) and is_directory(directory.parent)

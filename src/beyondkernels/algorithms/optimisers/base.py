@@ -107,21 +107,21 @@ class Chain(Optimiser):
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         """All of them."""
-        after = dict(state)
-        for tag, part in self.tagged():
-            own = (_without(tag, each) for each in (numbers, noise))
-            change, moved = part.update(change, _without(tag, state), params, *own)
-            after |= _with(tag, moved)
-        return change, after
+        return self._passed_on("update", change, state, params, numbers, noise)
 
     def update_alone(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         """All of them, for a single network."""
+        return self._passed_on("update_alone", change, state, params, numbers, noise)
+
+    def _passed_on(
+        self, method: str, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    ) -> tuple[Change, Tensors]:
         after = dict(state)
         for tag, part in self.tagged():
             own = (_without(tag, each) for each in (numbers, noise))
-            change, moved = part.update_alone(change, _without(tag, state), params, *own)
+            change, moved = getattr(part, method)(change, _without(tag, state), params, *own)
             after |= _with(tag, moved)
         return change, after
 

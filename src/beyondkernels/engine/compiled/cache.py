@@ -60,6 +60,7 @@ def distrust(directory: Path) -> str | None:
 def prepared(directory: Path) -> str | None:
     """Make a directory that only its owner can use, if it is not there yet; then the same as :func:`distrust`."""
     try:
+        # Loading a library runs its code with this user's rights, so nobody else may be able to put one here.
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
         return "is not a directory"
@@ -99,10 +100,12 @@ def add(directory: Path, name: str, source: str, compiler: str, build: Callable[
         compiler: the digest of the compiler.
         build: writes the library to the path it is given.
     """
+    # Inside the directory, so that the rename below stays on one file system and is a single, atomic act.
     with tempfile.TemporaryDirectory(dir=directory, prefix=_BUILDING) as folder:
         unfinished = Path(folder) / "step.so"
         build(unfinished)
         unfinished.chmod(0o600)
+        # Two builders at once either make the same bytes, and so the same name, or two libraries side by side.
         target = directory / f"{name}-{source}-{compiler}-{_content(unfinished)}.so"
         unfinished.replace(target)
     _sweep(directory, keep=target)
@@ -112,6 +115,7 @@ def add(directory: Path, name: str, source: str, compiler: str, build: Callable[
 def mark_used(library: Path) -> None:
     """Note that a library was loaded, once a day, so that it is not removed as unused."""
     with contextlib.suppress(OSError):  # an administrator's cache is read-only
+        # The time of change, because many systems do not keep the time of reading; once a day is enough for 60 days.
         if time.time() - library.stat().st_mtime > _DAY:
             os.utime(library)
 
@@ -128,6 +132,7 @@ def _sweep(directory: Path, keep: Path) -> None:
     now = time.time()
     for i, path in enumerate(libraries(directory)):
         unused = now - _last_used(path) > UNUSED_DAYS * _DAY
+        # A process that has loaded a library keeps it although the file is gone, so nothing needs to be locked here.
         if path != keep and (unused or i >= MOST_LIBRARIES):
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -138,6 +143,7 @@ def _sweep(directory: Path, keep: Path) -> None:
 
 def _is_intact(path: Path) -> bool:
     try:
+        # Of the link itself, if it is one: a link is not a regular file and is never followed.
         found = path.lstat()
         regular = stat.S_ISREG(found.st_mode) and _others_can_write(found) is None
         return regular and path.stem.rpartition("-")[2] == _content(path)

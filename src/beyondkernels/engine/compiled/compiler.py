@@ -16,8 +16,13 @@ FLAGS = (
     "-std=c++17",
     "-O2",  # and what of -O3 matters here, in half the time
     "-ftree-vectorize",
+    # What is compiled here runs here: the cache knows a library by this processor's model and instruction sets.
     "-march=native",
+    # A fused multiply-add rounds once instead of twice. So the last digits differ from those of the eager backend, and
+    # the backend is part of a run's key.
     "-ffp-contract=fast",
+    # These two free the vectoriser without touching a result. -ffast-math would: it reorders sums, and some compilers
+    # then flush tiny numbers to zero in the whole process.
     "-fno-math-errno",
     "-fno-trapping-math",
     "-shared",
@@ -91,6 +96,7 @@ def processor() -> str:
     told = {}
     for line in lines:
         name, _, value = line.partition(":")
+        # The first processor stands for all: the file repeats the same lines for each.
         told.setdefault(name.strip(), value.strip())
     return platform.machine() + told.get("model name", "") + told.get("flags", told.get("Features", ""))
 

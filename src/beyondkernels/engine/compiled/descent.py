@@ -49,6 +49,7 @@ def advance_by_adam(member: Member, steps: int) -> None:
     moments = np.stack([work.layout.pack(state, f"{kind}/") for kind in kinds])
     averages = {f"{kind}_{part}": work.column(f"{kind}_{part}") for kind in kinds for part in ("keep", "add")}
     weights = {}
+    # In float32 and one step after the other, as the eager rule does it: a closed form with powers rounds differently.
     for kind in kinds:  # the same averages of ones
         weight, found = np.float32(state[f"{kind}_weight"]), []
         for keep, add in zip(averages[f"{kind}_keep"], averages[f"{kind}_add"], strict=True):
@@ -57,6 +58,7 @@ def advance_by_adam(member: Member, steps: int) -> None:
         weights[kind] = np.array(found, np.float32)
     decays = [work.column(name) for name in rule.decays]
     columns = (work.column("rate"), *decays, *averages.values(), work.column("epsilon"), *weights.values())
+    # One row a step, in the order of the fields of Pace in network.h.
     numbers = np.ascontiguousarray(np.stack(columns, 1))
     ends = (moments.shape[1], pointer(numbers), pointer(work.losses))
     taken = step.bk_adam(*work.pointers(moments), *ends)
@@ -88,6 +90,7 @@ class Work:
         assert form is not None
         assert rule is not None
         self._member, self._steps = member, steps
+        # Layers that are never trained are buffers in some networks, but the passes need them like any other.
         tensors = member.params | {name: value for name, value in member.buffers.items() if name in sum(form.names, ())}
         self.layout = layout = Layout(form, tensors, lanes)
         self._x, y = (_plain(part) for part in (vectors(member.sample.x), member.sample.y))
@@ -97,6 +100,7 @@ class Work:
         rows = member.rows(0, steps)
         self._order = np.arange(len(self._x))[None] if rows is None else np.ascontiguousarray(rows.numpy())
         trained = member.network.trained(rule.group, member.params)
+        # Zero leaves a tensor as it is; a missing bias thus stays at the zeros it is packed as.
         self._rates = np.array([float(name in trained) for pair in layout.names for name in pair], np.float32)
         self.value = layout.pack(tensors)
         self._hyper = member.algorithm.hyper_of(member.stage, member.steps_ahead(0, steps))
@@ -104,6 +108,8 @@ class Work:
         loss, self.weight = without_factor(member.algorithm.loss)
         sizes = [layout.kind, layout.hidden, layout.width, self._x.shape[1], layout.out_dim, batch, LOSSES[type(loss)]]
         self._shape = np.array(sizes, np.int32)
+        # By the steps of the whole stage, not of this call: what is kept must not depend on where a run stops to be
+        # saved.
         kept = is_kept(member.stage.steps * batch, len(self._x), layout.per_point)
         self._counts = (len(self._order), steps, len(self._x) if kept else 0)
         self.losses = np.empty(steps, dtype=np.float32)
@@ -128,6 +134,7 @@ class Work:
         member.params = self.layout.unpack(self.value, member.params)
         if taken < self._steps:
             member.diverged = True
+        # The step whose loss was not finite counts as taken, as it does on the eager backend.
         member.count(min(taken + 1, self._steps))
 
 

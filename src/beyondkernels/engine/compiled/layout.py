@@ -25,6 +25,8 @@ class Layout:
         self.hidden = len(form.layers) - 1
         self.names = form.tensors
         self.out_dim = params[self.names[-1][0]].shape[0]
+        # Rounded up, so that no loop has a remainder. Neurons of the padding have weights zero and keep them: their
+        # outputs are zero, so all gradients there are.
         self.width, self._out = (-(-size // lanes) * lanes for size in (form.width, self.out_dim))
         in_dim = params[self.names[0][0]].shape[1]
         middle = self.out_dim if self.kind == _KINDS["bottleneck"] else self.width
@@ -49,6 +51,8 @@ class Layout:
             matrix = np.zeros(shape, dtype=np.float32)
             if prefix + weight in state:
                 given = state[prefix + weight].numpy()
+                # The steps add up rows of neurons, one for each input, so neighbours in memory are neurons and not
+                # inputs.
                 given = given if i == self.hidden else given.T
                 matrix[: given.shape[0], : given.shape[1]] = given
             row = np.zeros(self._out if i == self.hidden else self.width, dtype=np.float32)
@@ -67,6 +71,8 @@ class Layout:
             matrix = matrix if i == self.hidden else matrix.T
             if weight in like:
                 n, p = like[weight].shape
+                # A copy, because the packed array belongs to these steps alone and would stay alive with any view of
+                # it.
                 state[weight] = torch.from_numpy(matrix[:n, :p].copy())
             if bias in like:
                 state[bias] = torch.from_numpy(packed[at : at + like[bias].shape[0]].copy())

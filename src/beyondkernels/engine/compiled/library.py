@@ -40,6 +40,7 @@ def library(name: str = "descent") -> ctypes.CDLL:
     """
     found = _found(name)
     step = getattr(found, f"bk_{name}")
+    # Without types ctypes would pass every whole number as 32 bits and cut pointers in half.
     step.argtypes, step.restype = _ARGUMENTS[name], _WHOLE
     return found
 
@@ -59,6 +60,7 @@ def available(name: str = "descent") -> str | None:
 
 def source_digest(name: str) -> str:
     """24 hexadecimal digits that change with a source, its headers, the flags and the processor."""
+    # Which headers a source includes is not worth finding out: a change of any of them is rare, and compiling is quick.
     files = (*sorted(SOURCES.glob("*.h")), SOURCES / f"{name}.cpp")
     texts = [part for path in files for part in (path.name.encode(), path.read_bytes())]
     identity = [*texts, " ".join(FLAGS).encode(), processor().encode()]
@@ -73,10 +75,14 @@ def _found(name: str) -> ctypes.CDLL:
         why = cache.prepared(directory)
         if why is None:
             try:
+                # What this compiler made comes first, so that installing a newer one shows in the results at once, not
+                # by chance.
                 if compiler is not None and (loaded := _loaded(directory, name, source, compiler.digest)):
                     return loaded
                 return _built(directory, name, source, compiler, passed)
             except InputError:
+                # No compiler, or one that fails. The same sources for the same processor are still better than no run
+                # at all.
                 from_another_compiler = _loaded(directory, name, source, None)
                 if from_another_compiler is None:
                     raise

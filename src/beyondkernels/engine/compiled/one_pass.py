@@ -25,10 +25,12 @@ def advance(member: Member, steps: int) -> None:
     readout = member.params[f"{form.layers[2]}.weight"]
     assert member.stage.order == "once"
     k, m = readout.shape
+    # Each point is used once and in order, so a step's number is its point's.
     points = slice(member.steps_in_stage, member.steps_in_stage + steps)
     x, y = (_plain(part[points]) for part in (vectors(member.sample.x), member.sample.y))
     y = y.reshape(steps, -1)
     require(y.shape[1] == k, f"labels must have {k} outputs, got {y.shape[1]}")
+    # The compiled step writes in place, and the member's tensors may be held by a snapshot or a predictor.
     moved, means = _copies(member.params, names), _copies(member.optimiser, names)
     seen = torch.stack([member.optimiser[name] for name in ("seen", "seen_late")])
     taken_late = member.step - (rule.steps - rule.tail_steps)  # steps of the tail so far; negative before it
@@ -64,4 +66,5 @@ def _copies(state: Tensors, names: list[str]) -> Tensors:
 
 
 def _pointers(state: Tensors, names: list[str]) -> list[ctypes.c_void_p]:
+    # A null pointer tells the step that the network has no such bias.
     return [ctypes.c_void_p(state[name].data_ptr() if name in state else None) for name in names]

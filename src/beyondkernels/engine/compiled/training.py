@@ -19,6 +19,7 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
             f"a dense_form, not {_name(network)}"
         )
     if not isinstance(form.activation, ReLU):
+        # The steps read its derivative off its output, and ReLU(0) = 0 keeps the neurons of the padding silent.
         return f"it knows the ReLU only, not {form.activation}"
     if form.scaled:
         return "it knows the standard parameterisation only, not ntk"

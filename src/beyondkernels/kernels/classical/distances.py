@@ -39,6 +39,7 @@ def squared_distances(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     out = torch.empty(n1, n2, dtype=torch.float64)
     if out.numel() == 0:
         return out
+    # Points far from the origin lose digits to their norms. Distances do not change when all points move.
     c = x1.mean(0).add_(x2.mean(0)).mul_(0.5)
     y1, y2 = x1 - c, x2 - c
     q1, q2 = y1.square().sum(1), y2.square().sum(1)
@@ -49,6 +50,7 @@ def squared_distances(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         sums = q1[rows, None] + q2
         tile = torch.addmm(sums, y1[rows], y2.T, alpha=-2, out=out[rows])
         i, j = torch.nonzero(tile <= sums.mul_(_CLOSE), as_tuple=True)
+        # Where many pairs are close, computing all differences is cheaper than picking out single ones.
         if 4 * len(i) > tile.numel():
             tile.copy_(torch.cdist(x1[rows], x2, compute_mode="donot_use_mm_for_euclid_dist").square_())
         else:
@@ -115,6 +117,7 @@ def _directions(x: torch.Tensor) -> torch.Tensor:
     """Points divided by their norms, after division by their largest entry: no square overflows or underflows."""
     if x.numel() == 0:
         return x
+    # Squares of entries above 1e154 are infinite, and below 1e-162 zero; divided by the largest they are neither.
     largest = x.abs().amax(1, keepdim=True)
     u = x / torch.where(largest > 0, largest, 1.0)
     return u.div_(torch.linalg.vector_norm(u, dim=1, keepdim=True).clamp_(min=1.0))  # 0 stays 0; others have norm ≥ 1

@@ -9,14 +9,14 @@ from typing import Annotated
 
 import torch
 
-from beyondkernels.activations import Activation, activation
+from beyondkernels.activations import activation
 from beyondkernels.core import Stream, require
-from beyondkernels.core.constraints import LARGEST_SIZE, at_least, not_negative, positive
-from beyondkernels.kernels.classical.random_features import RandomFeatures
+from beyondkernels.core.constraints import LARGEST_SIZE, at_least
+from beyondkernels.kernels.classical.random_features import Neurons, RandomFeatures
 
 
 @dataclass(frozen=True)
-class DerivativeFeatures(RandomFeatures):
+class DerivativeFeatures(Neurons):
     r"""Derivatives of a two-layer network at its random start, neuron after neuron: the features of a tangent kernel.
 
     .. math:: g(x) = \sum_r a_r\,\sigma(\langle w_r, x\rangle + b_r), \qquad
@@ -36,22 +36,10 @@ class DerivativeFeatures(RandomFeatures):
     torch.Size([2, 7])
     """
 
-    count: Annotated[int, at_least(1)]
-    activation: Activation | str = "relu"
-    weight_std: Annotated[float, positive] | None = None
-    bias_std: Annotated[float, not_negative] = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "activation", activation(self.activation))
-
     def draw(self, x: torch.Tensor, stream: Stream) -> torch.Tensor:
         """σ(z), σ′(z) and σ′(z)·x for one neuron after the other."""
         n, in_dim = x.shape
-        neurons = -(-self.count // (in_dim + 2))
-        w = stream.child("weights").normal(neurons, in_dim, dtype=torch.float64)
-        w *= 1 / math.sqrt(max(1, in_dim)) if self.weight_std is None else self.weight_std
-        b = self.bias_std * stream.child("biases").normal(neurons, dtype=torch.float64)
-        z = torch.addmm(b, x, w.T)
+        z = self._arguments(x, -(-self.count // (in_dim + 2)), stream)
         sigma = activation(self.activation)
         value, slope = sigma.value(z)[:, :, None], sigma.derivative(z).to(z.dtype)[:, :, None]
         return torch.cat([value, slope, slope * x[:, None, :]], 2).reshape(n, -1)[:, : self.count]

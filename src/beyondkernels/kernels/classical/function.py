@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from beyondkernels.core import require
-from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.base import Kernel, symmetric
 from beyondkernels.kernels.checks import require_finite, tensor
 
 _ROWS = 32
@@ -64,9 +64,7 @@ class FunctionKernel(Kernel):
                 f"{self.name} must be symmetric to be a kernel, got K(x{i}, x{j}) = {float(gram[i, j]):.6g} and "
                 f"K(x{j}, x{i}) = {float(gram[j, i]):.6g}, the largest asymmetry ({worst:.3g})",
             )
-        gram = (gram + gram.T).mul_(0.5)
-        gram.diagonal().copy_(self._diagonal(x))
-        return gram
+        return symmetric(gram, self._diagonal(x))
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The diagonals of small matrices."""

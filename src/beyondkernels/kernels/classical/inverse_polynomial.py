@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.core import require
 from beyondkernels.core.constraints import between
-from beyondkernels.kernels.base import Kernel
+from beyondkernels.kernels.base import Kernel, symmetric
 from beyondkernels.kernels.classical.correlation import entrywise
 
 _ROUNDING = 1e-6
@@ -59,13 +59,10 @@ class Recursive(Kernel):
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
         """g(… g(K⁽⁰⁾)), with as much of the symmetry as the base uses."""
-        gram = self._iterate(self.base.square(x))
-        gram = (gram + gram.T).mul_(0.5)  # a vectorised g may round by where an entry stands
-        gram.diagonal().copy_(self._diagonal(x))
-        return gram
+        # a vectorised g may round by where an entry stands
+        return symmetric(self._iterate(self.base.square(x)), self._diagonal(x))
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """g(… g(K⁽⁰⁾(x, x)))."""
         out = self._iterate(self.base.diagonal(x))
         lowest = float(out.min()) if len(out) else 0.0
         require(lowest >= 0, f"function must not make the diagonal of a kernel negative, got {lowest:.6g}")

@@ -43,5 +43,4 @@ class Laplace(Kernel):
         return square_by_tiles(self, x)
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """One."""
         return torch.ones(len(x), dtype=torch.float64)

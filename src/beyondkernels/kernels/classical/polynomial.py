@@ -41,7 +41,6 @@ class PolynomialKernel(Kernel):
         return self._power(x1 @ x2.T)
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """(s|x|² + b)^p."""
         return self._power(x.square().sum(1))
 
     def _power(self, products: torch.Tensor) -> torch.Tensor:

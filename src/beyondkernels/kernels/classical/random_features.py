@@ -13,7 +13,7 @@ import torch
 from beyondkernels.activations import Activation, activation
 from beyondkernels.core import Component, Stream, require
 from beyondkernels.core.constraints import any_number, at_least, not_negative, positive
-from beyondkernels.kernels.base import Kernel, points
+from beyondkernels.kernels.base import Kernel, points, symmetric
 from beyondkernels.kernels.checks import require_finite
 
 _LARGEST_PHASE = 1e10
@@ -51,7 +51,30 @@ class RandomFeatures(Component, ABC):
 
 
 @dataclass(frozen=True)
-class GaussianFeatures(RandomFeatures):
+class Neurons(RandomFeatures):
+    """Features of neurons with Gaussian weights."""
+
+    count: Annotated[int, at_least(1)]
+    activation: Activation | str = "relu"
+    weight_std: Annotated[float, positive] | None = None
+    bias_std: Annotated[float, not_negative] = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "activation", activation(self.activation))
+
+    def _arguments(self, x: torch.Tensor, neurons: int, stream: Stream) -> torch.Tensor:
+        """⟨w, x⟩ + b for so many neurons, shape (n, neurons)."""
+        in_dim = x.shape[1]
+        w = stream.child("weights").normal(neurons, in_dim, dtype=torch.float64)
+        # So that ⟨w, x⟩ is of the size of an entry of x in every dimension; points without coordinates must not divide
+        # by zero.
+        w *= 1 / math.sqrt(max(1, in_dim)) if self.weight_std is None else self.weight_std
+        b = self.bias_std * stream.child("biases").normal(neurons, dtype=torch.float64)
+        return torch.addmm(b, x, w.T)
+
+
+@dataclass(frozen=True)
+class GaussianFeatures(Neurons):
     r"""Neurons with Gaussian weights.
 
     .. math:: \phi_{w,b}(x) = \sigma(\langle w, x\rangle + b), \qquad
@@ -67,21 +90,9 @@ class GaussianFeatures(RandomFeatures):
     torch.Size([2, 3])
     """
 
-    count: Annotated[int, at_least(1)]
-    activation: Activation | str = "relu"
-    weight_std: Annotated[float, positive] | None = None
-    bias_std: Annotated[float, not_negative] = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "activation", activation(self.activation))
-
     def draw(self, x: torch.Tensor, stream: Stream) -> torch.Tensor:
         """σ(⟨w, x⟩ + b)."""
-        in_dim = x.shape[1]
-        w = stream.child("weights").normal(self.count, in_dim, dtype=torch.float64)
-        w *= 1 / math.sqrt(max(1, in_dim)) if self.weight_std is None else self.weight_std
-        b = self.bias_std * stream.child("biases").normal(self.count, dtype=torch.float64)
-        return activation(self.activation).value(torch.addmm(b, x, w.T))
+        return activation(self.activation).value(self._arguments(x, self.count, stream))
 
 
 @dataclass(frozen=True)
@@ -179,10 +190,7 @@ class RandomFeatureKernel(Kernel):
     def square(self, x: torch.Tensor) -> torch.Tensor:
         """ΦΦᵀ."""
         phi = self.feature_matrix(x)
-        gram = phi @ phi.T
-        gram = (gram + gram.T).mul_(0.5)
-        gram.diagonal().copy_(phi.square().sum(1))
-        return gram
+        return symmetric(phi @ phi.T, phi.square().sum(1))
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
         """The squared norms of the rows of Φ."""

@@ -19,6 +19,7 @@ def as_tensor(x: np.ndarray) -> torch.Tensor:
 
 def whole_number(name: str, value: Any) -> int:
     """A parameter that must be a positive whole number."""
+    # For Python, True is a whole number; as a number of features it is a mistake.
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(whole and int(value) > 0, f"{name} must be a positive whole number, got {shown(value)}")
     return int(value)

@@ -31,6 +31,7 @@ class ComponentParameters(BaseEstimator):
         Arguments:
             deep: whether the fields of components are listed too.
         """
+        # scikit-learn's own deep form asks parameters for get_params, which components do not have.
         params = super().get_params(deep=False)
         if deep:
             for name in list(params):

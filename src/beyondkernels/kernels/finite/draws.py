@@ -78,7 +78,6 @@ class MeanOverDraws(Kernel):
         return _spread(self._grams(x, None))[0]
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The mean of the diagonals."""
         return _spread(self._diagonals(x))[0]
 
     def standard_error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:

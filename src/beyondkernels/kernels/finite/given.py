@@ -38,7 +38,6 @@ class KernelAt(Kernel):
         return self.at.gram(self._folded(x)).double()
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The diagonal alone."""
         return self.at.diagonal(self._folded(x)).double()
 
     def _folded(self, x: torch.Tensor) -> torch.Tensor:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any, Self, cast
 
 import torch
 
@@ -16,8 +17,47 @@ from beyondkernels.kernels.finite.at import ConjugateAt, TangentAt
 from beyondkernels.networks import Network
 
 
+class DrawnKernel(Kernel):
+    """A kernel of a freshly drawn network, at whose parameters everything is computed."""
+
+    network: Network
+    seed: int
+    out_dim: int
+    in_shape: tuple[int, ...] | None
+
+    @abstractmethod
+    def at(self, x: torch.Tensor) -> TangentAt | ConjugateAt:
+        """The kernel at the parameters drawn for points like these."""
+
+    def for_shape(self, in_shape: tuple[int, ...]) -> Self:
+        """The kernel of the network that takes points of this shape."""
+        return self if self.in_shape is not None else replace(cast(Any, self), in_shape=in_shape)
+
+    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The rectangular block."""
+        return self.at(x1).gram(folded(x1, self.in_shape), folded(x2, self.in_shape))
+
+    def square(self, x: torch.Tensor) -> torch.Tensor:
+        """Half of the blocks, mirrored."""
+        return self.at(x).gram(folded(x, self.in_shape))
+
+    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        return self.at(x).diagonal(folded(x, self.in_shape))
+
+    def _shaped(self, name: str, x: Numbers) -> tuple[Self, torch.Tensor]:
+        """The kernel for the shape in which points come, and the points as vectors."""
+        given = tensor(name, x)
+        shaped = self.for_shape(tuple(given.shape[1:])) if given.ndim > 2 else self
+        return shaped, points(name, given)
+
+    def _drawn(self, x: torch.Tensor) -> tuple[Tensors, Tensors]:
+        # from the seed alone: every block of a Gram matrix is that of one and the same network
+        shape = shape_of(tuple(folded(x, self.in_shape).shape[1:]))
+        return self.network.init(shape, self.out_dim, Stream(self.seed).child("network"))
+
+
 @dataclass(frozen=True)
-class FiniteTangent(Kernel):
+class FiniteTangent(DrawnKernel):
     """The traced tangent kernel of a freshly drawn network.
 
     Arguments:
@@ -39,38 +79,19 @@ class FiniteTangent(Kernel):
     memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
     in_shape: Annotated[tuple[int, ...], positive] | None = later(None)
 
-    def for_shape(self, in_shape: tuple[int, ...]) -> FiniteTangent:
-        """The kernel of the network that takes points of this shape."""
-        return self if self.in_shape is not None else replace(self, in_shape=in_shape)
-
-    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The rectangular block."""
-        return self._at(x1).gram(folded(x1, self.in_shape), folded(x2, self.in_shape))
-
-    def square(self, x: torch.Tensor) -> torch.Tensor:
-        """Half of the blocks, mirrored."""
-        return self._at(x).gram(folded(x, self.in_shape))
-
     def full(self, x1: Numbers, x2: Numbers | None = None) -> torch.Tensor:
         """The kernel of every pair of outputs, shape (n1, n2, out_dim, out_dim)."""
-        first = tensor("x1", x1)
-        if first.ndim > 2 and self.in_shape is None:
-            return self.for_shape(tuple(first.shape[1:])).full(first, x2)
-        first = points("x1", first)
-        second = None if x2 is None else folded(points("x2", x2), self.in_shape)
-        return self._at(first).full(folded(first, self.in_shape), second)
+        kernel, first = self._shaped("x1", x1)
+        second = None if x2 is None else folded(points("x2", x2), kernel.in_shape)
+        return kernel.at(first).full(folded(first, kernel.in_shape), second)
 
-    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The mean over outputs of the squared norms of the gradients."""
-        return self._at(x).diagonal(folded(x, self.in_shape))
-
-    def _at(self, x: torch.Tensor) -> TangentAt:
-        drawn = _drawn(self.network, self.seed, x, self.in_shape, self.out_dim)
-        return TangentAt(self.network, *drawn, group=self.group, memory=self.memory)
+    def at(self, x: torch.Tensor) -> TangentAt:
+        """The tangent kernel at the drawn parameters, for points like these."""
+        return TangentAt(self.network, *self._drawn(x), group=self.group, memory=self.memory)
 
 
 @dataclass(frozen=True)
-class FiniteConjugate(Kernel):
+class FiniteConjugate(DrawnKernel):
     """The conjugate kernel of a freshly drawn network: its last layer's inputs as random features.
 
     Over which readouts it is the covariance of the output, :func:`conjugate_features` says.
@@ -91,33 +112,14 @@ class FiniteConjugate(Kernel):
     memory: Annotated[int, positive] = field(default=MEMORY, metadata={"identity": False})
     in_shape: Annotated[tuple[int, ...], positive] | None = later(None)
 
-    def for_shape(self, in_shape: tuple[int, ...]) -> FiniteConjugate:
-        """The kernel of the network that takes points of this shape."""
-        return self if self.in_shape is not None else replace(self, in_shape=in_shape)
-
     def features(self, x: Numbers) -> torch.Tensor:
         """The features themselves, shape (n, features)."""
-        given = tensor("x", x)
-        if given.ndim > 2 and self.in_shape is None:
-            return self.for_shape(tuple(given.shape[1:])).features(given)
-        given = points("x", given)
-        return self._at(given).features(folded(given, self.in_shape))
+        kernel, given = self._shaped("x", x)
+        return kernel.at(given).features(folded(given, kernel.in_shape))
 
-    def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The rectangular block."""
-        return self._at(x1).gram(folded(x1, self.in_shape), folded(x2, self.in_shape))
-
-    def square(self, x: torch.Tensor) -> torch.Tensor:
-        """Half of the blocks, mirrored."""
-        return self._at(x).gram(folded(x, self.in_shape))
-
-    def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The squared norms of the features."""
-        return self._at(x).diagonal(folded(x, self.in_shape))
-
-    def _at(self, x: torch.Tensor) -> ConjugateAt:
-        drawn = _drawn(self.network, self.seed, x, self.in_shape, self.out_dim)
-        return ConjugateAt(self.network, *drawn, memory=self.memory)
+    def at(self, x: torch.Tensor) -> ConjugateAt:
+        """The conjugate kernel at the drawn parameters, for points like these."""
+        return ConjugateAt(self.network, *self._drawn(x), memory=self.memory)
 
 
 def folded(x: torch.Tensor, in_shape: tuple[int, ...] | None) -> torch.Tensor:
@@ -134,10 +136,3 @@ def folded(x: torch.Tensor, in_shape: tuple[int, ...] | None) -> torch.Tensor:
         f"in_shape must have as many numbers as points, {x.shape[1]}, got {in_shape}",
     )
     return x.unflatten(1, in_shape)
-
-
-def _drawn(
-    network: Network, seed: int, x: torch.Tensor, in_shape: tuple[int, ...] | None, out_dim: int
-) -> tuple[Tensors, Tensors]:
-    shape = shape_of(tuple(folded(x, in_shape).shape[1:]))
-    return network.init(shape, out_dim, Stream(seed).child("network"))

@@ -75,6 +75,8 @@ def solve_gram(
     Reference: Cawley (2006), Leave-one-out cross-validation based model selection criteria for weighted LS-SVMs.
     """
     gram = tensor("gram", gram)
+    # The intercept absorbs any constant, so this changes no result; but less is lost to rounding when the mean is
+    # large.
     mean, targets = _centred(outputs("y", y, len(gram)), fit_intercept)
     path = ridge_path(gram, targets, ridges, tolerance=tolerance)
     s, V = path.spectrum.values, path.spectrum.vectors
@@ -143,6 +145,7 @@ def solve_features(
     path = ridge_path(centred.T @ centred, centred.T @ targets, ridges)
     s, V = path.spectrum.values, path.spectrum.vectors
     shrunk = 1 / (s[:, None] + path.ridges)
+    # Once, for fitted values of all ridges and for the shares left in the residuals.
     rotated = centred @ V
     fitted = _from_basis(rotated, (rotated.T @ targets)[:, None] * shrunk[:, :, None])
     left = 1 - rotated.square_() @ shrunk - (1 / n if fit_intercept else 0.0)
@@ -176,8 +179,11 @@ def _chosen(path: RidgePath, residuals: torch.Tensor, share: torch.Tensor) -> tu
         residuals: of the fit to all points, shape (n, r, k), up to a factor for each ridge.
         share: what of each of them is left in the residual when its point is fitted too, shape (n, r), same factor.
     """
+    # A share that rounding made negative becomes zero, and the error infinite: such a ridge is not chosen.
     left_out = residuals / torch.where(share > 0, share, 0.0)[:, :, None]
     errors = left_out.square().mean((0, 2)).nan_to_num(nan=math.inf, posinf=math.inf)
+    # Errors at small ridges are known only up to the condition times the precision: what cannot be told apart counts as
+    # equal, and of equal ridges the largest is the safest.
     at_most = errors * (1 + torch.finfo(errors.dtype).eps * path.conditions)
     best = int((errors <= at_most.min()).to(torch.uint8).argmax())  # the first of equal ones: ridges fall
     require(

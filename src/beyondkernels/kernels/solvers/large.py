@@ -189,6 +189,7 @@ def solve_large(
         _require_whole("centres", centres)
     plan = _plan(n, y.shape[1], centres, memory, tile)
 
+    # Conjugate gradients give nonsense for a matrix that is not positive definite, and the stated error would be wrong.
     definite = Definiteness.of(kernel, x, ridge, stream, memory)
     nystrom = nystrom_factor(kernel, x, plan.centres, stream, tile=plan.tile)
     precondition = Preconditioner(nystrom.factor, ridge)
@@ -208,6 +209,7 @@ def solve_large(
         coefficients=alpha,
         fitted=y - ridge * alpha - r,
         residuals=residuals,
+        # A sum of squares in exact arithmetic; rounding may leave a tiny negative number, whose root would be NaN.
         energies=(r * precondition(r)).sum(0).clamp(min=0),
         rounding=_rounding(kernel.diagonal(x).sqrt(), alpha),
         iterations=iterations,
@@ -258,6 +260,7 @@ class _Problem:
                 q = self.apply(p)
                 pq = (p * q).sum(0)
                 self.definite.require_directions(p, pq, moving=rz > 0)
+                # An output that is solved already has no direction left: it stays while the others go on.
                 step = torch.where(pq > 0, rz / pq, 0.0)
                 alpha, r = alpha + step * p, r - step * q
                 iterations += 1
@@ -309,6 +312,7 @@ def _plan(n: int, k: int, centres: int | None, memory: int, tile: int) -> _Plan:
     )
     fitting = default_centres(n) if centres is None else min(n, centres)
     while fitting and needed(fitting, least) > memory:
+        # In steps of a tenth: the preconditioner works about as well, and the search ends after a few dozen steps.
         fitting = fitting * 9 // 10
     if centres is not None:
         require(0 <= centres <= n, f"centres must lie between 0 and the {n} points, got {centres}")
@@ -324,6 +328,7 @@ def _plan(n: int, k: int, centres: int | None, memory: int, tile: int) -> _Plan:
 
 def _progress(worst: float, tolerance: float) -> float:
     """The fraction done, as residuals fall by about the same factor in every iteration."""
+    # On a logarithmic scale, because residuals fall by about a constant factor.
     return min(1.0, max(0.0, math.log(max(worst, 1e-300)) / math.log(tolerance)))
 
 

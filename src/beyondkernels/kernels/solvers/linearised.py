@@ -175,7 +175,6 @@ def _factors(spectrum: Spectrum, times: Times) -> torch.Tensor:
 
 
 def _valid_times(name: str, times: float | Sequence[float] | torch.Tensor) -> torch.Tensor:
-    """A column of times."""
     t = torch.as_tensor(times, dtype=torch.float64).reshape(-1, 1)
     require(len(t) > 0, f"{name} must hold at least one number, got none")
     require(bool((t >= 0).all()), f"{name} must not be negative, got {t.min().item():g}")

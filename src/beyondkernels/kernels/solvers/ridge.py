@@ -206,8 +206,10 @@ def _path(spectrum: Spectrum, y: torch.Tensor, ridges: torch.Tensor, groups: tor
     return RidgePath(
         ridges=ridges,
         loo_errors=_residuals(spectrum, alpha, ridges, groups).square_().mean(0),
+        # Without another product with K, which would cost as much as all predictions.
         training_errors=(ridges[:, None] * alpha).square_().mean(0),  # y − Kα = λα
         degrees_of_freedom=(s / shifted).sum(1),
+        # Eigenvalues are in increasing order.
         conditions=(s[-1] + ridges) / (s[0] + ridges),
         spectrum=spectrum,
         y=y,
@@ -227,6 +229,7 @@ def _residuals(
 ) -> torch.Tensor:
     """Leave-one-out residuals for all ridges, shape (n, r, k), from their coefficients."""
     s, V = spectrum.values, spectrum.vectors
+    # Dividing by the diagonal of the inverse is the whole of leave-one-out: no point is ever really left out.
     if groups is None:
         inverse_diagonal = V.square() @ (1 / (s[:, None] + ridges))
         return alpha / inverse_diagonal[:, :, None]

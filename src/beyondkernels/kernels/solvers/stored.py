@@ -38,7 +38,6 @@ class Stored(Kernel):
         return self._gram[rows[:, None], columns]
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The entries on the diagonal."""
         return self._gram.diagonal()[x[:, 0].long()]
 
 

@@ -6,7 +6,8 @@ import torch
 
 from beyondkernels.core import Ended, InputError, Sample, Tensors, require
 from beyondkernels.engine import Predictor, TrainedNetwork
-from beyondkernels.engine.learner import BUFFERS, EVERYTHING
+from beyondkernels.engine.learner import EVERYTHING
+from beyondkernels.measure.snapshots import states
 
 
 def trained_network(run: Ended) -> TrainedNetwork:
@@ -31,16 +32,9 @@ def moments(run: Ended) -> dict[int, Predictor]:
         run: of a :class:`~beyondkernels.engine.TrainedNetwork` with ``snapshot_names=("all",)``.
     """
     network = trained_network(run).network
-    found: dict[int, tuple[Tensors, Tensors]] = {}
-    for key, array in run.outcome.arrays.items():
-        kind, _, rest = key.partition("/")
-        step, _, name = rest.partition("/")
-        if kind == "snapshot":
-            params, buffers = found.setdefault(int(step), ({}, {}))
-            part = buffers if name.startswith(BUFFERS) else params
-            part[name.removeprefix(BUFFERS)] = torch.from_numpy(array)
-    seen = {step: Predictor(network, *found[step]) for step in sorted(found)}
-    end = int(run.outcome.scalars.get("steps", max(found, default=0)))
+    seen = {step: Predictor(network, *state) for step, state in states(run.outcome).items()}
+    # Training may end before its last step, so the end is what the run says and not what was planned.
+    end = int(run.outcome.scalars.get("steps", max(seen, default=0)))
     if end not in seen and isinstance(run.outcome.predictor, Predictor):
         last = run.outcome.predictor
         seen[end] = Predictor(last.network, _here(last.params), _here(last.buffers))

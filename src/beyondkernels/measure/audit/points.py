@@ -17,7 +17,7 @@ class PointErrors(Measurement):
     """
 
     def measure(self, run: Ended) -> Measured:
-        """The errors."""
+        """The errors of the run at its test points, one number for each."""
         test = run.case.test
         y = outputs("y", test.y, len(test))
         out = run.predictions("test").double().reshape(y.shape).to(y.device)
