@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import beyondkernels as bk
-from beyondkernels.lab import AtLeast, Experiment, Over, Runs, Shown, Table, claim, of, scale, setting
+from beyondkernels.lab import SHARE, AtLeast, Experiment, Over, Quantity, Runs, Table, claim, of, scale, setting
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ def spec(s, at):
 class Own(Experiment):
     id, title = "own/first", "A network against the best linear classifier"
     summary = "Both learn the parity of three patterns among ten."
+    quantities = {"test_accuracy": Quantity("test accuracy", ".3f", SHARE, better="more")}
     settings_class, scales = OwnSettings, {"smoke": scale(samples=(500, 1000), steps=100, seeds=2)}
 
     def runs(self, s):
@@ -38,7 +39,7 @@ class Own(Experiment):
         return [claim("beats", "The network beats the best linear classifier (87.5 %)", network, AtLeast(0.875))]
 
     def table(self, s):
-        return Table({"learner": "Learner", "samples": "N"}, [Shown("test_accuracy", "Test accuracy", ".3f")])
+        return Table(["learner", "samples"], ["test_accuracy"])
 
     def figures(self, s):
-        return [Over("n", "Accuracy over N", "", "", x="samples", y="test_accuracy", line="learner", x_scale="log")]
+        return [Over("n", x="samples", y="test_accuracy", line="learner")]

@@ -11,13 +11,10 @@ from beyondkernels.auditing.ladder import ABOUT, KINDS, LAYERWISE, LINEARISED, M
 from beyondkernels.auditing.scores import error_of_test_points, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.lab import AtLeast, AtMost, Rows, Statement, Value, claim, mean_interval, of, select
+from beyondkernels.lab import AtLeast, AtMost, Quantity, Rows, Statement, Value, claim, mean_interval, of, select
 
 FIXED = [KINDS["floor"], KINDS["fixed"]]
 """The kinds of learners that learn no features."""
-
-POINTS = "points"
-"""The unit of scores: hundredths of the test points, or of the labels' variance."""
 
 
 def error_of(rung: str) -> Value:
@@ -57,7 +54,7 @@ def best_fixed() -> Value:
     def compute(rows: Rows) -> Any:
         return error_of(best_fixed_name(rows) or "").compute(rows)
 
-    return Value(compute, None, error_of("").within, "best_fixed()")
+    return Value(compute, quantity="error", name="best_fixed()")
 
 
 def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) -> list[Statement]:
@@ -81,7 +78,6 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                 "The model is clearly better than every learner with fixed features",
                 best_fixed() - model,
                 AtLeast(0.0, "clearly"),
-                unit=POINTS,
                 beside_seeds=lambda rows, _: noise(rows, best_fixed_name(rows) or ""),
             )
         )
@@ -92,7 +88,6 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                 f"A kernel with the trained model's features is at most {points(tolerance)} worse than the model",
                 error_of(TRAINED_KERNEL) - model,
                 AtMost(tolerance),
-                unit=POINTS,
                 beside_seeds=lambda rows, _: noise(rows, TRAINED_KERNEL),
             )
         )
@@ -107,7 +102,6 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                     text,
                     error_of(name) - model,
                     AtLeast(0.0, "clearly"),
-                    unit=POINTS,
                     beside_seeds=lambda rows, _, name=name: noise(rows, name),
                 )
             )
@@ -123,7 +117,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
             return error_of_test_points(subject, *ways)
 
         test = AtLeast(0.0, "clearly")
-        found.append(claim("correction", text, gain, test, unit=POINTS, beside_seeds=between))
+        found.append(claim("correction", text, gain, test, beside_seeds=between))
     return found
 
 
@@ -136,7 +130,7 @@ def interval_of(subject: Subject, rows: Rows) -> str | None:
         subject: what is audited.
         rows: of one learner.
     """
-    scores, within = scores_of(rows), (0.0 if subject.classes else -math.inf, 100.0)
+    scores, within = scores_of(rows), quantities(subject)["score"].within
     _, low, high, _ = mean_interval(list(scores.values()), within=within, beside=error_of_test_points(subject, scores))
     if low is None or high is None or high - low <= 1e-9 * max(1.0, abs(high)):
         return None
@@ -148,9 +142,19 @@ def points(number: float) -> str:
     return f"{number:g} point{'' if number == 1 else 's'}"
 
 
-def score_heading(subject: Subject) -> str:
-    """What a score is."""
-    return "Test accuracy (%)" if subject.classes else "Variance explained on test points (%)"
+def quantities(subject: Subject) -> dict[str, Quantity]:
+    """What the columns of an audit are; scores and errors are in hundredths of the points, or of the variance."""
+    score = "test accuracy" if subject.classes else "variance explained on test points"
+    least = 0.0 if subject.classes else -math.inf
+    return {
+        "score": Quantity(score, ".2f", (least, 100.0), "%", better="more"),
+        "train_score": Quantity("on training points", ".2f", (least, 100.0)),
+        "error": Quantity("error", within=(0.0, 100.0 - least), unit="points", better="less"),
+        "interval": Quantity("95 % interval"),
+        "seconds": Quantity("seconds", about="What a run took on this machine, the mean over seeds."),
+        "rung": Quantity("learner"),
+        "kind": Quantity("may use"),
+    }
 
 
 def _correction(below: str) -> Value:

@@ -79,7 +79,7 @@ def audit(
     experiment = Audit(model, train, test, name=name, settings=settings, **options)
     with contextlib.ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory()))
-        executor = ending.enter_context(executing(experiment, experiment.settings(""), workers))
+        executor = ending.enter_context(executing(experiment, experiment.settings_class(), workers))
         kept = folder / "store" if store is None else store
         return AuditResult(
             run(experiment, seeds=seeds, device=device_name(device), store=kept, progress=progress, executor=executor)

@@ -42,7 +42,6 @@ class Audit(Experiment):
 
     reference = Reference(None, "an audit of one's own model")
     title = "What does the model learn that a kernel does not?"
-    speaks_at = ("smoke", "laptop", "paper")
     scaled, command = False, "audit"
     text_file = "audit.md"
 
@@ -56,18 +55,15 @@ class Audit(Experiment):
         settings: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        self._settings = AuditSettings(**(settings or {}))
+        given = AuditSettings(**(settings or {}))
+        self.settings_class = lambda: given
         self.workers = 1  # how many share the memory
         self.subject: Subject = subject_of(model, train, test=test, **options)
         called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
         require(isinstance(called, str), f"name must be a text, got {called!r}")
-        # every audit has words of its own, where experiments of papers have theirs by class
-        self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"  # pyright: ignore[reportAttributeAccessIssue]
-        self.summary = _summary(self.subject, called)  # pyright: ignore[reportAttributeAccessIssue]
-
-    def settings(self, scale: str) -> AuditSettings:
-        """The same at every scale: the data and the model are the user's."""
-        return self._settings
+        self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"
+        self.summary = _summary(self.subject, called)
+        self.quantities = said.quantities(self.subject)
 
     def rungs(self, settings: AuditSettings) -> list[Rung]:
         """The ladder; without that part the model alone."""
@@ -112,13 +108,10 @@ class Audit(Experiment):
 
     def table(self, settings: AuditSettings) -> Table:
         """The ladder."""
-        columns = [
-            Shown("score", said.score_heading(self.subject), ".2f"),
-            Shown("interval", "95 % interval", show=lambda rows: said.interval_of(self.subject, rows)),
-            Shown("train_score", "On training points", ".2f"),
-            Shown("seconds", "Seconds", show=_seconds, about="What a run took on this machine, the mean over seeds."),
-        ]
-        return Table({"rung": "Learner", "kind": "May use"}, columns, {"part": "ladder"})
+        interval = Shown("interval", show=lambda rows: said.interval_of(self.subject, rows))
+        return Table(
+            ["rung", "kind"], ["score", interval, "train_score", Shown("seconds", show=_seconds)], {"part": "ladder"}
+        )
 
     def figures(self, settings: AuditSettings) -> Sequence[Picture]:
         """The ladder, and what each part has found."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from beyondkernels.auditing import block_learners as where
-from beyondkernels.auditing.claims import score_heading
+from beyondkernels.auditing.claims import quantities
 from beyondkernels.auditing.ladder import MODEL
 from beyondkernels.auditing.scores import scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
-from beyondkernels.lab import Dot, Dots, Drawn, Figure, OverTime, Picture, Quantity, Rows, Table, select
+from beyondkernels.lab import Dot, DotColumn, Dots, Drawn, Figure, OverTime, Picture, Rows, Table, select
 from beyondkernels.lab.declaration.rows import OUTCOME
 from beyondkernels.lab.report.figures import PictureRow, Pictures
 
@@ -63,7 +63,7 @@ def _ladder(subject: Subject, table: Table) -> Picture:
 
 def _dots(subject: Subject, picture: Drawn, table: Table, rows: Rows) -> Sequence[Figure]:
     """The scores of all rungs, and enlarged those of the better half where they lie close together."""
-    _, lines = table.columns_and_lines(rows)
+    lines = table.lines(rows)
     found = [Dot(line["score"], line.get("score_low"), line.get("score_high")) for line in lines]
     dots = [Dot() if dot.measured is not None and dot.measured < _LOWEST else dot for dot in found]
     scores = sorted(dot.measured for dot in dots if dot.measured is not None)
@@ -71,16 +71,16 @@ def _dots(subject: Subject, picture: Drawn, table: Table, rows: Rows) -> Sequenc
         return ()
     if dots != found:
         picture = replace(picture, caption=f"{picture.caption} Scores below −{-_LOWEST:.0f} % are in the table alone.")
-    quantities = [Quantity(score_heading(subject), dots)]
+    panels = [DotColumn(quantities(subject)["score"].column_heading, dots)]
     middle, best = scores[len(scores) // 2], scores[-1]
     if best > middle and best - scores[0] > 5 * (best - middle):
         low = middle - 0.5 * (best - middle)
         close = [
             dot if dot.measured is not None and min(dot.measured, dot.low or low) >= low else Dot() for dot in dots
         ]
-        quantities.append(Quantity("the better half, enlarged", close))
+        panels.append(DotColumn("the better half, enlarged", close))
     names = [line["rung"] for line in lines]
-    return [Dots(**picture.words, methods=names, quantities=quantities, interval=_INTERVAL)]
+    return [Dots(**picture.words, methods=names, quantities=panels, interval=_INTERVAL)]
 
 
 def _when(subject: Subject) -> list[Picture]:
@@ -156,9 +156,9 @@ def _layers(subject: Subject, picture: Drawn, rows: Rows) -> Sequence[Figure]:
         return _dot([run.scalars[key] for run in runs if (key := f"layer/{name}/{what}") in run.scalars])
 
     quantities = [
-        Quantity("Points lost if frozen", [cost(name) for name in names]),
-        Quantity("Weight correlation", [seen(name, "correlation") for name in names], (-0.05, 1.05)),
-        Quantity("Feature similarity", [seen(name, "similarity") for name in names], (-0.05, 1.05)),
+        DotColumn("Points lost if frozen", [cost(name) for name in names]),
+        DotColumn("Weight correlation", [seen(name, "correlation") for name in names], (-0.05, 1.05)),
+        DotColumn("Feature similarity", [seen(name, "similarity") for name in names], (-0.05, 1.05)),
     ]
     shown = [quantity for quantity in quantities if any(dot.measured is not None for dot in quantity.dots)]
     labels = [f"block {name}" for name in names]
@@ -179,7 +179,7 @@ def _corrections(subject: Subject, picture: Drawn, rows: Rows) -> Sequence[Figur
     margin = 0.05 * (max(values) - min(values) or 1.0) if values else 1.0
     limits = (min(values) - margin, max(values) + margin) if values else None
     quantities = [
-        Quantity(label.capitalize(), [_dot(scores[name, below]) for name in names], limits)
+        DotColumn(label.capitalize(), [_dot(scores[name, below]) for name in names], limits)
         for below, label in where.BELOW.items()
     ]
     return [

@@ -44,7 +44,7 @@ def audit(name: str | None, options: Options, json_file: Path | None, out: Path)
             key not in _TRAINING,
             f"{key} says how the model is trained and is no setting; change it in the file, Audit(…, {key}=…)",
         )
-    request = ask(name, "laptop", options.seeds, dict(options.settings), options.device or PROCESSOR)
+    request = ask(name, seeds=options.seeds, changes=dict(options.settings), device=options.device or PROCESSOR)
     experiment = request.experiment
     if not isinstance(experiment, Audit):
         raise InputError(f"{name} is an experiment, not an Audit; bk run {name} runs it")

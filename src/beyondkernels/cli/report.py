@@ -11,7 +11,7 @@ from beyondkernels.cli.display import count
 from beyondkernels.cli.guard import MISSING, in_users_file, say_error
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError, unknown
-from beyondkernels.lab import HOW_TO_SEE_ALL, ExperimentPage, find, is_known, page_as_stored, stored, write_report
+from beyondkernels.lab import HOW_TO_SEE_ALL, ExperimentPage, find, is_known, page_from_store, stored, write_report
 from beyondkernels.store import Store
 
 
@@ -63,4 +63,4 @@ def _page(request: dict[str, Any], store: Store, files: dict[str, str]) -> Exper
     if experiment in files or is_known(request):
         return stored(request, store, files.get(experiment)).page()
     print(f"{experiment} at {request['scale']} scale is shown as stored. {HOW_TO_SEE_ALL}", file=sys.stderr)
-    return page_as_stored(request, store)
+    return page_from_store(request, store)

@@ -12,7 +12,18 @@ from beyondkernels.cli.documents import update_documents
 from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.core import InputError
-from beyondkernels.lab import CATALOGUE, Display, Request, ask, kept_path, out_of_date, run, write_kept
+from beyondkernels.lab import (
+    CATALOGUE,
+    Display,
+    Request,
+    ask,
+    judged_again,
+    kept_path,
+    out_of_date,
+    run,
+    write_judged,
+    write_kept,
+)
 from beyondkernels.lab.request.costs import Round
 
 
@@ -37,7 +48,7 @@ def keep_results(names: list[str], options: Options, folder: Path | None, check:
         state = f"out of date: {why}" if path.is_file() else why
         print(f"{request.experiment.id}, {scale} scale: {state if why else 'up to date'}", flush=True)
         if why and not check:
-            complete = _make(path, request, options) and complete
+            complete = (_judge(path, request) or _make(path, request, options)) and complete
     told = update_documents(folder, write=not check)
     for name, state in told.items():
         print(f"{name}: {state}")
@@ -59,6 +70,16 @@ class _Counting(Display):
         """A round begins."""
         self.stored += planned.stored
         super().planned(request, planned)
+
+
+def _judge(path: Path, request: Request) -> bool:
+    """Judge a kept result anew from its rows; whether that was enough."""
+    document = judged_again(path, request)
+    if document is None:
+        return False
+    write_judged(path, document)
+    print(f"  judged again from its rows, in {path}", flush=True)
+    return out_of_date(path, request) == ""
 
 
 def _make(path: Path, request: Request, options: Options) -> bool:

@@ -15,7 +15,7 @@ from beyondkernels.cli.output import is_standard_output, require_writable, write
 from beyondkernels.core import InputError
 from beyondkernels.execution import duration
 from beyondkernels.execution.executor import processors
-from beyondkernels.lab import SCALES, Display, Foresight, Request, Result, ask, dry_run, run, store_path
+from beyondkernels.lab import SCALES, Display, Forecast, Request, Result, ask, dry_run, run, store_path
 from beyondkernels.store import PROCESSOR, Store, require_device
 
 
@@ -69,7 +69,7 @@ def _dry(requests: list[Request], options: Options) -> int:
     return 0
 
 
-def _expected(seen: Foresight, workers: int) -> str:
+def _expected(seen: Forecast, workers: int) -> str:
     """What a request will take, in words that tell what is a guess."""
     guess = "that depend on how these come out (a guess: more if a grid must grow)"
     later = f" and about {seen.guessed} more {guess}" if seen.guessed else ""

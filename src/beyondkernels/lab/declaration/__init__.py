@@ -16,9 +16,11 @@ from beyondkernels.lab.declaration.pictures import (
     Scope as Scope,
     by_seed as by_seed,
 )
+from beyondkernels.lab.declaration.quantities import Quantities as Quantities, Quantity as Quantity
 from beyondkernels.lab.declaration.reading import (
     Reading as Reading,
     expected as expected,
+    judge as judge,
     specs_of as specs_of,
     stated as stated,
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from beyondkernels.core import Reference, unknown
 from beyondkernels.lab.declaration.pictures import Picture
+from beyondkernels.lab.declaration.quantities import Quantities, Quantity
 from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import Runs
 from beyondkernels.lab.declaration.statements import Statement
@@ -48,24 +50,25 @@ class Experiment:
     ``docs/add-an-experiment.md`` explains the parts.
     """
 
-    id: ClassVar[str]
-    title: ClassVar[str]
-    summary: ClassVar[str]
-    settings_class: ClassVar[type]
+    id: str
+    title: str
+    summary: str
+    settings_class: Callable[[], Any]
     reference: ClassVar[Reference] = Reference(None, "an experiment of one's own")
     scales: ClassVar[Mapping[str, Scale]] = {}
     """What differs from the defaults at a scale; a scale that is not named has the numbers as they are."""
     speaks_at: ClassVar[Sequence[str]] = ("laptop", "paper")
     """The scales at which claims say anything."""
     scaled: ClassVar[bool] = True
-    """Whether its scales differ; otherwise nothing is said of a scale."""
+    """Whether its scales differ; otherwise nothing is said of a scale, and claims always speak."""
     command: ClassVar[str] = "run"
     """The command that runs it."""
     text_file: ClassVar[str] = ""
     """A Markdown file beside the module: a heading, which is the title, the summary below it, and the notes. A file
     without such a heading holds notes alone. Names between double braces are settings."""
-    symbols: ClassVar[Mapping[str, str]] = {}
-    """How coordinates are written, where not by their names."""
+    quantities: Mapping[str, Quantity] = MappingProxyType({})
+    """What the columns of the rows are, coordinates and measured numbers: how tables and axes write them, and what
+    values they can have. Columns that every experiment has, such as ``test_loss``, need no entry."""
     seconds_per_run: ClassVar[Mapping[str, float]] = {}
     """By scale, what one run takes on one core, roughly: for ``--dry-run``."""
 
@@ -110,8 +113,14 @@ class Experiment:
         """What was found, in a few sentences that are computed from the rows; the page begins with them."""
         return ""
 
+    def speaks(self, scale: str) -> bool:
+        """Whether claims say anything at a scale."""
+        return not self.scaled or scale in self.speaks_at
+
     def settings(self, scale: str) -> Any:
-        """The numbers at a scale; an unknown scale is bad input."""
+        """The numbers at a scale; an unknown scale is bad input, where there are scales."""
+        if not self.scaled:
+            return self.settings_class()
         if scale not in SCALES:
             unknown("scale", scale, SCALES)
         found = self.scales.get(scale)
@@ -124,6 +133,11 @@ class Experiment:
         """All notes, in Markdown."""
         written = self._text().notes if self.text_file else []
         return [*(fill(note, self.facts(settings)) for note in written), *self.remarks(settings)]
+
+    @property
+    def declared(self) -> Quantities:
+        """The quantities, with those that every experiment has."""
+        return Quantities(self.quantities)
 
     def summary_of(self, settings: Any) -> str:
         """The summary with the settings' numbers in it."""

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import OUTCOME, Rows, Where, lost, select
 from beyondkernels.lab.declaration.runs import exact
 from beyondkernels.lab.declaration.tables import Table
-from beyondkernels.lab.report.figures import Curves, Dot, Dots, Event, Figure, Level, Line, Quantity
+from beyondkernels.lab.report.figures import Curves, Dot, DotColumn, Dots, Event, Figure, Level, Line
 from beyondkernels.lab.report.figures.curves import Middle
 
 Scale = Literal["linear", "log", "steps"]
@@ -24,23 +25,28 @@ class Picture:
 
     Arguments:
         name: its short name.
-        title: what is written above it.
+        title: what is written above it; of a quantity over a coordinate it can be made from their labels.
         caption: what a reader should know.
-        alt: what it shows, for those who cannot see it.
+        alt: what it shows, for those who cannot see it; of curves it can be made from their labels.
     """
 
     name: str
-    title: str
-    caption: str
-    alt: str
+    title: str = ""
+    caption: str = ""
+    alt: str = ""
 
     @property
     def words(self) -> dict[str, Any]:
         """Name, title, caption and alternative text, as a figure takes them."""
         return {"name": self.name, "title": self.title, "caption": self.caption, "alt": self.alt}
 
-    def draw(self, rows: Rows) -> list[Figure]:
-        """The figures, none where there is nothing to show."""
+    def draw(self, rows: Rows, quantities: Quantities) -> list[Figure]:
+        """The figures, none where there is nothing to show.
+
+        Arguments:
+            rows: the rows.
+            quantities: those of the experiment.
+        """
         raise NotImplementedError
 
 
@@ -54,7 +60,7 @@ class Drawn(Picture):
 
     by: Callable[[Drawn, Rows], Sequence[Figure]] = field(default=lambda picture, rows: ())
 
-    def draw(self, rows: Rows) -> list[Figure]:
+    def draw(self, rows: Rows, quantities: Quantities) -> list[Figure]:
         """What its code gives."""
         return list(self.by(self, rows))
 
@@ -70,7 +76,7 @@ class Over(Picture):
             column under ``"y"``.
         panel: one figure for each value of this column, which stands in the title in place of ``{}``.
         where: which rows count.
-        x_label: what is written below.
+        x_label: what is written below; by default, and so for the next three, as the quantity says.
         y_label: what is written beside.
         x_scale: how x is drawn.
         y_scale: how y is drawn.
@@ -88,18 +94,18 @@ class Over(Picture):
     where: Where = field(default_factory=dict)
     x_label: str = ""
     y_label: str = ""
-    x_scale: Scale = "linear"
-    y_scale: Literal["linear", "log"] = "linear"
+    x_scale: Scale | None = None
+    y_scale: Literal["linear", "log"] | None = None
     y_limits: tuple[float, float] | None = None
     levels: Mapping[str, float] = field(default_factory=dict)
     more: Callable[[Rows], Sequence[Line]] | None = None
     middle: Middle = "mean"
     events: Mapping[str, float] = field(default_factory=dict)
 
-    def draw(self, rows: Rows) -> list[Figure]:
+    def draw(self, rows: Rows, quantities: Quantities) -> list[Figure]:
         """The figure, or one for each panel."""
         if not self.panel:
-            return self._draw(select(rows, self.where), rows, self.name, self.title)
+            return self._draw(select(rows, self.where), rows, self.name, self.title, quantities)
         mine = select(rows, self.where)
         panels = list(dict.fromkeys(mine[self.panel])) if self.panel in mine else []
         return [
@@ -110,6 +116,7 @@ class Over(Picture):
                 rows,
                 f"{self.name}-{exact(value)}",
                 self.title.format(exact(value)),
+                quantities,
             )
         ]
 
@@ -146,23 +153,27 @@ class Over(Picture):
         values = dict.fromkeys(rows[self.line]) if self.line in rows else ()
         return {exact(value): {self.line: value} for value in values}
 
-    def _draw(self, rows: Rows, all_rows: Rows, name: str, title: str) -> list[Figure]:
+    def _draw(self, rows: Rows, all_rows: Rows, name: str, title: str, quantities: Quantities) -> list[Figure]:
         lines = self.lines(rows)
         if not lines:
             return []
+        x, y = quantities[self.x], quantities[self.y]
+        lines = [*lines, *(self.more(all_rows) if self.more else ())]
+        x_label, y_label = self.x_label or x.axis_label, self.y_label or y.axis_label
+        alt = self.alt or f"{y_label} over {x_label}: {_listed([line.label for line in lines])}"
         left_out = _left_out(self._lost(rows))
         seeds = [SPREAD.format(self.middle.capitalize())] if any(len(line.arrays()[1]) > 1 for line in lines) else []
         return [
             Curves(
                 name=name,
-                title=title,
-                caption=" ".join([*seeds, self.caption, *left_out]),
-                alt=self.alt,
-                lines=[*lines, *(self.more(all_rows) if self.more else ())],
-                x_label=self.x_label or self.x,
-                y_label=self.y_label or self.y,
-                x_scale=self.x_scale,
-                y_scale=self.y_scale,
+                title=title or f"{y.column_heading} over {x.label}",
+                caption=" ".join(filter(None, [*seeds, y.told, self.caption, *left_out])),
+                alt=alt,
+                lines=lines,
+                x_label=x_label,
+                y_label=y_label,
+                x_scale=self.x_scale or x.scale,
+                y_scale=self.y_scale or y.scale,
                 y_limits=self.y_limits,
                 levels=[Level(f"{label} ({value:.4g})", value) for label, value in self.levels.items()],
                 middle=self.middle,
@@ -191,17 +202,17 @@ class OverTime(Over):
 
 @dataclass(frozen=True)
 class Scope:
-    """How a quantity is shown as dots.
+    """The axis of a quantity that is shown as dots.
 
     Arguments:
-        label: what it is.
-        limits: the ends of its axis.
+        limits: its ends.
         chance: what guessing would reach, drawn as a line.
+        label: what it is; by default the quantity's.
     """
 
-    label: str
     limits: tuple[float, float]
     chance: float | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -210,28 +221,34 @@ class Dotted(Picture):
 
     Arguments:
         table: the table.
-        quantities: which of its columns are shown, and how.
+        axes: which of its columns are shown, each on its own axis.
     """
 
-    table: Table
-    quantities: Mapping[str, Scope]
+    table: Table = field(default_factory=lambda: Table([], []))
+    axes: Mapping[str, Scope] = field(default_factory=dict)
 
-    def draw(self, rows: Rows) -> list[Figure]:
+    def draw(self, rows: Rows, quantities: Quantities) -> list[Figure]:
         """The figure, with a row of dots for each line."""
-        _, lines = self.table.columns_and_lines(rows)
+        lines = self.table.lines(rows)
         if not lines:
             return []
+        columns = dict(zip(self.table.keys, (shown.column for shown in self.table.shown), strict=True))
         shown = [
-            Quantity(
-                scope.label,
+            DotColumn(
+                scope.label or quantities[columns[key]].column_heading,
                 [Dot(line[key], *(line.get(f"{key}_{part}") for part in ("low", "high", "paper"))) for line in lines],
                 scope.limits,
                 chance=scope.chance,
             )
-            for key, scope in self.quantities.items()
+            for key, scope in self.axes.items()
         ]
-        methods = [line[next(iter(self.table.by))] for line in lines]
+        methods = [line[self.table.by[0]] for line in lines]
         return [Dots(**self.words, methods=methods, quantities=shown, interval="from the lowest to the highest seed")]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Which lines there are, in words."""
+    return f"a line for each of {'; '.join(labels)}" if len(labels) > 1 else "one line"
 
 
 def by_seed(rows: Rows, x: str, y: str) -> tuple[list[float], list[list[float]]]:

@@ -36,8 +36,21 @@ def expected(experiment: Experiment, settings: Any, seeds: Sequence[int]) -> tup
 
 def stated(experiment: Experiment, settings: Any, scale: str) -> list[Claim]:
     """The claims before anything is measured; quick, since no run is read."""
-    speaks = scale in experiment.speaks_at
-    return [statement.claim(None, speaks, experiment.symbols) for statement in experiment.claims(settings)]
+    speaks = experiment.speaks(scale)
+    return [statement.claim(None, speaks, experiment.declared) for statement in experiment.claims(settings)]
+
+
+def judge(experiment: Experiment, settings: Any, rows: Rows, scale: str) -> list[Claim]:
+    """The claims with what the rows say; no run is needed, so rows that were kept can be judged again.
+
+    Arguments:
+        experiment: the declaration.
+        settings: its numbers.
+        rows: the tidy table.
+        scale: the scale it was run at.
+    """
+    speaks, quantities = experiment.speaks(scale), experiment.declared
+    return [statement.claim(rows, speaks, quantities) for statement in experiment.claims(settings)]
 
 
 @dataclass(frozen=True)
@@ -70,11 +83,7 @@ class Reading:
     @functools.cached_property
     def claims(self) -> list[Claim]:
         """The claims with what was measured."""
-        speaks = self.scale in self.experiment.speaks_at
-        return [
-            statement.claim(self.rows, speaks, self.experiment.symbols)
-            for statement in self.experiment.claims(self.settings)
-        ]
+        return judge(self.experiment, self.settings, self.rows, self.scale)
 
     @functools.cached_property
     def table(self) -> tuple[list[Column], list[dict[str, Any]]]:
@@ -82,7 +91,8 @@ class Reading:
         declared = self.experiment.table(self.settings)
         if declared is None:
             return [], tidy(self.rows).to_dict("records")
-        return declared.columns_and_lines(self.rows)
+        lines = declared.lines(self.rows)
+        return declared.headed(lines, self.experiment.declared), lines
 
     @functools.cached_property
     def finding(self) -> str:
@@ -92,4 +102,6 @@ class Reading:
     @functools.cached_property
     def figures(self) -> list[Figure]:
         """The pictures."""
-        return [figure for picture in self.experiment.figures(self.settings) for figure in picture.draw(self.rows)]
+        quantities = self.experiment.declared
+        pictures = self.experiment.figures(self.settings)
+        return [figure for picture in pictures for figure in picture.draw(self.rows, quantities)]

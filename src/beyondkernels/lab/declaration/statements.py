@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import exact
 from beyondkernels.lab.declaration.values import Value
 from beyondkernels.lab.report.claims import NOT_EVALUATED, Claim, Condition, Judged
+from beyondkernels.lab.report.intervals import ANY, Range
 from beyondkernels.lab.report.numbers import show_number
 
 
@@ -39,7 +41,6 @@ class Statement:
         value: what it speaks of; a free coordinate makes it a claim for every value of that coordinate.
         condition: what decides it.
         paper: the published value.
-        unit: written behind the numbers.
         interval: what the spread is, where it is none over seeds; may be a function of the rows.
         provided: what must be so before it can be said to hold.
         beside: words and a value that are told with the reason, such as a control's.
@@ -53,22 +54,26 @@ class Statement:
     value: Value
     condition: Condition
     paper: float | str | None = None
-    unit: str = ""
     interval: str | Callable[[Rows], str] = ""
     provided: Provided | None = None
     beside: tuple[str, Value] | None = None
     nowhere: str = "no run gave a value"
     beside_seeds: Callable[[Rows, Any], float] | None = None
 
-    def declaration(self) -> dict[str, Any]:
-        """All that decides what it says and whether it holds, as texts that are the same tomorrow."""
-        needed = self.provided
+    def declaration(self, quantities: Quantities) -> dict[str, Any]:
+        """All that decides what it says and whether it holds, as texts that are the same tomorrow.
+
+        Arguments:
+            quantities: those of the experiment.
+        """
+        needed, quantity = self.provided, self.value.quantity_in(quantities)
         words = {
             "text": self.text,
             "value": self.value.name,
             "condition": str(self.condition),
             "paper": self.paper,
-            "unit": self.unit,
+            "unit": quantity.unit,
+            "within": quantity.within != ANY and str(quantity.within),
             "interval": self.interval if isinstance(self.interval, str) else self.interval.__qualname__,
             "provided": needed and (needed.value.name, str(needed.condition), needed.otherwise),
             "beside": self.beside and (self.beside[0], self.beside[1].name),
@@ -77,18 +82,19 @@ class Statement:
         }
         return {"id": self.id, **{name: word for name, word in words.items() if word}}
 
-    def claim(self, rows: Rows | None, speaks: bool, symbols: Mapping[str, str]) -> Claim:
+    def claim(self, rows: Rows | None, speaks: bool, quantities: Quantities) -> Claim:
         """The claim with what was measured and whether it holds.
 
         Arguments:
             rows: the experiment's rows; None before anything was run.
             speaks: whether it says anything at this scale.
-            symbols: how coordinates are written.
+            quantities: those of the experiment.
         """
-        bare = Claim(self.id, self.text, self.paper, unit=self.unit, strength=self.condition.strength)
+        unit = self.value.quantity_in(quantities).unit
+        bare = Claim(self.id, self.text, self.paper, unit=unit, strength=self.condition.strength)
         if rows is None:
             return replace(bare, reason="" if speaks else NOT_EVALUATED)
-        judged = self._judge(rows, symbols)
+        judged = self._judge(rows, quantities)
         if self.interval:
             words = self.interval if isinstance(self.interval, str) else self.interval(rows)
             judged = replace(judged, low=None, high=None, interval=words)
@@ -98,7 +104,8 @@ class Statement:
             if there:
                 judged = replace(judged, reason=f"{judged.reason}; {words} {show_number(sum(there) / len(there))}")
         if judged.holds and self.provided is not None:
-            found = self.provided.condition.judge(self.provided.value.groups(rows)[None])
+            value = self.provided.value
+            found = self.provided.condition.judge(value.groups(rows)[None], statistic=value.statistic)
             if not found.holds:
                 shown = "–" if found.measured is None else f"{found.measured:.3g}"
                 judged = replace(judged, holds=None, reason=self.provided.otherwise.format(shown))
@@ -108,15 +115,16 @@ class Statement:
             measured, holds=judged.holds if speaks else None, reason=judged.reason if speaks else NOT_EVALUATED
         )
 
-    def _judge(self, rows: Rows, symbols: Mapping[str, str]) -> Judged:
-        low, high = self.value.within
-        within = (low, min(high, 100.0)) if self.unit == "%" else (low, high)
-        groups = self.value.groups(rows)
+    def _judge(self, rows: Rows, quantities: Quantities) -> Judged:
+        quantity, groups = self.value.quantity_in(quantities), self.value.groups(rows)
+        symbol = quantities[self.value.free].label if self.value.free else ""
         if isinstance(self.condition, Crossing):
-            return self.condition.locate(groups, symbols.get(self.value.free or "", self.value.free or ""))
+            return self.condition.locate(groups, symbol, quantity.within)
         wider = self.beside_seeds or (lambda _rows, _place: 0.0)
         judged = {
-            place: self.condition.judge(values, self.unit, within, wider(rows, place))
+            place: self.condition.judge(
+                values, quantity.unit, quantity.within, wider(rows, place), self.value.statistic
+            )
             for place, values in groups.items()
         }
         if not judged:
@@ -125,7 +133,6 @@ class Statement:
             found = judged[None]
             return found if found.measured is not None else replace(found, reason=self.nowhere)
         place = min(judged, key=lambda place: _order(judged[place]))  # the first of equal ones
-        symbol = symbols.get(self.value.free, self.value.free)
         return replace(judged[place], reason=f"at {symbol} = {exact(place)}: {judged[place].reason}")
 
 
@@ -153,8 +160,13 @@ class Crossing(Condition):
     def _decide(self, judged: Judged, mean: float, unit: str) -> Judged:
         raise NotImplementedError("a crossing is located along a coordinate")
 
-    def locate(self, groups: Mapping[Any, list[float]], symbol: str) -> Judged:
+    def locate(self, groups: Mapping[Any, list[float]], symbol: str, within: Range = ANY) -> Judged:
         """Where the test begins to hold.
+
+        Arguments:
+            groups: the numbers of all seeds, by the coordinate.
+            symbol: how the coordinate is written.
+            within: the least and the greatest value there can be.
 
         >>> from beyondkernels.lab.report.claims import AtMost
         >>> errors = {0.1: [5, 6], 0.2: [1, 1], 0.3: [5, 6], 0.4: [1, 1], 0.5: [1, 1]}
@@ -163,7 +175,7 @@ class Crossing(Condition):
         (True, 'not at β = 0.3, from β = 0.4 on')
         """
         size, name = self.unit
-        found = {place: self.condition.judge(values) for place, values in groups.items()}
+        found = {place: self.condition.judge(values, within=within) for place, values in groups.items()}
         nothing = Judged(None, None, None, "")
         for place, each in found.items():
             if each.holds is None:

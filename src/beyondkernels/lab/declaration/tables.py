@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import Rows, Where, select
 from beyondkernels.lab.declaration.runs import exact
 from beyondkernels.lab.report.tables import Column
@@ -15,23 +16,24 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Shown:
-    """A column of the table.
+    """A column of the table that is more than a quantity's mean over seeds.
 
     Arguments:
         column: the rows' column it is made from.
-        heading: what is written above it.
-        format: Python's format for its numbers.
+        heading: what is written above it; by default the quantity's.
+        format: Python's format for its numbers; by default the quantity's.
         where: which rows of the line it looks at.
         show: the mean with its standard deviation over the rows, the first value, the largest, or a function of the
             line's rows.
         paper: the printed values, by the value of the table's first coordinate.
         tolerance: how far a printed value may be from the mean without being marked as a difference.
         why: what is known about the reason where ours differ, by the same value.
-        about: a sentence on what the column holds, written beneath the table.
+        about: a sentence on what the column holds, written beneath the table; by default the quantity's, unless it
+            has another heading.
     """
 
     column: str
-    heading: str
+    heading: str = ""
     format: str = ""
     where: Where = field(default_factory=dict)
     show: Literal["mean", "first", "largest"] | Callable[[Rows], Any] = "mean"
@@ -66,55 +68,69 @@ class Table:
     """A table over the rows.
 
     Arguments:
-        by: the coordinates that make a line, each with its heading.
-        columns: the numbers.
+        by: the coordinates that make a line.
+        columns: the numbers: quantities by their names, or what else is shown of them.
         where: which rows count.
         order: the coordinates by which lines are sorted; by default they keep the rows' order.
         remarks: whether a last column tells of runs that diverged and of searches that ended on an edge.
         more: further lines, made from all rows.
     """
 
-    by: Mapping[str, str]
-    columns: Sequence[Shown]
+    by: Sequence[str]
+    columns: Sequence[str | Shown]
     where: Where = field(default_factory=dict)
     order: Sequence[str] = ()
     remarks: bool = True
     more: Callable[[Rows], list[Line]] | None = None
 
-    def columns_and_lines(self, rows: Rows) -> tuple[list[Column], list[Line]]:
-        """The columns as a page shows them, and the lines."""
-        lines, keys = [], self.keys
+    @property
+    def shown(self) -> list[Shown]:
+        """The columns."""
+        return [Shown(each) if isinstance(each, str) else each for each in self.columns]
+
+    def lines(self, rows: Rows) -> list[Line]:
+        """The lines, each with the numbers of its columns by their keys."""
+        lines: list[Line] = []
         mine = select(rows, self.where)
         mine = mine.assign(**{name: None for name in self.by if name not in mine})  # nothing has been chosen yet
         if len(mine):
             for place, part in mine.groupby(list(self.by), sort=False, dropna=False):
                 line: Line = {name: exact(value) for name, value in zip(self.by, place, strict=True)}
                 line["_order"] = tuple(dict(zip(self.by, place, strict=True))[name] for name in self.order)
-                for key, shown in zip(keys, self.columns, strict=True):
+                for key, shown in zip(self.keys, self.shown, strict=True):
                     line |= shown.cells(key, part, place[0])
                 lines.append(line | ({"remark": remark(part)} if self.remarks else {}))
         lines.sort(key=lambda line: line["_order"])
         for line in lines:
             del line["_order"]
-        lines += self.more(rows) if self.more else []
-        return self._columns(keys, lines), lines
+        return lines + (self.more(rows) if self.more else [])
 
     @property
     def keys(self) -> list[str]:
         """A key for each column: the rows' own name, numbered where it comes more than once."""
-        names = [shown.column for shown in self.columns]
+        names = [shown.column for shown in self.shown]
         return [
             name if names.index(name) == i else f"{name}_{names[: i + 1].count(name)}" for i, name in enumerate(names)
         ]
 
-    def _columns(self, keys: Sequence[str], lines: Sequence[Line]) -> list[Column]:
-        columns = [Column(name, heading) for name, heading in self.by.items()]
-        for key, shown in zip(keys, self.columns, strict=True):
+    def headed(self, lines: Sequence[Line], quantities: Quantities) -> list[Column]:
+        """The columns as a page shows them.
+
+        Arguments:
+            lines: from :meth:`lines`.
+            quantities: those of the experiment.
+        """
+        columns = [Column(name, quantities[name].column_heading) for name in self.by]
+        for key, shown in zip(self.keys, self.shown, strict=True):
+            quantity = quantities[shown.column]
+            heading, form = shown.heading or quantity.column_heading, shown.format or quantity.format
+            about = shown.about or (quantity.about if not shown.heading else "")
             spread, values = (f"{key}_sd", f"{key}_seeds") if shown.show == "mean" else ("", "")
-            columns.append(Column(key, shown.heading, shown.format, spread, values, about=shown.about))
+            better = quantity.better if shown.show == "mean" else ""
+            columns.append(Column(key, heading, form, spread, values, about=about, better=better))
             if shown.paper is not None:
                 beside: dict[str, Any] = {"beside": key, "tolerance": shown.tolerance, "why": f"{key}_why"}
-                columns.append(Column(f"{key}_paper", "paper", shown.format, **beside))
+                columns.append(Column(f"{key}_paper", "paper", form, **beside))
         if any(line.get("remark") for line in lines):
             columns.append(Column("remark", "Remark"))
         return columns

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from beyondkernels.core import require
+from beyondkernels.lab.declaration.quantities import Quantities, Quantity
 from beyondkernels.lab.declaration.rows import Rows, Series, Where, select
-from beyondkernels.lab.report.claims import ANY, Range
+from beyondkernels.lab.report.intervals import Statistic, interval_of
 
 if TYPE_CHECKING:
     from beyondkernels.lab.report.claims import Condition
+
+_ANYTHING = Quantity("")
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,9 @@ class Value:
     Arguments:
         compute: from the rows to a pandas Series, indexed by the free coordinate (if there is one) and the seed.
         free: the coordinate that is left free.
-        within: the least and the greatest value there can be.
+        quantity: what it is: the name of a column, a quantity, or a function of the experiment's quantities.
         name: what it is made of, in words that tell it from every other value of an experiment.
+        statistic: what is said of the numbers of all seeds.
 
     >>> (of("error", method="a") - of("error", method="b")).name
     "(of('error', method='a') - of('error', method='b'))"
@@ -33,68 +39,74 @@ class Value:
 
     compute: Callable[[Rows], Series]
     free: str | None = None
-    within: Range = ANY
+    quantity: str | Quantity | Callable[[Quantities], Quantity] = _ANYTHING
     name: str = ""
+    statistic: Statistic = "mean"
 
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", _written(self.compute))
 
+    def quantity_in(self, quantities: Quantities) -> Quantity:
+        """What it is, among the quantities of an experiment."""
+        if isinstance(self.quantity, str):
+            return quantities[self.quantity]
+        return self.quantity if isinstance(self.quantity, Quantity) else self.quantity(quantities)
+
     def __sub__(self, other: Value) -> Value:
-        name = f"({self.name} - {other.name})"
-        return Value(lambda rows: self.compute(rows) - other.compute(rows), self.free, name=name)
+        return self._with(other, "-", operator.sub)
 
     def __truediv__(self, other: Value) -> Value:
-        name = f"({self.name} / {other.name})"
-        return Value(lambda rows: self.compute(rows) / other.compute(rows), self.free, name=name)
+        return self._with(other, "/", operator.truediv)
+
+    def _with(self, other: Value, sign: str, by: Callable[[Any, Any], Any]) -> Value:
+        whole = [value for value in (self, other) if value.statistic not in ("mean", "number")]
+        require(not whole, f"values combine seed by seed, before a {whole[0].statistic if whole else ''} is taken")
+        return Value(
+            lambda rows: by(self.compute(rows), other.compute(rows)),
+            self.free,
+            lambda known: by(self.quantity_in(known), other.quantity_in(known)),
+            f"({self.name} {sign} {other.name})",
+            self.statistic,
+        )
 
     def slope(self) -> Value:
         r"""For each seed the least-squares slope of log value on the log of the free coordinate.
 
         A seed has none where a number is missing or not positive, or with fewer than two values of the coordinate.
         """
-        return replace(self._by_seed("slope", _slope), within=ANY)
+        return replace(self._by_seed("slope()", _slope), quantity=_ANYTHING)
 
     def largest(self, per_seed: bool = True) -> Value:
         """For each seed the largest over the free coordinate, or that of all runs; none where a number is missing.
 
         Arguments:
-            per_seed: whether each seed has a largest number of its own.
+            per_seed: whether the claim is about each seed's largest number, or about the largest of all.
         """
-        if per_seed:
-            return self._by_seed("largest", lambda mine: mine.max(skipna=False))
-
-        def compute(rows: Rows) -> Series:
-            import pandas as pd
-
-            series = self.compute(rows)
-            return pd.Series([series.max(skipna=False)] if len(series) else [], dtype=float)
-
-        return Value(compute, None, self.within, f"{self.name}.largest(per_seed=False)")
+        word = "largest()" if per_seed else "largest(per_seed=False)"
+        found = self._by_seed(word, lambda mine: mine.max(skipna=False))
+        return found if per_seed else replace(found, statistic="largest")
 
     def median(self) -> Value:
-        """The median over seeds; none where a number is missing."""
+        """The median over seeds, in place of the mean."""
+        return replace(self, statistic="median", name=f"{self.name}.median()")
+
+    def share(self) -> Value:
+        """The share of seeds of which something is so; the numbers are 0 and 1."""
+        return replace(self, statistic="share", name=f"{self.name}.share()")
+
+    def number(self) -> Value:
+        """The statistic as one number over all seeds of a value without a free coordinate: it combines with others."""
 
         def compute(rows: Rows) -> Series:
             import pandas as pd
 
-            series = self.compute(rows)
-            if self.free is None:
-                return pd.Series([series.median(skipna=False)] if len(series) else [], dtype=float)
-            return series.groupby(level=0, sort=False).apply(lambda mine: mine.median(skipna=False))
+            numbers = self.compute(rows).tolist()
+            there = all(map(math.isfinite, numbers))
+            found = interval_of(numbers, self.statistic).measured if there else math.nan
+            return pd.Series([found] if numbers else [], dtype=float)
 
-        return replace(self, compute=compute, name=f"{self.name}.median()")
-
-    def mean(self) -> Value:
-        """The mean over seeds of a value without a free coordinate; none where a number is missing."""
-
-        def compute(rows: Rows) -> Series:
-            import pandas as pd
-
-            series = self.compute(rows)
-            return pd.Series([series.mean(skipna=False)] if len(series) else [], dtype=float)
-
-        return replace(self, compute=compute, name=f"{self.name}.mean()")
+        return replace(self, compute=compute, name=f"{self.name}.number()", statistic="number")
 
     def at_minimum_of(self, other: Value) -> Value:
         """The values at the place of the free coordinate where another value has the least mean."""
@@ -106,7 +118,7 @@ class Value:
                 return series.iloc[:0].droplevel(0)
             return series.xs(means.idxmin(), level=0)
 
-        return Value(compute, None, self.within, f"{self.name}.at_minimum_of({other.name})")
+        return replace(self, compute=compute, free=None, name=f"{self.name}.at_minimum_of({other.name})")
 
     def where_holds(self, other: Value, test: Condition) -> Value:
         """The values where a test of another value holds; no number where that cannot be said."""
@@ -114,7 +126,7 @@ class Value:
         def compute(rows: Rows) -> Series:
             mine, kept = self.compute(rows), []
             for place, theirs in other.compute(rows).groupby(level=0, sort=False):
-                holds = test.judge(list(theirs)).holds
+                holds = test.judge(list(theirs), statistic=other.statistic).holds
                 if holds is not False and place in mine.index.get_level_values(0):
                     part = mine.xs(place, level=0, drop_level=False)
                     kept.append(part if holds else part * math.nan)
@@ -136,7 +148,7 @@ class Value:
             series = self.compute(rows)
             return series.groupby(level=-1, sort=False).apply(reduce) if len(series) else series.droplevel(0)
 
-        return Value(compute, None, self.within, f"{self.name}.{word}()")
+        return replace(self, compute=compute, free=None, name=f"{self.name}.{word}")
 
 
 def of(column: str, by: str | None = None, **where: Any) -> Value:
@@ -158,7 +170,7 @@ def of(column: str, by: str | None = None, **where: Any) -> Value:
         return series
 
     more = {"by": by} if by else {}
-    return Value(compute, by, _range(column), _called("of", column, {**more, **where}))
+    return Value(compute, by, column, _called("of", column, {**more, **where}))
 
 
 def least(column: str, per_seed: bool = True, among: Where | None = None, **where: Any) -> Value:
@@ -166,31 +178,23 @@ def least(column: str, per_seed: bool = True, among: Where | None = None, **wher
 
     Arguments:
         column: its name.
-        per_seed: whether each seed has a least number of its own.
+        per_seed: whether the claim is about each seed's least number, or about the least of all; then seeds without
+            one do not count.
         among: conditions that rows may miss: a seed none of whose rows meets them has no number.
         where: conditions as for :func:`of`.
     """
 
     def compute(rows: Rows) -> Series:
-        import pandas as pd
-
         whole = select(rows, where)
-        mine = select(whole, among or {})
         if whole.empty or column not in whole:
             return _empty(["seed"])
-        if per_seed:
-            return mine.groupby("seed")[column].min().reindex(whole["seed"].unique()).astype(float)
-        there = mine[column].dropna()
-        return pd.Series([there.min()] if len(there) else [], dtype=float)
+        found = select(whole, among or {}).groupby("seed")[column].min()
+        return (found.reindex(whole["seed"].unique()) if per_seed else found.dropna()).astype(float)
 
     more = {} if per_seed else {"per_seed": False}
     more |= {"among": among} if among else {}
-    return Value(compute, None, _range(column), _called("least", column, {**more, **where}))
-
-
-def _range(column: str) -> Range:
-    """Errors, accuracies and norms are not negative."""
-    return (0.0, math.inf) if column.endswith(("error", "loss", "accuracy", "norm")) else ANY
+    named = _called("least", column, {**more, **where})
+    return Value(compute, None, column, named, "mean" if per_seed else "least")
 
 
 def _called(function: str, column: str, arguments: Mapping[str, Any]) -> str:

@@ -7,16 +7,23 @@ from beyondkernels.lab.report.claims import (
     Claim as Claim,
     Condition as Condition,
     Judged as Judged,
-    mean_interval as mean_interval,
 )
 from beyondkernels.lab.report.figures.base import Figure as Figure
 from beyondkernels.lab.report.figures.curves import Curves as Curves, Event as Event, Level as Level, Line as Line
 from beyondkernels.lab.report.figures.directions import Directions as Directions, Panel as Panel
-from beyondkernels.lab.report.figures.dots import Dot as Dot, Dots as Dots, Quantity as Quantity
+from beyondkernels.lab.report.figures.dots import Dot as Dot, DotColumn as DotColumn, Dots as Dots
 from beyondkernels.lab.report.figures.histogram import Distribution as Distribution, Histogram as Histogram
 from beyondkernels.lab.report.figures.pictures import PictureRow as PictureRow, Pictures as Pictures
 from beyondkernels.lab.report.figures.render import render_png as render_png, render_svg as render_svg
 from beyondkernels.lab.report.figures.scatter import Marks as Marks, Scatter as Scatter
+from beyondkernels.lab.report.intervals import (
+    ANY as ANY,
+    NON_NEGATIVE as NON_NEGATIVE,
+    PERCENT as PERCENT,
+    SHARE as SHARE,
+    Range as Range,
+    mean_interval as mean_interval,
+)
 from beyondkernels.lab.report.numbers import show_exactly as show_exactly, show_number as show_number
 from beyondkernels.lab.report.pages import (
     Difference as Difference,

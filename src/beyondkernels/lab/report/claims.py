@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from beyondkernels.core import require, require_between
+from beyondkernels.core import require
+from beyondkernels.lab.report.intervals import ANY, Range, Statistic, interval_of
 from beyondkernels.lab.report.numbers import default_decimals, plain, show_number
 
 NOT_EVALUATED = "not evaluated at this scale"
@@ -19,10 +20,9 @@ Verdict = Literal["holds", "fails", "undecided"]
 Strength = Literal["mean", "clearly", "unless clearly not"]
 """What decides: the mean alone; the whole interval; or the mean, forgiven where the interval reaches the bound."""
 
-Range = tuple[float, float]
-"""The least and the greatest value that a quantity can have."""
 
-ANY: Range = (-math.inf, math.inf)
+_CONFIDENCE = 0.05
+"""How likely the unlikely may be in what is said of all seeds."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Claim:
         id: its short name within the experiment.
         text: the sentence.
         paper: the published value, for display.
-        measured: what was measured: the mean over seeds.
+        measured: what was measured: the mean over seeds, or another statistic.
         low: the lower end of its interval.
         high: the upper end.
         interval: what kind of interval that is.
@@ -75,7 +75,7 @@ class Judged:
     """What a test says of the numbers of all seeds.
 
     Arguments:
-        measured: their mean.
+        measured: their mean, or another statistic.
         low: the lower end of its interval.
         high: the upper end.
         interval: what kind of interval that is.
@@ -83,6 +83,7 @@ class Judged:
         reason: by how much, or why it cannot be said.
         margin: by how much the mean passes; negative where it does not.
         values: the numbers themselves.
+        statistic: what of them is measured.
     """
 
     measured: float | None
@@ -93,14 +94,22 @@ class Judged:
     reason: str = ""
     margin: float = math.nan
     values: tuple[float, ...] = ()
+    statistic: Statistic = "mean"
 
 
 class Condition(ABC):
-    """A condition on the mean over seeds."""
+    """A condition on the mean over seeds, or on another statistic."""
 
     strength: Strength
 
-    def judge(self, values: Sequence[float | None], unit: str = "", within: Range = ANY, beside: float = 0.0) -> Judged:
+    def judge(
+        self,
+        values: Sequence[float | None],
+        unit: str = "",
+        within: Range = ANY,
+        beside: float = 0.0,
+        statistic: Statistic = "mean",
+    ) -> Judged:
         """Decide by the numbers of all seeds.
 
         Arguments:
@@ -108,10 +117,12 @@ class Condition(ABC):
             unit: written behind the numbers.
             within: the least and the greatest value there can be; an interval does not reach beyond.
             beside: as in :func:`mean_interval`.
+            statistic: what is said of the numbers of all seeds.
         """
         there = [float(value) for value in values if value is not None and math.isfinite(value)]
-        mean, low, high, interval = mean_interval(there, within=within, beside=beside)
-        judged = Judged(mean, low, high, interval, values=tuple(there))
+        found = interval_of(there, statistic, within, beside)
+        mean = found.measured
+        judged = Judged(mean, found.low, found.high, found.label, values=tuple(there), statistic=statistic)
         missing = len(values) - len(there)
         if mean is None:
             return replace(judged, reason="no run gave a value")
@@ -128,7 +139,7 @@ class Condition(ABC):
         judged = replace(judged, margin=margin)
         if low is None or high is None:
             if self.strength != "mean":
-                return replace(judged, reason=f"{reason}; one seed has no interval, so nothing is clear")
+                return replace(judged, reason=f"{reason}; there is no interval, so nothing is clear")
             return replace(judged, holds=margin >= 0, reason=reason)
         # an interval without width decides nothing but the mean: numbers that all equal the bound are not clear of it
         open_ = any(low <= bound <= high for bound in bounds) and (low < high or self.strength == "clearly")
@@ -208,50 +219,6 @@ class Between(Condition):
         return self.by_strength(judged, margin, reason, (self.lower, self.upper))
 
 
-def mean_interval(
-    values: Sequence[float], level: float = 0.95, within: Range = ANY, beside: float = 0.0
-) -> tuple[float | None, float | None, float | None, str]:
-    r"""The mean over seeds with its t interval, and a label that says what the interval is.
-
-    .. math:: \bar v \pm t_{n-1,\,(1+\text{level})/2} \cdot s / \sqrt n,
-              \qquad s^2 = \tfrac{1}{n-1} \sum_i (v_i - \bar v)^2
-
-    A single value has no spread, so no interval.
-
-    Arguments:
-        values: the v_i, one for each seed.
-        level: how often such intervals hold the true mean, for independent normal values.
-        within: the least and the greatest value there can be; the interval does not reach beyond.
-        beside: the standard error due to what seeds do not show, such as the choice of test points they share. Both
-            add up as independent errors do.
-
-    >>> mean_interval([1.0, 2.0, 3.0], within=(0.0, 10.0))
-    (2.0, 0.0, 4.484..., '95 % t interval over 3 seeds')
-    >>> mean_interval([7.0])
-    (7.0, None, None, 'one seed, no interval')
-    """
-    require_between("level", level, 0, 1, "()")
-    v = [float(value) for value in values]
-    require(all(map(math.isfinite, v)), f"values must be finite, got {v}")
-    n = len(v)
-    if n == 0:
-        return None, None, None, "no value"
-    mean = math.fsum(v) / n
-    if n == 1:
-        return mean, None, None, "one seed, no interval"
-    from scipy.special import ndtri, stdtrit
-
-    try:
-        s = math.sqrt(math.fsum((value - mean) ** 2 for value in v) / (n - 1))
-    except OverflowError:
-        s = math.hypot(*(value - mean for value in v)) / math.sqrt(n - 1)
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * s / math.sqrt(n)
-    half = math.hypot(half, float(ndtri((1 + level) / 2)) * beside) if beside else half
-    least, greatest = min(within[0], mean), max(within[1], mean)
-    low, high = max(mean - half, least), min(mean + half, greatest)
-    return mean, low, high, f"{100 * level:g} % t interval over {n} seeds{' and test points' if beside else ''}"
-
-
 def _one_sided(
     condition: Condition, judged: Judged, mean: float, margin: float, unit: str, words: tuple[str, str]
 ) -> Judged:
@@ -259,7 +226,14 @@ def _one_sided(
     digits = _digits(margin, mean, bound, unit=unit)
     word = words[0] if margin >= 0 else words[1]
     reason = f"{show_number(mean, unit, digits)} is {word} {show_number(bound, unit, digits)}"
-    return condition.by_strength(judged, margin, f"{reason}, by {_margin(abs(margin), unit, digits)}", (bound,))
+    reason = f"{reason}, by {_margin(abs(margin), unit, digits)}"
+    every = "least" if isinstance(condition, AtLeast) else "largest"
+    if judged.statistic == every and condition.strength == "mean":
+        # a bound on all seeds: no interval can reach it, but that n of n obey says how many of all do
+        if margin >= 0 and len(judged.values) > 1:
+            reason += f"; so are at least {_CONFIDENCE ** (1 / len(judged.values)):.0%} of all seeds, 95 % sure"
+        return replace(judged, holds=margin >= 0, reason=reason, margin=margin)
+    return condition.by_strength(judged, margin, reason, (bound,))
 
 
 def _digits(margin: float, mean: float, *bounds: float, unit: str) -> int | None:

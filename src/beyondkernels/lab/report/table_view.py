@@ -13,6 +13,8 @@ from beyondkernels.lab.report.tables import FEW, Column, Row, columns_of
 
 _WIDE = 11  # with more columns than this, spreads counted, a table sets spreads beneath numbers to fit a desk
 
+_BETTER = {"less": "↓", "more": "↑"}
+
 
 def table_view(rows: Sequence[Row], columns: Sequence[Column] = (), published: bool = True) -> dict[str, Any]:
     """What the template of a table is given: headings and cells, numbers and spreads apart so that both align.
@@ -32,7 +34,9 @@ def table_view(rows: Sequence[Row], columns: Sequence[Column] = (), published: b
         measures = column.key in spreads
         number = measures or _reads_like_numbers(column, rows)
         apart = measures and any(spreads[column.key]) and not wide
-        head.append({"text": column.title, "number": number, "span": 2 if apart else 1, "paper": column.published})
+        better = _BETTER.get(column.better, "")
+        words = {"text": column.title, "number": number, "paper": column.published, "better": better}
+        head.append({**words, "span": 2 if apart else 1})
         kind = " ".join(filter(None, ("number" if number else "", "published" if column.published else "")))
         for i, (line, row) in enumerate(zip(body, rows, strict=True)):
             text = _for_people(column.write(row.get(column.key))) if measures else column.cell(row)

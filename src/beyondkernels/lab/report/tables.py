@@ -34,6 +34,7 @@ class Column:
         tolerance: how far a published value may be from the measured one without being marked as a difference.
         why: for a column of published values, the key of a sentence on why ours differ.
         about: a sentence on what the column holds, written beneath the table.
+        better: which way is better, ``less`` or ``more``, where one is.
 
     >>> Column("test", "Test accuracy (%)", ".1f", spread="test_sd").cell({"test": 86.42, "test_sd": 0.31})
     '86.4 ± 0.3'
@@ -48,6 +49,7 @@ class Column:
     tolerance: float = 0.0
     why: str = ""
     about: str = ""
+    better: str = ""
 
     @property
     def published(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,10 @@ def claim_view(claim: Claim, published: bool = True) -> dict[str, Any]:
     seeds = ", ".join(show_number(value, "", digits) for value in claim.values) if few else ""
     interval = ""
     if not few and claim.low is not None and claim.high is not None and claim.measured is not None:
-        interval = f"{show_number(claim.low, '', digits)} to {show_number(claim.high, claim.unit, digits)}"
+        low, high = (show_number(end, "", digits) for end in (claim.low, claim.high))
+        interval = f"{low} to {show_number(claim.high, claim.unit, digits)}"
+        if math.isinf(claim.low) or math.isinf(claim.high):  # of the least of all seeds nothing bounds the lower end
+            interval = f"at most {high}" if math.isinf(claim.low) else f"at least {low}"
     paper = claim.paper if isinstance(claim.paper, str) else show_number(claim.paper, claim.unit)
     return {
         "id": claim.id,

@@ -17,7 +17,7 @@ _MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True)
-class Foresight:
+class Forecast:
     """What a request will take.
 
     Arguments:
@@ -42,7 +42,7 @@ class Foresight:
         return self.certain + self.guessed
 
 
-def dry_run(request: Request, store: Store | None) -> Foresight:
+def dry_run(request: Request, store: Store | None) -> Forecast:
     """What a request will take.
 
     An experiment plans in rounds, and a later round depends on how earlier runs come out. The runs that are stored
@@ -66,7 +66,7 @@ def dry_run(request: Request, store: Store | None) -> Foresight:
     known = [seconds for key in left if (seconds := costs.seconds(kinds[key])) is not None]
     unknown = len(left) - len(known)
     total = None if unknown and usual is None else sum(known) + unknown * (usual or 0.0)
-    return Foresight(len(first), len(kinds) - len(first), open_ended, len(kinds) - len(left), total, len(known))
+    return Forecast(len(first), len(kinds) - len(first), open_ended, len(kinds) - len(left), total, len(known))
 
 
 @dataclass

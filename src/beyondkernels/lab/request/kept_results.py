@@ -6,11 +6,12 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from beyondkernels.core import require
+from beyondkernels.lab.declaration import Rows, tabulate
 from beyondkernels.lab.report.figures import render_svg
 from beyondkernels.lab.report.files import write_atomically
 from beyondkernels.lab.report.numbers import plain
@@ -84,7 +85,36 @@ def write_kept(path: Path, result: Result) -> None:
     for name, picture in figures.items():
         write_atomically(pictures / name, picture)
     # the document comes last: whatever is ended before that leaves a result that is still out of date
-    write_atomically(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    write_atomically(path, _written(document))
+
+
+def judged_again(path: Path, request: Request) -> dict[str, Any] | None:
+    """A kept result with its claims judged anew from its rows; None where it has none, or where runs are others.
+
+    Arguments:
+        path: the kept result.
+        request: what the code asks for now.
+    """
+    try:
+        kept: Any = json.loads(path.read_text(encoding="utf-8"))
+        rows = kept["rows"]
+        same = kept["settings"] == _settings(request) and kept["identity"]["runs"] == _runs_digest(request)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not same or kept["seeds"] != list(request.seeds):
+        return None
+    claims = [plain(claim.as_dict()) for claim in request.judge(_read_rows(rows))]
+    return {**kept, "claims": claims, "identity": {**kept["identity"], "claims": _claims(request)}}
+
+
+def write_judged(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a result that was judged again; its figures are as they were.
+
+    Arguments:
+        path: the kept result.
+        document: from :func:`judged_again`.
+    """
+    write_atomically(path, _written(document))
 
 
 def kept_document(result: Result) -> dict[str, Any]:
@@ -106,6 +136,7 @@ def kept_document(result: Result) -> dict[str, Any]:
                 "columns": [column.title for column in columns],
                 "lines": [[column.cell(row) for column in columns] for row in rows],
             },
+            "rows": _kept_rows(result.rows),
             "figures": [figure.name for figure in result.page().figures_in_order],
             "identity": {"runs": _runs_digest(request), "claims": _claims(request)},
             "runs": {"count": len(runs), "digest": _digest(runs)},
@@ -113,6 +144,30 @@ def kept_document(result: Result) -> dict[str, Any]:
             "provenance": whole["provenance"],
         }
     )
+
+
+def _kept_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Rows as columns and lists of values: names are said once."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {"columns": names, "values": [[row.get(name) for name in names] for row in rows]}
+
+
+def _read_rows(kept: Mapping[str, Any]) -> Rows:
+    """The table that :func:`_kept_rows` was made of; what was a tuple is one again."""
+    values = ([tuple(cell) if isinstance(cell, list) else cell for cell in row] for row in kept["values"])
+    return tabulate(dict(zip(kept["columns"], row, strict=True)) for row in values)
+
+
+def _written(document: Mapping[str, Any]) -> str:
+    """A document as JSON: an indented one, but for the rows, which have a line each."""
+    rows = document["rows"]
+    names, *values = (
+        json.dumps(row, allow_nan=False, ensure_ascii=False) for row in (rows["columns"], *rows["values"])
+    )
+    rest = {name: part for name, part in document.items() if name != "rows"}
+    text = json.dumps(rest, indent=1, allow_nan=False, ensure_ascii=False)
+    table = f' "rows": {{\n  "columns": {names},\n  "values": [\n   ' + ",\n   ".join(values) + "\n  ]\n }"
+    return f"{text[:-2]},\n{table}\n}}\n"
 
 
 def _settings(request: Request) -> dict[str, Any]:
@@ -126,7 +181,8 @@ def _runs_digest(request: Request) -> str:
 
 def _claims(request: Request) -> dict[str, str]:
     """By claim, a digest of all that decides what it says."""
-    declared = [statement.declaration() for statement in request.experiment.claims(request.settings)]
+    statements, quantities = request.experiment.claims(request.settings), request.experiment.declared
+    declared = [statement.declaration(quantities) for statement in statements]
     return {each["id"]: _digest([_rounded(plain(each))])[:16] for each in declared}
 
 

@@ -13,8 +13,9 @@ from typing import Any
 from beyondkernels.core import require, require_positive, require_whole
 from beyondkernels.core.errors import shown
 from beyondkernels.lab.catalogue import find
-from beyondkernels.lab.declaration import Experiment, Finished, Label, as_word, changed, departures
+from beyondkernels.lab.declaration import Experiment, Finished, Label, Rows, as_word, changed, departures, judge
 from beyondkernels.lab.declaration.user_files import name_in_file
+from beyondkernels.lab.report import Claim
 from beyondkernels.lab.request.declared import checked_specs, require_declared, require_experiment, settings_of
 from beyondkernels.store import PROCESSOR, RunSpec, require_device_name
 
@@ -85,6 +86,15 @@ class Request:
     def published(self) -> bool:
         """Whether the numbers that the paper prints may stand beside what is measured here."""
         return self.scale != "smoke" and not self.departures
+
+    def judge(self, rows: Rows) -> list[Claim]:
+        """What the rows say of the claims; where the settings are not the paper's, no claim carries its value.
+
+        Arguments:
+            rows: the experiment's tidy table.
+        """
+        claims = judge(self.experiment, self.settings, rows, self.scale)
+        return claims if self.published else [replace(claim, paper=None) for claim in claims]
 
     def command(self) -> str:
         """The command that makes it again; where the seeds are not 0, 1, 2, …, the call from Python that does."""

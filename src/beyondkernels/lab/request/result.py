@@ -78,13 +78,8 @@ class Result:
 
     @functools.cached_property
     def claims(self) -> list[Claim]:
-        """What the paper says, and whether it holds here.
-
-        While runs are missing no claim is decided. Where the settings are not the paper's, no claim carries its value.
-        """
-        claims = self.reading.claims
-        if not self.request.published:
-            claims = [dataclasses.replace(claim, paper=None) for claim in claims]
+        """What the paper says, and whether it holds here; while runs are missing no claim is decided."""
+        claims = self.request.judge(self.reading.rows)
         if not self.missing:
             return claims
         return [

@@ -22,7 +22,7 @@ def is_known(document: Mapping[str, Any]) -> bool:
     return document["experiment"] in CATALOGUE
 
 
-def page_as_stored(document: Mapping[str, Any], store: Store) -> ExperimentPage:
+def page_from_store(document: Mapping[str, Any], store: Store) -> ExperimentPage:
     """The claims of a request as they were stored, and a row for each of its runs.
 
     Arguments:

@@ -39,7 +39,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Quantity:
+class DotColumn:
     """A column of the table.
 
     Arguments:
@@ -66,7 +66,7 @@ class Dots(Figure):
     """
 
     methods: Sequence[str]
-    quantities: Sequence[Quantity]
+    quantities: Sequence[DotColumn]
     interval: str = "interval"
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class Dots(Figure):
             ax.text(0, 1 + 9 / (rows * 72), title, transform=ax.transAxes, color=INK, va="baseline", weight="bold")
         draw_legend(canvas, self._entries())
 
-    def _panel(self, ax: Axes, quantity: Quantity, names: list[str] | None) -> None:
+    def _panel(self, ax: Axes, quantity: DotColumn, names: list[str] | None) -> None:
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
         bare(ax, "both")

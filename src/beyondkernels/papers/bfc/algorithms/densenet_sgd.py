@@ -12,7 +12,7 @@ import torch
 
 from beyondkernels.algorithms.base import Algorithm, Batch, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
-from beyondkernels.algorithms.losses import CrossEntropy, Loss, Squared, cross_entropy
+from beyondkernels.algorithms.losses import CrossEntropy, Loss, Squared
 from beyondkernels.algorithms.optimisers import Chain, Optimiser, Rate, adam, chain, descend
 from beyondkernels.algorithms.view import MemberView, Transition
 from beyondkernels.core import DivergedError, InputError, Sample, Shape, Stream, Tensors, require
@@ -20,6 +20,7 @@ from beyondkernels.core.constraints import not_negative, positive, size
 from beyondkernels.networks import Network
 from beyondkernels.papers.bfc.algorithms.distillation import (
     Penalties,
+    ScaledCrossEntropy,
     initial_distill,
     largest_rank,
     regularised,
@@ -111,6 +112,7 @@ class DenseNetSGD(Algorithm):
             self.start == "drawn" or self.noise_std > 0,
             "noise_std must be positive where W starts from zeros, because the gradient vanishes there, got 0",
         )
+        # A single rule and a chain of one are the same run, so they get one identity.
         object.__setattr__(self, "rule", self._rule)
 
     @classmethod
@@ -186,9 +188,10 @@ class DenseNetSGD(Algorithm):
 
     def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
         """The rule's own state, the target error, v, and the steps of the present stage."""
+        # A placeholder where the settings name none: the first transition replaces it by the root of the objective.
         error = self.settings.first_error or 1.0
-        layers = range(2, self.settings.depth + 1)
-        record = {f"{what}{layer}": -1.0 for layer in layers for what in ("joined", "distilled", "rank", "full_rank")}
+        # In the optimiser's state, because that is what checkpoints keep; −1 stands for what has not happened.
+        record = {f"{what}{layer}": -1.0 for layer, what in self._recorded_things}
         return self._rule.state(params) | _scalars(self._at(error) | {_CLOCK: 0.0} | record, params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
@@ -206,6 +209,8 @@ class DenseNetSGD(Algorithm):
 
     def program(self, stage: Stage) -> Hashable:
         """What the step does besides its numbers."""
+        # Thresholds and penalties are not here: they enter as numbers, so runs that differ in them still train
+        # together.
         return type(self), stage, self.noise_std > 0, self.fading, self.target, self._rule.program()
 
     def step(
@@ -221,17 +226,23 @@ class DenseNetSGD(Algorithm):
     ) -> StepResult:
         """One update of all W and K that have joined; in the first stage none."""
         assert isinstance(network, DistilledDenseNet)
+        # A tensor of the state and not a number, because members of one ensemble may have reached different target
+        # errors.
         v = optimiser[_SCALE]
-        loss = _Scaled(v) if self._classifies else Squared()
+        loss = ScaledCrossEntropy(v) if self._classifies else Squared()
         value, gradient, after = loss_and_gradient(network, params, buffers, batch, loss, tuple(params))
+        # The stage before the first takes no step. It exists because the target error needs the objective at the start.
         if not self.layer(stage)[1]:
             return StepResult(params, after, optimiser, value)
         penalties = self._penalties(stage, hyper, optimiser[_ERROR])
         slopes, penalty = torch.func.grad_and_value(lambda moving: regulariser(network, moving, penalties))(params)
+        # In classification Reg is multiplied by v, so that growing v does not drown it (§3.2, (3.3)); otherwise v is 1.
         gradient = {name: slope + v * slopes[name] for name, slope in gradient.items()}
         fade = (1 + torch.cos(math.pi * optimiser[_CLOCK] / stage.steps)) / 2 if self.fading else 1.0
         numbers = hyper | {"rate": hyper["rate"] * fade}
         moved, kept = descend(self._rule, gradient, optimiser, params, numbers, noise)
+        # Line 15. Noise only on W: W = 0 is a saddle point, and the proof leaves it by noise; K starts from a
+        # distillation.
         for name in [name for name in params if f"on/{name}" in noise]:
             moved[name] = moved[name] + hyper["noise_std"] * noise[f"on/{name}"]
         state = optimiser | kept | {_CLOCK: optimiser[_CLOCK] + 1}
@@ -252,21 +263,32 @@ class DenseNetSGD(Algorithm):
         stage = self._stages[view.stage]
         layer, part = self.layer(stage)
         target = float(view.optimiser[_ERROR])
+        # The paper starts from ε₀ = B², a bound that data do not tell; the error at the start takes its place (ours).
         if not part and self.settings.first_error is None:
             target = self._error(view, stage, target)
+        # Lines 3, 4 and 18. A loop, because checks lie many steps apart and the objective may have passed several
+        # halvings; and the objective is computed anew in each round, because halving ε₀ shrinks λ₆ and so the objective
+        # itself.
         while (error := self._error(view, stage, target)) < target / 2 and target >= self.settings.error:
             target /= 2
+        # The paper waits for a threshold as long as it takes; a run has to end.
         over, limits = view.steps_in_stage >= stage.steps, self.settings
         record = self._at(target)
         if not part:
             return self._entered(view, view.params, view.buffers, record | {"joined2": float(view.step)})
         last = part == "K" and layer == limits.depth
+        # Thres(ℓ,∇) asks for an objective so far below α_ℓ² that W_ℓ must have found the k_ℓ directions of the target:
+        # only then is its SVD a sound start for K_ℓ. Thres(ℓ+1,Δ), lower still, asks for a K_ℓ so exact that the next
+        # W can build on its features (App. B.2). Tuples begin with the second layer: join_at[layer − 1] is layer + 1.
         limit = 0.0 if last else (limits.distill_at[layer - 2] if part == "W" else limits.join_at[layer - 1])
         reached = max(target, error) < limits.error  # the objective may have grown since the target was halved
+        # Thresholds are in units of the objective, and the error is its root. In classification it is the objective
+        # itself, and the square is what App. H compares.
         if not last and (error**2 <= limit or reached or (over and not self.strict)):
             return self._distilled(view, layer, record) if part == "W" else self._joined(view, layer + 1, record)
         if over or reached:
             return self._ended(view, record)
+        # The new target error must be kept also where nothing else happens: λ₆ and v of the next steps follow it.
         return view.stay()._replace(optimiser=view.optimiser | _scalars(record, view.params))
 
     def recorded(self, view: MemberView) -> dict[str, float]:
@@ -277,24 +299,21 @@ class DenseNetSGD(Algorithm):
 
     def summary(self, steps: int, optimiser: Tensors) -> dict[str, float]:
         """The target error, and for each layer when it joined and was distilled, and its rank."""
-        layers = range(2, self.settings.depth + 1)
-        named = {
-            f"layer{layer}/{what}": float(optimiser[f"{what}{layer}"])
-            for layer in layers
-            for what in ("joined", "distilled", "rank", "full_rank")
-        }
+        named = {f"layer{layer}/{what}": float(optimiser[f"{what}{layer}"]) for layer, what in self._recorded_things}
         return {_ERROR: float(optimiser[_ERROR])} | {name: value for name, value in named.items() if value >= 0}
 
     def _joined(self, view: MemberView, layer: int, record: dict[str, float]) -> Transition:
         network = view.network
         assert isinstance(network, DistilledDenseNet)
         d = network.input_size(view.in_dim, view.out_dim)
+        # From the stream of the initial draw, so that a layer's start does not depend on when it joins.
         new = self._wide(network, layer, d, view.buffers, view.initial)
         return self._entered(view, view.params | new, view.buffers, record | {f"joined{layer}": float(view.step)})
 
     def _distilled(self, view: MemberView, layer: int, record: dict[str, float]) -> Transition:
         network = view.network
         assert isinstance(network, DistilledDenseNet)
+        # An architecture that fixes k does not have it found.
         rank = None if network.ranks is None else network.ranks[layer - 2]
         cut, relative = self.settings.rank_cut[layer - 2], self.settings.relative_cut
         new = initial_distill(network, view.params, layer, cut, relative, rank)
@@ -302,13 +321,16 @@ class DenseNetSGD(Algorithm):
         most = largest_rank(view.params, layer)
         found = {"distilled": float(view.step), "rank": float(k), "full_rank": float(k == most)}
         record = record | {f"{what}{layer}": value for what, value in found.items()}
+        # Nothing of W reaches the cut: the layers above would have this layer's features as input, and there are none.
         if k == 0:
             return self._ended(view, record)
+        # R_ℓ has k_ℓ columns, so it cannot be drawn before INITIAL-DISTILL has found k_ℓ.
         buffers = view.buffers | network.drawn_spread(layer, k, view.initial, self.draws)
         return self._entered(view, view.params | new, buffers, record)
 
     def _entered(self, view: MemberView, params: Tensors, buffers: Tensors, record: dict[str, float]) -> Transition:
-        kept = {name: value for name, value in view.optimiser.items() if name in self._record_names}
+        # The rule's own averages begin anew, because the objective has changed; the history of the layers must not.
+        kept = {name: view.optimiser[name] for name in (f"{what}{layer}" for layer, what in self._recorded_things)}
         state = self._rule.state(params) | kept | _scalars(record | {_CLOCK: 0.0}, params)
         return Transition(view.stage + 1, params, buffers, state)
 
@@ -330,6 +352,8 @@ class DenseNetSGD(Algorithm):
         self, stage: Stage, numbers: Mapping[str, torch.Tensor | float], error: torch.Tensor | float
     ) -> Penalties:
         layer, part = self.layer(stage)
+        # λ₃, λ₄ and λ₅ of a layer are zero until it has a K to tie to its W (lines 8 and 9); λ₆ counts from W on (line
+        # 7).
         both = range(2, layer + (part == "K"))
         cross, own, whole = ({i: numbers[f"{name}{i}"] for i in both} for name in ("cross", "own", "whole"))
         return Penalties(cross, own, whole, {i: numbers[f"decay{i}"] * error * error for i in range(2, layer + 1)})
@@ -343,6 +367,7 @@ class DenseNetSGD(Algorithm):
         """What follows from a target error: itself, and v."""
         if not self._classifies:
             return {_ERROR: target, _SCALE: 1.0}
+        # log(1/ε₀) is not positive for ε₀ ≥ 1, and a start with a large objective would turn the loss upside down.
         e = min(target, _LARGEST)
         return {_ERROR: e, _SCALE: math.log(1 / e) / (self.constant * e)}
 
@@ -362,22 +387,10 @@ class DenseNetSGD(Algorithm):
         return (Stage("start", 1, self.batch), *stages)
 
     @functools.cached_property
-    def _record_names(self) -> frozenset[str]:
-        layers = range(2, self.settings.depth + 1)
-        return frozenset(f"{what}{i}" for i in layers for what in ("joined", "distilled", "rank", "full_rank"))
-
-
-class _Scaled(Loss):
-    """The cross-entropy with a v that is a tensor."""
-
-    def __init__(self, scale: torch.Tensor) -> None:
-        self._scale = scale
-
-    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return cross_entropy(out, y, self._scale)
-
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        return {"loss": float(self.each(out, y).mean())}
+    def _recorded_things(self) -> tuple[tuple[int, str], ...]:
+        """What is kept of each layer's history, by layer and name."""
+        names = ("joined", "distilled", "rank", "full_rank")
+        return tuple((layer, name) for layer in range(2, self.settings.depth + 1) for name in names)
 
 
 def _scalars(values: Mapping[str, float], like: Tensors) -> Tensors:

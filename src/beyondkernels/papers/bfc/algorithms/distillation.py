@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from beyondkernels.algorithms.losses import Loss
+from beyondkernels.algorithms.losses import Loss, cross_entropy
 from beyondkernels.core import Sample, Tensors, require
 from beyondkernels.networks import evaluation_block
 from beyondkernels.networks.linear import product
@@ -28,6 +28,21 @@ class Penalties(NamedTuple):
     own: Mapping[int, torch.Tensor | float]
     whole: Mapping[int, torch.Tensor | float]
     decay: Mapping[int, torch.Tensor | float]
+
+
+class ScaledCrossEntropy(Loss):
+    """The cross-entropy with a v that is a tensor, because it follows the target error while training."""
+
+    def __init__(self, scale: torch.Tensor) -> None:
+        self._scale = scale
+
+    def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """The loss of each point."""
+        return cross_entropy(out, y, self._scale)
+
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        """The mean loss."""
+        return {"loss": float(self.each(out, y).mean())}
 
 
 def regularised(
@@ -90,6 +105,7 @@ def regulariser(network: DistilledDenseNet, params: Tensors, penalties: Penaltie
         # side by side, the block of the layer just below first
         K, W = (torch.cat([params[name] for name in network.names(letter, layer)], -1) for letter in "KW")
         gap = _gram(K) - _gram(W)
+        # One Gram matrix has all three products as blocks: up to q the source just below, behind it all others.
         q = params[f"W{layer}.{layer - 1}"].shape[-1]
         squares = gap * gap
         parts += [
@@ -134,10 +150,16 @@ def initial_distill(
     require(layer - 1 in network.sources(layer), f"layer {layer} must see layer {layer - 1} to be distilled")
     others = [j for j in network.sources(layer) if j != layer - 1]
     own = params[f"W{layer}.{layer - 1}"]
+    # At this point of the training the proof knows the product across sources alone (App. B.2, the stage of the
+    # distillation); what each block is by itself comes later, from λ₄ and λ₅.
     rest = torch.cat([params[f"W{layer}.{j}"] for j in others], 1) if others else own
     U, values, Vt = torch.linalg.svd(rest.mT @ own, full_matrices=False)
     least = cut * float(values[0]) if relative else cut
+    # At the threshold the product is close to one of rank k with singular values from 1/κ² on (App. B.2), so a cut at a
+    # tenth of that separates them from the rest. Zeros never count, also where all values are zero and the cut is
+    # relative.
     k = int(((values >= least) & (values > 0)).sum()) if rank is None else min(rank, len(values))
+    # Half of Σ on either side, so that neither factor is much larger than the other.
     roots = values[:k].sqrt()
     found = {f"K{layer}.{layer - 1}": roots[:, None] * Vt[:k]}
     sizes = [params[f"W{layer}.{j}"].shape[1] for j in others]

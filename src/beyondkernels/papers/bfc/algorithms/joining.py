@@ -110,6 +110,7 @@ class Joining(Algorithm):
 
     def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
         """The same for many steps."""
+        # A schedule means the steps of its stage; the engine counts over all of them.
         before = sum(self.steps[: self._stages.index(stage)])
         return self._rule(stage).numbers(range(steps.start - before, steps.stop - before))
 
@@ -134,6 +135,7 @@ class Joining(Algorithm):
     ) -> StepResult:
         """One update of the layers that are trained; those that have not joined are not evaluated."""
         assert isinstance(network, QuadraticDenseNet)
+        # Layers that are zero would give zero, but their share of the forward pass would still be paid for.
         joined = {name: params[name] for name in _up_to(network, self.joined(stage, network))}
         names = self._trained(stage, network)
         loss, gradient, after = loss_and_gradient(network, joined, buffers, batch, self.loss, names)
@@ -146,6 +148,7 @@ class Joining(Algorithm):
         if after.stage is None or after.stage == view.stage:
             return after
         assert isinstance(view.network, QuadraticDenseNet)
+        # The draw of the start itself: a layer that joins late begins where it would have begun in joint training.
         drawn, _ = view.drawn_start()
         new = view.network.groups()[f"layer{self.joined(self._stages[after.stage], view.network)}"]
         return after._replace(params=view.params | {name: drawn[name] for name in new})
@@ -153,6 +156,7 @@ class Joining(Algorithm):
     def _trained(self, stage: Stage, network: Network) -> tuple[str, ...]:
         assert isinstance(network, QuadraticDenseNet)
         top = self.joined(stage, network)
+        # The first stage may begin with several layers, and nothing below them was trained before.
         alone = self.frozen and stage != self._stages[0]
         return network.groups()[f"layer{top}"] if alone else _up_to(network, top)
 

@@ -131,7 +131,7 @@ class NeuronCertificate(Certificate):
 
     @property
     def title(self) -> str:
-        """The theorem."""
+        """Which theorem this makes explicit."""
         return f"Theorem {self.theorem} of Allen-Zhu & Li (bfc), in a finite version with explicit constants"
 
     @property
@@ -159,7 +159,7 @@ class NeuronCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The bound."""
+        """The bound by name, with what goes into it."""
         return {
             "half degree q": self.half,
             "rank: no network with fewer neurons is exact": self.rank,

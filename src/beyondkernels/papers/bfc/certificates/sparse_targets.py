@@ -137,7 +137,7 @@ class SparseTargetCertificate(Certificate):
 
     @property
     def title(self) -> str:
-        """The theorem."""
+        """Which theorem this makes explicit."""
         number = "I.1" if self.kind == "kernel" else "I.3"
         return f"Theorem {number} of Allen-Zhu & Li (bfc), in a finite version with explicit constants"
 
@@ -163,7 +163,7 @@ class SparseTargetCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The bounds."""
+        """The bounds by name, with what goes into them."""
         letter = "N" if self.kind == "kernel" else "D"
         theirs = {"the paper's risk, its constant read as 1": self.paper_risk}
         return {

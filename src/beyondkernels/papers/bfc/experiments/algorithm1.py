@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
+from beyondkernels import lab
+from beyondkernels.core import Outcome
 from beyondkernels.core.constraints import at_most
-from beyondkernels.lab import At, Count, Size, setting
-from beyondkernels.papers.bfc.experiments.common import TrainingSettings
+from beyondkernels.papers.bfc.experiments.common import TrainingSettings, variances_of
 from beyondkernels.papers.bfc.experiments.layers import LayersSettings, problem_at, spec_of
 from beyondkernels.store import RunSpec
 
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.bfc.algorithms import DenseNetSGD
-    from beyondkernels.papers.bfc.problems import QuadraticTarget
-
-
-Steps = Annotated[Count, at_most(1_000_000)]  # a list of all looks at the objective must fit into memory
+Steps = Annotated[lab.Count, at_most(1_000_000)]  # a list of all looks at the objective must fit into memory
 CHOSEN = "chosen by test errors on seeds 100 to 103 of bfc/theorem1"
 
 
@@ -28,42 +23,37 @@ CHOSEN = "chosen by test errors on seeds 100 to 103 of bfc/theorem1"
 class AlgorithmSettings(TrainingSettings):
     """The numbers of Algorithm 1; those of (4.1) cannot be used at these sizes."""
 
-    width: Count = setting(40, "ours", "m of Algorithm 1, the rows of each W")
-    stage_steps: Steps = setting(4000, "ours", "the most steps of a stage of Algorithm 1")
-    last_steps: Steps = setting(16_000, "ours", "the most steps of its last stage")
-    algorithm_rate: Size = setting(0.01, "ours", f"its Adam's rate, which falls to zero in every stage; {CHOSEN}")
-    threshold: Size = setting(
-        0.05, "ours", f"its thresholds but the last, in variances of what the layers add; {CHOSEN}"
-    )
-    last_threshold: Size = setting(5e-4, "ours", f"its last threshold, at which K of the last layer begins; {CHOSEN}")
-    tie: Size = setting(0.3, "ours", f"λ₃, λ₄, λ₅ over α²; {CHOSEN}")
-    draws: Count = setting(100, "ours", "of R, of which the best conditioned is taken")
-    precision: Size = setting(1e-5, "ours", "ε, at which it ends, over the deviation of G*")
-    check_every: Count = setting(50, "ours", "steps between two looks at its objective")
+    width: lab.Count = lab.setting(40, "ours", "m of Algorithm 1, the rows of each W")
+    stage_steps: Steps = lab.setting(4000, "ours", "the most steps of a stage of Algorithm 1")
+    last_steps: Steps = lab.setting(16_000, "ours", "the most steps of its last stage")
+    algorithm_rate: lab.Size = lab.setting(0.01, "ours", f"its Adam's rate, falling to zero in every stage; {CHOSEN}")
+    threshold: lab.Size = lab.setting(0.05, "ours", f"all but the last, in variances of layers' parts; {CHOSEN}")
+    last_threshold: lab.Size = lab.setting(5e-4, "ours", f"at which K of the last layer begins; {CHOSEN}")
+    tie: lab.Size = lab.setting(0.3, "ours", f"λ₃, λ₄, λ₅ over α²; {CHOSEN}")
+    draws: lab.Count = lab.setting(100, "ours", "of R, of which the best conditioned is taken")
+    precision: lab.Size = lab.setting(1e-5, "ours", "ε, at which it ends, over the deviation of G*")
+    check_every: lab.Count = lab.setting(50, "ours", "steps between two looks at its objective")
 
 
 @dataclass(frozen=True)
 class StagedSettings(AlgorithmSettings, LayersSettings):
     """Targets with three and four layers for Algorithm 1."""
 
-    looks: Count = setting(
-        10, "ours", "its features are kept at this many first looks at its objective, and later once in this many"
-    )
+    looks: lab.Count = lab.setting(10, "ours", "of its objective at which features are kept; later, once in so many")
 
 
-def algorithm_spec(s: StagedSettings, at: At) -> RunSpec:
+def algorithm_spec(s: StagedSettings, at: lab.At) -> RunSpec:
     """Algorithm 1 on a target; its features are kept on the way."""
     problem = problem_at(s, at)
     network = bk.bfc.DistilledDenseNet(problem.graph, s.width, problem.scales)
     rule = algorithm_of(s, problem)
     times = tuple(range(s.check_every, sum(rule.steps), s.check_every))
-    spec = spec_of(s, at, problem, network, rule, (1, *times), course=False)
-    learner: Any = spec.learner
-    learner = replace(learner, snapshot_at=(*times[: s.looks], *times[s.looks :: s.looks]))
-    return replace(spec, learner=learner, measurements=(*spec.measurements, bk.bfc.HiddenNorms(s.points)))
+    kept = (*times[: s.looks], *times[s.looks :: s.looks])
+    spec = spec_of(s, at, problem, network, rule, (1, *times), kept)
+    return replace(spec, measurements=(*spec.measurements, bk.bfc.HiddenNorms(s.points)))
 
 
-def algorithm_of(s: AlgorithmSettings, problem: QuadraticTarget) -> DenseNetSGD:
+def algorithm_of(s: AlgorithmSettings, problem: bk.bfc.QuadraticTarget) -> bk.bfc.DenseNetSGD:
     """The rule for a target."""
     stds = tuple(a * std.value for a, std in zip(problem.scales, problem.layer_stds.values(), strict=True))
     return rule_with(s, problem.scales, stds, s.precision * problem.target_std.value)
@@ -71,36 +61,21 @@ def algorithm_of(s: AlgorithmSettings, problem: QuadraticTarget) -> DenseNetSGD:
 
 def rule_with(
     s: AlgorithmSettings, alphas: tuple[float, ...], stds: tuple[float, ...], error: float, **more: Any
-) -> DenseNetSGD:
-    """The rule; its thresholds are parts of the variances of what the layers add.
-
-    Arguments:
-        s: the settings.
-        alphas: α₂, α₃, …, those of the network.
-        stds: the standard deviations of what the layers add to the target.
-        error: ε.
-        more: what the rule takes besides.
-    """
+) -> bk.bfc.DenseNetSGD:
+    """The rule for a network with some α and ε; its thresholds are parts of the variances of what the layers add."""
     from beyondkernels.algorithms.optimisers import adam
 
-    numbers = bk.bfc.practical(
-        stds,
-        alphas,
-        error=error,
-        join=s.threshold,
-        distill=s.threshold,
-        distill_last=s.last_threshold,
-        weight=s.tie,
-    )
+    bars = {"join": s.threshold, "distill": s.threshold, "distill_last": s.last_threshold}
+    numbers = bk.bfc.practical(stds, alphas, error=error, weight=s.tie, **bars)
     steps = (*(s.stage_steps,) * (2 * len(stds) - 1), s.last_steps)
     return bk.bfc.DenseNetSGD(
         numbers, adam(s.algorithm_rate), steps, s.batch, s.check_every, fading=True, draws=s.draws, **more
     )
 
 
-def algorithm_row(s: StagedSettings, at: At, outcome: Outcome) -> dict[str, Any]:
+def algorithm_row(s: StagedSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
     """Its end: error, features, the ranks it found, and the largest features on the way."""
-    variance = problem_at(s, at).target_std.value ** 2
+    variance, _ = variances_of(problem_at(s, at))
     said, layers = outcome.scalars, range(2, at.layers + 1)
     norms = [outcome.series.get(f"norms/relative{i}", ()) for i in layers]
     return {

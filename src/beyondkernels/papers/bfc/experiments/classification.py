@@ -2,164 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+import math
+from typing import Any
 
-from beyondkernels.lab import (
-    AtMost,
-    Drawn,
-    Experiment,
-    Over,
-    Picture,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    claim,
-    of,
-    scale,
-)
-from beyondkernels.papers.bfc.experiments.classified import (
-    LITERAL,
-    NETWORKS,
-    PAPER_CONSTANT,
-    PRACTICAL,
-    ClassificationSettings,
-    halvings,
-    row,
-    spec,
-)
-from beyondkernels.papers.bfc.experiments.increments import increments, orders, proportions, wrong
+from beyondkernels import lab
+from beyondkernels.lab.declaration.pictures import by_seed
+from beyondkernels.lab.declaration.rows import OUTCOME
+from beyondkernels.papers.bfc.experiments import classified
+from beyondkernels.papers.bfc.experiments.classified import LITERAL, NETWORKS, PRACTICAL, alphas_of
+from beyondkernels.papers.bfc.experiments.common import number
+from beyondkernels.papers.bfc.experiments.pictures import LOW, over_steps, runs_of
 from beyondkernels.papers.bfc.paper import PAPER
 
 FEWER = 0.5
 """The part of the wrong labels that may remain when a layer is added."""
+
+PROPORTIONAL = lab.Between(0.8, 1.2)
+"""The slopes that count as “proportional to α”."""
+
+ORDER = 10.0
+"""How many times larger or smaller a number “of order α” may be."""
 
 LEAST = "the cross-entropy of G* itself over ε₀/2 at the last ε₀, which can halve only where this is below 1"
 
 UPPER = (3, 4)
 """The layers whose α varies."""
 
+TOP = "of the highest layer that the learner has"
+WRONG = "The share of fresh points with a wrong label."
+DECIDED = f"The share of labels that change if the target loses a layer and all above it, {TOP}."
 
-class Classification(Experiment):
+LAPTOP: dict[str, Any] = {"dim": 6, "sizes": (0.1, 0.2, 0.4), "steps": (1000, 2000, 5000), "samples": 200_000}
+LAPTOP |= {"algorithm_samples": 50_000, "linear_samples": 2000, "test_samples": 100_000, "width": 20, "seeds": 5}
+SMOKE: dict[str, Any] = {"dim": 4, "sizes": (0.2, 0.4), "steps": (10, 10, 20), "samples": 200, "batch": 50, "seeds": 2}
+SMOKE |= {"algorithm_samples": 200, "linear_samples": 1000, "test_samples": 500, "width": 6, "draws": 3}
+
+
+class Classification(lab.Experiment):
     """Errors of networks with more and more layers, over α; and Algorithm 1 with cross-entropy."""
 
-    id: ClassVar[str] = "bfc/classification"
+    id = "bfc/classification"
     reference = PAPER.at("§3.2, Theorem 4, App. H (footnote 47)")
-    text_file: ClassVar[str] = "classification.md"
-    symbols: ClassVar[Mapping[str, str]] = {"size": "α₃"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 60.0}
-    settings_class: ClassVar[type] = ClassificationSettings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(
-            dim=6,
-            sizes=(0.1, 0.2, 0.4),
-            steps=(1000, 2000, 5000),
-            samples=200_000,
-            algorithm_samples=50_000,
-            linear_samples=2000,
-            test_samples=100_000,
-            width=20,
-            stage_steps=2000,
-            last_steps=4000,
-            check_every=100,
-            seeds=5,
-        ),
-        "smoke": scale(
-            "laptop",
-            dim=4,
-            sizes=(0.2, 0.4),
-            steps=(10, 10, 20),
-            samples=200,
-            algorithm_samples=200,
-            batch=50,
-            linear_samples=1000,
-            test_samples=500,
-            width=6,
-            stage_steps=5,
-            last_steps=5,
-            draws=3,
-            check_every=5,
-            seeds=2,
-        ),
+    text_file = "classification.md"
+    quantities = {
+        "size": number("α₃", log=True),
+        "method": lab.Quantity("learner"),
+        "test_error": number("share of wrong labels", ".4f", WRONG, "Wrong", log=True, within=lab.SHARE),
+        "train_error": number("wrong training labels", ".4f", heading="Wrong, training", within=lab.SHARE),
+        "alpha": number("α", ".3f", f"The standard deviation of what a layer adds to G*, {TOP}."),
+        "typical": number("typical", ".3f", f"The median of what a layer adds to G*, {TOP}."),
+        "decided": number("share decided", ".4f", DECIDED, "Decided, computed", within=lab.SHARE),
+        "ranks": lab.Quantity("ranks found", about="k₂, k₃, … as Algorithm 1 finds them, seed 0."),
+        "target_error": number("ε₀", ".1e", "Algorithm 1's target error at its end."),
+        "least": number("least objective", ".2f", f"This is {LEAST}."),
+        **{f"decided{i}": number(f"share that layer {i} decides", within=lab.SHARE) for i in (2, 3, 4)},
+        **{f"{name}{i}": number(f"{name} of layer {i}") for name in ("alpha", "typical") for i in (2, 3, 4)},
+    }
+    seconds_per_run = {"smoke": 0.1, "laptop": 5.0, "paper": 60.0}
+    settings_class = classified.ClassificationSettings
+    scales = {
+        "laptop": lab.scale(**LAPTOP, stage_steps=2000, last_steps=4000, check_every=100),
+        "smoke": lab.scale("laptop", **SMOKE, stage_steps=5, last_steps=5, check_every=5),
     }
 
-    def runs(self, s: ClassificationSettings) -> list[Runs]:
+    def runs(self, s: classified.ClassificationSettings) -> list[lab.Runs]:
         """Every learner at every α, and Algorithm 1 at one."""
         return [
-            Runs(spec, {"method": list(NETWORKS.values()), "size": s.sizes}, row),
-            Runs(spec, {"method": [PRACTICAL, LITERAL], "size": [s.algorithm_size]}, row),
+            lab.Runs(classified.spec, {"method": list(NETWORKS.values()), "size": s.sizes}, classified.row),
+            lab.Runs(classified.spec, {"method": [PRACTICAL, LITERAL], "size": [s.algorithm_size]}, classified.row),
         ]
 
-    def claims(self, s: ClassificationSettings) -> list[Statement]:
+    def claims(self, s: classified.ClassificationSettings) -> list[lab.Statement]:
         """What each layer decides, computed and learnt, and the promise of Theorem 4."""
-        allowed = f"{100 * s.accuracy:g} %"
+        right = f"errs on at most {100 * s.accuracy:g} % of the points (median)"
+
+        def needed(layer: int) -> lab.Statement:
+            text = (
+                f"At every α₃ the network with layer {layer} errs on at most {FEWER:g} times as many points as the one "
+                "without, in the median of the ratios, seed by seed"
+            )
+            ratio = (wrong(layer, "size") / wrong(layer - 1, "size")).median()
+            return lab.claim(f"needed-{layer}", text, ratio, lab.AtMost(FEWER), "all layers are learnt")
+
+        def kept(name: str, text: str, value: lab.Value, **more: Any) -> lab.Statement:
+            return lab.claim(name, f"{text} {right}", value.median(), lab.AtMost(s.accuracy), "at most ε", **more)
+
+        def algorithm(name: str, method: str, constant: float) -> lab.Statement:
+            beside = f"{LEAST}:", lab.of("least", method=method)
+            text = f"Algorithm 1 with v = log(1/ε₀)/({constant:g}ε₀)"
+            return kept(name, text, lab.of("test_error", method=method), beside=beside)
+
         return [
             *(each for layer in UPPER for each in proportions(layer)),
             *(each for layer in (2, *UPPER) for each in orders(layer)),
-            claim(
-                "theorem4",
-                f"At every α₃ the network with all layers errs on at most {allowed} of the points (median)",
-                of("test_error", "size", method=NETWORKS[4]).median(),
-                AtMost(s.accuracy),
-                paper="at most ε",
-            ),
-            *(
-                claim(
-                    f"needed-{layer}",
-                    f"At every α₃ the network with layer {layer} errs on at most {FEWER:g} times as many points as the "
-                    "one without, in the median of the ratios, seed by seed",
-                    (wrong(layer) / wrong(layer - 1)).median(),
-                    AtMost(FEWER),
-                    paper="all layers are learnt",
-                )
-                for layer in UPPER
-            ),
-            *(
-                claim(
-                    name,
-                    f"Algorithm 1 with v = log(1/ε₀)/({constant:g}ε₀) errs on at most {allowed} of the points (median)",
-                    of("test_error", method=method).median(),
-                    AtMost(s.accuracy),
-                    paper="at most ε",
-                    beside=(f"{LEAST}:", of("least", method=method)),
-                )
-                for name, method, constant in (
-                    ("algorithm", PRACTICAL, s.constant),
-                    ("algorithm-literal", LITERAL, PAPER_CONSTANT),
-                )
-            ),
+            kept("theorem4", "At every α₃ the network with all layers", wrong(4, "size")),
+            *map(needed, UPPER),
+            algorithm("algorithm", PRACTICAL, s.constant),
+            algorithm("algorithm-literal", LITERAL, classified.PAPER_CONSTANT),
         ]
 
-    def table(self, s: ClassificationSettings) -> Table:
+    def table(self, s: classified.ClassificationSettings) -> lab.Table:
         """A line for each α₃ and learner."""
-        top = "of the highest layer that the learner has"
-        return Table(
-            {"size": "α₃", "method": "Learner"},
-            [
-                Shown("test_error", "Wrong", ".4f", about="The share of fresh points with a wrong label."),
-                Shown("train_error", "Wrong, training", ".4f"),
-                Shown("alpha", "α", ".3f", about=f"The standard deviation of what a layer adds to G*, {top}."),
-                Shown("typical", "Typical", ".3f", about=f"The median of what a layer adds to G*, {top}."),
-                Shown(
-                    "decided",
-                    "Decided, computed",
-                    ".4f",
-                    about=f"The share of labels that change if the target loses a layer and all above it, {top}.",
-                ),
-                Shown("ranks", "Ranks found", show="first", about="k₂, k₃, … as Algorithm 1 finds them, seed 0."),
-                Shown("target_error", "ε₀", ".1e", about="Algorithm 1's target error at its end."),
-                Shown("least", "Least objective", ".2f", about=f"This is {LEAST}."),
-            ],
-            order=("size",),
-        )
+        ranks = lab.Shown("ranks", show="first")
+        columns = ["test_error", "train_error", "alpha", "typical", "decided", ranks, "target_error", "least"]
+        return lab.Table(["size", "method"], columns, order=("size",))
 
-    def figures(self, s: ClassificationSettings) -> list[Picture]:
+    def figures(self, s: classified.ClassificationSettings) -> list[lab.Picture]:
         """Shares of points over α, and the target error of Algorithm 1."""
-        methods = {**NETWORKS, 5: PRACTICAL, 6: LITERAL}
+        methods = {name: {"method": name} for name in (*NETWORKS.values(), PRACTICAL, LITERAL)}
+        allowed = {"allowed": s.accuracy}
         return [
-            Drawn(
+            lab.Drawn(
                 "increments",
                 "What layers 3 and 4 add to the accuracy",
                 "Computed: the share of labels that change if the target loses the layer and those above it. Learnt: "
@@ -167,23 +120,10 @@ class Classification(Experiment):
                 "deviation. Median over seeds.",
                 "Shares of points over α of the layer, for layers 3 and 4, computed and learnt, beside the line where "
                 "the share is α",
-                lambda picture, rows: increments(picture, rows, s.sizes),
+                lambda picture, rows: increments(s, picture, rows),
             ),
-            Over(
-                "error",
-                "Wrong labels over α₃",
-                "The share of wrong labels of every learner.",
-                "The share of wrong labels over α₃: a line for each number of layers, and Algorithm 1 at one α₃",
-                x="size",
-                y="test_error",
-                line={name: {"method": name} for name in methods.values()},
-                x_label="α₃",
-                y_label="share of wrong labels",
-                x_scale="log",
-                y_scale="log",
-                levels={"allowed": s.accuracy},
-            ),
-            Drawn(
+            lab.Over("error", "Wrong labels over α₃", x="size", y="test_error", line=methods, levels=allowed),
+            lab.Drawn(
                 "halving",
                 "Algorithm 1: the objective and the target error ε₀",
                 "Seed 0. ε₀ halves when the objective is below ε₀/2, and then v = log(1/ε₀)/(cε₀) grows: the same "
@@ -192,3 +132,73 @@ class Classification(Experiment):
                 halvings,
             ),
         ]
+
+
+def wrong(layer: int, by: str) -> lab.Value:
+    """The share of wrong labels of the network with all layers up to one."""
+    return lab.of("test_error", by, method=NETWORKS[layer])
+
+
+def shares(layer: int, by: str) -> list[tuple[str, str, lab.Value]]:
+    """What a layer decides: a name, in words, and as a value."""
+    computed = f"The share of points that layer {layer} of the target decides, computed,"
+    learnt = f"The accuracy that a trained network gains by layer {layer}"
+    return [
+        ("exact", computed, lab.of(f"decided{layer}", by, method=NETWORKS[layer])),
+        ("learnt", learnt, wrong(layer - 1, by) - wrong(layer, by)),
+    ]
+
+
+def proportions(layer: int) -> list[lab.Statement]:
+    """That the share is proportional to α."""
+    symbol, ends = f"α{LOW[layer]}", f"between {PROPORTIONAL.lower:g} and {PROPORTIONAL.upper:g}"
+    text = f"is proportional to {symbol}: the slope of its logarithm is {ends}"
+    return [
+        lab.claim(f"{name}-slope-{layer}", f"{share} {text}", value.slope(), PROPORTIONAL, f"about {symbol}")
+        for name, share, value in shares(layer, f"alpha{layer}")
+    ]
+
+
+def orders(layer: int) -> list[lab.Statement]:
+    """That the share is of order α."""
+    symbol, order = f"α{LOW[layer]}", lab.Between(1 / ORDER, ORDER)
+    text = f"is of order {symbol} at every α₃: its ratio to {symbol} is between 1/{ORDER:g} and {ORDER:g}"
+    alpha, typical = (lab.of(f"{name}{layer}", "size", method=NETWORKS[layer]) for name in ("alpha", "typical"))
+    beside = f"at half of the points the layer adds less to G* than {symbol} times", (typical / alpha).largest()
+    return [
+        lab.claim(f"{name}-order-{layer}", f"{share} {text}", value / alpha, order, f"about {symbol}", beside=beside)
+        for name, share, value in shares(layer, "size")
+    ]
+
+
+def increments(s: classified.ClassificationSettings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
+    """The shares that layers 3 and 4 decide, computed and learnt, over their α."""
+    import numpy as np
+
+    lines = []
+    for layer in UPPER:
+        below, mine = (lab.select(rows, {"status": "finished", "method": NETWORKS[top]}) for top in (layer - 1, layer))
+        x, computed = by_seed(mine, "size", f"decided{layer}")
+        more, without = by_seed(below, "size", "test_error")
+        if x and x == more:
+            alphas = [alphas_of(size)[layer - 2] for size in x]
+            gains = np.subtract(without, by_seed(mine, "size", "test_error")[1])
+            lines.append(lab.Line(f"layer {layer}, computed", alphas, computed))
+            lines.append(lab.Line(f"layer {layer}, learnt", alphas, np.where(gains > 0, gains, math.nan)))
+    ends = [alphas_of(min(s.sizes))[-1], alphas_of(max(s.sizes))[1]]
+    lines += [lab.Line("α", ends, ends)] if lines else []
+    axes: dict[str, Any] = {"x_label": "α of the layer", "x_scale": "log", "middle": "median"}
+    return over_steps(picture, lines, "share of points", **axes)
+
+
+def halvings(picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
+    """Objective and ε₀ of Algorithm 1 in the runs of the first seed."""
+    lines = []
+    for method, c in ((PRACTICAL, "our c"), (LITERAL, "the paper's c")):
+        for run in runs_of(rows, method=method)[:1]:
+            if "rule/objective" in run[OUTCOME].series:
+                steps, objective = run[OUTCOME].over("rule/objective")
+                later, target = steps >= 1, run[OUTCOME].series["rule/target_error"]
+                lines.append(lab.Line(f"objective, {c}", steps[later], objective[later]))
+                lines.append(lab.Line(f"ε₀, {c}", steps[later], target[later]))
+    return over_steps(picture, lines, "objective")

@@ -6,20 +6,12 @@ import functools
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
-from beyondkernels.core import Checked, require
+from beyondkernels import lab
+from beyondkernels.core import Checked, Outcome, require
 from beyondkernels.core.constraints import between, not_empty, positive
-from beyondkernels.lab import Count, Rows, Seeds, Shown, Size, setting
-
-if TYPE_CHECKING:
-    from beyondkernels.algorithms import Descent
-    from beyondkernels.algorithms.losses import Loss
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.bfc.algorithms import Joining
-    from beyondkernels.papers.bfc.networks import QuadraticDenseNet
-    from beyondkernels.papers.bfc.problems import QuadraticTarget
 
 WIDTHS = {3: (2, 2), 4: (2, 2, 1)}
 """k₂, k₃, … of the targets, by their number of layers L."""
@@ -30,41 +22,68 @@ GAUSSIAN, UNIFORM = "Gaussian", "uniform"
 LEARNT = 0.1
 """A layer is learnt when the test error is at most this part of the variance of what it adds to the target."""
 
-MEDIAN = "median over seeds"
-RELATIVE = "Mean squared errors over the variance of the target: 1 is what the best constant leaves."
-
 Alphas = Annotated[tuple[float, ...], positive]
 ALPHAS = "α₂, α₃, …: standard deviations of what layers add to the target, relative to layer 2"
 Steps = Annotated[tuple[int, ...], positive, not_empty]
 STEPS = "of the stages; in the first, layer 2 trains alone, and then a layer joins"
+
+LAPTOP: dict[str, Any] = {"dim": 8, "steps": (1000, 2000, 5000), "search_seeds": 1, "test_samples": 5000, "seeds": 5}
+SMOKE: dict[str, Any] = {"dim": 4, "steps": (10, 10, 20), "search_seeds": 1, "test_samples": 200, "seeds": 2}
+SMOKE |= {"validation_samples": 100}
+"""What experiments with a search change at their smaller scales."""
+
+
+def number(
+    label: str,
+    form: str = "",
+    about: str = "",
+    heading: str = "",
+    log: bool = False,
+    within: lab.Range = lab.NON_NEGATIVE,
+) -> lab.Quantity:
+    """A quantity that is not negative, unless another range is given."""
+    return lab.Quantity(label, form, within, log=log, about=about, heading=heading)
+
+
+def error(label: str, about: str = "", heading: str = "") -> lab.Quantity:
+    """A relative squared error, or another small number that is not negative."""
+    return number(label, ".1e", about, heading, log=True)
+
+
+RELATIVE = "Mean squared error over the variance of the target: 1 is what the best constant leaves."
+PLAIN = {
+    "test_error": error("test error / Var(G*)", RELATIVE, "Test error"),
+    "train_error": error("train error"),
+    "validation_error": error("validation error"),
+    "of_last_layer": error("over layer L"),
+}
+"""The quantities of :func:`errors`."""
 
 
 @dataclass(frozen=True)
 class TrainingSettings(Checked):
     """How the plain learner is trained; the paper has no experiment of this kind, so all numbers are ours."""
 
-    batch: Count = setting(200, "ours", "or the whole sample if it is smaller")
-    rate: Size = setting(0.01, "ours", "of Adam; it falls to zero along a cosine in every stage")
-    square: Annotated[float, between(0, 1, "()")] = setting(0.99, "ours", "β₂ of Adam")
-    start: Size = setting(0.3, "ours", "weights start as N(0, start²/q) where q numbers enter")
-    test_samples: Count = setting(20_000, "ours")
-    seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each has a target of its own")
+    batch: lab.Count = lab.setting(200, "ours", "or the whole sample if it is smaller")
+    rate: lab.Size = lab.setting(0.01, "ours", "of Adam; it falls to zero along a cosine in every stage")
+    square: Annotated[float, between(0, 1, "()")] = lab.setting(0.99, "ours", "β₂ of Adam")
+    start: lab.Size = lab.setting(0.3, "ours", "weights start as N(0, start²/q) where q numbers enter")
+    test_samples: lab.Count = lab.setting(20_000, "ours")
+    seeds: lab.Seeds = lab.setting(10, "ours", "0, 1, 2, …: each has a target of its own")
 
 
 @dataclass(frozen=True)
 class PlainSettings(TrainingSettings):
     """One target for each seed, and stages with lengths of their own."""
 
-    dim: Count = setting(10, "ours", "d")
-    alphas: Alphas = setting((1.0, 0.2, 0.05), "ours", ALPHAS)
-    steps: Steps = setting((2000, 4000, 10_000), "ours", STEPS)
+    dim: lab.Count = lab.setting(10, "ours", "d")
+    alphas: Alphas = lab.setting((1.0, 0.2, 0.05), "ours", ALPHAS)
+    steps: Steps = lab.setting((2000, 4000, 10_000), "ours", STEPS)
 
     def __post_init__(self) -> None:
         require(len(self.alphas) in (2, 3), f"alphas must hold 2 or 3 numbers, got {self.alphas}")
-        require(
-            len(self.steps) == len(self.alphas),
-            f"steps must hold a number for each of the {len(self.alphas)} alphas, got {self.steps}",
-        )
+        wanted = f"steps must hold a number for each of the {len(self.alphas)} alphas"
+        require(len(self.steps) == len(self.alphas), f"{wanted}, got {self.steps}")
 
     @property
     def depth(self) -> int:
@@ -76,34 +95,25 @@ class PlainSettings(TrainingSettings):
         """That of the target."""
         return 2**self.depth
 
-    def target(self, seed: int) -> QuadraticTarget:
+    def target(self, seed: int) -> bk.bfc.QuadraticTarget:
         """The target of a seed."""
         return target_of(self.dim, self.alphas, seed)
 
 
 @functools.lru_cache(maxsize=512)
-def target_of(dim: int, alphas: tuple[float, ...], seed: int, inputs: str = UNIFORM) -> QuadraticTarget:
+def target_of(dim: int, alphas: tuple[float, ...], seed: int, inputs: str = UNIFORM) -> bk.bfc.QuadraticTarget:
     """The target of a seed, with orthonormal weights and relative α.
 
     Polynomials of degree 16 in Gaussian inputs have tails too heavy for a sample, so inputs are uniform with four
     layers. With α that do not fall, the target is outside the paper's class.
     """
-    from beyondkernels.papers.bfc.problems import GaussianInputs, UniformInputs
-
-    layers = len(alphas) + 1
-    return bk.bfc.QuadraticTarget(
-        dim,
-        WIDTHS[layers],
-        bk.bfc.skip_graph(layers),
-        alphas,
-        relative=True,
-        instance=seed,
-        inputs=GaussianInputs() if inputs == GAUSSIAN else UniformInputs(),
-        in_class=all(low > high for low, high in itertools.pairwise(alphas)),
-    )
+    layers, falling = len(alphas) + 1, all(low > high for low, high in itertools.pairwise(alphas))
+    drawn = bk.bfc.GaussianInputs() if inputs == GAUSSIAN else bk.bfc.UniformInputs()
+    more: dict[str, Any] = {"relative": True, "instance": seed, "inputs": drawn, "in_class": falling}
+    return bk.bfc.QuadraticTarget(dim, WIDTHS[layers], bk.bfc.skip_graph(layers), alphas, **more)
 
 
-def network_of(s: TrainingSettings, problem: QuadraticTarget, leading: bool = False) -> QuadraticDenseNet:
+def network_of(s: TrainingSettings, problem: bk.bfc.QuadraticTarget, leading: bool = False) -> bk.bfc.QuadraticDenseNet:
     """The plain learner with the target's graph and α; k(k + 1)/2 neurons for the widest layer, in every layer."""
     k = max(WIDTHS[problem.depth])
     neurons = (k * (k + 1) // 2,) * (problem.depth - 1)
@@ -111,16 +121,15 @@ def network_of(s: TrainingSettings, problem: QuadraticTarget, leading: bool = Fa
 
 
 def rule_of(
-    s: TrainingSettings, steps: tuple[int, ...], samples: int, frozen: bool = False, loss: Loss | None = None
-) -> Joining:
+    s: TrainingSettings,
+    steps: tuple[int, ...],
+    samples: int,
+    frozen: bool = False,
+    loss: bk.algorithms.Loss | None = None,
+) -> bk.bfc.Joining:
     """Adam whose rate falls to zero in every stage; a layer joins after each stage but the last.
 
-    Arguments:
-        s: the settings.
-        steps: of the stages.
-        samples: N, which bounds the batch.
-        frozen: whether the layers below the newest are fixed.
-        loss: the squared error if not given.
+    N bounds the batch. The layers below the newest may be fixed. The loss is the squared error if not given.
     """
     from beyondkernels.algorithms.optimisers import Cosine, adam
 
@@ -129,24 +138,15 @@ def rule_of(
     return bk.bfc.Joining(rules[0] if len(set(steps)) == 1 else rules, steps, frozen, min(s.batch, samples), **more)
 
 
-def descent_of(s: TrainingSettings, steps: int, samples: int, rate: float) -> Descent:
-    """The same rule for a network without stages, with a rate of its own."""
-    from beyondkernels.algorithms.optimisers import Cosine, adam
-
-    squared = bk.algorithms.Squared()
-    rule = adam(Cosine(rate, steps), betas=(0.9, s.square))
-    return bk.algorithms.Descent(steps, rule, min(s.batch, samples), loss=squared)
-
-
-def variances_of(problem: QuadraticTarget) -> tuple[float, float]:
+def variances_of(problem: bk.bfc.QuadraticTarget) -> tuple[float, float]:
     """Var(G*), and the variance of what the last layer adds to it."""
     last = problem.scales[-1] * problem.layer_stds[problem.depth].value
     return problem.target_std.value**2, last**2
 
 
-def errors(problem: QuadraticTarget, outcome: Outcome) -> dict[str, float]:
-    """Errors over Var(G*), and the test error over the variance of what the last layer adds."""
-    variance, last = variances_of(problem)
+def errors(s: PlainSettings, at: lab.At, outcome: Outcome) -> dict[str, float]:
+    """A row: errors over Var(G*), and the test error over the variance of what the last layer adds."""
+    variance, last = variances_of(s.target(at.seed))
     samples = ("train", "validation", "test")
     found = {f"{name}_error": outcome.scalars.get(f"{name}_loss", math.nan) / variance for name in samples}
     return found | {"of_last_layer": found["test_error"] * variance / last}
@@ -158,10 +158,13 @@ def bar(s: PlainSettings) -> dict[str, float]:
     return {f"a tenth of layer {s.depth}": LEARNT * last / variance}
 
 
-def medians(column: str, heading: str, about: str = "") -> Shown:
-    """A column of medians over seeds."""
+def medians(*columns: str) -> list[lab.Shown]:
+    """Columns of medians over seeds."""
 
-    def show(rows: Rows) -> float | None:
-        return rows[column].median() if column in rows and rows[column].notna().any() else None
+    def shown(column: str) -> lab.Shown:
+        def median(rows: lab.Rows) -> float | None:
+            return rows[column].median() if column in rows and rows[column].notna().any() else None
 
-    return Shown(column, heading, ".1e", show=show, about=about)
+        return lab.Shown(column, show=median)
+
+    return [shown(column) for column in columns]

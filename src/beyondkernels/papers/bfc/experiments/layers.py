@@ -6,29 +6,16 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
-from beyondkernels.core import require
+from beyondkernels import lab
+from beyondkernels.core import Outcome, require
 from beyondkernels.core.constraints import at_most
-from beyondkernels.lab import At, Count, setting
-from beyondkernels.papers.bfc.experiments.common import (
-    GAUSSIAN,
-    UNIFORM,
-    Alphas,
-    TrainingSettings,
-    network_of,
-    rule_of,
-    target_of,
-    variances_of,
-)
+from beyondkernels.papers.bfc.experiments import common
+from beyondkernels.papers.bfc.experiments.common import GAUSSIAN, UNIFORM, error, target_of, variances_of
+from beyondkernels.papers.bfc.experiments.pictures import LOW
 from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.algorithms import Algorithm
-    from beyondkernels.core import Outcome
-    from beyondkernels.networks import Network
-    from beyondkernels.papers.bfc.problems import QuadraticTarget
 
 TOGETHER, LAYERWISE = "together", "layerwise"
 """Both let the layers join one after the other. Layers that have joined go on training, or stay as they are."""
@@ -38,20 +25,36 @@ INPUTS = {3: GAUSSIAN, 4: UNIFORM}
 
 NAMES = {3: "Three layers", 4: "Four layers"}
 
+LAPTOP: dict[str, Any] = {"three_dim": 10, "four_dim": 8, "samples": 5000, "steps": 4000, "test_samples": 10_000}
+SMOKE: dict[str, Any] = {"three_dim": 4, "four_dim": 3, "batch": 50, "points": 300, "test_samples": 200, "seeds": 2}
+"""What all experiments on these targets change at their smaller scales."""
+
+QUANTITIES = {
+    "layers": lab.Quantity("L"),
+    "method": lab.Quantity("training"),
+    "trained": lab.Quantity("layers trained"),
+    "test": error("test error", "Relative to the variance of the target. Errors are medians over seeds."),
+    "left": error("left of layer L", "Test error over the variance of what layer L adds to the target."),
+    "S2": error(
+        "relative feature error of S₂",
+        "The feature error of as many leading directions as the target has, relative to E‖S*‖²; S₃ and S₄ likewise.",
+        "S₂",
+    ),
+    **{f"S{i}": error(f"S{LOW[i]}") for i in (3, 4)},
+}
+
 
 @dataclass(frozen=True)
-class LayersSettings(TrainingSettings):
+class LayersSettings(common.TrainingSettings):
     """A target with three layers and one with four for each seed, and stages of one length."""
 
-    three_dim: Count = setting(16, "ours", "d of the target with three layers")
-    four_dim: Count = setting(10, "ours", "d of the target with four layers")
-    four_alphas: Alphas = setting(
-        (1.0, 0.2, 0.05), "ours", "α₂, α₃, α₄ with four layers: ratios of standard deviations"
-    )
-    samples: Count = setting(20_000, "ours", "N")
-    steps: Count = setting(10_000, "ours", "of each stage; in the first, layer 2 trains alone, and then a layer joins")
-    snapshots: Annotated[Count, at_most(1000)] = setting(25, "ours", "per stage, for the course of training")
-    points: Count = setting(10_000, "ours", "fresh points for feature errors")
+    three_dim: lab.Count = lab.setting(16, "ours", "d of the target with three layers")
+    four_dim: lab.Count = lab.setting(10, "ours", "d of the target with four layers")
+    four_alphas: common.Alphas = lab.setting((1.0, 0.2, 0.05), "ours", f"with four layers: {common.ALPHAS}")
+    samples: lab.Count = lab.setting(20_000, "ours", "N")
+    steps: lab.Count = lab.setting(10_000, "ours", "of each stage; the first is of layer 2 alone, then a layer joins")
+    snapshots: Annotated[lab.Count, at_most(1000)] = lab.setting(25, "ours", "per stage, for the course of training")
+    points: lab.Count = lab.setting(10_000, "ours", "fresh points for feature errors")
 
     def __post_init__(self) -> None:
         require(self.steps >= 2, f"steps must be at least 2, got {self.steps}")
@@ -66,8 +69,7 @@ class LayersSettings(TrainingSettings):
 
         The next layer joins at the stage's last step, so a stage is read one step before it.
         """
-        tops = range(2, layers + 1)
-        return {top: (top - 1) * self.steps - (top < layers) for top in tops}
+        return {top: (top - 1) * self.steps - (top < layers) for top in range(2, layers + 1)}
 
     def joins(self, layers: int) -> dict[str, float]:
         """When layers join, in words."""
@@ -81,12 +83,12 @@ class LayersSettings(TrainingSettings):
         return tuple(sorted(every | {*self.ends(layers).values()}))
 
 
-def problem_at(s: LayersSettings, at: At) -> QuadraticTarget:
+def problem_at(s: LayersSettings, at: lab.At) -> bk.bfc.QuadraticTarget:
     """The target of a place."""
     return target_of(s.dim(at.layers), s.four_alphas if at.layers == 4 else (1.0, at.alpha), at.seed, at.inputs)
 
 
-def plain_spec(s: LayersSettings, at: At) -> RunSpec:
+def plain_spec(s: LayersSettings, at: lab.At) -> RunSpec:
     """The plain learner with layers joining; with four layers its whole course, otherwise the ends of the stages."""
     times = s.times(4) if at.layers == 4 else s.ends(at.layers).values()
     return joining_spec(s, at, problem_at(s, at), times, frozen=at.method == LAYERWISE)
@@ -94,59 +96,41 @@ def plain_spec(s: LayersSettings, at: At) -> RunSpec:
 
 def joining_spec(
     s: LayersSettings,
-    at: At,
-    problem: QuadraticTarget,
+    at: lab.At,
+    problem: bk.bfc.QuadraticTarget,
     times: Iterable[int],
     frozen: bool = False,
     at_once: bool = False,
 ) -> RunSpec:
-    """The plain learner on a target.
+    """The plain learner, kept at some steps; layers below the newest may be fixed, or all layers train from the start.
 
-    Arguments:
-        s: the settings.
-        at: the place.
-        problem: the target.
-        times: the steps at which the network is kept.
-        frozen: whether the layers below the newest are fixed.
-        at_once: whether all layers train from the start, for as many steps in all.
+    All ways of training have as many steps in all.
     """
     steps = (s.steps,) * (problem.depth - 1)
-    rule = rule_of(s, (sum(steps),) if at_once else steps, s.samples, frozen)
-    return spec_of(s, at, problem, network_of(s, problem), rule, tuple(times))
+    rule = common.rule_of(s, (sum(steps),) if at_once else steps, s.samples, frozen)
+    return spec_of(s, at, problem, common.network_of(s, problem), rule, tuple(times))
 
 
 def spec_of(
     s: LayersSettings,
-    at: At,
-    problem: QuadraticTarget,
-    network: Network,
-    rule: Algorithm,
+    at: lab.At,
+    problem: bk.bfc.QuadraticTarget,
+    network: bk.networks.Network,
+    rule: bk.algorithms.Algorithm,
     times: tuple[int, ...],
-    course: bool = True,
+    kept: tuple[int, ...] | None = None,
 ) -> RunSpec:
-    """A run whose test error, and with its course also its feature errors, are recorded at some steps."""
-    learner = bk.engine.TrainedNetwork(
-        network,
-        rule,
-        record_at=times,
-        record_points=s.test_samples,
-        snapshot_at=times if course else (),
-        snapshot_names=("all",),
-    )
+    """A run whose test error is recorded at some steps, and whose features are measured there or at others."""
+    looks: dict[str, Any] = {"record_at": times, "record_points": s.test_samples, "snapshot_names": ("all",)}
+    learner = bk.engine.TrainedNetwork(network, rule, snapshot_at=times if kept is None else kept, **looks)
     return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (bk.bfc.FeatureErrors(s.points),))
 
 
-def state_at(problem: QuadraticTarget, outcome: Outcome, step: int, top: int) -> dict[str, Any]:
-    """Test error and feature errors at a step.
+def state_at(problem: bk.bfc.QuadraticTarget, outcome: Outcome, step: int, top: int) -> dict[str, Any]:
+    """Test error and feature errors at a step, up to the highest layer that has joined by then.
 
     ``test`` is relative to Var(G*), ``left`` to the variance of what the last layer adds, feature errors to E‖S*‖².
     ``S2`` is of the leading directions of S₂, as many as S*₂ has.
-
-    Arguments:
-        problem: the target.
-        outcome: the run.
-        step: when.
-        top: the highest layer that has joined by then.
     """
     variance, last = variances_of(problem)
     loss = outcome.at("test_loss", step, math.nan)
@@ -154,7 +138,7 @@ def state_at(problem: QuadraticTarget, outcome: Outcome, step: int, top: int) ->
     return {"test": loss / variance, "left": loss / last, **features}
 
 
-def stage_rows(s: LayersSettings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+def stage_rows(s: LayersSettings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
     """A row for each stage, named by the highest layer that has joined; ``all2`` counts all directions of S₂."""
     problem = problem_at(s, at)
     return [

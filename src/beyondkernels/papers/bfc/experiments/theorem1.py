@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    Curves,
-    Drawn,
-    Experiment,
-    Picture,
-    Rows,
-    Runs,
-    Scale,
-    Shown,
-    Size,
-    Statement,
-    Table,
-    claim,
-    of,
-    scale,
-    setting,
-)
+import beyondkernels as bk
+from beyondkernels import lab
+from beyondkernels.core import Outcome
 from beyondkernels.lab.declaration.rows import OUTCOME
+from beyondkernels.papers.bfc.experiments import layers
 from beyondkernels.papers.bfc.experiments.algorithm1 import StagedSettings, algorithm_of, algorithm_row, algorithm_spec
-from beyondkernels.papers.bfc.experiments.common import LEARNT
-from beyondkernels.papers.bfc.experiments.layers import INPUTS, NAMES, TOGETHER, plain_spec, problem_at, stage_rows
-from beyondkernels.papers.bfc.experiments.pictures import runs_of, seed_curves, size_curves, stage_curves
+from beyondkernels.papers.bfc.experiments.common import LEARNT, error, number, variances_of
+from beyondkernels.papers.bfc.experiments.layers import INPUTS, NAMES, TOGETHER, problem_at
+from beyondkernels.papers.bfc.experiments.pictures import LOW, entries, over_steps, runs_of
 from beyondkernels.papers.bfc.paper import PAPER
 
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.bfc.problems import QuadraticTarget
-
 ALGORITHM = "Algorithm 1"
+WAYS = {"plain": (TOGETHER, "plain training"), "algorithm": (ALGORITHM, ALGORITHM)}
 
 BARS = {3: 1e-3, 4: LEARNT}
 """What the error must not exceed: with three layers a part of Var(G*), with four of the variance of layer 4's part."""
@@ -48,184 +31,170 @@ SELF_REGULARISED = 2.0
 SHARES = {3: 4 / 5, 4: 3 / 5}
 """In which share of the seeds."""
 
+SMOKE: dict[str, Any] = {"width": 6, "stage_steps": 20, "last_steps": 30, "draws": 3, "check_every": 10, "looks": 1}
+
 
 @dataclass(frozen=True)
 class Theorem1Settings(StagedSettings):
     """The numbers of the experiment."""
 
-    three_alpha: Size = setting(0.1, "ours", "α₃ with three layers: a ratio of standard deviations")
+    three_alpha: lab.Size = lab.setting(0.1, "ours", "α₃ with three layers: a ratio of standard deviations")
 
 
-class Theorem1(Experiment):
+class Theorem1(lab.Experiment):
     """Test errors of the plain learner and of Algorithm 1."""
 
-    id: ClassVar[str] = "bfc/theorem1"
+    id = "bfc/theorem1"
     reference = PAPER.at("Theorem 1, Algorithm 1, §4")
-    text_file: ClassVar[str] = "theorem1.md"
-    symbols: ClassVar[Mapping[str, str]] = {"layers": "L"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.5, "laptop": 12.0, "paper": 60.0}
-    settings_class: ClassVar[type] = Theorem1Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(
-            three_dim=10,
-            four_dim=8,
-            samples=5000,
-            steps=4000,
-            test_samples=10_000,
-            width=20,
-            stage_steps=2000,
-            last_steps=8000,
-            seeds=5,
-        ),
-        "smoke": scale(
-            "laptop",
-            three_dim=4,
-            four_dim=3,
-            samples=300,
-            batch=50,
-            steps=20,
-            snapshots=2,
-            points=300,
-            test_samples=200,
-            width=6,
-            stage_steps=20,
-            last_steps=30,
-            draws=3,
-            check_every=10,
-            looks=1,
-            seeds=2,
-        ),
+    text_file = "theorem1.md"
+    quantities = {
+        **layers.QUANTITIES,
+        "test": error("test error", "Relative to Var(G*), which is what a constant leaves."),
+        "bar": error("bar"),
+        "alone": error("layer 2 alone"),
+        "learnt": lab.Quantity("share of seeds", within=lab.SHARE),
+        **{f"S{i}": error(f"S{LOW[i]}") for i in (2, 3, 4)},
+        "ranks": lab.Quantity("ranks found", about="k₂, k₃, … as Algorithm 1 finds them."),
+        "norm": number("largest features", ".2f", f"{NORM}, the largest of all layers on the way."),
+        "steps": number("steps", ",.0f"),
+    }
+    seconds_per_run = {"smoke": 0.5, "laptop": 12.0, "paper": 60.0}
+    settings_class = Theorem1Settings
+    scales = {
+        "laptop": lab.scale(**layers.LAPTOP, width=20, stage_steps=2000, last_steps=8000, seeds=5),
+        "smoke": lab.scale("laptop", **layers.SMOKE, **SMOKE, samples=300, steps=20, snapshots=2),
     }
 
-    def runs(self, s: Theorem1Settings) -> list[Runs]:
+    def runs(self, s: Theorem1Settings) -> list[lab.Runs]:
         """The plain learner and Algorithm 1 on both targets."""
-        alphas = {3: s.three_alpha, 4: s.four_alphas[1]}
+        alphas, specs = (
+            {3: s.three_alpha, 4: s.four_alphas[1]},
+            {TOGETHER: layers.plain_spec, ALGORITHM: algorithm_spec},
+        )
         return [
-            Runs(spec, {"layers": [n], "alpha": [alphas[n]], "inputs": [INPUTS[n]], "method": [method]}, rows)
+            lab.Runs(spec, {"layers": [n], "alpha": [alphas[n]], "inputs": [INPUTS[n]], "method": [method]}, rows_of)
             for n in BARS
-            for method, spec, rows in ((TOGETHER, plain_spec, plain_rows), (ALGORITHM, algorithm_spec, algorithm_rows))
+            for method, spec in specs.items()
         ]
 
-    def claims(self, s: Theorem1Settings) -> list[Statement]:
+    def claims(self, s: Theorem1Settings) -> list[lab.Statement]:
         """The bars of both targets, for both ways of training."""
         bars = {3: f"{BARS[3]:g} Var(G*)", 4: f"{BARS[4]:g} times the variance of what layer 4 adds"}
-        ways = {TOGETHER: "plain training", ALGORITHM: ALGORITHM}
-        return [
-            claim(
-                f"{name}-{n}",
-                f"{NAMES[n]}, {ways[method]}: in at least {round(5 * SHARES[n])} of 5 seeds the test error is at most "
-                f"{bars[n]}: the share of seeds",
-                of("learnt", layers=n, method=method, top=n),
-                AtLeast(SHARES[n]),
-                paper="any ε, with probability 0.99",
-                interval="share of seeds",
+        paper = "any ε, with probability 0.99"
+
+        def learnt(n: int, name: str, method: str, words: str) -> lab.Statement:
+            most = f"in at least {round(5 * SHARES[n])} of 5 seeds the test error is at most {bars[n]}"
+            text, value = (
+                f"{NAMES[n]}, {words}: {most}: the share of seeds",
+                lab.of("learnt", layers=n, method=method, top=n),
             )
-            for n in BARS
-            for name, method in (("plain", TOGETHER), ("algorithm", ALGORITHM))
-        ]
+            return lab.claim(f"{name}-{n}", text, value.share(), lab.AtLeast(SHARES[n]), paper)
 
-    def table(self, s: Theorem1Settings) -> Table:
+        return [learnt(n, name, *way) for n in BARS for name, way in WAYS.items()]
+
+    def table(self, s: Theorem1Settings) -> lab.Table:
         """A line for each run: all seeds are shown."""
-        return Table(
-            {"layers": "L", "inputs": "Inputs", "method": "Training", "seed": "Seed"},
-            [
-                Shown("test", "Test error", ".1e", about="Relative to Var(G*), which is what a constant leaves."),
-                Shown("bar", "Bar", ".1e"),
-                Shown("alone", "Layer 2 alone", ".1e"),
-                *(Shown(f"S{i}", f"S{'₂₃₄'[i - 2]}", ".1e") for i in (2, 3, 4)),
-                Shown("ranks", "Ranks found", show="first", about="k₂, k₃, … as Algorithm 1 finds them."),
-                Shown("norm", "Largest features", ".2f", about=f"{NORM}, the largest of all layers on the way."),
-                Shown("steps", "Steps", ",.0f"),
-            ],
-            where={"last": True},
-            order=("layers", "method", "seed"),
-        )
+        columns = ["test", "bar", "alone", "S2", "S3", "S4", lab.Shown("ranks", show="first"), "norm", "steps"]
+        by = ["layers", "inputs", "method", "seed"]
+        return lab.Table(by, columns, where={"last": True}, order=("layers", "method", "seed"))
 
-    def figures(self, s: Theorem1Settings) -> list[Picture]:
+    def figures(self, s: Theorem1Settings) -> list[lab.Picture]:
         """The stages of Algorithm 1 with their thresholds, and the test error of every seed."""
-        ways = (("plain", TOGETHER, "plain training"), ("algorithm", ALGORITHM, ALGORITHM))
+        joining = "the steps at which W and K of the layers join"
+        crossed = (
+            "Seed 0. When the objective falls below a threshold, the next stage begins: W of a layer joins, or the "
+            "layer is distilled and its K joins. ε₀ halves whenever the objective is below ε₀²/4."
+        )
+        crossing = f"The objective of Algorithm 1 and ε₀² over training, with its thresholds and {joining}"
+        sized = (
+            f"{NORM}, seed 0. W of a layer adds to the prediction when it joins; its features begin with K, whose "
+            f"number of rows is found. Corollary F.3e bounds E‖S‖² by {SELF_REGULARISED:g}B, and B ≥ E‖S*‖²."
+        )
+        sizes = (
+            "The mean square of each layer's features over training, relative to the target's, with "
+            f"{joining} and the ranks that were found"
+        )
+        own = "Relative to Var(G*). Each seed has a target, a sample and a start of its own."
+
+        def first(name: str, n: int, title: str, caption: str, alt: str, draw: Curves) -> lab.Drawn:
+            title = f"Algorithm 1 with {NAMES[n].lower()}: {title}"
+            return lab.Drawn(f"{name}-{n}", title, caption, alt, functools.partial(first_run, s, n, draw))
+
+        def seeds(n: int, name: str, method: str, words: str) -> lab.Drawn:
+            title = f"{NAMES[n]}, {words}: test error of every seed"
+            alt = f"The test error of every seed over training, with {NAMES[n].lower()}, beside the bar"
+            return lab.Drawn(f"seeds-{n}-{name}", title, own, alt, functools.partial(seed_curves, s, n, method))
+
         return [
-            *(
-                Drawn(
-                    f"stages-{n}",
-                    f"Algorithm 1 with {NAMES[n].lower()}: the objective and its thresholds",
-                    "Seed 0. When the objective falls below a threshold, the next stage begins: W of a layer joins, or "
-                    "the layer is distilled and its K joins. ε₀ halves whenever the objective is below ε₀²/4.",
-                    "The objective of Algorithm 1 and ε₀² over training, with its thresholds and the steps at which W "
-                    "and K of the layers join",
-                    lambda picture, rows, n=n: first_run(s, picture, rows, n),
-                )
-                for n in (4, 3)
-            ),
-            *(
-                Drawn(
-                    f"norms-{n}",
-                    f"Algorithm 1 with {NAMES[n].lower()}: the size of its features",
-                    f"{NORM}, seed 0. W of a layer adds to the prediction when it joins; its features begin with K, "
-                    f"whose number of rows is found. Corollary F.3e bounds E‖S‖² by {SELF_REGULARISED:g}B, and "
-                    "B ≥ E‖S*‖².",
-                    "The mean square of each layer's features over training, relative to the target's, with the steps "
-                    "at which W and K of the layers join and the ranks that were found",
-                    lambda picture, rows, n=n: [
-                        curves
-                        for row in runs_of(rows, layers=n, method=ALGORITHM)[:1]
-                        for curves in size_curves(picture, row[OUTCOME], n, SELF_REGULARISED)
-                    ],
-                )
-                for n in (4, 3)
-            ),
-            *(
-                Drawn(
-                    f"seeds-{n}-{name}",
-                    f"{NAMES[n]}, {words}: test error of every seed",
-                    "Relative to Var(G*). Each seed has a target, a sample and a start of its own.",
-                    f"The test error of every seed over training, with {NAMES[n].lower()}, beside the bar",
-                    lambda picture, rows, n=n, method=method: every_seed(s, picture, rows, n, method),
-                )
-                for n in (4, 3)
-                for name, method, words in ways
-            ),
+            *(first("stages", n, "the objective and its thresholds", crossed, crossing, stage_curves) for n in (4, 3)),
+            *(first("norms", n, "the size of its features", sized, sizes, size_curves) for n in (4, 3)),
+            *(seeds(n, name, *way) for n in (4, 3) for name, way in WAYS.items()),
         ]
 
 
-def first_run(s: Theorem1Settings, picture: Drawn, rows: Rows, layers: int) -> list[Curves]:
-    """The stages of Algorithm 1 in the run of the first seed."""
-    found = runs_of(rows, layers=layers, method=ALGORITHM)[:1]
-    return [
-        curves
-        for row in found
-        for curves in stage_curves(picture, row[OUTCOME], algorithm_of(s, problem_at(s, At(row))).settings)
-    ]
+Curves = Callable[[Theorem1Settings, lab.Drawn, dict[str, Any]], list[lab.Curves]]
 
 
-def every_seed(s: Theorem1Settings, picture: Drawn, rows: Rows, layers: int, method: str) -> list[Curves]:
+def first_run(s: Theorem1Settings, n: int, draw: Curves, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
+    """The run of Algorithm 1 with the first seed."""
+    found = runs_of(rows, layers=n, method=ALGORITHM)[:1]
+    return [curves for row in found for curves in draw(s, picture, row)]
+
+
+def stage_curves(s: Theorem1Settings, picture: lab.Drawn, row: dict[str, Any]) -> list[lab.Curves]:
+    """The objective over the stages, with the thresholds that it crosses and ε₀²."""
+    run, numbers = row[OUTCOME], algorithm_of(s, problem_at(s, lab.At(row))).settings
+    if "rule/objective" not in run.series:
+        return []
+    steps, objective = run.over("rule/objective")
+    later = steps >= 1  # ε₀ is set by a look at the objective, in the first step
+    target = run.series["rule/target_error"][later] ** 2
+    lines = [lab.Line("objective", steps[later], objective[later]), lab.Line("ε₀²", steps[later], target)]
+    levels, events = numbers.thresholds, entries(run.scalars, numbers.depth)
+    return over_steps(picture, lines, "objective", events, levels, x_scale="log")
+
+
+def size_curves(s: Theorem1Settings, picture: lab.Drawn, row: dict[str, Any]) -> list[lab.Curves]:
+    """E‖S‖² of every layer over the stages, relative to the target's, and the ranks that were found."""
+    run, lines = row[OUTCOME], []
+    for i in range(2, row["layers"] + 1):
+        if f"norms/relative{i}" not in run.series:
+            continue
+        steps, sizes = run.over(f"norms/relative{i}")
+        there = sizes > 0  # a layer has no features before it is distilled
+        if there.any():
+            label = f"S{LOW[i]}, rank {run.scalars[f'layer{i}/rank']:.0f}"
+            lines.append(lab.Line(label, steps[there], sizes[there]))
+    levels, events = {f"{SELF_REGULARISED:g}": SELF_REGULARISED}, entries(run.scalars, row["layers"])
+    return over_steps(picture, lines, "E‖S‖² / E‖S*‖²", events, levels, x_scale="log", y_scale="linear")
+
+
+def seed_curves(s: Theorem1Settings, n: int, method: str, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
     """Test errors over training; the plain learner's layers join at the same steps in every run."""
-    joins = s.joins(layers) if method == TOGETHER else {}
-    bar = "bar" if layers == 3 else "lowest bar of the seeds"
-    return seed_curves(picture, rows, joins, bar, layers=layers, method=method, last=True)
+    lines, bars = [], []
+    for row in runs_of(rows, layers=n, method=method, last=True):
+        if "test_loss" in row[OUTCOME].series:
+            steps, losses = row[OUTCOME].over("test_loss")
+            lines.append(lab.Line(f"seed {row['seed']}", steps, losses / row["variance"]))
+            bars.append(row["bar"])
+    levels = {"bar" if n == 3 else "lowest bar of the seeds": min(bars, default=0.0)}
+    joins = s.joins(n) if method == TOGETHER else {}
+    return over_steps(picture, lines, "test error, relative to Var(G*)", joins, levels)
 
 
-def bar_of(problem: QuadraticTarget) -> float:
+def bar_of(problem: bk.bfc.QuadraticTarget) -> float:
     """The bar, relative to Var(G*)."""
-    if problem.depth == 3:
-        return BARS[3]
-    part = problem.scales[-1] * problem.layer_stds[problem.depth].value
-    return BARS[4] * part**2 / problem.target_std.value**2
+    variance, last = variances_of(problem)
+    return BARS[3] if problem.depth == 3 else BARS[4] * last / variance
 
 
-def judged(s: Theorem1Settings, at: At, row: dict[str, Any]) -> dict[str, Any]:
-    """The last row of a run with its bar and whether it was met; a run that diverged has not met it."""
+def rows_of(s: Theorem1Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
+    """The stages of the plain learner, or the end of Algorithm 1; a run that diverged has not met its bar."""
+    before, more = [], {}
+    if at.method == ALGORITHM:
+        end = algorithm_row(s, at, outcome)
+    else:
+        *before, end = ({"last": False} | row for row in layers.stage_rows(s, at, outcome))
+        more = {"alone": before[0]["test"], "steps": outcome.scalars["steps"]}
     bar = bar_of(problem_at(s, at))
-    return row | {"last": True, "bar": bar, "learnt": float(row["test"] <= bar)}
-
-
-def algorithm_rows(s: Theorem1Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
-    """The end of Algorithm 1."""
-    return [judged(s, at, algorithm_row(s, at, outcome))]
-
-
-def plain_rows(s: Theorem1Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
-    """The stages of the plain learner."""
-    first, *rest, end = ({"last": False} | row for row in stage_rows(s, at, outcome))
-    more = {"alone": first["test"], "steps": outcome.scalars["steps"]}
-    return [first, *rest, judged(s, at, end) | more]
+    return [*before, end | {"last": True, "bar": bar, "learnt": float(end["test"] <= bar)} | more]

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from beyondkernels.lab import (
-    AtLeast,
-    AtMost,
-    Experiment,
-    Over,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    claim,
-    least,
-    of,
-    scale,
-)
-from beyondkernels.papers.bfc.experiments.spans import (
-    ENCLOSED,
-    KERNELS,
-    NETWORK,
-    Enclosed,
-    TheoremI1Settings,
-    bound_line,
-    network_row,
-    network_spec,
-    span_row,
-    span_spec,
-)
+import beyondkernels as bk
+from beyondkernels import lab
+from beyondkernels.core import Checked, Outcome, require
+from beyondkernels.core.constraints import at_most, between
+from beyondkernels.papers.bfc.experiments.common import number
 from beyondkernels.papers.bfc.paper import PAPER
+from beyondkernels.store import RunSpec
+
+KERNELS: dict[str, Callable[[int, int], Any]] = {
+    "Gaussian kernel": lambda d, n: bk.kernels.Gaussian(2.0 * d),
+    "Laplace kernel": lambda d, n: bk.kernels.Laplace(2.0 * math.sqrt(d)),
+    "quadratic kernel": lambda d, n: bk.kernels.PolynomialKernel(degree=2),
+    "quartic kernel": lambda d, n: bk.kernels.PolynomialKernel(degree=4),
+    "tangent kernel": lambda d, n: bk.kernels.InfiniteTangent(depth=2),
+    "random features": lambda d, n: bk.kernels.GaussianFeatures(count=n),
+}
+"""From d and N to a kernel, or to N random features."""
+
+NETWORK = "network"
+
+SQUARE = 0.99
+"""β₂ of Adam."""
 
 TIGHT = 2.0
 """On the target's top part, the best kernel is within this factor of the bound."""
@@ -40,102 +37,129 @@ TIGHT = 2.0
 AHEAD = 10.0
 """How many times the network's risk the best kernel has at the same N, at least."""
 
+ENCLOSED = (
+    "A kernel has two risks for each seed, both of them means over targets: on the points of the fit (too small on "
+    "average) and at fresh points (too large on average). The line is the mean of both."
+)
+"""What figures say of :class:`Enclosed`."""
 
-class TheoremI1(Experiment):
+TOP = "The same two risks if the target is its top part alone."
+
+SMOKE: dict[str, Any] = {"two_dim": 6, "three_dim": 8, "two_samples": (3, 7), "three_samples": (5, 30), "targets": 5}
+SMOKE |= {"points": 200, "spans": 1, "two_steps": 5, "three_steps": 5, "test_samples": 200, "seeds": 2}
+
+
+@dataclass(frozen=True)
+class TheoremI1Settings(Checked):
+    """The numbers of the experiment; all are ours, because the paper measures nothing."""
+
+    two_dim: Annotated[int, between(4, 1000)] = lab.setting(30, "ours", "d with L = 2")
+    three_dim: Annotated[int, between(8, 1000)] = lab.setting(16, "ours", "d with L = 3")
+    alpha: Annotated[float, between(0, 0.1, "()")] = lab.setting(0.05, "theorem", "α_L; α₂ is 1 with L = 3")
+    two_samples: lab.Counts = lab.setting((22, 44, 87, 150, 218, 400), "ours", "N with L = 2, and of random features")
+    three_samples: lab.Counts = lab.setting((60, 182, 600, 1200), "ours", "N with L = 3")
+    targets: Annotated[lab.Count, at_most(1000)] = lab.setting(50, "ours", "over which kernels are averaged")
+    points: Annotated[lab.Count, at_most(10**6)] = lab.setting(40_000, "ours", "for each of a kernel's two numbers")
+    spans: lab.Seeds = lab.setting(5, "ours", "training sets for kernels: the first of the seeds")
+    width: Annotated[lab.Count, at_most(1000)] = lab.setting(3, "ours", "neurons in each layer of the network")
+    two_steps: lab.Count = lab.setting(4000, "ours", "of the network with L = 2")
+    three_steps: lab.Count = lab.setting(10_000, "ours", "of each stage with L = 3; layer 3 joins after the first")
+    two_rate: lab.Size = lab.setting(0.02, "ours", "of Adam, falling to zero along a cosine")
+    three_rate: lab.Size = lab.setting(0.01, "ours", "with L = 3")
+    two_start: lab.Size = lab.setting(0.5, "ours", "weights start as N(0, start²/q) where q numbers enter")
+    three_start: lab.Size = lab.setting(0.3, "ours", "with L = 3")
+    batch: lab.Count = lab.setting(200, "ours", "with L = 3, or a smaller sample; with L = 2 the sample")
+    test_samples: lab.Count = lab.setting(20_000, "ours", "for the network's risk")
+    seeds: lab.Seeds = lab.setting(10, "ours", "0, 1, 2, …: for the network each has a target and a sample of its own")
+
+    def __post_init__(self) -> None:
+        for depth in (2, 3):
+            first, most = self.samples(depth)[0], self.places(depth) // 2
+            name = "two_samples" if depth == 2 else "three_samples"
+            require(first <= most, f"{name} must begin with at most C/2 = {most} points, got {first}")
+
+    def dim(self, depth: int) -> int:
+        """D."""
+        return self.two_dim if depth == 2 else self.three_dim
+
+    def samples(self, depth: int) -> tuple[int, ...]:
+        """All N."""
+        return self.two_samples if depth == 2 else self.three_samples
+
+    def places(self, depth: int) -> int:
+        """C, in how many ways the entries of a weight can be placed."""
+        return math.comb(self.dim(depth), 2 ** (depth - 1))
+
+    def compared(self, depth: int) -> int:
+        """The largest N of at most C/2: where the network is compared with the bound."""
+        return max(n for n in self.samples(depth) if 2 * n <= self.places(depth))
+
+    def bound(self, depth: int, n: int) -> float:
+        """1 − N/C, or 0: the bound in units of c²."""
+        return max(0.0, 1 - n / self.places(depth))
+
+    def certificate(self, depth: int, n: int) -> bk.bfc.SparseTargetCertificate:
+        """The bound with all that belongs to it."""
+        return bk.bfc.SparseTargetCertificate(n, self.dim(depth), depth, self.alpha)
+
+
+class TheoremI1(lab.Experiment):
     """Best risks over N, with the bound."""
 
-    id: ClassVar[str] = "bfc/theoremI1"
+    id = "bfc/theoremI1"
     reference = PAPER.at("Theorems I.1 and I.3")
-    text_file: ClassVar[str] = "theorem_i1.md"
-    symbols: ClassVar[Mapping[str, str]] = {"samples": "N", "depth": "L"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 3.0, "paper": 15.0}
-    settings_class: ClassVar[type] = TheoremI1Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(
-            two_samples=(22, 44, 87, 150, 218, 400),
-            three_samples=(60, 182, 600),
-            points=10_000,
-            spans=2,
-            three_steps=6000,
-            seeds=5,
+    text_file = "theorem_i1.md"
+    quantities = {
+        "depth": lab.Quantity("L"),
+        "bound": number("bound", ".3f", "For kernels: 1 − N/C. All risks are over c².", within=lab.SHARE),
+        "low": number(
+            "risk at the fit", ".3g", "On the points of the fit, which is too small on average.", "Risk, fit"
         ),
-        "smoke": scale(
-            "laptop",
-            two_dim=6,
-            three_dim=8,
-            two_samples=(3, 7),
-            three_samples=(5, 30),
-            targets=5,
-            points=200,
-            spans=1,
-            two_steps=5,
-            three_steps=5,
-            test_samples=200,
-            seeds=2,
-        ),
+        "risk": number("risk over c²", ".3g", heading="Risk, fresh", log=True),
+        "error": number("±", ".2g", "The standard error of the risk at fresh points."),
+        "low_top": number("share left at the fit", ".3f", TOP, "Top, fit", within=lab.SHARE),
+        "top": number("share left", ".3f", heading="Top, fresh"),
+        "margin": lab.Quantity("risk minus its bound"),
+        "top_margin": lab.Quantity("share left minus its bound"),
+    }
+    seconds_per_run = {"smoke": 0.05, "laptop": 3.0, "paper": 15.0}
+    settings_class = TheoremI1Settings
+    scales = {
+        "laptop": lab.scale(three_samples=(60, 182, 600), points=10_000, spans=2, three_steps=6000, seeds=5),
+        "smoke": lab.scale("laptop", **SMOKE),
     }
 
-    def runs(self, s: TheoremI1Settings) -> list[Runs]:
+    def runs(self, s: TheoremI1Settings) -> list[lab.Runs]:
         """Every kernel and the network at every N."""
         made = []
         for depth in (2, 3):
             place = {"depth": [depth], "samples": s.samples(depth)}
-            made.append(Runs(span_spec, {**place, "method": tuple(KERNELS)}, span_row, seeds=s.spans))
-            made.append(Runs(network_spec, {**place, "method": [NETWORK]}, network_row))
+            made.append(lab.Runs(span_spec, {**place, "method": tuple(KERNELS)}, span_row, seeds=s.spans))
+            made.append(lab.Runs(network_spec, {**place, "method": [NETWORK]}, network_row))
         return made
 
-    def claims(self, s: TheoremI1Settings) -> list[Statement]:
+    def claims(self, s: TheoremI1Settings) -> list[lab.Statement]:
         """Kernels never fall below the bound, and the network does."""
         return [statement for depth in (2, 3) for statement in _claims(s, depth)]
 
-    def table(self, s: TheoremI1Settings) -> Table:
+    def table(self, s: TheoremI1Settings) -> lab.Table:
         """A line for each L, N and method."""
-        return Table(
-            {"depth": "L", "samples": "N", "method": "Method"},
-            [
-                Shown("bound", "Bound", ".3f", show="first", about="For kernels: 1 − N/C. All risks are over c²."),
-                Shown("low", "Risk, fit", ".3g", about="On the points of the fit, which is too small on average."),
-                Shown(
-                    "risk", "Risk, fresh", ".3g", about="At fresh points, which is too large on average for a kernel."
-                ),
-                Shown("error", "±", ".2g", about="The standard error of the risk at fresh points."),
-                Shown("low_top", "Top, fit", ".3f", about="The same two risks if the target is its top part alone."),
-                Shown("top", "Top, fresh", ".3f"),
-            ],
-        )
+        fresh = lab.Shown("risk", about="At fresh points, which is too large on average for a kernel.")
+        columns = [lab.Shown("bound", show="first"), "low", fresh, "error", "low_top", "top"]
+        return lab.Table(["depth", "samples", "method"], columns)
 
-    def figures(self, s: TheoremI1Settings) -> list[Over]:
+    def figures(self, s: TheoremI1Settings) -> list[lab.Over]:
         """For each L the risk, and the risk of the top part alone."""
-        made = []
+        made, kernels = [], {name: {"method": name} for name in KERNELS}
         for depth in (2, 3):
-            common: dict[str, Any] = {"x": "samples", "x_label": "N", "x_scale": "log", "where": {"depth": depth}}
-            common |= {"more": lambda rows, depth=depth: bound_line(s, depth)}
-            made += [
-                Enclosed(
-                    f"risk-{depth}",
-                    f"L = {depth}: the best risk of kernels, and the risk of a network",
-                    f"In units of c², d = {s.dim(depth)}, C = {s.places(depth)}. {ENCLOSED}",
-                    "The two numbers of each kernel and the risk of the trained network against N, with the bound",
-                    y="risk",
-                    low="low",
-                    line="method",
-                    y_label="risk over c²",
-                    y_scale="log",
-                    **common,
-                ),
-                Enclosed(
-                    f"top-{depth}",
-                    f"L = {depth}: the share of the top part that kernels cannot express",
-                    f"The top part, of which the bound speaks, is the target here. {ENCLOSED}",
-                    "The part of the product of coordinates that each kernel cannot express against N, in two numbers, "
-                    "with the bound",
-                    y="top",
-                    low="low_top",
-                    line={name: {"method": name} for name in KERNELS},
-                    y_label="share left",
-                    **common,
-                ),
-            ]
+            title, units = f"L = {depth}: the best risk of kernels, and the risk of a network", "In units of c²"
+            caption = f"{units}, d = {s.dim(depth)}, C = {s.places(depth)}. {ENCLOSED}"
+            over: dict[str, Any] = {"x": "samples", "where": {"depth": depth}}
+            over |= {"more": lambda rows, depth=depth: bound_line(s, depth)}
+            made.append(Enclosed(f"risk-{depth}", title, caption, y="risk", low="low", line="method", **over))
+            title = f"L = {depth}: the share of the top part that kernels cannot express"
+            caption = f"The top part, of which the bound speaks, is the target here. {ENCLOSED}"
+            made.append(Enclosed(f"top-{depth}", title, caption, y="top", low="low_top", line=kernels, **over))
         return made
 
     def remarks(self, s: TheoremI1Settings) -> list[str]:
@@ -148,43 +172,85 @@ class TheoremI1(Experiment):
         return told
 
 
-def _claims(s: TheoremI1Settings, depth: int) -> list[Statement]:
+def _claims(s: TheoremI1Settings, depth: int) -> list[lab.Statement]:
     """The claims for one number of layers."""
-    n = s.compared(depth)
-    bound, kernels = s.bound(depth, n), {"depth": depth, "method": tuple(KERNELS)}
-    network = of("risk", depth=depth, method=NETWORK, samples=n)
+    n, here = s.compared(depth), f"L = {depth}: at N = {s.compared(depth)}"
+    every, points = f"L = {depth}: at every N", f"L = {depth}: with N = {n} points (at most half of C)"
+    bound, kernels = s.bound(depth, n), {"depth": depth, "method": tuple(KERNELS), "per_seed": False}
+    risk = lab.of("risk", depth=depth, method=NETWORK, samples=n)
+    ratio = lab.least("low", samples=n, **kernels).number() / risk.number()
+    never = f"{every}, the best risk of every kernel is at least the bound, by the smallest difference"
+    top = f"{every}, the same is true for the top part alone as target, by the smallest difference"
+    tight = f"{here}, some kernel comes within a factor {TIGHT:g} of the bound on the top part"
+    network = f"{points}, the network's mean risk over seeds is below the bound for all kernels"
+    ahead = f"{here}, the best kernel's risk is at least {AHEAD:g} times the network's mean risk over seeds"
     return [
-        claim(
-            f"never-{depth}",
-            f"L = {depth}: at every N, the best risk of every kernel is at least the bound, by the smallest difference",
-            least("margin", per_seed=False, **kernels),
-            AtLeast(0.0),
-        ),
-        claim(
-            f"top-{depth}",
-            f"L = {depth}: at every N, the same is true for the top part alone as target, by the smallest difference",
-            least("top_margin", per_seed=False, **kernels),
-            AtLeast(0.0),
-        ),
-        claim(
-            f"tight-{depth}",
-            f"L = {depth}: at N = {n}, some kernel comes within a factor {TIGHT:g} of the bound on the top part",
-            least("top", per_seed=False, samples=n, **kernels),
-            AtMost(TIGHT * bound),
-        ),
-        claim(
-            f"network-{depth}",
-            f"L = {depth}: with N = {n} points (at most half of C), the network's mean risk over seeds is below the "
-            "bound for all kernels",
-            network,
-            AtMost(bound),
-        ),
-        claim(
-            f"ahead-{depth}",
-            f"L = {depth}: at N = {n}, the best kernel's risk is at least {AHEAD:g} times the network's mean risk over "
-            "seeds",
-            least("low", per_seed=False, samples=n, **kernels) / network.mean(),
-            AtLeast(AHEAD),
-            interval="of the least and the mean",
-        ),
+        lab.claim(f"never-{depth}", never, lab.least("margin", **kernels), lab.AtLeast(0.0)),
+        lab.claim(f"top-{depth}", top, lab.least("top_margin", **kernels), lab.AtLeast(0.0)),
+        lab.claim(f"tight-{depth}", tight, lab.least("top", samples=n, **kernels), lab.AtMost(TIGHT * bound)),
+        lab.claim(f"network-{depth}", network, risk, lab.AtMost(bound)),
+        lab.claim(f"ahead-{depth}", ahead, ratio, lab.AtLeast(AHEAD)),
     ]
+
+
+@functools.lru_cache(maxsize=64)
+def problem_at(s: TheoremI1Settings, depth: int, instance: int) -> bk.bfc.QuadraticTarget:
+    """One of the targets; kernels take its dimension, depth and α alone."""
+    return bk.bfc.sparse_target(s.dim(depth), depth, (*(1.0,) * (depth - 2), s.alpha), instance)
+
+
+def span_spec(s: TheoremI1Settings, at: lab.At) -> RunSpec:
+    """The best risk of a kernel on a training set, or of random features."""
+    functions = KERNELS[at.method](s.dim(at.depth), at.samples)
+    learner = bk.bfc.BestInSpan(functions, s.targets, s.points)
+    return RunSpec(problem_at(s, at.depth, 0), learner, at.samples, 1, at.seed)
+
+
+def span_row(s: TheoremI1Settings, at: lab.At, outcome: Outcome) -> dict[str, float]:
+    """The two numbers, and how far the smaller one is above the bound."""
+    found, bound = dict(outcome.scalars), s.bound(at.depth, at.samples)
+    return found | {"bound": bound, "margin": found["low"] - bound, "top_margin": found["low_top"] - bound}
+
+
+def network_spec(s: TheoremI1Settings, at: lab.At) -> RunSpec:
+    """A network with the target's graph and α; with three layers, layer 3 joins after layer 2 has trained alone."""
+    from beyondkernels.algorithms.optimisers import Cosine, adam
+
+    problem, deep = problem_at(s, at.depth, at.seed), at.depth == 3
+    start = s.three_start if deep else s.two_start
+    network = bk.bfc.QuadraticDenseNet(problem.graph, (s.width,) * (at.depth - 1), problem.scales, scale=start)
+    if deep:
+        rule = adam(Cosine(s.three_rate, s.three_steps), betas=(0.9, SQUARE))
+        algorithm: Any = bk.bfc.Joining(rule, (s.three_steps,) * 2, False, min(s.batch, at.samples))
+    else:
+        rule, squared = adam(Cosine(s.two_rate, s.two_steps), betas=(0.9, SQUARE)), bk.algorithms.Squared()
+        algorithm = bk.algorithms.Descent(s.two_steps, rule, at.samples, loss=squared)
+    return RunSpec(problem, bk.engine.TrainedNetwork(network, algorithm), at.samples, s.test_samples, at.seed)
+
+
+def network_row(s: TheoremI1Settings, at: lab.At, outcome: Outcome) -> dict[str, float]:
+    """The network's risk in units of c²."""
+    unit = s.certificate(at.depth, at.samples).top ** 2
+    risk = outcome.scalars.get("test_loss", math.nan) / unit
+    return {"risk": risk, "bound": s.bound(at.depth, at.samples)}
+
+
+@dataclass(frozen=True)
+class Enclosed(lab.Over):
+    """Lines shaded from the smaller of two numbers to the larger one, where runs have two.
+
+    Arguments:
+        low: the column of the smaller number; ``y`` is that of the larger.
+    """
+
+    low: str = ""
+
+    def _seeds(self, rows: lab.Rows, y: str) -> tuple[list[float], list[list[float]]]:
+        x, high = super()._seeds(rows, y)
+        return x, [*lab.by_seed(rows, self.x, self.low)[1], *high]
+
+
+def bound_line(s: TheoremI1Settings, depth: int) -> list[lab.Line]:
+    """The bound at every N at which it says something."""
+    places = [n for n in s.samples(depth) if s.bound(depth, n) > 0]
+    return [lab.Line("bound for every kernel", places, [s.bound(depth, n) for n in places])]

@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import beyondkernels as bk
-from beyondkernels.core import Checked
+from beyondkernels import lab
+from beyondkernels.core import Checked, Outcome
 from beyondkernels.core.constraints import between
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    AtMost,
-    Count,
-    Experiment,
-    Line,
-    Over,
-    Rows,
-    Runs,
-    Scale,
-    Seeds,
-    Shown,
-    Size,
-    Statement,
-    Table,
-    claim,
-    least,
-    of,
-    scale,
-    setting,
-)
+from beyondkernels.papers.bfc.experiments.common import number
 from beyondkernels.papers.bfc.paper import PAPER
 from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.bfc.certificates import NeuronCertificate
-    from beyondkernels.papers.bfc.problems import QuadraticTarget
 
 WIDE_2, WIDE_3, NARROW = "I.6, L = 2", "I.6, L = 3", "I.7, L = 2"
 """The theorem and the number of layers of the target."""
@@ -59,20 +33,21 @@ BEYOND = 2
 """How many neurons more than the rank are tried."""
 
 Dim = Annotated[int, between(2, 6)]
+Iterations = Annotated[lab.Count, between(1, 100_000)]
 
 
 @dataclass(frozen=True)
 class TheoremI6Settings(Checked):
     """The numbers of the experiment; all are ours, because the paper measures nothing."""
 
-    wide_dim: Dim = setting(6, "ours", "d of I.6 with L = 2")
-    three_dim: Annotated[int, between(2, 5)] = setting(5, "ours", "d of I.6 with L = 3")
-    narrow_dim: Dim = setting(6, "ours", "d of I.7 with L = 2")
-    alpha: Annotated[float, between(0, 1, "()")] = setting(0.1, "ours", "α₃ with L = 3; α₂ is 1")
-    iterations: Annotated[Count, between(1, 100_000)] = setting(500, "ours", "of L-BFGS for two layers, at most")
-    deep_iterations: Annotated[Count, between(1, 100_000)] = setting(1000, "ours", "of L-BFGS for deep networks")
-    start: Size = setting(0.5, "ours", "weights start as N(0, start²/q) where q numbers enter")
-    seeds: Seeds = setting(10, "ours", "0, 1, 2, …: each is another start")
+    wide_dim: Dim = lab.setting(6, "ours", "d of I.6 with L = 2")
+    three_dim: Annotated[int, between(2, 5)] = lab.setting(5, "ours", "d of I.6 with L = 3")
+    narrow_dim: Dim = lab.setting(6, "ours", "d of I.7 with L = 2")
+    alpha: Annotated[float, between(0, 1, "()")] = lab.setting(0.1, "ours", "α₃ with L = 3; α₂ is 1")
+    iterations: Iterations = lab.setting(500, "ours", "of L-BFGS for two layers, at most")
+    deep_iterations: Iterations = lab.setting(1000, "ours", "of L-BFGS for deep networks")
+    start: lab.Size = lab.setting(0.5, "ours", "weights start as N(0, start²/q) where q numbers enter")
+    seeds: lab.Seeds = lab.setting(10, "ours", "0, 1, 2, …: each is another start")
 
     def dim(self, case: str) -> int:
         """D of a case."""
@@ -86,7 +61,7 @@ class TheoremI6Settings(Checked):
         """All neurons of the deep network; the squares of layer 1 count for I.7, where two layers do not get them."""
         return sum(self.deep_widths(case)) + (self.narrow_dim if case == NARROW else 0)
 
-    def certificate(self, case: str, neurons: int) -> NeuronCertificate:
+    def certificate(self, case: str, neurons: int) -> bk.bfc.NeuronCertificate:
         """What no two-layer network with so many neurons can do."""
         depth, theorem = DEPTHS[case], "I.7" if case == NARROW else "I.6"
         alpha = self.alpha if depth > 2 else 1.0
@@ -98,119 +73,108 @@ class TheoremI6Settings(Checked):
         return d if case == WIDE_2 else d * (d + 1) // 2
 
 
-class TheoremI6(Experiment):
+class TheoremI6(lab.Experiment):
     """Risks over neurons, with the bound."""
 
-    id: ClassVar[str] = "bfc/theoremI6"
+    id = "bfc/theoremI6"
     reference = PAPER.at("Lemma I.5, Theorems I.6 and I.7")
-    text_file: ClassVar[str] = "theorem_i6.md"
-    symbols: ClassVar[Mapping[str, str]] = {"neurons": "r"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 2.0, "paper": 60.0}
-    settings_class: ClassVar[type] = TheoremI6Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(wide_dim=5, three_dim=4, narrow_dim=4, iterations=300, deep_iterations=600, seeds=4),
-        "smoke": scale("laptop", wide_dim=3, three_dim=2, narrow_dim=3, iterations=10, deep_iterations=10, seeds=2),
+    text_file = "theorem_i6.md"
+    quantities = {
+        "case": lab.Quantity("theorem, layers", heading="Theorem, layers"),
+        "method": lab.Quantity("network"),
+        "neurons": lab.Quantity("r"),
+        "bound": number("bound", ".3g", "For two-layer networks with r neurons."),
+        "risk": number("risk E(h − G*)²", ".3g"),
+        "drawn": number("risk E(h − G*)²", log=True),
+        "over": number("risk over the bound"),
+        "variance": number("Var(G*)", ".3g"),
+        "iterations": number("steps", ".0f"),
+    }
+    seconds_per_run = {"smoke": 0.02, "laptop": 2.0, "paper": 60.0}
+    settings_class = TheoremI6Settings
+    scales = {
+        "laptop": lab.scale(wide_dim=5, three_dim=4, narrow_dim=4, iterations=300, deep_iterations=600, seeds=4),
+        "smoke": lab.scale("laptop", wide_dim=3, three_dim=2, narrow_dim=3, iterations=10, deep_iterations=10, seeds=2),
     }
 
-    def runs(self, s: TheoremI6Settings) -> list[Runs]:
+    def runs(self, s: TheoremI6Settings) -> list[lab.Runs]:
         """Two layers from one neuron to some beyond the rank; the deep network where the target is deeper."""
         tried = {case: tuple(range(1, s.rank(case) + BEYOND + 1)) for case in DEPTHS}
-        shallow = [Runs(spec, {"case": [case], "method": [SHALLOW], "neurons": tried[case]}, row) for case in DEPTHS]
-        deep = [
-            Runs(spec, {"case": [case], "method": [DEEP], "neurons": [s.deep_neurons(case)]}, row)
-            for case in (WIDE_3, NARROW)
-        ]
-        return [*shallow, *deep]
+        shallow = [{"case": [case], "method": [SHALLOW], "neurons": tried[case]} for case in DEPTHS]
+        deep = [{"case": [case], "method": [DEEP], "neurons": [s.deep_neurons(case)]} for case in (WIDE_3, NARROW)]
+        return [lab.Runs(spec, over, row) for over in (*shallow, *deep)]
 
-    def claims(self, s: TheoremI6Settings) -> list[Statement]:
+    def claims(self, s: TheoremI6Settings) -> list[lab.Statement]:
         """Never below the bound; near it where it should be; deep networks are far below."""
-        never = [
-            claim(
-                f"never-{NAMES[case]}",
-                f"{case}: with fewer neurons than the rank {s.rank(case)}, no start of any two-layer network gets "
-                "below the bound: the least risk over the bound",
-                least("over", per_seed=False, case=case, method=SHALLOW),
-                AtLeast(1.0),
-            )
-            for case in DEPTHS
-        ]
-        tight = [
-            claim(
-                f"tight-{NAMES[case]}",
-                f"{case}: with one neuron less than the rank, the best start is within a factor {TIGHT:g} of the bound",
-                least("over", per_seed=False, case=case, method=SHALLOW, neurons=s.rank(case) - 1),
-                AtMost(TIGHT),
-            )
-            for case in (WIDE_2, NARROW)
-        ]
         above = {WIDE_3: "", NARROW: f" above the {s.narrow_dim} squares of layer 1, which count,"}
-        deep = [
-            claim(
-                f"deep-{NAMES[case]}",
+
+        def least(case: str, **where: Any) -> lab.Value:
+            return lab.least("over", per_seed=False, case=case, method=SHALLOW, **where)
+
+        def never(case: str) -> lab.Statement:
+            text = (
+                f"{case}: with fewer neurons than the rank {s.rank(case)}, no start of any two-layer network gets "
+                "below the bound: the least risk over the bound"
+            )
+            return lab.claim(f"never-{NAMES[case]}", text, least(case), lab.AtLeast(1.0))
+
+        def tight(case: str) -> lab.Statement:
+            near = f"the best start is within a factor {TIGHT:g} of the bound"
+            text, best = f"{case}: with one neuron less than the rank, {near}", least(case, neurons=s.rank(case) - 1)
+            return lab.claim(f"tight-{NAMES[case]}", text, best, lab.AtMost(TIGHT))
+
+        def deep(case: str) -> lab.Statement:
+            text = (
                 f"{case}: a deep network with widths {', '.join(map(str, s.deep_widths(case)))}{above[case]} has at "
                 f"most {FAR_BELOW:g} of the risk that two layers with r = {s.deep_neurons(case)} neurons must have, in "
-                "the median over starts",
-                of("over", case=case, method=DEEP).median(),
-                AtMost(FAR_BELOW),
-                interval="median over starts",
+                "the median over starts"
             )
-            for case in (WIDE_3, NARROW)
-        ]
-        return [*never, *tight, *deep]
+            over = lab.of("over", case=case, method=DEEP).median()
+            return lab.claim(f"deep-{NAMES[case]}", text, over, lab.AtMost(FAR_BELOW))
 
-    def table(self, s: TheoremI6Settings) -> Table:
+        return [*map(never, DEPTHS), *map(tight, (WIDE_2, NARROW)), *map(deep, (WIDE_3, NARROW))]
+
+    def table(self, s: TheoremI6Settings) -> lab.Table:
         """A line for each case, method and number of neurons."""
-        return Table(
-            {"case": "Theorem, layers", "method": "Network", "neurons": "r"},
-            [
-                Shown("bound", "Bound", ".3g", show="first", about="For two-layer networks with r neurons."),
-                Shown("risk", "Least risk", ".3g", show=_least, about="Of all starts; E(h − G*)², exact."),
-                Shown("risk", "Largest risk", ".3g", show="largest"),
-                Shown("variance", "Var(G*)", ".3g", show="first"),
-                Shown("iterations", "Steps", ".0f"),
-            ],
-        )
+        columns = [
+            lab.Shown("bound", show="first"),
+            lab.Shown("risk", "Least risk", show=_least, about="Of all starts; E(h − G*)², exact."),
+            lab.Shown("risk", "Largest risk", show="largest"),
+            lab.Shown("variance", show="first"),
+            "iterations",
+        ]
+        return lab.Table(["case", "method", "neurons"], columns)
 
-    def figures(self, s: TheoremI6Settings) -> list[Over]:
+    def figures(self, s: TheoremI6Settings) -> list[lab.Over]:
         """One figure for each case."""
+        labels = {SHALLOW: "two layers, fitted", DEEP: "deep, fitted"}
+        axes: dict[str, Any] = {"x": "neurons", "x_label": "neurons r", "y": "drawn", "middle": "median"}
         return [
-            Over(
+            lab.Over(
                 NAMES[case],
                 f"Theorem {case}: risk over the number of neurons",
                 f"d = {s.dim(case)}, rank {s.rank(case)}. With r at or above the rank, the bound is zero. Each seed is "
                 f"another start of the same fit. Risks below {FLOOR:g} are drawn at {FLOOR:g}.",
-                "The exact risk of fitted two-layer networks against the number of neurons, with the bound, and of a "
-                "deep network where the target is deeper",
-                x="neurons",
-                y="drawn",
-                line={label: {"case": case, "method": method} for method, label in _LABELS.items()},
-                x_label="neurons r",
-                y_label="risk E(h − G*)²",
-                y_scale="log",
-                middle="median",
+                line={label: {"case": case, "method": method} for method, label in labels.items()},
                 more=lambda rows, case=case: bound_line(s, case),
                 events={f"rank {s.rank(case)}": float(s.rank(case))},
+                **axes,
             )
             for case in (WIDE_3, NARROW, WIDE_2)
         ]
 
 
-_LABELS = {SHALLOW: "two layers, fitted", DEEP: "deep, fitted"}
-
-
-def _least(rows: Rows) -> float | None:
+def _least(rows: lab.Rows) -> float | None:
     return rows["risk"].min() if rows["risk"].notna().any() else None
 
 
-def problem_at(s: TheoremI6Settings, case: str) -> QuadraticTarget:
+def problem_at(s: TheoremI6Settings, case: str) -> bk.bfc.QuadraticTarget:
     """The target of a case."""
-    from beyondkernels.papers.bfc.problems import even_target
-
     alphas = (1.0, s.alpha)[: DEPTHS[case] - 1]
-    return even_target(s.dim(case), DEPTHS[case], alphas, "I.7" if case == NARROW else "I.6")
+    return bk.bfc.even_target(s.dim(case), DEPTHS[case], alphas, "I.7" if case == NARROW else "I.6")
 
 
-def spec(s: TheoremI6Settings, at: At) -> RunSpec:
+def spec(s: TheoremI6Settings, at: lab.At) -> RunSpec:
     """One start of one network."""
     problem = problem_at(s, at.case)
     if at.method == DEEP:
@@ -224,7 +188,7 @@ def spec(s: TheoremI6Settings, at: At) -> RunSpec:
     return RunSpec(problem, learner, 1, 1, at.seed)
 
 
-def row(s: TheoremI6Settings, at: At, outcome: Outcome) -> dict[str, float]:
+def row(s: TheoremI6Settings, at: lab.At, outcome: Outcome) -> dict[str, float]:
     """The risk, the bound, and one over the other where the bound says something."""
     bound = s.certificate(at.case, at.neurons).risk
     risk = outcome.scalars.get("test_loss", float("nan"))
@@ -233,7 +197,7 @@ def row(s: TheoremI6Settings, at: At, outcome: Outcome) -> dict[str, float]:
     return found | {"risk": risk, "drawn": max(risk, FLOOR), "bound": bound, **more}
 
 
-def bound_line(s: TheoremI6Settings, case: str) -> list[Line]:
+def bound_line(s: TheoremI6Settings, case: str) -> list[lab.Line]:
     """The bound, from one neuron to one less than the rank."""
     places = list(range(1, s.rank(case)))
-    return [Line("bound for two layers", places, [s.certificate(case, r).risk for r in places])] if places else []
+    return [lab.Line("bound for two layers", places, [s.certificate(case, r).risk for r in places])] if places else []

@@ -4,41 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any
 
+import beyondkernels as bk
+from beyondkernels import lab
+from beyondkernels.core import Outcome
 from beyondkernels.core.constraints import at_most
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    AtMost,
-    Count,
-    Curves,
-    Drawn,
-    Event,
-    Experiment,
-    Level,
-    Rows,
-    Runs,
-    Scale,
-    Shown,
-    Size,
-    Statement,
-    Table,
-    claim,
-    of,
-    scale,
-    setting,
-)
 from beyondkernels.papers.bfc.experiments import toys
-from beyondkernels.papers.bfc.experiments.pictures import course_lines
-from beyondkernels.papers.bfc.experiments.toys import ALONE, FORM, LAYERWISE, POLYNOMIAL, TOGETHER, UNIT, in_median
+from beyondkernels.papers.bfc.experiments.common import error
+from beyondkernels.papers.bfc.experiments.pictures import course_lines, over_steps
+from beyondkernels.papers.bfc.experiments.toys import ALONE, LAYERWISE, TOGETHER, UNIT
 from beyondkernels.papers.bfc.paper import PAPER
 from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 TERMS = {"1-1": "x₁⁴", "2-2": "x₂⁴", "1-2": "x₁²x₂²", "1-3": "x₁²x₃²", "2-3": "x₂²x₃²", "3-3": "x₃⁴"}
 """The monomials of layer 2, by the names that ``SecondLayer`` gives their coefficients."""
@@ -47,6 +25,9 @@ WITH_THIRD = ("1-3", "2-3", "3-3")
 """Those with x₃, which layer 2 of the target does not have."""
 
 TARGET = {"1-1": 1.0, "2-2": 2.0}
+
+POLYNOMIAL, FORM = "best polynomial of degree 4", "best second layer"
+"""Exact, from the moments of the inputs: among all polynomials, and among what layer 2 can be."""
 
 CLAIMED = {"uniform": UNIT, "gaussian": toys.SMALL}
 """Inputs for which a correction is claimed: layer 3 adds less to the target than layer 2, or not much more."""
@@ -59,9 +40,9 @@ EXACT, TIMES = 0.05, 100.0
 class Toy12Settings(toys.ToySettings):
     """The numbers of the experiment."""
 
-    alpha: Size = setting(0.1, "paper", "α, the factor of layer 3")
-    neurons: Count = setting(3, "ours", "of layer 2, which is k(k + 1)/2 for k = 2")
-    snapshots: Annotated[Count, at_most(1000)] = setting(40, "ours", "in each stage, for the figure")
+    alpha: lab.Size = lab.setting(0.1, "paper", "α, the factor of layer 3")
+    neurons: lab.Count = lab.setting(3, "ours", "of layer 2, which is k(k + 1)/2 for k = 2")
+    snapshots: Annotated[lab.Count, at_most(1000)] = lab.setting(40, "ours", "in each stage, for the figure")
 
     @property
     def example(self) -> dict[str, float]:
@@ -69,61 +50,53 @@ class Toy12Settings(toys.ToySettings):
         return {**TARGET, "1-3": 2 * math.sqrt(self.alpha), "3-3": self.alpha}
 
 
-class Toy12(Experiment):
+class Toy12(lab.Experiment):
     """The coefficients of layer 2 before and after layer 3 joins."""
 
-    id: ClassVar[str] = "bfc/toy12"
+    id = "bfc/toy12"
     reference = PAPER.at("§1.2, eq. (1.2)")
-    text_file: ClassVar[str] = "toy12.md"
-    symbols: ClassVar[Mapping[str, str]] = {"inputs": "inputs"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 5.0, "paper": 20.0}
-    settings_class: ClassVar[type] = Toy12Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale("paper", **toys.LAPTOP),
-        "smoke": scale("laptop", **toys.SMOKE, snapshots=2),
+    text_file = "toy12.md"
+    quantities = {
+        "moment": lab.Quantity("layer 2"),
+        **{name: lab.Quantity(term, ".3f") for name, term in TERMS.items()},
+        **{name: error(name.replace("_", " ")) for name in ("overfit", "from_target", "from_best")},
+        "S2": error("error of S₂", "Of the two leading directions, relative to E‖S*₂‖²."),
+        "test": error("test error", "Relative to the variance of the target."),
+    }
+    seconds_per_run = {"smoke": 0.1, "laptop": 5.0, "paper": 20.0}
+    settings_class = Toy12Settings
+    scales = {
+        "laptop": lab.scale("paper", **toys.LAPTOP),
+        "smoke": lab.scale("laptop", **toys.SMOKE, snapshots=2),
     }
 
-    def runs(self, s: Toy12Settings) -> list[Runs]:
+    def runs(self, s: Toy12Settings) -> list[lab.Runs]:
         """Both ways of training, for each distribution of inputs."""
-        return [Runs(spec, {"inputs": [UNIT, toys.SMALL, toys.GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]
+        return [lab.Runs(spec, {"inputs": [UNIT, toys.SMALL, toys.GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]
 
-    def claims(self, s: Toy12Settings) -> list[Statement]:
+    def claims(self, s: Toy12Settings) -> list[lab.Statement]:
         """What layer 2 alone learns, what becomes of it, and what that does to the error."""
+        other = (
+            "The best polynomial of degree 4 is not x₁⁴ + 2x₂⁴ for any of the three inputs: its coefficient of x₁²x₃² "
+            "is at least α (exact)"
+        )
+        best = f"its coefficients are within {EXACT:g} of the exact ones"
+        found = f"Inputs {UNIT}: what layer 2 alone learns is the best it can be: {best}"
+        exact, mine = lab.of("1-3", "inputs", moment=POLYNOMIAL), lab.of("from_best", moment=ALONE, inputs=UNIT)
         return [
-            claim(
-                "not-target",
-                "The best polynomial of degree 4 is not x₁⁴ + 2x₂⁴ for any of the three inputs: its coefficient of "
-                "x₁²x₃² is at least α (exact)",
-                of("1-3", "inputs", moment=POLYNOMIAL),
-                AtLeast(s.alpha),
-                paper=f"for instance {s.example['1-3']:.3g}",
-            ),
-            claim(
-                "finds-best",
-                f"Inputs {UNIT}: what layer 2 alone learns is the best it can be: its coefficients are within "
-                f"{EXACT:g} of the exact ones",
-                of("from_best", moment=ALONE, inputs=UNIT),
-                AtMost(EXACT),
-                paper="the best degree-4 polynomial",
-            ),
+            lab.claim("not-target", other, exact, lab.AtLeast(s.alpha), f"for instance {s.example['1-3']:.3g}"),
+            lab.claim("finds-best", found, mine, lab.AtMost(EXACT), "the best degree-4 polynomial"),
             *(statement for name, inputs in CLAIMED.items() for statement in _claims(s, name, inputs)),
         ]
 
-    def table(self, s: Toy12Settings) -> Table:
+    def table(self, s: Toy12Settings) -> lab.Table:
         """A line for each distribution of inputs and moment, with all coefficients of layer 2."""
-        return Table(
-            {"inputs": "Inputs", "moment": "Layer 2"},
-            [
-                *(Shown(name, term, ".3f") for name, term in TERMS.items()),
-                Shown("S2", "Error of S₂", ".1e", about="Of the two leading directions, relative to E‖S*₂‖²."),
-                Shown("test", "Test error", ".1e", about="Relative to the variance of the target."),
-            ],
-        )
+        return lab.Table(["inputs", "moment"], [*TERMS, "S2", "test"])
 
-    def figures(self, s: Toy12Settings) -> list[Drawn]:
+    def figures(self, s: Toy12Settings) -> list[lab.Drawn]:
         """The coefficients with x₃ over training."""
         return [
-            Drawn(
+            lab.Drawn(
                 "course",
                 "What layer 2 has of x₃, which it should not have",
                 f"The coefficients of two terms of layer 2 over training, inputs {UNIT}. Mean over seeds, shaded from "
@@ -134,47 +107,40 @@ class Toy12(Experiment):
         ]
 
 
-def _claims(s: Toy12Settings, name: str, inputs: str) -> list[Statement]:
+def _claims(s: Toy12Settings, name: str, inputs: str) -> list[lab.Statement]:
     """What layer 2 alone learns under some inputs, what becomes of it, and what freezing it does to the error."""
-    alone, together, frozen = ({"moment": moment, "inputs": inputs} for moment in (ALONE, TOGETHER, LAYERWISE))
+    target = ", ".join(f"{TARGET.get(term, 0):g}" for term in TERMS)
+
+    def at(column: str, moment: str) -> lab.Value:
+        return lab.of(column, moment=moment, inputs=inputs)
+
+    def claim(kind: str, text: str, value: lab.Value, test: lab.Condition, paper: str) -> lab.Statement:
+        return lab.claim(f"{kind}-{name}", f"Inputs {inputs}: {text}", value, test, paper)
+
+    overfits = "layer 2 alone has a term with x₃ whose coefficient is clearly at least α"
+    back = f"layer 2 becomes x₁⁴ + 2x₂⁴: its coefficients are within {EXACT:g} of {target}, in the median"
+    worse = f"ends with at least {TIMES:g} times the test error of training together, in the median"
+    errors = (at("test", LAYERWISE) / at("test", TOGETHER)).median()
+    least, example = lab.AtLeast(s.alpha, "clearly"), f"for instance {s.example['1-3']:.3g}"
+    corrected = at("from_target", TOGETHER).median()
     return [
-        claim(
-            f"overfits-{name}",
-            f"Inputs {inputs}: layer 2 alone has a term with x₃ whose coefficient is clearly at least α",
-            of("overfit", **alone),
-            AtLeast(s.alpha, "clearly"),
-            paper=f"for instance {s.example['1-3']:.3g}",
-        ),
-        in_median(
-            f"corrected-{name}",
-            f"Inputs {inputs}: trained together, layer 2 becomes x₁⁴ + 2x₂⁴: its coefficients are within {EXACT:g} of "
-            f"{', '.join(f'{TARGET.get(term, 0):g}' for term in TERMS)}, in the median",
-            of("from_target", **together),
-            AtMost(EXACT),
-            "back to x₁⁴ + 2x₂⁴",
-        ),
-        in_median(
-            f"layerwise-{name}",
-            f"Inputs {inputs}: layerwise training ends with at least {TIMES:g} times the test error of training "
-            "together, in the median",
-            of("test", **frozen) / of("test", **together),
-            AtLeast(TIMES),
-            "worse",
-        ),
+        claim("overfits", overfits, at("overfit", ALONE), least, example),
+        claim("corrected", f"trained together, {back}", corrected, lab.AtMost(EXACT), "back to x₁⁴ + 2x₂⁴"),
+        claim("layerwise", f"layerwise training {worse}", errors, lab.AtLeast(TIMES), "worse"),
     ]
 
 
-def spec(s: Toy12Settings, at: At) -> RunSpec:
+def spec(s: Toy12Settings, at: lab.At) -> RunSpec:
     """A run whose second layer is looked at often."""
     first = {s.alone_steps * i // s.snapshots for i in range(s.snapshots)}
     second = {s.alone_steps + s.steps * i // s.snapshots for i in range(1, s.snapshots)}
     return toys.toy_spec(s, at, toys.first_toy(s.alpha, at.inputs), (s.neurons, 1), tuple(first | second))
 
 
-def moments(s: Toy12Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+def moments(s: Toy12Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
     """Rows: what training together or layerwise gives, together after what is known exactly."""
-    best = toys.best_coefficients(s.alpha, at.inputs, (*TERMS,))
-    variance = toys.first_toy(s.alpha, at.inputs).target_std.value ** 2
+    problem = toys.first_toy(s.alpha, at.inputs)
+    polynomial, form = bk.bfc.best_terms(problem, (*TERMS,))
 
     def look(step: int) -> dict[str, Any]:
         found = {name: outcome.at(f"second/{name}", step, math.nan) for name in TERMS}
@@ -182,35 +148,24 @@ def moments(s: Toy12Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
             **found,
             "overfit": max(abs(found[name]) for name in WITH_THIRD),
             "from_target": max(abs(found[name] - TARGET.get(name, 0.0)) for name in TERMS),
-            "from_best": max(abs(found[name] - best[FORM][name]) for name in TERMS),
+            "from_best": max(abs(found[name] - form[name]) for name in TERMS),
             "S2": outcome.at("features/distilled2", step, math.nan),
-            "test": outcome.at("test_loss", step, math.nan) / variance,
+            "test": outcome.at("test_loss", step, math.nan) / problem.target_std.value**2,
         }
 
-    known = {} if at.method == LAYERWISE else {"target": dict.fromkeys(TERMS, 0.0) | TARGET, **best}
-    return [{"moment": moment, **each} for moment, each in known.items()] + toys.stage_rows(s, at, look)
+    known = {"target": dict.fromkeys(TERMS, 0.0) | TARGET, POLYNOMIAL: polynomial, FORM: form}
+    exact = [] if at.method == LAYERWISE else [{"moment": moment, **each} for moment, each in known.items()]
+    return exact + toys.stage_rows(s, at, look)
 
 
-def course(s: Toy12Settings, picture: Drawn, rows: Rows) -> list[Curves]:
-    """Two coefficients over training, together and layerwise."""
-    lines = [
-        line
-        for method, after in ((TOGETHER, 0), (LAYERWISE, s.alone_steps))
-        for name in WITH_THIRD[:2]
-        for line in course_lines(
-            rows, f"{TERMS[name]} {method}", f"second/{name}", after, inputs=UNIT, method=method, moment=method
-        )
-    ]
-    if not lines:
-        return []
-    best = rows[(rows["moment"] == FORM) & (rows["inputs"] == UNIT)].iloc[0]
-    return [
-        Curves(
-            **picture.words,
-            lines=lines,
-            x_label="training step",
-            y_label="coefficient in layer 2",
-            levels=[Level(f"best for {TERMS[name]} ({best[name]:.3f})", best[name]) for name in WITH_THIRD[:2]],
-            events=[Event("layer 3 joins", float(s.alone_steps))],
-        )
-    ]
+def course(s: Toy12Settings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
+    """Two coefficients over training, together and layerwise, beside those of the best second layer."""
+    names, (_, form) = WITH_THIRD[:2], bk.bfc.best_terms(toys.first_toy(s.alpha, UNIT), (*TERMS,))
+    lines = []
+    for method, after in ((TOGETHER, 0), (LAYERWISE, s.alone_steps)):
+        where = {"inputs": UNIT, "method": method, "moment": method}
+        for name in names:
+            lines += course_lines(rows, f"{TERMS[name]} {method}", f"second/{name}", after, **where)
+    levels = {f"best for {TERMS[name]} ({form[name]:.3f})": form[name] for name in names}
+    joins = {"layer 3 joins": float(s.alone_steps)}
+    return over_steps(picture, lines, "coefficient in layer 2", joins, levels, y_scale="linear")

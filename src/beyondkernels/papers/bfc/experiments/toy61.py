@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from beyondkernels.core import require
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    AtMost,
-    Between,
-    Count,
-    Counts,
-    Experiment,
-    Line,
-    Over,
-    Runs,
-    Scale,
-    Shown,
-    Sizes,
-    Statement,
-    Table,
-    Value,
-    claim,
-    of,
-    scale,
-    setting,
-)
+import beyondkernels as bk
+from beyondkernels import lab
+from beyondkernels.core import Outcome, require
 from beyondkernels.papers.bfc.experiments import toys
-from beyondkernels.papers.bfc.experiments.common import medians
-from beyondkernels.papers.bfc.experiments.toys import ALONE, LAYERWISE, TOGETHER, in_median
+from beyondkernels.papers.bfc.experiments.common import error, medians, number
+from beyondkernels.papers.bfc.experiments.toys import ALONE, LAYERWISE, TOGETHER
 from beyondkernels.papers.bfc.paper import PAPER
 from beyondkernels.store import RunSpec
 
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-
 WITH_OTHERS = ("1-3", "1-4", "2-3", "2-4", "3-3", "3-4", "4-4")
 """Terms of layer 2 with x₃ or x₄, which layer 2 of the target does not have."""
+
+UNREADABLE = "unreadable part of x₁⁴, x₂⁴"
+OUTSIDE = "The part of x₁⁴, x₂⁴ outside the span of layer 2's neurons; medians."
 
 TIMES, LEARNT, FLAT, NEAR, LEFT, A_TENTH = 10.0, 1e-3, 0.3, 0.2, 0.1, "a tenth"
 """Bars, all ours: how many times more, what may be left, a slope of what stays, how near 1 a slope is, what is left."""
@@ -53,9 +33,9 @@ CORRECTED = 5.0
 class Toy61Settings(toys.ToySettings):
     """The numbers of the experiment."""
 
-    alphas: Sizes = setting((0.001, 0.003, 0.01, 0.03, 0.1), "ours", "α; in the paper it is small")
-    neurons: Counts = setting((2, 3, 4, 6), "ours", "m₂; the paper asks for more than two, and three suffice")
-    top_neurons: Count = setting(3, "ours", "of layer 3, which is k(k + 1)/2 for k = 2")
+    alphas: lab.Sizes = lab.setting((0.001, 0.003, 0.01, 0.03, 0.1), "ours", "α; in the paper it is small")
+    neurons: lab.Counts = lab.setting((2, 3, 4, 6), "ours", "m₂; the paper asks for more than two, and three suffice")
+    top_neurons: lab.Count = lab.setting(3, "ours", "of layer 3, which is k(k + 1)/2 for k = 2")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,146 +44,113 @@ class Toy61Settings(toys.ToySettings):
         require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
 
 
-class Toy61(Experiment):
+class Toy61(lab.Experiment):
     """Neurons of layer 2 against what layer 3 can read off it; over-fitting against α."""
 
-    id: ClassVar[str] = "bfc/toy61"
+    id = "bfc/toy61"
     reference = PAPER.at("§6.1")
-    text_file: ClassVar[str] = "toy61.md"
-    symbols: ClassVar[Mapping[str, str]] = {"alpha": "α", "neurons": "m₂"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 2.5, "paper": 12.0}
-    settings_class: ClassVar[type] = Toy61Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale("paper", **toys.LAPTOP, alphas=(0.001, 0.01, 0.1), neurons=(2, 3, 6)),
-        "smoke": scale("laptop", **toys.SMOKE, alphas=(0.01, 0.1), neurons=(2, 3)),
+    text_file = "toy61.md"
+    quantities = {
+        "alpha": number("α", log=True),
+        "neurons": lab.Quantity("m₂"),
+        "moment": lab.Quantity("layer 2"),
+        "unreadable": lab.Quantity(UNREADABLE, ".1e", lab.SHARE, log=True, about=OUTSIDE, heading="Unreadable"),
+        "overfit": error("largest term with x₃, x₄", "The largest coefficient that the target has not."),
+        "test": error("test error", "Relative to the variance of what layer 3 adds to the target."),
+    }
+    seconds_per_run = {"smoke": 0.1, "laptop": 2.5, "paper": 12.0}
+    settings_class = Toy61Settings
+    scales = {
+        "laptop": lab.scale("paper", **toys.LAPTOP, alphas=(0.001, 0.01, 0.1), neurons=(2, 3, 6)),
+        "smoke": lab.scale("laptop", **toys.SMOKE, alphas=(0.01, 0.1), neurons=(2, 3)),
     }
 
-    def runs(self, s: Toy61Settings) -> list[Runs]:
+    def runs(self, s: Toy61Settings) -> list[lab.Runs]:
         """Every α and number of neurons together; layerwise at the largest α."""
         together = {"alpha": s.alphas, "neurons": s.neurons, "method": [TOGETHER]}
         frozen = {**together, "alpha": s.alphas[-1:], "method": [LAYERWISE]}
-        return [Runs(spec, over, moments) for over in (together, frozen)]
+        return [lab.Runs(spec, over, moments) for over in (together, frozen)]
 
-    def claims(self, s: Toy61Settings) -> list[Statement]:
+    def claims(self, s: Toy61Settings) -> list[lab.Statement]:
         """The richer representation, over-fitting and its correction, and whether training needs three neurons."""
-        least, most = s.alphas[0], s.alphas[-1]
+        least, most, times = s.alphas[0], s.alphas[-1], lab.AtLeast(TIMES)
+        said = {
+            "two-neurons": f"α = {least:g}: with two neurons in layer 2 more of x₁⁴, x₂⁴ stays unreadable than with "
+            f"three: at least {TIMES:g} times as much, in the median of the same seeds",
+            "two-stay": "With two neurons the unreadable part does not vanish with α: the slope of its logarithm on "
+            f"log α is at most {FLAT:g}",
+            "overfits": "Layer 2 alone has terms with x₃, x₄ of size α: the slope of log coefficient on log α is 1, up "
+            f"to {NEAR:g} (three neurons)",
+            "corrected": f"Trained together these terms become at least {CORRECTED:g} times smaller, at every α, in "
+            "the median (three neurons)",
+            "learnt": f"α = {most:g}: with three or more neurons, training together leaves at most {LEARNT:g} of what "
+            "layer 3 adds, in the median",
+            "layerwise": f"α = {most:g}: more neurons do not save layerwise training: whatever m₂, at least {A_TENTH} "
+            "of what layer 3 adds is left",
+        }
 
-        def two_over_three(column: str, moment: str, alpha: float) -> Value:
-            two, three = (of(column, moment=moment, alpha=alpha, neurons=count) for count in (2, 3))
-            return two / three
+        def claim(name: str, value: lab.Value, test: lab.Condition, paper: str | None = None) -> lab.Statement:
+            return lab.claim(name, said[name], value, test, paper)
 
-        overfit = {moment: of("overfit", "alpha", moment=moment, neurons=3) for moment in (ALONE, TOGETHER)}
+        def two_over_three(column: str, moment: str, alpha: float) -> lab.Value:
+            two, three = (lab.of(column, moment=moment, alpha=alpha, neurons=count) for count in (2, 3))
+            return (two / three).median()
+
+        def needed(name: str, alpha: float) -> lab.Statement:
+            more = f"two neurons leave at least {TIMES:g} times the error of three, in the median"
+            text = f"α = {alpha:g}: trained together for the same time, {more}"
+            return lab.claim(name, text, two_over_three("test", TOGETHER, alpha), times, "suggested for small α")
+
+        alone, together = (lab.of("overfit", "alpha", moment=moment, neurons=3) for moment in (ALONE, TOGETHER))
+        flat = lab.of("unreadable", "alpha", moment=ALONE, neurons=2).slope()
+        enough = lab.of("test", "neurons", moment=TOGETHER, alpha=most, neurons=s.neurons[1:]).median()
+        frozen = lab.of("test", "neurons", moment=LAYERWISE, alpha=most)
         return [
-            in_median(
-                "two-neurons",
-                f"α = {least:g}: with two neurons in layer 2 more of x₁⁴, x₂⁴ stays unreadable than with three: "
-                f"at least {TIMES:g} times as much, in the median of the same seeds",
-                two_over_three("unreadable", ALONE, least),
-                AtLeast(TIMES),
-                "two cannot, three can",
-            ),
-            claim(
-                "two-stay",
-                "With two neurons the unreadable part does not vanish with α: the slope of its logarithm on log α is "
-                f"at most {FLAT:g}",
-                of("unreadable", "alpha", moment=ALONE, neurons=2).slope(),
-                AtMost(FLAT),
-            ),
-            claim(
-                "overfits",
-                "Layer 2 alone has terms with x₃, x₄ of size α: the slope of log coefficient on log α is 1, up to "
-                f"{NEAR:g} (three neurons)",
-                overfit[ALONE].slope(),
-                Between(1 - NEAR, 1 + NEAR),
-                paper="magnitude α",
-            ),
-            in_median(
-                "corrected",
-                f"Trained together these terms become at least {CORRECTED:g} times smaller, at every α, in the median "
-                "(three neurons)",
-                overfit[ALONE] / overfit[TOGETHER],
-                AtLeast(CORRECTED),
-                "from α to α², and on",
-            ),
-            in_median(
-                "learnt",
-                f"α = {most:g}: with three or more neurons, training together leaves at most {LEARNT:g} of what layer "
-                "3 adds, in the median",
-                of("test", "neurons", moment=TOGETHER, alpha=most, neurons=s.neurons[1:]),
-                AtMost(LEARNT),
-                "arbitrarily small",
-            ),
-            claim(
-                "layerwise",
-                f"α = {most:g}: more neurons do not save layerwise training: whatever m₂, at least {A_TENTH} of what "
-                "layer 3 adds is left",
-                of("test", "neurons", moment=LAYERWISE, alpha=most),
-                AtLeast(LEFT),
-                paper="cannot be corrected by over-parameterization",
-            ),
-            *(
-                in_median(
-                    name,
-                    f"α = {alpha:g}: trained together for the same time, two neurons leave at least {TIMES:g} times "
-                    "the error of three, in the median",
-                    two_over_three("test", TOGETHER, alpha),
-                    AtLeast(TIMES),
-                    "suggested for small α",
-                )
-                for name, alpha in (("needed-small", least), ("needed-large", most))
-            ),
+            claim("two-neurons", two_over_three("unreadable", ALONE, least), times, "two cannot, three can"),
+            claim("two-stay", flat, lab.AtMost(FLAT)),
+            claim("overfits", alone.slope(), lab.Between(1 - NEAR, 1 + NEAR), "magnitude α"),
+            claim("corrected", (alone / together).median(), lab.AtLeast(CORRECTED), "from α to α², and on"),
+            claim("learnt", enough, lab.AtMost(LEARNT), "arbitrarily small"),
+            claim("layerwise", frozen, lab.AtLeast(LEFT), "cannot be corrected by over-parameterization"),
+            needed("needed-small", least),
+            needed("needed-large", most),
         ]
 
-    def table(self, s: Toy61Settings) -> Table:
+    def table(self, s: Toy61Settings) -> lab.Table:
         """A line for each α, number of neurons and moment: medians."""
-        return Table(
-            {"alpha": "α", "neurons": "m₂", "moment": "Layer 2"},
-            [
-                medians(
-                    "unreadable", "Unreadable", "The part of x₁⁴, x₂⁴ outside the span of layer 2's neurons; medians."
-                ),
-                Shown("unreadable", "Unreadable, largest", ".1e", show="largest"),
-                medians("overfit", "Largest term with x₃, x₄", "The largest coefficient that the target has not."),
-                medians("test", "Test error", "Relative to the variance of what layer 3 adds to the target."),
-            ],
-            order=("alpha", "neurons"),
-        )
+        unreadable, *rest = medians("unreadable", "overfit", "test")
+        largest = lab.Shown("unreadable", "Unreadable, largest", show="largest")
+        return lab.Table(["alpha", "neurons", "moment"], [unreadable, largest, *rest], order=("alpha", "neurons"))
 
-    def figures(self, s: Toy61Settings) -> list[Over]:
+    def figures(self, s: Toy61Settings) -> list[lab.Over]:
         """What cannot be read off layer 2, and what it has too much, over α."""
-        over: dict[str, Any] = {"x": "alpha", "x_label": "α", "x_scale": "log", "y_scale": "log", "middle": "median"}
+        alone = {f"{count} neurons": {"neurons": count, "moment": ALONE} for count in s.neurons}
+        three = {moment: {"moment": moment, "neurons": 3} for moment in (ALONE, TOGETHER)}
+
+        def over(y: str, title: str, caption: str, lines: Any, beside: Callable[[], lab.Line]) -> lab.Over:
+            return lab.Over(y, title, caption, x="alpha", y=y, line=lines, more=lambda _: [beside()], middle="median")
+
+        def papers() -> lab.Line:
+            return lab.Line(
+                "the paper's two neurons", s.alphas, [bk.bfc.rotated_part(toys.second_toy(1.0))] * len(s.alphas)
+            )
+
+        def square() -> lab.Line:
+            return lab.Line("α²", s.alphas, [alpha**2 for alpha in s.alphas])
+
+        more = "What layer 2 has of x₃ and x₄, which it should not have"
         return [
-            Over(
-                "unreadable",
-                "What layer 3 cannot read off layer 2",
-                "The part of x₁⁴, x₂⁴ that is no linear combination of the neurons of layer 2, after layer 2 alone.",
-                "The unreadable part over α, a line for each number of neurons, and that of the paper's two neurons",
-                y="unreadable",
-                line={f"{count} neurons": {"neurons": count, "moment": ALONE} for count in s.neurons},
-                y_label="unreadable part of x₁⁴, x₂⁴",
-                more=lambda _: [toys.rotated_line(s.alphas)],
-                **over,
-            ),
-            Over(
-                "overfit",
-                "What layer 2 has of x₃ and x₄, which it should not have",
-                "The largest coefficient of a term of layer 2 with x₃ or x₄; three neurons in layer 2.",
-                "The largest such coefficient over α, with layer 2 alone and together, beside α²",
-                y="overfit",
-                line={moment: {"moment": moment, "neurons": 3} for moment in (ALONE, TOGETHER)},
-                y_label="largest coefficient",
-                more=lambda _: [Line("α²", s.alphas, [alpha**2 for alpha in s.alphas])],
-                **over,
-            ),
+            over("unreadable", "What layer 3 cannot read off layer 2", "After layer 2 alone.", alone, papers),
+            over("overfit", more, "Three neurons in layer 2.", three, square),
         ]
 
 
-def spec(s: Toy61Settings, at: At) -> RunSpec:
+def spec(s: Toy61Settings, at: lab.At) -> RunSpec:
     """A run with a given number of neurons in layer 2."""
     return toys.toy_spec(s, at, toys.second_toy(at.alpha), (at.neurons, s.top_neurons))
 
 
-def moments(s: Toy61Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+def moments(s: Toy61Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
     """Rows: what layer 2 holds, and the error over the variance of what layer 3 adds."""
     added = (at.alpha * toys.second_toy(at.alpha).layer_stds[3].value) ** 2
 

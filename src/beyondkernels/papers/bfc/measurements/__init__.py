@@ -4,11 +4,13 @@ from beyondkernels.papers.bfc.measurements.degrees import CoefficientErrors as C
 from beyondkernels.papers.bfc.measurements.descent import (
     DescentDirections as DescentDirections,
     slope_and_curvature as slope_and_curvature,
+    worst_promised as worst_promised,
 )
 from beyondkernels.papers.bfc.measurements.features import (
     FeatureErrors as FeatureErrors,
     HiddenNorms as HiddenNorms,
     LayerContributions as LayerContributions,
+    below_from as below_from,
 )
 from beyondkernels.papers.bfc.measurements.ranks import FoundRanks as FoundRanks
 from beyondkernels.papers.bfc.measurements.second_layer import SecondLayer as SecondLayer

@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.core import Ended, InputError, Problem, Tensors, require, shown
 from beyondkernels.engine import Predictor, TrainedNetwork
-from beyondkernels.engine.learner import BUFFERS
+from beyondkernels.measure.snapshots import states
 from beyondkernels.papers.bfc.networks import QuadraticNetwork
 from beyondkernels.papers.bfc.problems import LayeredProblem
 
@@ -97,18 +97,11 @@ class Moment:
 
 def course(run: Ended) -> dict[int, Moment]:
     """The network at all snapshots of a run, by step; empty where the run kept none."""
-    found: dict[int, tuple[Tensors, Tensors]] = {}
-    for key, array in run.outcome.arrays.items():
-        kind, _, rest = key.partition("/")
-        step, _, name = rest.partition("/")
-        if kind == "snapshot":
-            params, buffers = found.setdefault(int(step), ({}, {}))
-            part = buffers if name.startswith(BUFFERS) else params
-            part[name.removeprefix(BUFFERS)] = torch.from_numpy(array)
+    found = states(run.outcome)
     if not found:
         return {}
     network = run.learner.network if isinstance(run.learner, TrainedNetwork) else _network(run).network
-    return {step: Moment(Predictor(network, *found[step])) for step in sorted(found)}
+    return {step: Moment(Predictor(network, *state)) for step, state in found.items()}
 
 
 @dataclass(frozen=True)

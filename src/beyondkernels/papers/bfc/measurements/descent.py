@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, cast
 
+import numpy as np
 import torch
 
-from beyondkernels.core import Ended, InputError, Measured, Problem, Sample, Stream, Tensors, require
+from beyondkernels.core import Ended, InputError, Measured, Outcome, Problem, Sample, Stream, Tensors, require
 from beyondkernels.core.constraints import any_number, at_most, between, positive
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.measure.base import Measurement, over_steps
@@ -214,3 +215,26 @@ def _loss(at: Predictor, points: Sample, params: Tensors) -> torch.Tensor:
 def _named(weights: QuadraticWeights) -> Tensors:
     wide = {f"W{layer}.{j}": block for (layer, j), block in weights.wide.items()}
     return wide | {f"K{layer}.{j}": block for (layer, j), block in weights.small.items()}
+
+
+def worst_promised(outcome: Outcome) -> dict[str, float]:
+    """The worst of the points of a run at which :class:`DescentDirections` found a decrease promised.
+
+    ``count`` is how many points there are, ``beyond`` and ``beyond_loss`` the least decrease of objective and loss
+    beyond what is promised, and ``escape`` the least way out; no number where nothing is promised.
+
+    Arguments:
+        outcome: the run.
+    """
+    said = {name: outcome.series[f"descent/{name}"] for name in ("decrease", "promised", "escape")}
+    loss, promised = (outcome.series[f"descent/loss_{name}"] for name in ("decrease", "promised"))
+
+    def worst(values: np.ndarray, where: np.ndarray) -> float:
+        return values[where > 0].min() if (where > 0).any() else math.nan
+
+    return {
+        "count": (said["promised"] > 0).sum(),
+        "beyond": worst(said["decrease"] - said["promised"], said["promised"]),
+        "beyond_loss": worst(loss - promised, promised),
+        "escape": worst(said["escape"], said["promised"]),
+    }

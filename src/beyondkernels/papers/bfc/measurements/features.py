@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import Ended, Measured, Stream
+from beyondkernels.core import Ended, Measured, Outcome, Stream
 from beyondkernels.core.constraints import any_number, positive
 from beyondkernels.measure.base import Measurement, over_steps
 from beyondkernels.papers.bfc.measurements.course import LayeredTarget, LayerValues, Seen, course, end, layered
@@ -43,9 +44,9 @@ class LayerMeasurement(Measurement):
         scalars = {f"{self.group}/{name}": value for name, value in at_end.items()}
         return Measured(scalars, over_steps(self.group, moments, rows) if moments else {})
 
-    @abstractmethod
     def truth(self, target: LayeredTarget, x: torch.Tensor) -> LayerValues:
-        """What the target's layers are at the points."""
+        """What the layers are compared with: the target's features S* at the points, unless a class says otherwise."""
+        return target.features(x)
 
     @abstractmethod
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
@@ -71,10 +72,6 @@ class FeatureErrors(LayerMeasurement):
     """
 
     group: ClassVar[str] = "features"
-
-    def truth(self, target: LayeredTarget, x: torch.Tensor) -> LayerValues:
-        """S*."""
-        return target.features(x)
 
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """Absolute and relative errors."""
@@ -106,7 +103,7 @@ class LayerContributions(LayerMeasurement):
     group: ClassVar[str] = "contributions"
 
     def truth(self, target: LayeredTarget, x: torch.Tensor) -> LayerValues:
-        """α Sum(G*)."""
+        """What the target's layers add to it, α Sum(G*)."""
         return target.contributions(x)
 
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
@@ -136,10 +133,6 @@ class HiddenNorms(LayerMeasurement):
 
     group: ClassVar[str] = "norms"
 
-    def truth(self, target: LayeredTarget, x: torch.Tensor) -> LayerValues:
-        """S*."""
-        return target.features(x)
-
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """Absolute and relative norms."""
         found, row = moment.hidden(x), {}
@@ -147,3 +140,24 @@ class HiddenNorms(LayerMeasurement):
             size = found[layer].square().sum(1).mean().item() if layer in found else 0.0
             row |= {f"layer{layer}": size, f"relative{layer}": size / S_star.square().sum(1).mean().item()}
         return row
+
+
+def below_from(outcome: Outcome, series: str, bar: float) -> float:
+    """The first recorded step from which on a series stays below a bar; no number where it ends above, or is missing.
+
+    Arguments:
+        outcome: the run.
+        series: the name of the series, such as ``features/distilled2``.
+        bar: what it stays below.
+
+    >>> import numpy as np
+    >>> record = {"features/step": np.arange(4), "features/layer2": np.array([1.0, 0.05, 0.2, 0.05])}
+    >>> below_from(Outcome(series=record), "features/layer2", 0.1)
+    3.0
+    """
+    if series not in outcome.series:
+        return math.nan
+    steps, errors = outcome.over(series)
+    above = [i for i, error in enumerate(errors) if not error < bar]
+    first = above[-1] + 1 if above else 0
+    return float(steps[first]) if first < len(steps) else math.nan

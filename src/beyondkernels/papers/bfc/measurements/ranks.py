@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import torch
 
 from beyondkernels.core.constraints import between
-from beyondkernels.papers.bfc.measurements.course import LayeredTarget, LayerValues, Seen
+from beyondkernels.papers.bfc.measurements.course import LayerValues, Seen
 from beyondkernels.papers.bfc.measurements.features import LayerMeasurement
 
 
@@ -33,10 +33,6 @@ class FoundRanks(LayerMeasurement):
     group: ClassVar[str] = "ranks"
 
     least: Annotated[float, between(0, 1, "()")] = 1e-3
-
-    def truth(self, target: LayeredTarget, x: torch.Tensor) -> LayerValues:
-        """S*."""
-        return target.features(x)
 
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
         """The ranks."""

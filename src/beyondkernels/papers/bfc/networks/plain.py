@@ -82,7 +82,7 @@ class QuadraticDenseNet(QuadraticNetwork):
 
     @property
     def footprint(self) -> int:
-        """The neurons."""
+        """How many hidden neurons there are: each keeps one number for every point."""
         return sum(self.widths)
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:

@@ -65,7 +65,7 @@ class Relabelled(Problem):
 
     @property
     def out_dim(self) -> int:
-        """One."""
+        """One output, the value or the sign."""
         return 1
 
     def inner(self, points: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,8 @@ from abc import abstractmethod
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core import Sample, Stream, require
+from beyondkernels.core.contracts import ScalarProblem
 from beyondkernels.core.errors import shown
 from beyondkernels.papers.bfc.problems.graph import Graph
 from beyondkernels.papers.bfc.problems.inputs import QuadraticInputs
@@ -15,7 +16,7 @@ from beyondkernels.papers.bfc.problems.moments import Estimate, Spread, layer_sp
 from beyondkernels.papers.bfc.problems.polynomials import Polynomials, features_of
 
 
-class LayeredProblem(Problem):
+class LayeredProblem(ScalarProblem):
     r"""A target that is a sum over the layers of a quadratic DenseNet.
 
     .. math::
@@ -52,11 +53,6 @@ class LayeredProblem(Problem):
     def depth(self) -> int:
         """L, the number of the last layer."""
         return len(self.graph) + 1
-
-    @property
-    def out_dim(self) -> int:
-        """One."""
-        return 1
 
     def features(self, x: torch.Tensor) -> dict[int, torch.Tensor]:
         """The hidden features S*_ℓ(x), (n, k_ℓ), by layer from 2 to L."""

@@ -91,11 +91,6 @@ class QuadraticTarget(LayeredProblem):
                 require_conditioned(self.weights, self.kappa)
 
     @property
-    def in_dim(self) -> int:
-        """The dimension d."""
-        return self.dim
-
-    @property
     def weights(self) -> dict[tuple[int, int], torch.Tensor]:
         """W*_{ℓ,j} for each ℓ and each j in 𝒥_ℓ. They are shared: do not write to them."""
         if self.matrices is None:

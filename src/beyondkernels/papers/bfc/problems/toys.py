@@ -23,11 +23,6 @@ class _Toy(LayeredProblem):
         self.inputs.require_dim(self.dim)
 
     @property
-    def in_dim(self) -> int:
-        """The dimension d."""
-        return self.dim
-
-    @property
     def scales(self) -> tuple[float, ...]:
         """1 and α."""
         return (1.0, float(self.alpha))

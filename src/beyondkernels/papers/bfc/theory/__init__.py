@@ -3,8 +3,15 @@
 from beyondkernels.papers.bfc.theory.best_fit import (
     best_polynomial as best_polynomial,
     best_second_layer as best_second_layer,
+    best_terms as best_terms,
+    rotated_part as rotated_part,
 )
 from beyondkernels.papers.bfc.theory.best_in_span import BestInSpan as BestInSpan
+from beyondkernels.papers.bfc.theory.classes import (
+    cross_entropy_of_target as cross_entropy_of_target,
+    cross_entropy_scale as cross_entropy_scale,
+    layer_shares as layer_shares,
+)
 from beyondkernels.papers.bfc.theory.constants import (
     DenseNetSettings as DenseNetSettings,
     practical as practical,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import torch
 
-from beyondkernels.core import InputError, require
+from beyondkernels.core import InputError, Stream, require
 from beyondkernels.papers.bfc.problems.layered import LayeredProblem
 from beyondkernels.papers.bfc.problems.polynomials import Polynomials
+from beyondkernels.papers.bfc.problems.toys import SecondToy
+from beyondkernels.papers.bfc.theory.procrustes import linear_error
 
 _ITERATIONS = 20_000
 _TOLERANCE = 1e-13
@@ -91,6 +94,47 @@ def best_second_layer(problem: LayeredProblem) -> torch.Tensor:
         if max((found - before).abs().max(), (near - found).abs().max()) <= _TOLERANCE * found.abs().max():
             break
     return matrix(found)
+
+
+@functools.lru_cache(maxsize=64)
+def best_terms(problem: LayeredProblem, terms: tuple[str, ...]) -> tuple[dict[str, float], dict[str, float]]:
+    """Coefficients of products of squares in the best polynomial of degree 4, and in the best second layer.
+
+    Arguments:
+        problem: the target with its inputs, whose squares are not centred.
+        terms: the products, named as in :class:`bk.bfc.SecondLayer`: ``1-3`` is that of x₁²x₃².
+
+    >>> from beyondkernels.papers.bfc.problems import FirstToy, UniformInputs
+    >>> best_terms(FirstToy(inputs=UniformInputs(3**-0.5)), ("1-1", "1-3"))
+    ({'1-1': 1.2935..., '1-3': 0.1714...}, {'1-1': 1.0535..., '1-3': 0.1719...})
+
+    Reference: Allen-Zhu & Li (bfc), §1.2.
+    """
+    polynomial, form = best_polynomial(problem, 4), best_second_layer(problem)
+    by_power = {tuple(i.tolist()): c.item() for i, c in zip(polynomial.exponents, polynomial.coefficients, strict=True)}
+    places = {name: tuple(int(digit) - 1 for digit in name.split("-")) for name in terms}
+    powers = {name: tuple(2 * place.count(k) for k in range(problem.in_dim)) for name, place in places.items()}
+    return (
+        {name: by_power.get(power, 0.0) for name, power in powers.items()},
+        {name: form[i, j].item() * (1 if i == j else 2) for name, (i, j) in places.items()},
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def rotated_part(problem: SecondToy) -> float:
+    """What cannot be read off the paper's two neurons (x₁² + 2x₂²)/√5 and (2x₁² − x₂²)/√5, from a fixed sample.
+
+    It is the part of x₁⁴, x₂⁴ outside the span of their squares, and does not depend on α.
+
+    Arguments:
+        problem: the example with its inputs.
+
+    Reference: Allen-Zhu & Li (bfc), §6.1.
+    """
+    x = problem.sample(20_000, Stream(0).child("rotated")).x
+    wanted = problem.outputs(x)[2]
+    left = linear_error(wanted, problem.rotated_features(x).square())
+    return left / float(wanted.square().sum(1).mean())
 
 
 def _products(problem: LayeredProblem, i: torch.Tensor, j: torch.Tensor) -> Polynomials:

@@ -8,12 +8,12 @@ from typing import Annotated
 
 from beyondkernels.core import Component, require, require_positive, shown
 from beyondkernels.core.constraints import any_number, not_empty, not_negative, positive
-from beyondkernels.core.hypotheses import Hypothesis
+from beyondkernels.core.hypotheses import Hypothesis, WithHypotheses
 from beyondkernels.papers.bfc.problems.graph import Graph, require_graph, skip_graph
 
 
 @dataclass(frozen=True)
-class DenseNetSettings(Component):
+class DenseNetSettings(WithHypotheses, Component):
     r"""What Algorithm 1 is told, for each layer from the second to the last.
 
     Arguments:
@@ -60,9 +60,18 @@ class DenseNetSettings(Component):
         return len(self.join_at) + 1
 
     @property
-    def missed(self) -> tuple[Hypothesis, ...]:
-        """The hypotheses that do not hold."""
-        return tuple(hypothesis for hypothesis in self.hypotheses if not hypothesis.holds)
+    def thresholds(self) -> dict[str, float]:
+        """Every threshold that lets a stage begin, by its symbol, in the order of the stages.
+
+        >>> practical((1.0, 0.2), (1.0, 0.2), error=0.01, distill_last=0.05).thresholds
+        {'Thres₂,∇: K₂ joins': 0.05, 'Thres₃,Δ: W₃ joins': 0.05, 'Thres₃,∇: K₃ joins': 0.002...}
+        """
+        found: dict[str, float] = {}
+        for i, (join, distill) in enumerate(zip(self.join_at, self.distill_at, strict=True), 2):
+            low = _low(i)
+            found |= {} if i == 2 else {f"Thres{low},Δ: W{low} joins": join}  # the first layer joins at once
+            found[f"Thres{low},∇: K{low} joins"] = distill
+        return found
 
 
 def theorem1(
@@ -128,9 +137,11 @@ def theorem1(
     def scaled(factor: int) -> tuple[float, ...]:
         return tuple(a**2 * dim ** (-1 / (factor * base**layer)) for layer, a in zip(layers, alphas, strict=True))
 
+    # Thres(ℓ,Δ) speaks of the layer below, so its numbers are those of λ₄ one layer lower.
     before = scaled(3)
     entering = [entering_width(widths, sources) for sources in wiring]
     return DenseNetSettings(
+        # The second layer joins whatever the objective is.
         join_at=(math.inf, *before[:-1]),
         distill_at=scaled(6),
         cross=scaled(6),
@@ -185,10 +196,15 @@ def practical(
     tie = tuple(weight * a**2 for a in alphas)
     return DenseNetSettings(
         join_at=(math.inf, *(join * s**2 for s in stds[:-1])),
+        # What the missing layers add cannot be learnt by this one, so a threshold below their share would never be
+        # reached. The last layer misses none.
         distill_at=(*(distill * s**2 for s in stds[:-1]), distill_last * stds[-1] ** 2),
+        # One weight for all three: the paper's different powers of d order the steps of a proof and differ little at
+        # small d.
         cross=tie,
         own=tie,
         whole=tie,
+        # The paper's (k̄ L κ)⁻⁸ changes by orders of magnitude with a width; one number for all layers does here.
         decay=(decay,) * len(alphas),
         rank_cut=(rank_cut,) * len(alphas),
         error=error,

@@ -1,13 +1,17 @@
-"""The runs of features/theorem2: the best model in a ball, on fixed features, on learned ones and for kernels."""
+"""The settings and runs of features/theorem2: the best model in a ball, for fixed and learned features and kernels."""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
-from beyondkernels.lab import At
+from beyondkernels import lab
+from beyondkernels.core import Checked, require
+from beyondkernels.core.constraints import at_least, at_most, between, not_empty, odd, positive, rising
 from beyondkernels.store import RunSpec
 
 if TYPE_CHECKING:
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from beyondkernels.engine import NetworkFeatures
     from beyondkernels.kernels import Kernel
     from beyondkernels.papers.features.problems import DictionaryProblem
-    from beyondkernels.papers.features.theory import FixedFeatureCertificate, FixedMap
+    from beyondkernels.papers.features.theory import FixedMap
 
 FIXED = {"Random neurons": "FixedNeurons", "Fourier features": "FixedWaves", "NTK features": "FixedTangents"}
 """The fixed maps, by the class of each."""
@@ -24,17 +28,11 @@ LEARNED = "Two Step"
 """The neurons of the paper's network after its two steps of feature learning."""
 
 LARGE, CUBE, EVERY, BALL = "sample", "all patterns", "every A", "kernel ball"
-"""Where a problem is solved.
-
-Over a sample where k ≤ D/16; over all patterns of a small dictionary for drawn sets A; over all patterns of a smaller
-one for every A; in the ball of a kernel, over the whole distribution where k ≤ D/16.
-"""
+"""Where a problem is solved: over a sample where k ≤ D/16; over all patterns of a small dictionary for drawn sets A;
+over those of a smaller one for every A; in the ball of a kernel, over the whole distribution where k ≤ D/16."""
 
 KERNELS = {"Gaussian kernel": "Gaussian", "Laplace kernel": "Laplace"}
 """The kernels of Corollary 3, which are shift-invariant, by the class of each."""
-
-_KERNEL_WIDTH = 1.0
-"""Of the kernels. Inputs have norm 1."""
 
 SHARE = 16
 """D/k where a sample is drawn: the least that the theorem allows."""
@@ -42,172 +40,161 @@ SHARE = 16
 SURE = 3
 """A loss on fresh points counts as below a bound if it is by more than so many standard errors."""
 
-BATCH = 1000
-"""Of the steps after the second, which are not taken here."""
+Norms = Annotated[tuple[float, ...], between(0.1, 1e6), rising, not_empty]
 
 
-def patterns_of(s: Any, at: At) -> int:
-    """D."""
-    return {CUBE: s.cube, EVERY: s.every}.get(at.place, SHARE * at.relevant)
+@dataclass(frozen=True)
+class Theorem2Settings(Checked):
+    """The numbers of the experiment."""
+
+    relevants: Annotated[tuple[int, ...], at_least(5), at_most(17), odd, rising, not_empty] = lab.setting(
+        (11, 13, 15), "theorem", "k; D is 16k, the least that the theorem allows; beyond 17, our bound rounds to p_o"
+    )
+    norms: Norms = lab.setting((1.0, 3.0, 10.0, 30.0, 100.0), "ours", "B")
+    background: Annotated[float, between(0.01, 0.5)] = lab.setting(0.5, "paper", "p_o")
+    tangents: Annotated[int, positive, at_most(20)] = lab.setting(
+        2, "ours", "neurons of the NTK features; every map has N = D times this many features"
+    )
+    spread: Annotated[float, between(1e-3, 1e3)] = lab.setting(
+        0.5, "ours", "of a fixed neuron's input; chosen on another instance (100) from 0.5 and 1"
+    )
+    samples: lab.Count = lab.setting(50_000, "ours")
+    test_samples: lab.Count = lab.setting(50_000, "ours")
+    cube: Annotated[int, between(6, 16)] = lab.setting(16, "ours", "D where all patterns are listed")
+    cube_relevant: Annotated[int, at_least(3), odd] = lab.setting(11, "ours", "k there")
+    cube_neurons: Annotated[int, positive, at_most(20)] = lab.setting(4, "ours", "there in place of the neurons above")
+    cube_norms: Norms = lab.setting((0.3, 1.0, 3.0), "ours", "B there")
+    every: Annotated[int, between(6, 16)] = lab.setting(12, "ours", "D where the problem is solved for every set A")
+    every_relevant: Annotated[int, at_least(3), odd] = lab.setting(7, "ours", "k there; neurons and B as above")
+    targets: Annotated[lab.Count, at_most(200)] = lab.setting(
+        10, "ours", "sets A that are drawn where all patterns are listed, for each seed"
+    )
+    tolerance: Annotated[float, between(1e-6, 0.1)] = lab.setting(1e-3, "ours", "largest duality gap")
+    seeds: lab.Seeds = lab.setting(5, "ours", "each with its own set A; the fixed maps are the same for all")
+
+    def __post_init__(self) -> None:
+        for name in ("cube", "every"):
+            k, D = getattr(self, f"{name}_relevant"), getattr(self, name)
+            require(k <= D, f"{name}_relevant must not exceed {name} ({D}), got {k}")
 
 
-def features_of(s: Any, at: At) -> int:
-    """N, the same for every map."""
-    return patterns_of(s, at) * (s.cube_neurons if at.place in (CUBE, EVERY) else s.tangents)
-
-
-def norms_of(s: Any, at: At) -> tuple[float, ...]:
-    """B."""
-    return s.cube_norms if at.place in (CUBE, EVERY) else s.norms
-
-
-def targets_of(s: Any, at: At) -> int:
-    """C, the number of sets A."""
-    return math.comb(patterns_of(s, at), at.relevant)
-
-
-def problem_of(s: Any, at: At) -> DictionaryProblem:
-    """Parity in the mixture, with a set A of its own for every seed and target."""
-    D, instance = patterns_of(s, at), at.seed * s.targets + at.target if at.place == CUBE else at.seed
-    return _parity(D, at.relevant, s.background, instance)
+def sizes_of(s: Theorem2Settings, at: lab.At) -> tuple[int, int, tuple[float, ...]]:
+    """D, the number N of features, which is the same for every map, and every B."""
+    if at.place not in (CUBE, EVERY):
+        return SHARE * at.relevant, SHARE * at.relevant * s.tangents, s.norms
+    D = s.cube if at.place == CUBE else s.every
+    return D, D * s.cube_neurons, s.cube_norms
 
 
 @functools.cache
-def _parity(patterns: int, relevant: int, background: float, instance: int) -> DictionaryProblem:
+def parity(patterns: int, relevant: int, background: float, instance: int) -> DictionaryProblem:
+    """Parity in the mixture."""
     return bk.features.DictionaryParity(patterns, patterns, relevant, background=background, instance=instance)
 
 
 @functools.cache
-def two_steps(problem: DictionaryProblem, pairs: int, batch: int) -> NetworkFeatures:
-    """The network's neurons after two steps with Theorem 26's settings."""
+def two_steps(problem: DictionaryProblem, pairs: int, samples: int) -> NetworkFeatures:
+    """The network's neurons after two steps with Theorem 26's settings; no later step, with its batch, is taken."""
     network = bk.networks.TwoLayer(pairs)
-    process = bk.features.theorem26(problem, network, steps=2, batch=batch)
+    process = bk.features.theorem26(problem, network, steps=2, batch=min(1000, samples))
     return bk.engine.NetworkFeatures(network, bk.algorithms.FeatureLearning(process), after=2)
 
 
-def fixed_map(method: str, patterns: int, features: int, spread: float) -> FixedMap:
+def fixed_map(s: Theorem2Settings, at: lab.At) -> FixedMap:
     """A fixed map with N features."""
-    neurons = features // patterns if method == "NTK features" else features
-    return getattr(bk.features, FIXED[method])(neurons, spread)
+    D, N, _ = sizes_of(s, at)
+    return getattr(bk.features, FIXED[at.method])(N // D if at.method == "NTK features" else N, s.spread)
 
 
 @functools.cache
-def every_target(patterns: int, relevant: int, neurons: int, spread: float) -> dict[str, tuple[float, float]]:
-    """For each fixed map the smallest and the largest |c_A| over all sets A where all patterns are listed."""
-    z, found = bk.features.every_pattern(_parity(patterns, relevant, 0.5, 0))[0], {}
-    for method in FIXED:
-        values = fixed_map(method, patterns, patterns * neurons, spread).values(z)
-        norms = bk.features.parity_norms(values, relevant)
-        found[method] = float(norms.min()), float(norms.max())
-    return found
+def extreme_norms(features: FixedMap, patterns: int, relevant: int) -> tuple[float, float]:
+    """The smallest and the largest |c_A| of a fixed map over all sets A where all patterns are listed."""
+    z = bk.features.every_pattern(parity(patterns, relevant, 0.5, 0))[0]
+    norms = bk.features.parity_norms(features.values(z), relevant)
+    return float(norms.min()), float(norms.max())
 
 
-def spec(s: Any, at: At) -> RunSpec:
-    """The best model for every B."""
-    problem, exact, learned = problem_of(s, at), at.place == CUBE, at.method == LEARNED
-    N, norms = features_of(s, at), norms_of(s, at)
-    features: Any = (
-        two_steps(problem, N // 2, min(BATCH, s.samples))
-        if learned
-        else fixed_map(at.method, patterns_of(s, at), N, s.spread)
-    )
+def kernel_of(method: str) -> Kernel:
+    """The kernel of that name, of width 1, which is the norm of inputs."""
+    return getattr(bk.kernels, KERNELS[method])(1.0)
+
+
+def spec(s: Theorem2Settings, at: lab.At) -> RunSpec:
+    """The best model for every B: in drawn problems, with a set A of its own for every seed and target."""
+    D, N, norms = sizes_of(s, at)
+    exact, learned = at.place == CUBE, at.method == LEARNED
+    problem = parity(D, at.relevant, s.background, at.seed * s.targets + at.target if exact else at.seed)
+    features: Any = two_steps(problem, N // 2, s.samples) if learned else fixed_map(s, at)
     learner = bk.features.BallClassifier(features, norms, exact, learned, s.tolerance)
     return RunSpec(problem, learner, 1 if exact else s.samples, s.test_samples, at.seed)
 
 
-def certificate(background: float, patterns: int, relevant: int, features: int, norm: float) -> FixedFeatureCertificate:
-    """Both bounds."""
-    return bk.features.FixedFeatureCertificate(patterns, relevant, background, features, norm)
+def whole_spec(s: Theorem2Settings, at: lab.At) -> RunSpec:
+    """The best model for every B and every set A, or the best function of a kernel, which is the same for all A."""
+    D, _, norms = sizes_of(s, at)
+    problem = parity(D, at.relevant, s.background, 0)
+    if at.place == BALL:
+        return RunSpec(problem, bk.features.KernelBall(kernel_of(at.method), norms, s.tolerance), 1, 0, at.seed)
+    return RunSpec(problem, bk.features.EveryTarget(fixed_map(s, at), norms, s.tolerance), 1, 0, at.seed)
 
 
-def rows(s: Any, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+def rows(s: Theorem2Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
     """A row for every B: losses, dual values, bounds, and the distances between them."""
+    read = {EVERY: _over_sets, BALL: _in_kernel_ball}.get(at.place, _of_model)
     found = []
-    for i, norm in enumerate(norms_of(s, at)):
-        bounds = certificate(s.background, patterns_of(s, at), at.relevant, features_of(s, at), norm)
-        row: dict[str, Any] = {"norm": norm, "bound": bounds.bound}
-        if at.place != CUBE:  # there k exceeds D/16, and the paper's theorem does not apply
-            row["paper_bound"] = bounds.paper
-        else:
-            row |= _floors(s, at, norm)
+    for i, norm in enumerate(sizes_of(s, at)[-1]):
+        row: dict[str, Any] = {"norm": norm, **_bounds(s, at, norm)}
         if outcome.status == "finished":
-            row |= {name: float(values[i]) for name, values in outcome.arrays.items()}
-            row |= _distances(s, at, row)
+            row |= read(s, at, row, {name: values[i] for name, values in outcome.arrays.items()})
         found.append(row)
     return found
 
 
-def _distances(s: Any, at: At, row: dict[str, Any]) -> dict[str, float]:
-    """How far numbers are from the bounds: at least 0 where a claim holds."""
-    loss, bound = row["test_loss"], row["bound"]
-    rooms = {"worst_loss": loss, "gap_room": s.tolerance - (row["upper"] - row["lower"])}
+def _bounds(s: Theorem2Settings, at: lab.At, norm: float) -> dict[str, Any]:
+    """Our bound, the paper's where its theorem applies, and the extreme p_o(1 − B|c_A|) where they are known."""
+    D, N, _ = sizes_of(s, at)
+    if at.place == BALL:
+        ball = bk.features.KernelBallCertificate(D, at.relevant, s.background, norm, kernel=kernel_of(at.method))
+        return {"bound": ball.bound, "floor": ball.exact}
+    bounds = bk.features.FixedFeatureCertificate(D, at.relevant, s.background, N, norm)
+    if at.place == LARGE:
+        return {"bound": bounds.bound, "paper_bound": bounds.paper}
+    high, low = (s.background * (1 - norm * size) for size in extreme_norms(fixed_map(s, at), D, at.relevant))
+    return {"bound": bounds.bound, "least_floor": low, "largest_floor": high}
+
+
+def _of_model(s: Theorem2Settings, at: lab.At, row: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found, and how far numbers are from the bounds: at least 0 where a claim holds."""
+    given = {name: float(value) for name, value in found.items()}
+    loss, bound = given["test_loss"], row["bound"]
+    rooms: dict[str, Any] = {**given, "worst_loss": loss, "gap_room": s.tolerance - (given["upper"] - given["lower"])}
     if at.method == LEARNED:
         return rooms | {"learned_room": bound - loss, "learned_paper_room": row["paper_bound"] - loss}
+    D, N, _ = sizes_of(s, at)
     # scale-free, so that a bound close to p_o keeps its digits
-    used = (1 - row["floor"] / s.background) / (row["norm"] * math.sqrt(features_of(s, at) / targets_of(s, at)))
-    rooms |= {"floor_room": 1 - used, "fresh_room": loss + SURE * row["test_error"] - bound}
-    if at.place != CUBE:
+    used = (1 - given["floor"] / s.background) / (row["norm"] * math.sqrt(N / math.comb(D, at.relevant)))
+    rooms |= {"floor_room": 1 - used, "fresh_room": loss + SURE * given["test_error"] - bound}
+    if at.place == LARGE:
         return rooms
-    rooms["worst_lower"] = max(row["lower"], row["largest_floor"])  # either holds for some A, so for the worst
-    return rooms | {"lower_room": row["lower"] - bound, "mean_room": row["mean_floor"] - bound}
+    rooms["worst_lower"] = max(given["lower"], row["largest_floor"])  # either holds for some A, so for the worst
+    return rooms | {"lower_room": given["lower"] - bound, "mean_room": given["mean_floor"] - bound}
 
 
-def _floors(s: Any, at: At, norm: float) -> dict[str, float]:
-    """The least and the largest p_o(1 − B|c_A|) over all sets A."""
-    sizes = every_target(patterns_of(s, at), at.relevant, s.cube_neurons, s.spread)[at.method]
-    high, low = (s.background * (1 - norm * size) for size in sizes)
-    return {"least_floor": low, "largest_floor": high}
+def _over_sets(s: Theorem2Settings, at: lab.At, row: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """The mean over all sets A, and between which values the largest loss lies."""
+    lower, upper = found["lower"], found["upper"]
+    return {
+        "lower": float(lower.mean()),
+        "worst_lower": float(lower.max()),
+        "worst_upper": float(upper.max()),
+        "gap_room": s.tolerance - float((upper - lower).max()),
+        "every_room": float(lower.mean()) - row["bound"],
+        "worst_room": float(lower.max()) - row["bound"],
+    }
 
 
-def every_spec(s: Any, at: At) -> RunSpec:
-    """The best model for every B and every set A."""
-    features = fixed_map(at.method, patterns_of(s, at), features_of(s, at), s.spread)
-    learner = bk.features.EveryTarget(features, norms_of(s, at), s.tolerance)
-    return RunSpec(_parity(s.every, at.relevant, s.background, 0), learner, 1, 0, at.seed)
-
-
-def every_rows(s: Any, at: At, outcome: Outcome) -> list[dict[str, Any]]:
-    """A row for every B: the mean over all sets A, and between which values the largest loss lies."""
-    found = []
-    for i, norm in enumerate(norms_of(s, at)):
-        bound = certificate(s.background, patterns_of(s, at), at.relevant, features_of(s, at), norm).bound
-        row: dict[str, Any] = {"norm": norm, "bound": bound, **_floors(s, at, norm)}
-        if outcome.status == "finished":
-            lower, upper = (outcome.arrays[name][i] for name in ("lower", "upper"))
-            row |= {
-                "lower": float(lower.mean()),
-                "worst_lower": float(lower.max()),
-                "worst_upper": float(upper.max()),
-                "gap_room": s.tolerance - float((upper - lower).max()),
-                "every_room": float(lower.mean()) - bound,
-                "worst_room": float(lower.max()) - bound,
-            }
-        found.append(row)
-    return found
-
-
-def ball_kernel(method: str) -> Kernel:
-    """The kernel of that name."""
-    return getattr(bk.kernels, KERNELS[method])(_KERNEL_WIDTH)
-
-
-def ball_spec(s: Any, at: At) -> RunSpec:
-    """The best function of a kernel for every norm; all sets A have the same."""
-    learner = bk.features.KernelBall(ball_kernel(at.method), norms_of(s, at), s.tolerance)
-    return RunSpec(_parity(patterns_of(s, at), at.relevant, s.background, 0), learner, 1, 0, at.seed)
-
-
-def ball_rows(s: Any, at: At, outcome: Outcome) -> list[dict[str, Any]]:
-    """A row for every norm: the least loss, the bound for all kernels and that of this one."""
-    found = []
-    for i, norm in enumerate(norms_of(s, at)):
-        bounds = bk.features.KernelBallCertificate(
-            patterns_of(s, at), at.relevant, s.background, norm, kernel=ball_kernel(at.method)
-        )
-        row: dict[str, Any] = {"norm": norm, "bound": bounds.bound, "floor": bounds.exact}
-        if outcome.status == "finished":
-            lower, upper = (float(outcome.arrays[name][i]) for name in ("lower", "upper"))
-            row |= {"lower": lower, "worst_lower": lower, "worst_upper": upper}
-            row |= {"gap_room": s.tolerance - (upper - lower), "kernel_room": upper - bounds.bound}
-        found.append(row)
-    return found
+def _in_kernel_ball(s: Theorem2Settings, at: lab.At, row: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """The least loss, the same for every A."""
+    lower, upper = float(found["lower"]), float(found["upper"])
+    rooms = {"gap_room": s.tolerance - (upper - lower), "kernel_room": upper - row["bound"]}
+    return {"lower": lower, "worst_lower": lower, "worst_upper": upper, **rooms}

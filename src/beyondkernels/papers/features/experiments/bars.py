@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from beyondkernels.lab import AtLeast, AtMost, Between, Statement, claim, of
+from beyondkernels import lab
 from beyondkernels.lab.report.claims import Condition
 from beyondkernels.papers.features.experiments.cases import Case, problem_of
-from beyondkernels.papers.features.experiments.tables import TRAINED, UNSTRUCTURED
+from beyondkernels.papers.features.experiments.tables import CONVERGED, TRAINED, UNSTRUCTURED
 from beyondkernels.papers.features.paper import PAPER
 
 LEARNS = 99.5
@@ -16,129 +17,113 @@ FAILS, WITHOUT = 0.20, 0.12
 """How far a method that fails, and one without structure, may come from the constant classifier towards 100 %."""
 NEAR = 10
 """Points by which a method that is trained halfway may be off the printed value."""
+AHEAD = 3
+"""Points by which the Network has to be ahead of converged classifiers."""
 ALIGNED = 0.99
 """The cosine that the paper names for step two."""
 
 
-def claims(
-    printed: str, case: Case, where: Mapping[str, str], ranges: Mapping[str, tuple[float, float]] | None = None
-) -> list[Statement]:
-    """The sentences of a table with parity labels.
+@dataclass(frozen=True)
+class Sentences:
+    """What can be said of one block of a table, by the table's name among the published numbers."""
 
-    Arguments:
-        printed: what the table is called among the published numbers.
-        case: which block.
-        where: the rows that belong to it.
-        ranges: where RF and NTK must lie, if not within ``NEAR`` points of the printed value.
-    """
-    without = capped(case, WITHOUT, structured=False)
-    return [
-        *learns(printed, case, where),
-        accuracy(
-            printed,
-            case,
-            where,
-            "One Step",
-            f"One Step, its readout trained by the Network's own schedule, stays at or below {capped(case, FAILS)} %",
-            AtMost(capped(case, FAILS)),
-        ),
-        *(as_trained(printed, case, where, name, (ranges or {}).get(name)) for name in ("RF", "NTK")),
-        aligned(printed, case, where),
-        *(
-            accuracy(
-                printed,
-                case,
-                where,
-                method,
-                f"Without input structure {name} stays at or below {without} %",
-                AtMost(without),
-                f"{name.lower()}-unstructured",
-            )
-            for name, method in UNSTRUCTURED.items()
-        ),
-    ]
+    printed: str
+    case: Case
 
+    def of_parity(self, ranges: Mapping[str, tuple[float, float]] | None = None) -> list[lab.Statement]:
+        """Those of a table with parity labels; RF and NTK may have ranges other than near the printed value."""
+        without = self._capped(WITHOUT, structured=False)
+        words = f"Without input structure {{}} stays at or below {without} %"
+        return [
+            *self.learn(),
+            self.one_step(),
+            *(self.as_trained(name, (ranges or {}).get(name)) for name in ("RF", "NTK")),
+            self.aligned(),
+            *(
+                self._accuracy(method, words.format(name), lab.AtMost(without), f"{name.lower()}-unstructured")
+                for name, method in UNSTRUCTURED.items()
+            ),
+        ]
 
-def learns(printed: str, case: Case, where: Mapping[str, str], methods: tuple[str, ...] = ()) -> list[Statement]:
-    """The Network and Two Step learn, and other methods where the paper says so."""
-    return [
-        accuracy(printed, case, where, name, f"{called} test accuracy is at least {LEARNS} %", AtLeast(LEARNS))
-        for name, called in (
-            ("Network", "The Network's"),
-            ("Two Step", "Two Step's"),
-            *((name, f"{name}'s") for name in methods),
+    def learn(self, *methods: str) -> list[lab.Statement]:
+        """The Network and Two Step learn, and other methods where the paper says so."""
+        called = {"Network": "The Network's"} | {name: f"{name}'s" for name in ("Two Step", *methods)}
+        return [
+            self._accuracy(name, f"{words} test accuracy is at least {LEARNS} %", lab.AtLeast(LEARNS))
+            for name, words in called.items()
+        ]
+
+    def one_step(self) -> lab.Statement:
+        """One Step does not learn."""
+        return self._fails("One Step", "One Step, its readout trained by the Network's own schedule,")
+
+    def as_trained(self, method: str, between: tuple[float, float] | None = None) -> lab.Statement:
+        """A fixed-feature method is near the printed value; it fails to learn, where a constant does as well."""
+        value, constant = self._printed.get(method), self.case.constant()
+        middle = round(constant if value is None else value)
+        low, high = between or (middle - NEAR, min(100, middle + NEAR))
+        if constant >= low:
+            return self._fails(method, f"{method} as trained")
+        return self._accuracy(method, f"{method} as trained lies between {low} and {high} %", lab.Between(low, high))
+
+    def aligned(self) -> lab.Statement:
+        """Step two aligns a neuron with the ground truth."""
+        return lab.claim(
+            "cosine",
+            f"After step two the best aligned neuron has a cosine of at least {ALIGNED} with ±Σ Mⱼ",
+            lab.of("cosine_either_step2", method="Network", **self.case.where),
+            lab.AtLeast(ALIGNED),
+            paper=PAPER.printed_by_method(self.printed, "cosine", self.case.name).get("Network"),
         )
-    ]
 
+    def ahead(self) -> list[lab.Statement]:
+        """The Network is ahead of each converged classifier."""
+        return [
+            lab.claim(
+                name.lower().replace(" ", "-"),
+                f"The Network's test accuracy is ahead of the {name[0].lower() + name[1:]} by at least {AHEAD} points",
+                self._measured("Network") - self._measured(name),
+                lab.AtLeast(AHEAD),
+            )
+            for name in CONVERGED
+        ]
 
-def as_trained(
-    printed: str, case: Case, where: Mapping[str, str], method: str, between: tuple[float, float] | None = None
-) -> Statement:
-    """A fixed-feature method lies near the printed value.
+    def beaten(self) -> str:
+        """Which printed test accuracies lie below those of trivial classifiers; nothing if none does."""
+        told = []
+        for structured, methods in ((True, TRAINED), (False, tuple(UNSTRUCTURED.values()))):
+            problem = problem_of(self.case, 0, structured)
+            trivial = {"constant": problem.constant_accuracy, "best linear": problem.linear_accuracy}
+            data = "" if structured else " on the data without structure"
+            found = {name: value for name in methods if (value := self._printed.get(name)) is not None}
+            for kind, share in trivial.items():
+                percent = -1.0 if share is None else 100 * share
+                low = [f"{name} ({value:g} %)" for name, value in found.items() if value < percent]
+                words = f"The {kind} classifier is right on {percent:.1f} %{data}, above {', '.join(low)}."
+                told += [words] if low else []
+        return f"What trivial classifiers reach against what is printed: {' '.join(told)}" if told else ""
 
-    Where the constant classifier does as well as that, being near says nothing, and the bar is one that fails to learn.
-    """
-    value = _printed(printed, case).get(method)
-    middle = round(value) if value is not None else round(case.data.constant(case.numbers))
-    low, high = between or (middle - NEAR, min(100, middle + NEAR))
-    if case.data.constant(case.numbers) >= low:
-        most = capped(case, FAILS)
-        return accuracy(printed, case, where, method, f"{method} as trained stays at or below {most} %", AtMost(most))
-    text = f"{method} as trained lies between {low} and {high} %"
-    return accuracy(printed, case, where, method, text, Between(low, high))
+    @property
+    def _printed(self) -> dict[str, float | None]:
+        return PAPER.printed_by_method(self.printed, "test_accuracy", self.case.name)
 
+    def _measured(self, method: str) -> lab.Value:
+        return lab.of("test_accuracy", method=method, **self.case.where)
 
-def aligned(printed: str, case: Case, where: Mapping[str, str]) -> Statement:
-    """Step two aligns a neuron with the ground truth."""
-    return claim(
-        "cosine",
-        f"After step two the best aligned neuron has a cosine of at least {ALIGNED} with ±Σ Mⱼ",
-        of("cosine_either_step2", method="Network", **where),
-        AtLeast(ALIGNED),
-        paper=PAPER.printed_by_method(printed, "cosine", case.name).get("Network"),
-    )
+    def _accuracy(self, method: str, text: str, test: Condition, name: str = "") -> lab.Statement:
+        name, paper = name or method.lower().replace(" ", "-"), self._printed.get(method)
+        return lab.claim(name, text, self._measured(method), test, paper=paper)
 
+    def _fails(self, method: str, words: str) -> lab.Statement:
+        most = self._capped(FAILS)
+        return self._accuracy(method, f"{words} stays at or below {most} %", lab.AtMost(most))
 
-def accuracy(
-    printed: str, case: Case, where: Mapping[str, str], method: str, text: str, test: Condition, name: str = ""
-) -> Statement:
-    """A claim about a method's test accuracy."""
-    return claim(
-        name or method.lower().replace(" ", "-"),
-        text,
-        of("test_accuracy", method=method, **where),
-        test,
-        paper=_printed(printed, case).get(method),
-        unit="%",
-    )
+    def _capped(self, share: float, structured: bool = True) -> int:
+        constant = self.case.constant(structured)
+        return round(constant + share * (100 - constant))
 
 
 def gained(case: Case, method: str, percent: float | None) -> float | None:
     """How far a method comes from the constant classifier of its data towards 100 %, in percent of the way."""
-    constant = case.data.constant(case.numbers, method not in UNSTRUCTURED.values())
+    constant = case.constant(method not in UNSTRUCTURED.values())
     return None if percent is None else 100 * (percent - constant) / (100 - constant)
-
-
-def capped(case: Case, share: float, structured: bool = True) -> int:
-    """So many percent are a share of the way from the constant classifier to 100 %."""
-    constant = case.data.constant(case.numbers, structured)
-    return round(constant + share * (100 - constant))
-
-
-def beaten(printed: str, case: Case) -> str:
-    """Which printed test accuracies lie below those of trivial classifiers; nothing if none does."""
-    told = []
-    for structured, methods in ((True, TRAINED), (False, tuple(UNSTRUCTURED.values()))):
-        problem = problem_of(case, 0, structured)
-        values = {name: _printed(printed, case).get(name) for name in methods}
-        trivial = {"constant classifier": problem.constant_accuracy, "best linear classifier": problem.linear_accuracy}
-        data = "" if structured else " on the data without structure"
-        for classifier, share in trivial.items():
-            percent = -1.0 if share is None else 100 * share
-            low = [f"{name} ({value:g} %)" for name, value in values.items() if value is not None and value < percent]
-            told += [f"The {classifier} is right on {percent:.1f} %{data}, above {', '.join(low)}."] if low else []
-    return f"What trivial classifiers reach against what is printed: {' '.join(told)}" if told else ""
-
-
-def _printed(printed: str, case: Case) -> dict[str, float | None]:
-    return PAPER.printed_by_method(printed, "test_accuracy", case.name)

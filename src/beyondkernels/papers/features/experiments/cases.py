@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between, not_empty, odd, positive
-from beyondkernels.lab import Count, Size, Sizes, setting
 from beyondkernels.lab.declaration.runs import exact
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ _ROUNDING = 1e-12  # exact moments are sums of a few hundred float64 terms
 Several = Annotated[tuple[int, ...], positive, not_empty]
 Rates = Annotated[tuple[float, ...], positive, not_empty]
 LISTS = ("dim", "pairs", "samples", "readout_rate")
-"""The settings that may have a number for each case of a table."""
-
+"""The settings of all tables that may have a number for each case."""
 
 READOUT = (
     "Network, One Step, Two Step: the readout's rate at step 3, falling linearly to zero; all else by Theorem 26. "
@@ -39,13 +37,13 @@ READOUT = (
 class Shared(Checked):
     """What is one number in every table; the defaults are Table 1's."""
 
-    patterns: Count = setting(100, "paper")
-    background: Annotated[float, between(0, 0.5, "(]")] = setting(0.5, "paper")
-    steps: Count = setting(600, "paper", "the theorem's T is m^(4/3)")
-    batch: Count = setting(1000, "paper", "from step 3 on; the first two steps take the whole sample")
-    seeds: Count = setting(5, "paper", "each with its own dictionary and relevant set; 0, 1, 2, …")
-    test_samples: Count = setting(10_000, "ours", "not stated in the paper")
-    tangent_rate: Size = setting(
+    patterns: lab.Count = lab.setting(100, "paper")
+    background: Annotated[float, between(0, 0.5, "(]")] = lab.setting(0.5, "paper")
+    steps: lab.Count = lab.setting(600, "paper", "the theorem's T is m^(4/3)")
+    batch: lab.Count = lab.setting(1000, "paper", "from step 3 on; the first two steps take the whole sample")
+    seeds: lab.Count = lab.setting(5, "paper", "each with its own dictionary and relevant set; 0, 1, 2, …")
+    test_samples: lab.Count = lab.setting(10_000, "ours", "not stated in the paper")
+    tangent_rate: lab.Size = lab.setting(
         3e-4,
         "ours",
         "NTK: the rate of plain gradient descent on batches; of 1e-5, 3e-5, 1e-4, 3e-4 and 1e-3 the one with the "
@@ -57,11 +55,11 @@ class Shared(Checked):
 class Numbers(Shared):
     """All numbers of one case; the defaults are Table 1's."""
 
-    dim: Count = setting(500, "paper")
-    relevant: Count = setting(5, "paper")
-    pairs: Count = setting(300, "paper", "m; the network (2) has 2m neurons")
-    samples: Count = setting(50_000, "paper")
-    readout_rate: Size = setting(200.0, "ours", READOUT)
+    dim: lab.Count = lab.setting(500, "paper")
+    relevant: lab.Count = lab.setting(5, "paper")
+    pairs: lab.Count = lab.setting(300, "paper", "m; the network (2) has 2m neurons")
+    samples: lab.Count = lab.setting(50_000, "paper")
+    readout_rate: lab.Size = lab.setting(200.0, "ours", READOUT)
 
     def __post_init__(self) -> None:
         require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
@@ -71,77 +69,12 @@ class Numbers(Shared):
         )
 
 
-class Data(ABC):
-    """How points are labelled, besides the numbers that all data have."""
-
-    @abstractmethod
-    def problem(self, numbers: Numbers, instance: int) -> DictionaryProblem:
-        """The problem with its input structure."""
-
-    @abstractmethod
-    def constant(self, numbers: Numbers, structured: bool = True) -> float:
-        """The percentage of the better constant classifier."""
-
-
-@dataclass(frozen=True)
-class Parity(Data):
-    """The parity of the relevant patterns (E.1.1), with a given share of class −1 (E.2.2) or the half that it has.
-
-    Arguments:
-        negative_ratio: the share of class −1 among training and test points.
-    """
-
-    negative_ratio: float | None = None
-
-    def problem(self, numbers: Numbers, instance: int) -> DictionaryProblem:
-        """Patterns of the mixture."""
-        return bk.features.DictionaryParity(
-            dim=numbers.dim,
-            patterns=numbers.patterns,
-            relevant=numbers.relevant,
-            background=numbers.background,
-            negative_ratio=self.negative_ratio,
-            instance=instance,
-        )
-
-    def constant(self, numbers: Numbers, structured: bool = True) -> float:
-        """The larger class; an odd number of patterns is odd as often as even."""
-        share = 0.5 if self.negative_ratio is None else self.negative_ratio
-        return 100 * max(share, 1 - share)
-
-
-@dataclass(frozen=True)
-class Interval(Data):
-    """Whether the number of relevant patterns lies in an interval (E.1.2).
-
-    Arguments:
-        low: the least number of class +1.
-        high: the greatest.
-        probability: of each relevant pattern, where there is structure.
-    """
+class Interval(NamedTuple):
+    """The labels of E.1.2: class +1 has between so many relevant patterns, each of which has this probability."""
 
     low: int
     high: int
     probability: float
-
-    def problem(self, numbers: Numbers, instance: int) -> DictionaryProblem:
-        """Independent patterns."""
-        return bk.features.IntervalLabelling(
-            dim=numbers.dim,
-            patterns=numbers.patterns,
-            relevant=numbers.relevant,
-            low=self.low,
-            high=self.high,
-            relevant_probability=self.probability,
-            background=numbers.background,
-            instance=instance,
-        )
-
-    def constant(self, numbers: Numbers, structured: bool = True) -> float:
-        """From the binomial distribution of the number."""
-        k, p = numbers.relevant, self.probability if structured else 0.5
-        positive = sum(math.comb(k, s) * p**s * (1 - p) ** (k - s) for s in range(self.low, self.high + 1))
-        return 100 * max(positive, 1 - positive)
 
 
 @dataclass(frozen=True)
@@ -151,7 +84,8 @@ class Case:
     Arguments:
         name: such as ``d = 100``; nothing where a table has one block.
         numbers: its numbers.
-        data: its data.
+        negative_ratio: the share of class −1 among points with parity labels (E.2.2), where it is not one half.
+        interval: labels in place of parity.
         hidden_rate: the hidden layer's rate from step 3 on, where it is not Theorem 26's.
         random_rate: RF's own rate of the readout at step 3, where it is not Theorem 26's single rate.
         in_span: whether networks train in the coordinates of the inputs' span. That is the same network up to
@@ -160,17 +94,51 @@ class Case:
 
     name: str
     numbers: Numbers
-    data: Data
+    negative_ratio: float | None = None
+    interval: Interval | None = None
     hidden_rate: float | None = None
     random_rate: float | None = None
     in_span: bool = True
+
+    @property
+    def where(self) -> dict[str, str]:
+        """Which rows are its own."""
+        return {"case": self.name} if self.name else {}
+
+    @property
+    def short(self) -> str:
+        """Its name in those of claims and figures."""
+        return self.name.replace(" = ", "").replace(".", "_")
+
+    def titled(self, title: str) -> str:
+        """A title that tells the case."""
+        return f"{title}, {self.name}" if self.name else title
+
+    def constant(self, structured: bool = True) -> float:
+        """The percentage of the better constant classifier; without a ratio, parity labels have equal classes."""
+        share = 0.5 if self.negative_ratio is None else self.negative_ratio
+        if self.interval is not None:
+            low, high, probability = self.interval
+            k, p = self.numbers.relevant, probability if structured else 0.5
+            share = sum(math.comb(k, s) * p**s * (1 - p) ** (k - s) for s in range(low, high + 1))
+        return 100 * max(share, 1 - share)
 
 
 @functools.cache
 def problem_of(case: Case, seed: int, structured: bool = True) -> DictionaryProblem:
     """The data of a seed: each seed has a dictionary and a relevant set of its own."""
-    problem = case.data.problem(case.numbers, seed)
+    given: dict[str, Any] = only(case.numbers, ("dim", "patterns", "relevant", "background")) | {"instance": seed}
+    if case.interval is None:
+        problem = bk.features.DictionaryParity(**given, negative_ratio=case.negative_ratio)
+    else:
+        low, high, probability = case.interval
+        problem = bk.features.IntervalLabelling(**given, low=low, high=high, relevant_probability=probability)
     return problem if structured else problem.without_structure()
+
+
+def assumptions_of(problem: DictionaryProblem) -> str:
+    """How a problem stands to the paper's (A0), (A1) and (A2)."""
+    return "; ".join(str(found) for found in problem.assumptions() if found.name in ("A0", "A1", "A2"))
 
 
 @functools.cache
@@ -180,27 +148,16 @@ def process_of(
     """Theorem 26's numbers for the data; for unequal classes with the class weights and the γ of App. F.
 
     Parity labels without structure have γ = 0, of which the theorem says nothing: they get the numbers of the
-    structured data.
-
-    Arguments:
-        case: its numbers and data.
-        seed: which dictionary and relevant set.
-        own_schedule: whether the readout has its own rate for t > 2, or Theorem 26's single rate.
-        structured: whether the data have their input structure.
-        random: whether it is RF's process.
+    structured data. Without a schedule of its own the readout has Theorem 26's single rate for t > 2; RF's, with
+    random features, is the case's.
     """
     s, problem = case.numbers, problem_of(case, seed, structured)
     if problem.moments.gamma < _ROUNDING:
         problem = problem_of(case, seed)
-    own = s.readout_rate if own_schedule else None
-    process = bk.features.theorem26(
-        problem,
-        bk.networks.TwoLayer(pairs=s.pairs),
-        steps=s.steps,
-        batch=s.batch,
-        readout_rate=case.random_rate if random else own,
-        weighted=abs(problem.moments.positive - 0.5) >= _ROUNDING,
-    )
+    rate = case.random_rate if random else s.readout_rate if own_schedule else None
+    weighted = abs(problem.moments.positive - 0.5) >= _ROUNDING
+    given: dict[str, Any] = {"steps": s.steps, "batch": s.batch, "readout_rate": rate, "weighted": weighted}
+    process = bk.features.theorem26(problem, bk.networks.TwoLayer(s.pairs), **given)
     if own_schedule and case.hidden_rate is not None:
         return replace(process, later=replace(process.later, hidden_rate=case.hidden_rate))
     return process
@@ -210,30 +167,32 @@ def process_of(
 class TableSettings(Numbers):
     """The numbers of Table 1; the defaults are the paper's."""
 
-    relevant: Annotated[int, positive, odd] = setting(5, "paper")
+    relevant: Annotated[int, positive, odd] = lab.setting(5, "paper")
 
     def cases(self) -> dict[str, Case]:
         """The only one."""
-        return {"": Case("", Numbers(**only(self, Numbers)), Parity(), in_span=False)}
+        return {"": Case("", self, in_span=False)}
 
 
 @dataclass(frozen=True)
 class CasesSettings(Shared):
     """The numbers of the other tables. A list has a number for each case, or one for all."""
 
-    varied: ClassVar[tuple[str, str]] = ("", "")
+    varied = ("", "")
     """The list that tells the cases apart, and how it is written; nothing where there is one case."""
+    lists: ClassVar[tuple[str, ...]] = LISTS
+    """The settings that may have a number for each case."""
 
-    dim: Several = setting((500,), "paper")
-    relevant: Count = setting(5, "paper")
-    pairs: Several = setting((300,), "paper", "m; the network (2) has 2m neurons")
-    samples: Several = setting((50_000,), "paper")
-    readout_rate: Rates = setting((200.0,), "ours", f"As in Table 1. {READOUT}")
-    tolerance: Size = setting(1e-4, "ours", "relative duality gap of every converged fit")
-    validation: Annotated[float, between(0, 1, "()")] = setting(
+    dim: Several = lab.setting((500,), "paper")
+    relevant: lab.Count = lab.setting(5, "paper")
+    pairs: Several = lab.setting((300,), "paper", "m; the network (2) has 2m neurons")
+    samples: Several = lab.setting((50_000,), "paper")
+    readout_rate: Rates = lab.setting((200.0,), "ours", f"As in Table 1. {READOUT}")
+    tolerance: lab.Size = lab.setting(1e-4, "ours", "relative duality gap of every converged fit")
+    validation: Annotated[float, between(0, 1, "()")] = lab.setting(
         0.2, "ours", "share of the training sample on which the ridge of a converged fit is chosen"
     )
-    ridges: Sizes = setting(
+    ridges: lab.Sizes = lab.setting(
         (1e-4, 1e-3, 1e-2, 1e-1, 1.0), "ours", "relative ridges of the converged fits; the grid does not grow"
     )
 
@@ -243,32 +202,26 @@ class CasesSettings(Shared):
     def case(self, name: str, numbers: Numbers, at: Mapping[str, Any]) -> Case:
         """A case, from its numbers and from what the lists hold for it."""
         require(self.relevant % 2 == 1, f"relevant must be odd, got {self.relevant}")
-        return Case(name, numbers, Parity())
-
-    def lists(self) -> dict[str, tuple[Any, ...]]:
-        """The settings that may have a number for each case."""
-        return {name: getattr(self, name) for name in LISTS}
+        return Case(name, numbers)
 
     def cases(self) -> dict[str, Case]:
         """All cases by name."""
-        lists, (told, symbol) = self.lists(), self.varied
+        lists, (told, symbol) = only(self, self.lists), self.varied
         count = len(lists[told]) if told else 1
         for name, values in lists.items():
             require(
                 len(values) in (1, count),
                 f"{name} must hold one number{f', or one for each {told} ({count})' if told else ''}, got {values}",
             )
-        found = {}
+        found, shared = {}, only(self, [*(field.name for field in fields(Shared)), "relevant"])
         for i in range(count):
             at = {name: values[min(i, len(values) - 1)] for name, values in lists.items()}
             name = f"{symbol} = {exact(at[told])}" if told else ""
-            numbers = only(self, Shared) | {"relevant": self.relevant}
-            numbers |= {each: at[each] for each in LISTS}
             require(name not in found, f"{told} must hold different numbers, got {lists.get(told)}")
-            found[name] = self.case(name, Numbers(**numbers), at)
+            found[name] = self.case(name, Numbers(**shared, **{each: at[each] for each in LISTS}), at)
         return found
 
 
-def only(settings: Any, kind: type) -> dict[str, Any]:
-    """The settings that a class has, by name."""
-    return {field.name: getattr(settings, field.name) for field in fields(kind)}
+def only(settings: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The settings of some names, by name."""
+    return {name: getattr(settings, name) for name in names}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between, not_empty, not_negative, positive
-from beyondkernels.lab import At, Count, Size, setting
 from beyondkernels.papers.features.experiments.tables import accuracies
 from beyondkernels.store import RunSpec
 
@@ -31,55 +31,50 @@ MOST_PATTERNS = 16
 class Table6Settings(Checked):
     """The numbers of Table 6, an entry for each of its experiments; the defaults are the paper's."""
 
-    dims: Numbers = setting((100, 25, 100), "paper", "d")
-    patterns: Numbers = setting((4, 4, 5), "paper", "k, so that there are 2^k centres")
-    noises: Annotated[tuple[float, ...], positive, not_empty] = setting((1.0, 0.7, 1.0), "paper", "σ_r")
-    middles: Annotated[tuple[int, ...], not_negative, not_empty] = setting(
+    dims: Numbers = lab.setting((100, 25, 100), "paper", "d")
+    patterns: Numbers = lab.setting((4, 4, 5), "paper", "k, so that there are 2^k centres")
+    noises: Annotated[tuple[float, ...], positive, not_empty] = lab.setting((1.0, 0.7, 1.0), "paper", "σ_r")
+    middles: Annotated[tuple[int, ...], not_negative, not_empty] = lab.setting(
         (50, 30, 50), "paper", "the epoch of Figure 16's second picture"
     )
-    epochs: Numbers = setting((80, 50, 80), "paper", "the epoch of Figure 16's last picture; training ends there")
-    neurons: Count = setting(800, "paper", "m")
-    momentum: Annotated[float, between(0, 1, "[)")] = setting(
+    epochs: Numbers = lab.setting((80, 50, 80), "paper", "the epoch of Figure 16's last picture; training ends there")
+    neurons: lab.Count = lab.setting(800, "paper", "m")
+    momentum: Annotated[float, between(0, 1, "[)")] = lab.setting(
         0.95, "ours", "as App. E.4 has it; App. E.3.2 says that training follows typical practice"
     )
-    samples: Count = setting(5000, "ours", "not stated in the paper")
-    batch: Count = setting(100, "ours", "not stated in the paper")
-    rate: Size = setting(
+    samples: lab.Count = lab.setting(5000, "ours", "not stated in the paper")
+    batch: lab.Count = lab.setting(100, "ours", "not stated in the paper")
+    rate: lab.Size = lab.setting(
         0.05,
         "ours",
         "of 0.01, 0.02, 0.05 and 0.1 the one with the largest least cosine in experiment 3 on other data (mean of "
         "instances and seeds 100 to 102); in experiments 1 and 2 the rates hardly differ",
     )
-    start: Size = setting(
+    start: lab.Size = lab.setting(
         0.1,
         "ours",
         "the initial weights are normal with this standard deviation over √p, p being the number of inputs of a layer; "
         "chosen on other data (instance and seed 100), where √2 moved the neurons less",
     )
-    usual_start: Size = setting(math.sqrt(2), "ours", "the same for the row of the usual start")
-    seeds: Count = setting(5, "paper", "each with its own dictionary; 0, 1, 2, …")
-    test_samples: Count = setting(10_000, "ours", "not stated in the paper")
+    usual_start: lab.Size = lab.setting(math.sqrt(2), "ours", "the same for the row of the usual start")
+    seeds: lab.Count = lab.setting(5, "paper", "each with its own dictionary; 0, 1, 2, …")
+    test_samples: lab.Count = lab.setting(10_000, "ours", "not stated in the paper")
 
     def __post_init__(self) -> None:
-        sizes = {name: len(getattr(self, name)) for name in ("dims", "patterns", "noises", "middles", "epochs")}
+        sizes = [len(each) for each in (self.dims, self.patterns, self.noises, self.middles, self.epochs)]
         require(
-            len(set(sizes.values())) == 1,
+            len(set(sizes)) == 1,
             "dims, patterns, noises, middles and epochs must hold an entry for each experiment, "
-            f"got {', '.join(str(size) for size in sizes.values())} entries",
+            f"got {', '.join(map(str, sizes))} entries",
         )
         require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
         for middle, end in zip(self.middles, self.epochs, strict=True):
             require(middle <= end, f"middles must not exceed epochs, got {middle} of {end}")
         for dim, k in zip(self.dims, self.patterns, strict=True):
-            require(
-                k <= min(dim, MOST_PATTERNS),
-                f"patterns must be at most {MOST_PATTERNS}, and at most dims ({dim}), got {k}",
-            )
-        most = 2 ** max(self.patterns)
-        require(
-            most <= self.samples,
-            f"samples must be at least the number of centres, 2^{max(self.patterns)} = {most}, got {self.samples}",
-        )
+            most = min(dim, MOST_PATTERNS)
+            require(k <= most, f"patterns must be at most {MOST_PATTERNS}, and at most dims ({dim}), got {k}")
+        words = f"2^{max(self.patterns)} = {2 ** max(self.patterns)}, got {self.samples}"
+        require(2 ** max(self.patterns) <= self.samples, f"samples must be at least the number of centres, {words}")
 
     @property
     def steps_per_epoch(self) -> int:
@@ -112,48 +107,41 @@ def problem_of(s: Table6Settings, experiment: int, seed: int) -> GaussianMixture
     return bk.features.GaussianMixture(s.dims[i], s.patterns[i], s.noises[i], instance=seed)
 
 
-def spec(s: Table6Settings, at: At) -> RunSpec:
+def spec(s: Table6Settings, at: lab.At) -> RunSpec:
     """The run of a method in an experiment with a seed."""
     problem = problem_of(s, at.experiment, at.seed)
     variance = (s.start if at.method == SMALL else s.usual_start) ** 2
-    scales = bk.networks.Parameterisation(
-        "standard", weight_variance=variance, bias_variance=0.0, readout_variance=variance
-    )
+    given: dict[str, Any] = {"weight_variance": variance, "bias_variance": 0.0, "readout_variance": variance}
     last, epoch = s.epochs[at.experiment - 1], s.steps_per_epoch
     looked_at = sorted({0, last, *s.shown(at.experiment), *(round(last * part / 8) for part in range(1, 8))})
     steps = tuple(epoch * each for each in looked_at)
-    learner = bk.engine.TrainedNetwork(
-        bk.networks.FullyConnected(s.neurons, depth=2, parameterisation=scales),
-        bk.algorithms.GradientDescent(
-            last * epoch, s.rate, s.batch, momentum=s.momentum, loss=bk.algorithms.CrossEntropy()
-        ),
-        record_at=steps,
-        snapshot_at=steps,
-        snapshot_names=(NEURONS,),
+    network = bk.networks.FullyConnected(
+        s.neurons, depth=2, parameterisation=bk.networks.Parameterisation("standard", **given)
     )
-    measured: tuple[Any, ...] = (bk.features.CentreCoverage(NEURONS), bk.features.CentreDirections(NEURONS))
-    return RunSpec(
-        problem, learner, s.samples, s.test_samples, at.seed, measured if at.method == SMALL else measured[:1]
-    )
+    loss = bk.algorithms.CrossEntropy()
+    rule = bk.algorithms.GradientDescent(last * epoch, s.rate, s.batch, momentum=s.momentum, loss=loss)
+    kept = {"record_at": steps, "snapshot_at": steps, "snapshot_names": (NEURONS,)}
+    learner = bk.engine.TrainedNetwork(network, rule, **kept)
+    shown = (bk.features.CentreDirections(NEURONS),) if at.method == SMALL else ()
+    measured = (bk.features.CentreCoverage(NEURONS), *shown)
+    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, measured)
 
 
-def row(s: Table6Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+def row(s: Table6Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
     """Accuracies in percent, how far above every linear classifier, and how the centres are covered."""
     percent, problem = accuracies(outcome), problem_of(s, at.experiment, at.seed)
-    test = percent["test_accuracy"]
+    test, bound = percent["test_accuracy"], 100 * problem.linear_bound
     found: dict[str, Any] = {
         **percent,
         "linear_diagonal": 100 * problem.symmetric_linear_accuracy,
-        "linear_bound": 100 * problem.linear_bound,
+        "linear_bound": bound,
         "bayes": 100 * problem.bayes_accuracy,
-        "ahead": None if test is None else test - 100 * problem.linear_bound,
+        "ahead": None if test is None else test - bound,
     }
-    start, middle, end = (
-        outcome.at("coverage/least", epoch * s.steps_per_epoch, None) for epoch in s.shown(at.experiment)
-    )
+    bar, steps = s.bar(at.experiment), [epoch * s.steps_per_epoch for epoch in s.shown(at.experiment)]
+    (start, middle, end), last = (outcome.at("coverage/least", step, None) for step in steps), steps[-1]
     if start is None or end is None:
         return found
-    bar, last = s.bar(at.experiment), s.epochs[at.experiment - 1] * s.steps_per_epoch
     return found | {
         "least_start": start,
         "least_middle": middle,

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import Checked, require
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    Count,
-    Counts,
-    Curves,
-    Drawn,
-    Experiment,
-    Line,
-    Picture,
-    Rows,
-    Runs,
-    Scale,
-    Seeds,
-    Shown,
-    Statement,
-    Table,
-    claim,
-    least,
-    scale,
-    select,
-    setting,
-)
 from beyondkernels.lab.declaration.rows import OUTCOME
 from beyondkernels.papers.features.paper import PAPER
 from beyondkernels.store import RunSpec
@@ -41,7 +18,6 @@ if TYPE_CHECKING:
 
 LABELS = ("parity", "threshold", "interval", "random")
 INPUTS = ("fair coins", "mixture", "unequal coins")
-BOUND = AtLeast(1.0)
 BOUNDS = {
     "neurons": ("neurons_room", "It has at most 3(k + 1) neurons"),
     "outputs": ("output_room", "|a*| ≤ 32k"),
@@ -56,78 +32,70 @@ BOUNDS = {
 class Lemma5Settings(Checked):
     """The numbers of the experiment."""
 
-    dim: Count = setting(500, "ours", "Table 1's; the lemma holds for all")
-    patterns: Count = setting(100, "ours", "Table 1's")
-    relevants: Counts = setting((1, 2, 3, 5, 10, 30), "ours", "5 and 30 are the k of Tables 1 and 2")
-    mixture: float = setting(0.3, "ours", "p_o of the mixture")
-    test_samples: Count = setting(10_000, "ours")
-    seeds: Seeds = setting(5, "ours", "each with its own dictionary, relevant set and random labels")
+    dim: lab.Count = lab.setting(500, "ours", "Table 1's; the lemma holds for all")
+    patterns: lab.Count = lab.setting(100, "ours", "Table 1's")
+    relevants: lab.Counts = lab.setting((1, 2, 3, 5, 10, 30), "ours", "5 and 30 are the k of Tables 1 and 2")
+    mixture: float = lab.setting(0.3, "ours", "p_o of the mixture")
+    test_samples: lab.Count = lab.setting(10_000, "ours")
+    seeds: lab.Seeds = lab.setting(5, "ours", "each with its own dictionary, relevant set and random labels")
 
     def __post_init__(self) -> None:
         most = self.relevants[-1]
         require(most <= self.patterns, f"relevants must not exceed patterns ({self.patterns}), got {most}")
 
 
-class Lemma5(Experiment):
+class Lemma5(lab.Experiment):
     """The explicit network on several label sets and distributions of patterns."""
 
-    id: ClassVar[str] = "features/lemma5"
+    id = "features/lemma5"
     reference = PAPER.at("Lemma 5, with the proof of Lemma 8")
-    text_file: ClassVar[str] = "lemma5.md"
-    symbols: ClassVar[Mapping[str, str]] = {"relevant": "k"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 0.08, "paper": 0.25}
-    settings_class: ClassVar[type] = Lemma5Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(relevants=(1, 2, 5, 10, 30), test_samples=2000, seeds=3),
-        "smoke": scale(dim=20, patterns=12, relevants=(1, 3), test_samples=200, seeds=2),
+    text_file = "lemma5.md"
+    quantities = {
+        "relevant": lab.Quantity("k"),
+        "exact": lab.Quantity("least share exact", ".4f", lab.SHARE),
+        "neurons": lab.Quantity("neurons", ".0f", lab.NON_NEGATIVE),
+        "largest_output": lab.Quantity("largest |a*|", ".0f", lab.NON_NEGATIVE),
+        "least_bias": lab.Quantity("least |b*|", ".4f", lab.NON_NEGATIVE),
+        "largest_bias": lab.Quantity("largest |b*|", ".3f", lab.NON_NEGATIVE),
+        "largest_inside": lab.Quantity("largest |⟨w*, x⟩ + b*|", ".3f", lab.NON_NEGATIVE),
+        **{column: lab.Quantity(words, within=lab.NON_NEGATIVE) for column, words in BOUNDS.values()},
+    }
+    seconds_per_run = {"smoke": 0.02, "laptop": 0.08, "paper": 0.25}
+    settings_class = Lemma5Settings
+    scales = {
+        "laptop": lab.scale(relevants=(1, 2, 5, 10, 30), test_samples=2000, seeds=3),
+        "smoke": lab.scale(dim=20, patterns=12, relevants=(1, 3), test_samples=200, seeds=2),
     }
 
-    def runs(self, s: Lemma5Settings) -> list[Runs]:
+    def runs(self, s: Lemma5Settings) -> list[lab.Runs]:
         """Every k with every kind of labels and inputs."""
-        return [Runs(spec, {"relevant": s.relevants, "labels": LABELS, "inputs": INPUTS}, row)]
+        return [lab.Runs(spec, {"relevant": s.relevants, "labels": LABELS, "inputs": INPUTS}, row)]
 
-    def claims(self, s: Lemma5Settings) -> list[Statement]:
+    def claims(self, s: Lemma5Settings) -> list[lab.Statement]:
         """Every label is right, and every bound of the lemma holds."""
+        exact = "g*(x) = y up to 10⁻⁹ at every test point and every count from 0 to k: the least share of them"
+        said = {"labels": ("exact", exact, 1.0)}
+        said |= {name: (column, f"{words}: the least room", "1 or more") for name, (column, words) in BOUNDS.items()}
         return [
-            claim(
-                "labels",
-                "g*(x) = y up to 10⁻⁹ at every test point and every count from 0 to k: the least share of them over "
-                "all runs",
-                least("exact", per_seed=False),
-                BOUND,
-                paper=1.0,
-            ),
-            *(
-                claim(
-                    name,
-                    f"{words}: the least room over all runs",
-                    least(column, per_seed=False),
-                    BOUND,
-                    paper="1 or more",
-                )
-                for name, (column, words) in BOUNDS.items()
-            ),
+            lab.claim(name, f"{text} over all runs", lab.least(column, per_seed=False), lab.AtLeast(1.0), paper=paper)
+            for name, (column, text, paper) in said.items()
         ]
 
-    def table(self, s: Lemma5Settings) -> Table:
+    def table(self, s: Lemma5Settings) -> lab.Table:
         """A line for each k: over all labels, distributions and seeds."""
-        return Table(
-            {"relevant": "k"},
-            [
-                Shown("exact", "Least share exact", ".4f", show=lambda rows: rows["exact"].min()),
-                Shown("neurons", "Neurons", ".0f", show="largest"),
-                Shown("largest_output", "Largest |a*|", ".0f", show="largest"),
-                Shown("least_bias", "Least |b*|", ".4f", show=lambda rows: rows["least_bias"].min()),
-                Shown("largest_bias", "Largest |b*|", ".3f", show="largest"),
-                Shown("largest_inside", "Largest |⟨w*, x⟩ + b*|", ".3f", show="largest"),
-            ],
-        )
+        columns = [
+            lab.Shown("exact", show=lambda rows: rows["exact"].min()),
+            *(lab.Shown(name, show="largest") for name in ("neurons", "largest_output")),
+            lab.Shown("least_bias", show=lambda rows: rows["least_bias"].min()),
+            *(lab.Shown(name, show="largest") for name in ("largest_bias", "largest_inside")),
+        ]
+        return lab.Table(["relevant"], columns)
 
-    def figures(self, s: Lemma5Settings) -> list[Picture]:
+    def figures(self, s: Lemma5Settings) -> list[lab.Picture]:
         """g* over the count."""
         k = max((relevant for relevant in s.relevants if relevant <= 10), default=min(s.relevants))
         return [
-            Drawn(
+            lab.Drawn(
                 "profile",
                 f"g* over the count of relevant patterns, k = {k}",
                 "Between whole numbers the count is spread evenly over the relevant patterns. First seed, patterns "
@@ -138,17 +106,16 @@ class Lemma5(Experiment):
         ]
 
 
-def profiles(picture: Drawn, rows: Rows, k: int) -> list[Curves]:
+def profiles(picture: lab.Drawn, rows: lab.Rows, k: int) -> list[lab.Curves]:
     """g* over the count, for the labels with the most and with the fewest changes of sign."""
-    found = select(rows, {"relevant": k, "inputs": INPUTS[0], "status": "finished", "seed": 0})
+    found = lab.select(rows, {"relevant": k, "inputs": INPUTS[0], "status": "finished", "seed": 0})
     lines = [
-        Line(row["labels"], *row[OUTCOME].arrays["profile"])
+        lab.Line(row["labels"], *row[OUTCOME].arrays["profile"])
         for row in found.to_dict("records")
         if row["labels"] in ("parity", "interval")
     ]
-    if not lines:
-        return []
-    return [Curves(**picture.words, lines=lines, x_label="count of relevant patterns", y_label="g*(x)")]
+    axes: dict[str, Any] = {"x_label": "count of relevant patterns", "y_label": "g*(x)"}
+    return [lab.Curves(**picture.words, lines=lines, **axes)] if lines else []
 
 
 def labels_of(name: str, k: int, seed: int) -> LabelSet:
@@ -156,11 +123,9 @@ def labels_of(name: str, k: int, seed: int) -> LabelSet:
     if name == "random":
         order = bk.core.Stream(seed).child("labels", str(k)).permutation(k + 1)
         return bk.features.Counts(tuple(sorted(order[: (k + 1) // 2].tolist())))
-    return {
-        "parity": bk.features.Parity(),
-        "threshold": bk.features.Threshold(),
-        "interval": bk.features.Interval(k // 3, (2 * k) // 3),
-    }[name]
+    if name == "interval":
+        return bk.features.Interval(k // 3, (2 * k) // 3)
+    return bk.features.Parity() if name == "parity" else bk.features.Threshold()
 
 
 def hidden_of(s: Lemma5Settings, name: str, k: int, seed: int) -> HiddenPatterns:
@@ -171,7 +136,7 @@ def hidden_of(s: Lemma5Settings, name: str, k: int, seed: int) -> HiddenPatterns
     return bk.features.UniformPatterns() if name == "fair coins" else bk.features.StructuredMixture(s.mixture)
 
 
-def spec(s: Lemma5Settings, at: At) -> RunSpec:
+def spec(s: Lemma5Settings, at: lab.At) -> RunSpec:
     """The network of Lemma 5 for one problem."""
     k, seed = at.relevant, at.seed
     labels, hidden = labels_of(at.labels, k, seed), hidden_of(s, at.inputs, k, seed)
@@ -179,7 +144,7 @@ def spec(s: Lemma5Settings, at: At) -> RunSpec:
     return RunSpec(problem, bk.features.GoodNetwork(), 1, s.test_samples, at.seed)
 
 
-def row(s: Lemma5Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+def row(s: Lemma5Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
     """What the run found, and the room of each bound."""
     found, k = outcome.scalars, at.relevant
     return {

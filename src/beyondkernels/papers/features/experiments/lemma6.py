@@ -1,60 +1,89 @@
-"""Lemma 6: after one step a neuron holds the relevant patterns, after two hardly anything else."""
+"""Lemma 6: after one exact step a neuron holds the relevant patterns, after two hardly anything else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    AtMost,
-    Drawn,
-    Experiment,
-    Over,
-    Picture,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    claim,
-    least,
-    of,
-    scale,
-)
-from beyondkernels.papers.features.experiments import exact_steps
-from beyondkernels.papers.features.experiments.exact_steps import PARITY, THRESHOLD, Lemma6Settings, problem_of
+import beyondkernels as bk
+from beyondkernels import lab
+from beyondkernels.core import Checked, require
+from beyondkernels.core.constraints import between, not_empty, odd, positive, rising
+from beyondkernels.lab.declaration.rows import OUTCOME
+from beyondkernels.papers.features.experiments.cases import assumptions_of
 from beyondkernels.papers.features.paper import PAPER
+from beyondkernels.store import RunSpec
 
-AXES = {"relevant": "k", "background": "p_o", "patterns": "D"}
-ROOMS = {
-    "relevant-1": ("relevant_room_1", "Lemma 15: after step one |Tⱼ − βγ/σ̃| ≤ ε_e/σ̃ for relevant patterns"),
-    "background-1": ("background_room_1", "Lemma 15: after step one |Tⱼ| ≤ σ_φ² · ε_e · σ̃ for background patterns"),
-    "output": ("output_room", "Lemma 19: |g⁽¹⁾(x)| < 1, here at every x"),
-    "relevant-2": (
-        "relevant_room_2",
-        "Lemma 20: after step two |Tⱼ − βγ/σ̃| is within its bound for relevant patterns",
-    ),
-    "background-2": (
-        "background_room_2",
-        "Lemma 20: after step two |Tⱼ| is at most σ_φ² · σ̃ times its ε_e for background patterns",
-    ),
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+    from beyondkernels.papers.features.problems import DictionaryProblem
+
+THRESHOLD, PARITY = "threshold", "parity"
+
+SIZE = functools.partial(lab.Quantity, format=".1e", within=lab.NON_NEGATIVE)
+AXES = {
+    "relevant": lab.Quantity("k", log=True),
+    "background": lab.Quantity("pₒ", log=True, heading="p_o"),  # pictures have no subscripts of their own
+    "patterns": lab.Quantity("D", log=True),
 }
-"""By the claim's short name: the column with the bound over what was found, and the bound in words."""
+ROOMS = {
+    "relevant_room_1": "Lemma 15: after step one |Tⱼ − βγ/σ̃| ≤ ε_e/σ̃ for relevant patterns",
+    "background_room_1": "Lemma 15: after step one |Tⱼ| ≤ σ_φ² · ε_e · σ̃ for background patterns",
+    "output_room": "Lemma 19: |g⁽¹⁾(x)| < 1, here at every x",
+    "relevant_room_2": "Lemma 20: after step two |Tⱼ − βγ/σ̃| is within its bound for relevant patterns",
+    "background_room_2": "Lemma 20: after step two |Tⱼ| is at most σ_φ² · σ̃ times its ε_e for background patterns",
+}
+"""By the column with the bound over what was found: the bound in words."""
 
 
-class Lemma6(Experiment):
+@dataclass(frozen=True)
+class Lemma6Settings(Checked):
+    """The numbers of the experiment."""
+
+    patterns: lab.Count = lab.setting(1000, "ours", "D, except where D is swept")
+    relevant: Annotated[int, positive, odd] = lab.setting(5, "ours", "k, except where k is swept: Table 1's")
+    background: Annotated[float, between(0, 0.5, "(]")] = lab.setting(0.5, "ours", "p_o, except where p_o is swept")
+    relevants: Annotated[tuple[int, ...], positive, odd, rising, not_empty] = lab.setting(
+        (3, 5, 7, 9, 11), "ours", "odd, so that the classes are balanced"
+    )
+    backgrounds: Annotated[tuple[float, ...], between(0, 0.5, "(]"), rising, not_empty] = lab.setting(
+        (0.025, 0.05, 0.1, 0.2, 0.5), "ours", "the lemma asks for Ω(k²/D)"
+    )
+    dictionaries: lab.Counts = lab.setting((100, 200, 500, 1000, 2000), "ours", "D where it is swept")
+    pairs: lab.Count = lab.setting(50, "ours", "m; enters the rate of step one, and ε_e through a logarithm")
+    seeds: lab.Seeds = lab.setting(5, "ours", "each draws its own neurons")
+
+    def __post_init__(self) -> None:
+        least = min(self.patterns, *self.dictionaries)
+        most = max(self.relevant, *self.relevants)
+        require(most < least, f"relevants must be below patterns and dictionaries ({least}), got {most}")
+
+
+class Lemma6(lab.Experiment):
     """Tⱼ of every pattern after steps one and two, over k, p_o and D."""
 
-    id: ClassVar[str] = "features/lemma6"
+    id = "features/lemma6"
     reference = PAPER.at("Lemma 6; Lemmas 15, 18, 19 and 20")
-    text_file: ClassVar[str] = "lemma6.md"
-    symbols: ClassVar[Mapping[str, str]] = AXES
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 1.0, "paper": 40.0}
-    settings_class: ClassVar[type] = Lemma6Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(
+    text_file = "lemma6.md"
+    quantities = {
+        **AXES,
+        "signal_1": lab.Quantity("Tⱼσ̃/γ, relevant", ".3f", about="After step one, mean over neurons and patterns."),
+        "relevant_1": SIZE("off βγ", about="The largest |Tⱼσ̃ − βγ| after step one."),
+        "background_1": SIZE("background", about="The largest |Tⱼ|σ̃ after step one."),
+        "background_bound_1": SIZE("Tⱼσ̃", log=True),
+        "epsilon": SIZE("ε_e", format=".1f", about="Above one the lemma's bound is larger than the signal itself."),
+        "ratio_1": SIZE("ratio 1", about="Largest background over mean relevant Tⱼ, after step one."),
+        "ratio_2": SIZE("ratio 2", about="The same after step two."),
+        "improvement": SIZE("ratio 1 over ratio 2"),
+        "least_beta_1": lab.Quantity("least β, step 1", ".2f", lab.SHARE),
+        "least_beta_2": lab.Quantity("least β, step 2", ".2f", lab.SHARE),
+        **{column: SIZE(words) for column, words in ROOMS.items()},
+    }
+    seconds_per_run = {"smoke": 0.1, "laptop": 1.0, "paper": 40.0}
+    settings_class = Lemma6Settings
+    scales = {
+        "laptop": lab.scale(
             patterns=200,
             relevants=(3, 5, 7, 9),
             backgrounds=(0.125, 0.25, 0.5),
@@ -62,7 +91,7 @@ class Lemma6(Experiment):
             pairs=20,
             seeds=3,
         ),
-        "smoke": scale(
+        "smoke": lab.scale(
             "laptop",
             patterns=20,
             relevant=3,
@@ -74,11 +103,11 @@ class Lemma6(Experiment):
         ),
     }
 
-    def runs(self, s: Lemma6Settings) -> list[Runs]:
+    def runs(self, s: Lemma6Settings) -> list[lab.Runs]:
         """Threshold labels over k, p_o and D; parity, which satisfies (A2) at p_o = 1/2 alone, over k."""
         base = {"relevant": [s.relevant], "background": [s.background], "patterns": [s.patterns]}
         return [
-            Runs(exact_steps.spec, {"sweep": [name], "labels": [labels], **base, name: list(values)}, exact_steps.row)
+            lab.Runs(spec, {"sweep": [name], "labels": [labels], **base, name: list(values)}, row)
             for name, labels, values in (
                 ("relevant", THRESHOLD, s.relevants),
                 ("background", THRESHOLD, s.backgrounds),
@@ -87,98 +116,85 @@ class Lemma6(Experiment):
             )
         ]
 
-    def claims(self, s: Lemma6Settings) -> list[Statement]:
+    def claims(self, s: Lemma6Settings) -> list[lab.Statement]:
         """The bounds with constants one, how they move with k, p_o and D, and what step two improves."""
+        symbols = {column: axis.column_heading for column, axis in AXES.items()}
         return [
             *(
-                claim(
-                    name,
+                lab.claim(
+                    column.replace("_room", "").replace("_", "-"),
                     f"{words}, all constants one: the least bound over what was found, of all runs",
-                    least(column, per_seed=False),
-                    AtLeast(1.0),
+                    lab.least(column, per_seed=False),
+                    lab.AtLeast(1.0),
                     paper="at least a constant",
                 )
-                for name, (column, words) in ROOMS.items()
+                for column, words in ROOMS.items()
             ),
             *(
-                claim(
+                lab.claim(
                     f"{kind}-over-{symbol.replace('_', '')}",
                     f"After step one, with {symbol} the largest error of {kind} patterns rises no faster than its "
                     f"bound: the slope of log share on log {symbol}",
-                    of(f"{kind}_share_1", column, sweep=column, labels=THRESHOLD).slope(),
-                    AtMost(0.0),
+                    lab.of(f"{kind}_share_1", column, sweep=column, labels=THRESHOLD).slope(),
+                    lab.AtMost(0.0),
                     paper="at most 0",
                 )
-                for column, symbol in AXES.items()
+                for column, symbol in symbols.items()
                 for kind in ("relevant", "background")
             ),
             *(
-                claim(
+                lab.claim(
                     f"beta-{step}",
                     f"β is of order one: the least β of all neurons {words} does not fall with k, by its log-log slope",
-                    of(f"least_beta_{step}", "relevant", sweep="relevant", labels=THRESHOLD).slope(),
-                    AtLeast(0.0),
+                    lab.of(f"least_beta_{step}", "relevant", sweep="relevant", labels=THRESHOLD).slope(),
+                    lab.AtLeast(0.0),
                     paper="Ω(1)",
                 )
                 for step, words in ((1, "in step one"), (2, "in step two"))
             ),
-            claim(
+            lab.claim(
                 "improves",
                 "Step two improves the features: background over relevant Tⱼ after step one is at least as large as "
                 "after step two, by the least ratio of the two over all runs",
-                least("improvement", per_seed=False),
-                AtLeast(1.0),
+                lab.least("improvement", per_seed=False),
+                lab.AtLeast(1.0),
                 paper="decreases",
             ),
         ]
 
-    def table(self, s: Lemma6Settings) -> Table:
+    def table(self, s: Lemma6Settings) -> lab.Table:
         """A line for each problem."""
-        return Table(
-            {"labels": "Labels", "relevant": "k", "background": "p_o", "patterns": "D"},
-            [
-                Shown("signal_1", "Tⱼσ̃/γ, relevant", ".3f", about="After step one, mean over neurons and patterns."),
-                Shown("relevant_1", "Off βγ", ".1e", about="The largest |Tⱼσ̃ − βγ| after step one."),
-                Shown("background_1", "Background", ".1e", about="The largest |Tⱼ|σ̃ after step one."),
-                Shown("epsilon", "ε_e", ".1f", about="Above one the lemma's bound is larger than the signal itself."),
-                Shown("ratio_1", "Ratio 1", ".1e", about="Largest background over mean relevant Tⱼ, after step one."),
-                Shown("ratio_2", "Ratio 2", ".1e", about="The same after step two."),
-                Shown("least_beta_1", "Least β, step 1", ".2f"),
-                Shown("least_beta_2", "Least β, step 2", ".2f"),
-            ],
-        )
+        sizes = ["signal_1", "relevant_1", "background_1", "epsilon", "ratio_1", "ratio_2"]
+        return lab.Table(["labels", *AXES], [*sizes, "least_beta_1", "least_beta_2"])
 
-    def figures(self, s: Lemma6Settings) -> list[Picture]:
+    def figures(self, s: Lemma6Settings) -> list[lab.Picture]:
         """Tⱼ of all patterns after both steps, and errors over D, k and p_o."""
         return [
-            Drawn(
+            lab.Drawn(
                 "components",
                 "Tⱼ of relevant and background patterns",
                 f"All neurons of the first seed, k = {s.relevant}, p_o = {s.background:g}, D = {s.patterns}, threshold "
                 "labels.",
                 "Distributions of Tⱼσ̃/γ over neurons: relevant and background patterns after steps one and two",
-                lambda picture, rows: exact_steps.components(picture, rows, s),
+                functools.partial(components, s),
             ),
             *(
-                Over(
+                lab.Over(
                     f"over-{column}",
-                    f"What step one leaves of other patterns, over {symbol}",
+                    f"What step one leaves of other patterns, over {axis.column_heading}",
                     "Largest over neurons and patterns, threshold labels. The bounds have all constants one.",
-                    f"Errors of relevant and background patterns and their bounds over {symbol}",
+                    f"Errors of relevant and background patterns and their bounds over {axis.column_heading}",
                     x=column,
-                    y="relevant_1",
+                    y="background_bound_1",
                     line={
-                        "relevant": {"y": "relevant_1", "sweep": column, "labels": THRESHOLD},
-                        "background": {"y": "background_1", "sweep": column, "labels": THRESHOLD},
-                        "bound, relevant": {"y": "epsilon", "sweep": column, "labels": THRESHOLD},
-                        "bound, background": {"y": "background_bound_1", "sweep": column, "labels": THRESHOLD},
+                        "relevant": {"y": "relevant_1"},
+                        "background": {"y": "background_1"},
+                        "bound, relevant": {"y": "epsilon"},
+                        "bound, background": {"y": "background_bound_1"},
                     },
-                    x_label=symbol.replace("_o", "ₒ"),  # pictures have no subscripts of their own
-                    y_label="Tⱼσ̃",
-                    x_scale="log",
-                    y_scale="log",
+                    where={"sweep": column, "labels": THRESHOLD},
                 )
-                for column, symbol in AXES.items()
+                for column, axis in AXES.items()
             ),
         ]
 
@@ -186,7 +202,61 @@ class Lemma6(Experiment):
         """How both kinds of problems stand to the assumptions of the lemma."""
         listed = []
         for labels in (THRESHOLD, PARITY):
-            at = At(labels=labels, relevant=s.relevant, background=s.background, patterns=s.patterns)
-            found = [str(each) for each in problem_of(at).assumptions() if each.name in ("A0", "A1", "A2")]
-            listed.append(f"{labels} labels against the paper's assumptions: {'; '.join(found)}.".capitalize())
+            at = lab.At(labels=labels, relevant=s.relevant, background=s.background, patterns=s.patterns)
+            found = assumptions_of(problem_of(at))
+            listed.append(f"{labels} labels against the paper's assumptions: {found}.".capitalize())
         return listed
+
+
+def problem_of(at: lab.At) -> DictionaryProblem:
+    """Fair coins labelled by a threshold, with a background of any density, or parity in the structured mixture.
+
+    Tⱼ does not depend on the dimension and on the dictionary, so both are as small as they can be.
+    """
+    D, k, p_o = at.patterns, at.relevant, at.background
+    if at.labels == PARITY:
+        return bk.features.DictionaryParity(D, D, k, p_o)
+    hidden = bk.features.IndependentPatterns(0.5, p_o)
+    return bk.features.DictionaryProblem(D, D, k, bk.features.Threshold(), hidden)
+
+
+def spec(s: Lemma6Settings, at: lab.At) -> RunSpec:
+    """Two exact steps; no sample is needed."""
+    return RunSpec(problem_of(at), bk.features.ExactSteps(s.pairs), 1, 1, at.seed)
+
+
+def row(s: Lemma6Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+    """What the run found, and the bounds over it."""
+    found = outcome.scalars
+    rooms = {
+        f"{kind}_room_{step}": 1 / found[f"{kind}_share_{step}"]
+        for kind in ("relevant", "background")
+        for step in (1, 2)
+    }
+    return {
+        **found,
+        **rooms,
+        "output_room": 1 / found["largest_output"],
+        "background_bound_1": at.background * (1 - at.background) * found["epsilon"],
+        "improvement": found["ratio_1"] / found["ratio_2"],
+    }
+
+
+def components(s: Lemma6Settings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Figure]:
+    """Tⱼ of all neurons of the first seed, in units in which the lemma puts relevant patterns at β."""
+    where = {"sweep": "relevant", "labels": THRESHOLD, "relevant": s.relevant, "seed": 0, "status": "finished"}
+    found = lab.select(rows, where)
+    if found.empty:
+        return []
+    at = lab.At(labels=THRESHOLD, relevant=s.relevant, background=s.background, patterns=s.patterns)
+    relevant = list(problem_of(at).relevant_set)
+    parts: list[Any] = []
+    for step in (1, 2):
+        T = found[OUTCOME].iloc[0].arrays[f"T{step}"]
+        rest = [j for j in range(T.shape[1]) if j not in relevant]
+        parts += [
+            lab.Distribution(f"{kind}, step {step}", T[:, columns].flatten())
+            for kind, columns in (("relevant", relevant), ("background", rest))
+        ]
+    axes: dict[str, Any] = {"x_label": "Tⱼσ̃/γ", "y_label": "share", "limits": (-0.1, 1.0), "mark_largest": False}
+    return [lab.Histogram(**picture.words, distributions=parts, **axes)]

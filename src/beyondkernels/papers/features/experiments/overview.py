@@ -4,29 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
+from beyondkernels import lab
 from beyondkernels.core import Checked, unknown
 from beyondkernels.core.constraints import not_empty
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    Count,
-    Drawn,
-    Experiment,
-    Picture,
-    Rows,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    claim,
-    of,
-    scale,
-    select,
-    setting,
-)
 from beyondkernels.lab.report.figures import Figure, Group, Matrix
 from beyondkernels.papers.features.experiments.bars import LEARNS
 from beyondkernels.papers.features.experiments.paper_table import PaperTable
@@ -35,19 +17,12 @@ from beyondkernels.papers.features.experiments.table2 import Table2
 from beyondkernels.papers.features.experiments.table3 import Table3
 from beyondkernels.papers.features.experiments.table4 import Table4
 from beyondkernels.papers.features.experiments.table5 import Table5
-from beyondkernels.papers.features.experiments.tables import TRAINED, UNSTRUCTURED, accuracies
+from beyondkernels.papers.features.experiments.tables import ACCURACIES, TRAINED, UNSTRUCTURED, accuracies
 from beyondkernels.papers.features.paper import PAPER
 from beyondkernels.store import RunSpec
 
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-
 TABLES: Mapping[str, PaperTable] = {
-    "Table 1": Table1(),
-    "Table 2": Table2(),
-    "Table 3": Table3(),
-    "Table 4": Table4(),
-    "Table 5": Table5(),
+    f"Table {i}": table() for i, table in enumerate((Table1, Table2, Table3, Table4, Table5), start=1)
 }
 AHEAD = 5
 """Points that count as clearly ahead."""
@@ -57,15 +32,18 @@ GROUPS = {
     "trivial": {"Linear": "Linear", "Const.": "Constant"},
 }
 """The columns of the picture, by their headings."""
+METHODS = [method for group in GROUPS.values() for method in group.values()]
 
 
 @dataclass(frozen=True)
 class OverviewSettings(Checked):
     """Whose runs are shown."""
 
-    size: Literal["paper", "laptop", "smoke"] = setting("paper", "ours", "the scale of the tables whose runs these are")
-    tables: Annotated[tuple[str, ...], not_empty] = setting(tuple(TABLES), "ours")
-    seeds: Count = setting(5, "paper", "the first of every table")
+    size: Literal["paper", "laptop", "smoke"] = lab.setting(
+        "paper", "ours", "the scale of the tables whose runs these are"
+    )
+    tables: Annotated[tuple[str, ...], not_empty] = lab.setting(tuple(TABLES), "ours")
+    seeds: lab.Count = lab.setting(5, "paper", "the first of every table")
 
     def __post_init__(self) -> None:
         for name in self.tables:
@@ -73,64 +51,59 @@ class OverviewSettings(Checked):
                 unknown("table", name, TABLES)
 
 
-class Overview(Experiment):
+class Overview(lab.Experiment):
     """Every method on every table."""
 
-    id: ClassVar[str] = "features/tables"
-    text_file: ClassVar[str] = "overview.md"
+    id = "features/tables"
+    text_file = "overview.md"
     reference = PAPER.at("App. E.1 and E.2, Tables 1 to 5")
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 10.0, "paper": 10.0}
-    settings_class: ClassVar[type] = OverviewSettings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(size="laptop", seeds=3),
-        "smoke": scale(size="smoke", tables=("Table 2", "Table 3"), seeds=2),
+    quantities = ACCURACIES
+    seconds_per_run = {"smoke": 0.2, "laptop": 10.0, "paper": 10.0}
+    settings_class = OverviewSettings
+    scales = {
+        "laptop": lab.scale(size="laptop", seeds=3),
+        "smoke": lab.scale(size="smoke", tables=("Table 2", "Table 3"), seeds=2),
     }
 
-    def runs(self, s: OverviewSettings) -> list[Runs]:
+    def runs(self, s: OverviewSettings) -> list[lab.Runs]:
         """Those of the tables."""
-        methods = [method for group in GROUPS.values() for method in group.values()]
-        return [Runs(spec, {"setting": list(places(s)), "method": methods}, row)]
+        return [
+            lab.Runs(
+                spec, {"setting": list(places(s)), "method": METHODS}, lambda _s, _at, outcome: accuracies(outcome)
+            )
+        ]
 
-    def claims(self, s: OverviewSettings) -> list[Statement]:
+    def claims(self, s: OverviewSettings) -> list[lab.Statement]:
         """What holds on all tables, and what on all with parity labels."""
         parity = [name for name, (table, *_) in places(s).items() if table is not TABLES["Table 2"]]
-        network = of("test_accuracy", "setting", method="Network", setting=parity)
+        network = lab.of("test_accuracy", "setting", method="Network", setting=parity)
         return [
-            claim(
+            lab.claim(
                 "network",
                 f"On every table the Network's test accuracy is at least {LEARNS} %",
-                of("test_accuracy", "setting", method="Network"),
-                AtLeast(LEARNS),
-                unit="%",
+                lab.of("test_accuracy", "setting", method="Network"),
+                lab.AtLeast(LEARNS),
             ),
             *(
-                claim(
+                lab.claim(
                     method.lower().replace(" ", "-"),
                     f"With parity labels the Network is ahead of {method} by at least {AHEAD} points",
-                    network - of("test_accuracy", "setting", method=method, setting=parity),
-                    AtLeast(AHEAD),
-                    unit="points",
+                    network - lab.of("test_accuracy", "setting", method=method, setting=parity),
+                    lab.AtLeast(AHEAD),
                 )
                 for method in ("NTK", "RF", "One Step", "Network w/o structure")
                 if parity
             ),
         ]
 
-    def table(self, s: OverviewSettings) -> Table:
+    def table(self, s: OverviewSettings) -> lab.Table:
         """A line for each block of a table."""
-        return Table(
-            {"setting": "Setting"},
-            [
-                Shown("test_accuracy", method, ".1f", where={"method": method})
-                for group in GROUPS.values()
-                for method in group.values()
-            ],
-        )
+        return lab.Table(["setting"], [lab.Shown("test_accuracy", each, where={"method": each}) for each in METHODS])
 
-    def figures(self, s: OverviewSettings) -> list[Picture]:
+    def figures(self, s: OverviewSettings) -> list[lab.Picture]:
         """One."""
         return [
-            Drawn(
+            lab.Drawn(
                 "accuracies",
                 "Test accuracy of every method on every table",
                 "Means over seeds, in percent. Linear is the converged linear classifier of the input, Const. the "
@@ -153,29 +126,22 @@ def places(s: OverviewSettings) -> dict[str, tuple[PaperTable, Any, str]]:
     return found
 
 
-def spec(s: OverviewSettings, at: At) -> RunSpec:
+def spec(s: OverviewSettings, at: lab.At) -> RunSpec:
     """The table's own run."""
     table, settings, case = places(s)[at.setting]
-    return table.spec(settings, At(**({"case": case} if case else {}), method=at.method, seed=at.seed))
+    return table.spec(settings, lab.At(**({"case": case} if case else {}), method=at.method, seed=at.seed))
 
 
-def row(s: OverviewSettings, at: At, outcome: Outcome) -> dict[str, float | None]:
-    """Accuracies in percent."""
-    return accuracies(outcome)
-
-
-def picture(drawn: Drawn, rows: Rows) -> list[Figure]:
+def picture(drawn: lab.Drawn, rows: lab.Rows) -> list[Figure]:
     """The grid of means."""
     names = list(dict.fromkeys(rows["setting"])) if len(rows) else []
-    if not names:
-        return []
 
     def mean(name: str, method: str) -> float | None:
-        there = select(rows, {"setting": name, "method": method})["test_accuracy"].dropna()
+        there = lab.select(rows, {"setting": name, "method": method})["test_accuracy"].dropna()
         return float(there.mean()) if len(there) else None
 
     groups = [
         Group(title, list(columns), [[mean(name, method) for method in columns.values()] for name in names])
         for title, columns in GROUPS.items()
     ]
-    return [Matrix(**drawn.words, rows=names, groups=groups, limits=(50.0, 100.0), format=".1f")]
+    return [Matrix(**drawn.words, rows=names, groups=groups, limits=(50.0, 100.0), format=".1f")] if names else []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from beyondkernels.lab import At, Dotted, Drawn, Experiment, OverTime, Picture, Runs, Scope, Shown, Statement, Table
-from beyondkernels.papers.features.experiments import bars, converged, pictures, tables
-from beyondkernels.papers.features.experiments.cases import Case, problem_of, process_of
+from beyondkernels import lab
+from beyondkernels.papers.features.experiments import bars, pictures, tables
+from beyondkernels.papers.features.experiments.bars import Sentences
+from beyondkernels.papers.features.experiments.cases import Case, assumptions_of, problem_of, process_of
 from beyondkernels.papers.features.paper import PAPER
 from beyondkernels.store import RunSpec
 
@@ -32,152 +33,153 @@ SMOKE = {
     "ridges": (1e-2, 1e-1),
 }
 """What the tables with parity labels have at smoke scale."""
-WITH_CONVERGED = (*tables.TRAINED, *tables.UNSTRUCTURED.values(), *converged.CONVERGED, "Linear", "Constant")
+WITH_CONVERGED = (*tables.TRAINED, *tables.UNSTRUCTURED.values(), *tables.CONVERGED, "Linear", "Constant")
 """The paper's methods, those without structure, converged classifiers, and baselines."""
+QUANTITIES = {
+    **tables.ACCURACIES,
+    "cosine": lab.Quantity("largest cosine", ".3f", (-1.0, 1.0), heading="Cosine"),
+    "cosine_either_step2": lab.Quantity("largest |cosine|", ".3f", lab.SHARE),
+    "gained": lab.Quantity("way from the constant classifier to 100 %", within=(-math.inf, 100.0), unit="%"),
+    "duality_gap": lab.Quantity("relative duality gap", ".1e", lab.NON_NEGATIVE, heading="Largest relative gap"),
+}
 
 
-class PaperTable(Experiment):
+class PaperTable(lab.Experiment):
     """A table of App. E. A subclass names its settings, whose ``cases`` are the table's blocks, and its methods."""
 
-    printed: ClassVar[str] = ""
+    quantities = QUANTITIES
+    printed = ""
     """What the table is called among the published numbers; nothing where nothing is printed."""
-    methods: ClassVar[Sequence[str]] = WITH_CONVERGED
-    most_neurons: ClassVar[int | None] = 100
+    methods = WITH_CONVERGED
+    most_neurons = 100
     """How many neurons a picture of directions shows; None for all."""
 
-    def spec(self, s: Any, at: At) -> RunSpec:
+    def spec(self, s: Any, at: lab.At) -> RunSpec:
         """The run of a method."""
         case = self.case(s, at)
-        if at.method in converged.CONVERGED or at.method == "Linear":
-            limits = {"ridges": s.ridges, "smallest": s.ridges[0], "largest": s.ridges[-1]}
-            return converged.spec(case, at, s.tolerance, s.validation, **limits)
+        if at.method in tables.CONVERGED or at.method == "Linear":
+            ridges = getattr(s, "ridges", ())
+            limits = {"ridges": ridges, "smallest": ridges[0], "largest": ridges[-1]} if ridges else {}
+            return tables.converged_spec(case, at, tolerance=s.tolerance, validation=s.validation, **limits)
         return tables.spec(case, at)
 
-    def row(self, s: Any, at: At, outcome: Outcome) -> dict[str, Any]:
+    def row(self, s: Any, at: lab.At, outcome: Outcome) -> dict[str, Any]:
         """What the table shows of a run."""
         case = self.case(s, at)
-        found = tables.row(case, at, outcome) | converged.row(outcome)
+        found = tables.row(case, outcome)
         return found | {"gained": bars.gained(case, at.method, found["test_accuracy"])}
 
-    def runs(self, s: Any) -> list[Runs]:
+    def runs(self, s: Any) -> list[lab.Runs]:
         """Every method with every seed, in every case."""
-        return [Runs(self.spec, {**self._over(s), "method": list(self.methods)}, self.row)]
+        names = list(s.cases())
+        over = {} if names == [""] else {"case": names}
+        return [lab.Runs(self.spec, {**over, "method": list(self.methods)}, self.row)]
 
-    def claims(self, s: Any) -> list[Statement]:
+    def claims(self, s: Any) -> list[lab.Statement]:
         """The table's sentences, in every case."""
         return [
-            self._said_of(case, statement)
+            replace(said, id=f"{case.short}-{said.id}", text=f"{case.name}: {said.text}") if case.name else said
             for case in s.cases().values()
-            for statement in self.claims_of(case, self._where(case))
+            for said in self.claims_of(Sentences(self.printed, case))
         ]
 
-    def claims_of(self, case: Case, where: Mapping[str, str]) -> list[Statement]:
+    def claims_of(self, block: Sentences) -> list[lab.Statement]:
         """The sentences of a table with parity labels."""
-        return [*bars.claims(self.printed, case, where), *converged.claims(**where)]
+        return [*block.of_parity(), *block.ahead()]
 
-    def table(self, s: Any) -> Table:
+    def table(self, s: Any) -> lab.Table:
         """A line for each method beside the printed values."""
-        columns = [
-            Shown(
-                quantity,
-                f"{case.name}: {heading}" if case.name else heading,
-                form,
-                where=self._where(case),
-                paper=PAPER.printed_by_method(self.printed, quantity, case.name) if self.printed else None,
-                tolerance=near,
-                why=why,
-            )
-            for case in s.cases().values()
-            for quantity, heading, form, near, why in self._quantities(case)
-        ]
-        if set(self.methods) & set(converged.CONVERGED):
-            columns.append(Shown("duality_gap", "Largest relative gap", ".1e", show="largest"))
-        return Table({"method": "Method"}, columns, where={"method": list(self.methods)})
+        shown = ("train_accuracy", "test_accuracy", *(("cosine",) if self.printed else ()))
+        columns = [self._column(case, name) for case in s.cases().values() for name in shown]
+        if set(self.methods) & set(tables.CONVERGED):
+            columns.append(lab.Shown("duality_gap", show="largest"))
+        return lab.Table(["method"], columns, where={"method": list(self.methods)})
 
-    def figures(self, s: Any) -> list[Picture]:
+    def figures(self, s: Any) -> list[lab.Picture]:
         """Accuracy over steps and neuron directions of every case, and the table as a picture."""
         cases = list(s.cases().values())
         return [*map(self._accuracy, cases), *map(self._directions, cases), self._dotted(s)]
 
     def remarks(self, s: Any) -> list[str]:
         """How the problem stands to the paper's assumptions and to Theorem 26, and what trivial classifiers reach."""
-        return [remark for case in s.cases().values() for remark in self._remarks(case)]
+        told = []
+        for case in s.cases().values():
+            assumptions = assumptions_of(problem_of(case, 0))
+            hypotheses = "; ".join(map(str, process_of(case, 0).hypotheses))
+            words = (
+                f"The data against the paper's assumptions: {assumptions}.",
+                f"Theorem 26 at these numbers, its hidden constants taken as one, δ = ε = 0.1: {hypotheses}.",
+                Sentences(self.printed, case).beaten() if self.printed else "",
+            )
+            told += [f"{case.name}: {each}" if case.name else each for each in words if each]
+        return told
 
-    def case(self, s: Any, at: At) -> Case:
+    def case(self, s: Any, at: lab.At) -> Case:
         """The case a run belongs to."""
         return s.cases()[at.get("case", "")]
 
-    def _over(self, s: Any) -> dict[str, list[str]]:
-        names = list(s.cases())
-        return {} if names == [""] else {"case": names}
-
-    def _where(self, case: Case) -> dict[str, str]:
-        return {"case": case.name} if case.name else {}
-
-    def _said_of(self, case: Case, statement: Statement) -> Statement:
-        if not case.name:
-            return statement
-        short = case.name.replace(" = ", "").replace(".", "_")
-        return replace(statement, id=f"{short}-{statement.id}", text=f"{case.name}: {statement.text}")
-
-    def _quantities(self, case: Case) -> list[tuple[str, str, str, float, Mapping[str, str]]]:
-        s = case.numbers
+    def _column(self, case: Case, column: str) -> lab.Shown:
+        s, heading = case.numbers, self.quantities[column].column_heading
         memorise = (
             f"Our rates are for data with structure: {s.steps} steps of them need not memorise {s.samples:,} points."
         )
-        accuracy = [
-            ("train_accuracy", "Train (%)", ".1f", 2.0, {"Network w/o structure": memorise}),
-            ("test_accuracy", "Test (%)", ".1f", 2.0, {}),
-        ]
-        return [*accuracy, ("cosine", "Cosine", ".3f", 0.01, {"One Step": ROUNDING})] if self.printed else accuracy
+        known = {"train_accuracy": {"Network w/o structure": memorise}, "cosine": {"One Step": ROUNDING}}
+        return lab.Shown(
+            column,
+            f"{case.name}: {heading}" if case.name else "",
+            where=case.where,
+            paper=PAPER.printed_by_method(self.printed, column, case.name) if self.printed else None,
+            tolerance=0.01 if column == "cosine" else 2.0,
+            why=known.get(column, {}),
+        )
 
-    def _accuracy(self, case: Case) -> OverTime:
-        linear = problem_of(case, 0).linear_accuracy
-        floor = min(45.0, case.data.constant(case.numbers) - 5)
-        return OverTime(
-            self._name("accuracy", case),
-            self._titled("Test accuracy over steps", case),
+    def _accuracy(self, case: Case) -> lab.OverTime:
+        linear, floor = problem_of(case, 0).linear_accuracy, min(45.0, case.constant() - 5)
+        return lab.OverTime(
+            _name("accuracy", case),
+            case.titled("Test accuracy over steps"),
             "The readout's steps are large at first and fade, so that curves may swing before they settle. The axis "
             f"is cut at {floor:g} %.",
-            "Test accuracy of eight methods against the step on a logarithmic axis",
             y="test_accuracy",
             factor=100,
             line="method",
-            where={"method": [*tables.TRAINED, *tables.UNSTRUCTURED.values()], **self._where(case)},
-            x_label="step",
-            y_label="test accuracy (%)",
-            x_scale="log",
+            where={"method": [*tables.TRAINED, *tables.UNSTRUCTURED.values()], **case.where},
             y_limits=(floor, 102),
             levels={} if linear is None else {"best linear classifier": 100 * linear},
         )
 
-    def _directions(self, case: Case) -> Drawn:
+    def _directions(self, case: Case) -> lab.Drawn:
         drawn = f" {self.most_neurons} neurons at most are drawn." if self.most_neurons else ""
-        return Drawn(
-            self._name("directions", case),
-            self._titled("Where the neurons point", case),
-            "Each dot is a neuron, placed by classical multidimensional scaling of the cosine distance. The stars are "
-            "the ground truth ±Σ Mⱼ. Coloured dots are the neurons nearest to a star after step two. First seed."
-            f"{drawn}",
+        return lab.Drawn(
+            _name("directions", case),
+            case.titled("Where the neurons point"),
+            f"{pictures.DOTS} The stars are the ground truth ±Σ Mⱼ. Coloured dots are the neurons nearest to a star "
+            f"after step two. First seed.{drawn}",
             "The directions of the neurons at initialisation, after step one and after step two, with the ground truth "
             "as two stars",
-            pictures.neuron_directions(self._where(case), self.most_neurons),
+            pictures.two_steps(
+                ("+Σ Mⱼ", "−Σ Mⱼ"),
+                lambda cosines: f"largest cosine {abs(cosines).max():.3f}",
+                lambda cosines: 0.9 * abs(cosines).max(),
+                "nearest after step two",
+                self.most_neurons,
+                **case.where,
+            ),
         )
 
-    def _dotted(self, s: Any) -> Dotted:
+    def _dotted(self, s: Any) -> lab.Dotted:
         table, cases = self.table(s), s.cases()
-        scopes: dict[str, Scope] = {}
-        for key, shown in zip(table.keys, table.columns, strict=True):
+        scopes: dict[str, lab.Scope] = {}
+        for key, shown in zip(table.keys, table.shown, strict=True):
+            label = self.quantities[shown.column].axis_label
             if shown.column == "test_accuracy":
                 case = cases[shown.where.get("case", "")]
-                constant = case.data.constant(case.numbers)
-                label = self._titled("test accuracy (%)", case)
                 printed = [value for value in (shown.paper or {}).values() if isinstance(value, float)]
-                floor = min(48.0, constant - 12, *printed) - 3
-                scopes[key] = Scope(label, (floor, 102.0), chance=constant)
+                floor = min(48.0, case.constant() - 12, *printed) - 3
+                scopes[key] = lab.Scope((floor, 102.0), case.constant(), case.titled(label))
             elif shown.column == "cosine" and len(cases) == 1:  # there is room for two panels
-                scopes[key] = Scope("largest cosine", (0.0, 1.02))
-        return Dotted(
+                scopes[key] = lab.Scope((0.0, 1.02), label=label)
+        return lab.Dotted(
             "table",
             "The table as a picture",
             "Dots are means over seeds, bars reach from the lowest to the highest seed. Chance is the constant "
@@ -187,20 +189,6 @@ class PaperTable(Experiment):
             scopes,
         )
 
-    def _remarks(self, case: Case) -> list[str]:
-        lead = f"{case.name}: " if case.name else ""
-        problem = problem_of(case, 0)
-        assumptions = [str(found) for found in problem.assumptions() if found.name in ("A0", "A1", "A2")]
-        hypotheses = "; ".join(str(found) for found in process_of(case, 0).hypotheses)
-        beaten = bars.beaten(self.printed, case) if self.printed else ""
-        return [
-            f"{lead}The data against the paper's assumptions: {'; '.join(assumptions)}.",
-            f"{lead}Theorem 26 at these numbers, its hidden constants taken as one, δ = ε = 0.1: {hypotheses}.",
-            *([lead + beaten] if beaten else []),
-        ]
 
-    def _name(self, name: str, case: Case) -> str:
-        return f"{name}-{case.name.replace(' = ', '').replace('.', '_')}" if case.name else name
-
-    def _titled(self, title: str, case: Case) -> str:
-        return f"{title}, {case.name}" if case.name else title
+def _name(name: str, case: Case) -> str:
+    return f"{name}-{case.short}" if case.name else name

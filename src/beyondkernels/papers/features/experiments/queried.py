@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import at_most, between, not_empty, odd, positive, rising
-from beyondkernels.lab import At, Count, Seeds, Size, setting
 from beyondkernels.store import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.core import Outcome
     from beyondkernels.papers.features.problems import DictionaryProblem
 
-WITH, WITHOUT = "with structure", "without structure"
+WITH, WITHOUT = INPUTS = "with structure", "without structure"
 SEARCH, DESCENT, GUESS = "search", "descent", "guess"
 METHODS = {SEARCH: "the search for correlations", DESCENT: "gradient descent"}
 ORACLES = ("sampled", "adversarial")
@@ -34,18 +33,20 @@ MOST_QUERIES = 10_000_000
 class Theorem4Settings(Checked):
     """The numbers of the experiment."""
 
-    patterns: Annotated[int, positive, at_most(1000)] = setting(100, "ours", "Table 1's; the dimension is the same")
-    relevant: Annotated[int, positive, odd] = setting(15, "ours", "at Table 1's k = 5 the bound is only 211 queries")
-    tolerance: Annotated[float, between(0, 1, "(]")] = setting(0.05, "ours", "τ; the theorem asks for 1/τ too")
-    beyond: Annotated[float, between(1, 10, "(]")] = setting(1.5, "ours", "queries, as a multiple of the bound")
-    pairs: Annotated[int, positive, at_most(10_000)] = setting(5, "ours", "m of the network that descends")
-    hidden_rate: Size = setting(2.0, "ours", "looked at on instance 100 alone, with structure")
-    output_rate: Size = setting(0.2, "ours", "looked at on instance 100 alone, with structure")
-    small_patterns: Annotated[int, positive, at_most(14)] = setting(12, "ours", "few, so that answers are exact")
-    small_relevants: Annotated[tuple[int, ...], positive, rising, not_empty] = setting((1, 2, 3, 4, 5, 6), "ours")
-    small_tolerance: Annotated[float, between(0, 0.5, "()")] = setting(0.4, "ours", "τ where answers are exact")
-    test_samples: Count = setting(10_000, "ours")
-    seeds: Seeds = setting(5, "ours", "each with its own dictionary and relevant set")
+    patterns: Annotated[int, positive, at_most(1000)] = lab.setting(100, "ours", "Table 1's; the dimension is the same")
+    relevant: Annotated[int, positive, odd] = lab.setting(
+        15, "ours", "at Table 1's k = 5 the bound is only 211 queries"
+    )
+    tolerance: Annotated[float, between(0, 1, "(]")] = lab.setting(0.05, "ours", "τ; the theorem asks for 1/τ too")
+    beyond: Annotated[float, between(1, 10, "(]")] = lab.setting(1.5, "ours", "queries, as a multiple of the bound")
+    pairs: Annotated[int, positive, at_most(10_000)] = lab.setting(5, "ours", "m of the network that descends")
+    hidden_rate: lab.Size = lab.setting(2.0, "ours", "looked at on instance 100 alone, with structure")
+    output_rate: lab.Size = lab.setting(0.2, "ours", "looked at on instance 100 alone, with structure")
+    small_patterns: Annotated[int, positive, at_most(14)] = lab.setting(12, "ours", "few, so that answers are exact")
+    small_relevants: Annotated[tuple[int, ...], positive, rising, not_empty] = lab.setting((1, 2, 3, 4, 5, 6), "ours")
+    small_tolerance: Annotated[float, between(0, 0.5, "()")] = lab.setting(0.4, "ours", "τ where answers are exact")
+    test_samples: lab.Count = lab.setting(10_000, "ours")
+    seeds: lab.Seeds = lab.setting(5, "ours", "each with its own dictionary and relevant set")
 
     def __post_init__(self) -> None:
         for name, k, D in (
@@ -53,18 +54,6 @@ class Theorem4Settings(Checked):
             ("small_relevants", self.small_relevants[-1], self.small_patterns),
         ):
             require(k <= D, f"{name} must not exceed the number of patterns ({D}), got {k}")
-
-    def near(self, looks: int) -> float:
-        """How far from 1/2 chance may carry the farthest of many accuracies of coin flips on test samples.
-
-        Beyond this, any of them lies as rarely as one alone lies beyond four standard errors (Bonferroni).
-
-        Arguments:
-            looks: how many accuracies.
-        """
-        normal = NormalDist()
-        errors = -normal.inv_cdf(normal.cdf(-ERRORS) / looks)
-        return errors * 0.5 / math.sqrt(self.test_samples)
 
 
 def few_inputs(patterns: int) -> str:
@@ -78,55 +67,47 @@ def problem_of(patterns: int, relevant: int, seed: int, inputs: str) -> Dictiona
     return problem if inputs == WITH else problem.without_structure()
 
 
-def spec(s: Theorem4Settings, at: At) -> RunSpec:
+def spec(s: Theorem4Settings, at: lab.At) -> RunSpec:
     """A learner that may ask more queries than the bound."""
-    sq = bk.features
     bound = bk.features.theorem4(s.patterns, s.relevant)
     require(
         s.beyond * bound <= MOST_QUERIES,
         f"patterns and relevant must give a bound of at most {MOST_QUERIES / s.beyond:.3g} queries, got {bound:.3g} "
         f"for {s.relevant} of {s.patterns}",
     )
-    descent = sq.QueriedDescent(bk.networks.TwoLayer(s.pairs), s.hidden_rate, s.output_rate)
-    method = sq.CorrelationSearch(s.relevant) if at.method == SEARCH else descent
-    learner = sq.QueryLearner(method, at.oracle, s.tolerance, math.ceil(s.beyond * bound))
+    descent = bk.features.QueriedDescent(bk.networks.TwoLayer(s.pairs), s.hidden_rate, s.output_rate)
+    method = bk.features.CorrelationSearch(s.relevant) if at.method == SEARCH else descent
+    learner = bk.features.QueryLearner(method, at.oracle, s.tolerance, math.ceil(s.beyond * bound))
     return RunSpec(problem_of(s.patterns, s.relevant, at.seed, at.inputs), learner, 1, s.test_samples, at.seed)
 
 
-def rows(s: Theorem4Settings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+def rows(s: Theorem4Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
     """The accuracy of the last hypothesis before each number of queries, and the farthest of all before from 1/2.
 
     The distance is given in units of what chance allows for so many hypotheses, of all seeds.
     """
-    bound = bk.features.theorem4(s.patterns, s.relevant)
-    if outcome.status != "finished":
-        return [{"share": share, "queries": in_short(share * bound)} for share in (*SHARES, s.beyond)]
-    steps, scores = outcome.over("test_accuracy")
-    found = []
+    bound, found = bk.features.theorem4(s.patterns, s.relevant), []
     for share in (*SHARES, s.beyond):
-        before = scores[steps <= share * bound]
-        far = float(abs(before - 0.5).max()) / s.near(len(before) * s.seeds)
-        place = {"share": share, "queries": in_short(share * bound)}
-        asked = {"asked": outcome.scalars["queries"], "sample_size": outcome.scalars["sample_size"]}
-        found.append({**place, "test_accuracy": float(before[-1]), "farthest": far, **asked})
+        row = {"share": share, "queries": float(f"{share * bound:.4g}")}  # as an axis shows it
+        if outcome.status == "finished":
+            steps, scores = outcome.over("test_accuracy")
+            before = scores[steps <= share * bound]
+            allowed = bk.features.chance_deviation(s.test_samples, len(before) * s.seeds, ERRORS)
+            row |= {"test_accuracy": float(before[-1]), "farthest": float(abs(before - 0.5).max()) / allowed}
+            row |= {"asked": outcome.scalars["queries"], "sample_size": outcome.scalars["sample_size"]}
+        found.append(row)
     return found
 
 
-def in_short(number: float) -> float:
-    """A number with four digits, as an axis shows it."""
-    return float(f"{number:.4g}")
-
-
-def small_spec(s: Theorem4Settings, at: At) -> RunSpec:
+def small_spec(s: Theorem4Settings, at: lab.At) -> RunSpec:
     """The search with a query for every parity, or the guess, where all answers are exact."""
     D, k, sq = s.small_patterns, at.relevant, bk.features
     method = sq.Guess(k, opposite=k % 2 == 0) if at.method == GUESS else sq.CorrelationSearch(k, batch=1)
-    budget = D + 1 + bk.features.class_size(D, k)
-    learner = sq.QueryLearner(method, "adversarial", s.small_tolerance, budget)
+    learner = sq.QueryLearner(method, "adversarial", s.small_tolerance, D + 1 + sq.class_size(D, k))
     return RunSpec(problem_of(D, k, at.seed, WITHOUT), learner, 1, s.test_samples, at.seed)
 
 
-def small_row(s: Theorem4Settings, at: At, outcome: Outcome) -> dict[str, Any]:
+def small_row(s: Theorem4Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
     """What was asked against our bound on the mean, and the guess's advantage against 1/C³ and 1/(2√C)."""
     sq, D, k = bk.features.statistical_queries, s.small_patterns, at.relevant
     C, exact = sq.class_size(D, k), outcome.scalars["exact_accuracy"]

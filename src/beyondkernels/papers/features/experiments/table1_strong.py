@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
+from beyondkernels import lab
 from beyondkernels.core.constraints import between
-from beyondkernels.lab import At, Picture, Scale, Size, Statement, setting
-from beyondkernels.papers.features.experiments import converged, tables
-from beyondkernels.papers.features.experiments.cases import Case, TableSettings
-from beyondkernels.papers.features.experiments.converged import CONVERGED
+from beyondkernels.papers.features.experiments.bars import Sentences
+from beyondkernels.papers.features.experiments.cases import TableSettings
 from beyondkernels.papers.features.experiments.paper_table import PaperTable
 from beyondkernels.papers.features.experiments.table1 import Table1
+from beyondkernels.papers.features.experiments.tables import CONVERGED
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
 
 
 @dataclass(frozen=True)
 class StrongSettings(TableSettings):
     """Table 1's numbers, and how far the classifiers converge."""
 
-    tolerance: Size = setting(
+    tolerance: lab.Size = lab.setting(
         1e-4, "ours", "relative duality gap of every fit; at 1e-3 a half-solved fit can win the choice"
     )
-    validation: Annotated[float, between(0, 1, "()")] = setting(
+    validation: Annotated[float, between(0, 1, "()")] = lab.setting(
         0.2, "ours", "share of the training sample on which the ridge is chosen"
     )
 
@@ -32,26 +30,19 @@ class StrongSettings(TableSettings):
 class Table1Strong(PaperTable):
     """The Network of Table 1 against converged classifiers on fixed features."""
 
-    id: ClassVar[str] = "features/table1-strong"
+    id = "features/table1-strong"
     reference = PAPER.at("App. E.1.1, Table 1; Theorem 2")
-    text_file: ClassVar[str] = "table1_strong.md"
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 1.0, "laptop": 150.0, "paper": 150.0}
-    settings_class: ClassVar[type] = StrongSettings
-    scales: ClassVar[Mapping[str, Scale]] = Table1.scales
-    methods: ClassVar[Sequence[str]] = ("Network", *CONVERGED, "Linear", "Constant")
+    text_file = "table1_strong.md"
+    seconds_per_run = {"smoke": 1.0, "laptop": 150.0, "paper": 150.0}
+    settings_class = StrongSettings
+    scales = Table1.scales
+    methods = ("Network", *CONVERGED, "Linear", "Constant")
 
-    def spec(self, s: StrongSettings, at: At) -> RunSpec:
-        """The Network and the constant as in Table 1, and a converged classifier on each feature map."""
-        case = self.case(s, at)
-        if at.method in ("Network", "Constant"):
-            return tables.spec(case, at)
-        return converged.spec(case, at, s.tolerance, s.validation)
-
-    def claims_of(self, case: Case, where: Mapping[str, str]) -> list[Statement]:
+    def claims_of(self, block: Sentences) -> list[lab.Statement]:
         """The Network is ahead of each."""
-        return converged.claims(**where)
+        return block.ahead()
 
-    def figures(self, s: StrongSettings) -> list[Picture]:
+    def figures(self, s: StrongSettings) -> list[lab.Picture]:
         """The table as a picture."""
         return [self._dotted(s)]
 

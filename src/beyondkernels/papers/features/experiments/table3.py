@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Literal
 
 import beyondkernels as bk
-from beyondkernels.lab import At, Counts, Over, Picture, Rows, Runs, Scale, scale, setting
+from beyondkernels import lab
 from beyondkernels.lab.report.figures import Line
 from beyondkernels.papers.features.experiments.cases import CasesSettings, Several, problem_of, process_of
 from beyondkernels.papers.features.experiments.paper_table import SMOKE, PaperTable
 from beyondkernels.papers.features.paper import PAPER
 from beyondkernels.store import RunSpec
 
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-
 
 @dataclass(frozen=True)
 class Table3Settings(CasesSettings):
     """The numbers of Table 3; the defaults are the paper's."""
 
-    varied: ClassVar[tuple[str, str]] = ("dim", "d")
+    varied = ("dim", "d")
 
-    dim: Several = setting((100, 2000), "paper")
-    rounding_dims: Counts = setting((100, 500, 2000), "paper", "d at which step one is also taken in single precision")
+    dim: Several = lab.setting((100, 2000), "paper")
+    rounding_dims: lab.Counts = lab.setting(
+        (100, 500, 2000), "paper", "d at which step one is also taken in single precision"
+    )
 
 
 STEP_ONE: dict[str, tuple[str, Literal["exact", "rounded"]]] = {
@@ -38,36 +36,33 @@ STEP_ONE: dict[str, tuple[str, Literal["exact", "rounded"]]] = {
 class Table3(PaperTable):
     """Parity labelling at two other input dimensions."""
 
-    id: ClassVar[str] = "features/table3"
+    id = "features/table3"
     reference = PAPER.at("App. E.2.1, Table 3, Figures 9 and 10")
-    text_file: ClassVar[str] = "table3.md"
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
-    settings_class: ClassVar[type] = Table3Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(seeds=3),
-        "smoke": scale(**{**SMOKE, "dim": (20, 30), "rounding_dims": (20, 30)}),
+    text_file = "table3.md"
+    seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
+    settings_class = Table3Settings
+    scales = {
+        "laptop": lab.scale(seeds=3),
+        "smoke": lab.scale(**{**SMOKE, "dim": (20, 30), "rounding_dims": (20, 30)}),
     }
-    printed: ClassVar[str] = "table3"
+    printed = "table3"
 
-    def runs(self, s: Table3Settings) -> list[Runs]:
+    def runs(self, s: Table3Settings) -> list[lab.Runs]:
         """Those of every table, and step one by itself."""
-        step_one = Runs(one_step, {"dim": s.rounding_dims, "method": list(STEP_ONE)}, cosine_of)
+        over = {"dim": s.rounding_dims, "method": list(STEP_ONE)}
+        step_one = lab.Runs(one_step, over, lambda s, at, run: {"cosine": run.at("alignment/cosine", 1, None)})
         return [*super().runs(s), step_one]
 
-    def figures(self, s: Table3Settings) -> list[Picture]:
+    def figures(self, s: Table3Settings) -> list[lab.Picture]:
         """As in every table, and One Step's cosine over d."""
-        finding = Over(
+        finding = lab.Over(
             "step-one",
             "One Step's cosine over the input dimension",
             "The largest cosine of a neuron with Σ Mⱼ after step one. In exact arithmetic the weight decay cancels the "
             "initial weights. In single precision w − η(∇ + 2λw) is computed as it is written.",
-            "One Step's cosine against d: exact, in single precision, and as printed",
             x="dim",
             y="cosine",
             line={label: {"method": method} for method, (label, _) in STEP_ONE.items()},
-            x_label="d",
-            y_label="largest cosine",
-            x_scale="log",
             y_limits=(0, 1.02),
             more=as_printed,
         )
@@ -75,7 +70,7 @@ class Table3(PaperTable):
         return [*others, finding, table]
 
 
-def one_step(s: Table3Settings, at: At) -> RunSpec:
+def one_step(s: Table3Settings, at: lab.At) -> RunSpec:
     """Step one of the Network at a dimension, with the decay that the method names."""
     case = next(iter(s.cases().values()))
     case = replace(case, name="", numbers=replace(case.numbers, dim=at.dim), in_span=False)
@@ -87,12 +82,7 @@ def one_step(s: Table3Settings, at: At) -> RunSpec:
     return RunSpec(problem_of(case, at.seed), learner, case.numbers.samples, s.test_samples, at.seed, measured)
 
 
-def cosine_of(s: Table3Settings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """The paper's cosine after step one."""
-    return {"cosine": outcome.at("alignment/cosine", 1, None)}
-
-
-def as_printed(rows: Rows) -> list[Line]:
+def as_printed(rows: lab.Rows) -> list[Line]:
     """One Step's cosine in Tables 1 and 3."""
     printed = {
         500: PAPER.printed_by_method("table1", "cosine")["One Step"],

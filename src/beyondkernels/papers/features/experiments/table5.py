@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
-from beyondkernels.lab import Scale, scale, setting
+from beyondkernels import lab
 from beyondkernels.papers.features.experiments.cases import READOUT, CasesSettings, Rates, Several
 from beyondkernels.papers.features.experiments.paper_table import SMOKE, PaperTable
 from beyondkernels.papers.features.paper import PAPER
@@ -16,11 +14,11 @@ from beyondkernels.papers.features.paper import PAPER
 class Table5Settings(CasesSettings):
     """The numbers of Table 5; the defaults are the paper's."""
 
-    varied: ClassVar[tuple[str, str]] = ("samples", "n")
+    varied = ("samples", "n")
 
-    samples: Several = setting((25_000, 10_000), "paper")
-    pairs: Several = setting((300, 50), "paper", "m for each n; the network (2) has 2m neurons")
-    readout_rate: Rates = setting(
+    samples: Several = lab.setting((25_000, 10_000), "paper")
+    pairs: Several = lab.setting((300, 50), "paper", "m for each n; the network (2) has 2m neurons")
+    readout_rate: Rates = lab.setting(
         (200.0,),
         "ours",
         f"As in Table 1. {READOUT}. For the smaller network 50, 100, 400 and 800 were tried too, on other data "
@@ -31,13 +29,13 @@ class Table5Settings(CasesSettings):
 class Table5(PaperTable):
     """Parity labelling with fewer points."""
 
-    id: ClassVar[str] = "features/table5"
+    id = "features/table5"
     reference = PAPER.at("App. E.2.3, Table 5, Figures 13 and 14")
-    text_file: ClassVar[str] = "table5.md"
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.2, "laptop": 5.0, "paper": 5.0}
-    settings_class: ClassVar[type] = Table5Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(seeds=3),
-        "smoke": scale(**{**SMOKE, "dim": (30,), "samples": (400, 200), "pairs": (6, 4)}),
+    text_file = "table5.md"
+    seconds_per_run = {"smoke": 0.2, "laptop": 5.0, "paper": 5.0}
+    settings_class = Table5Settings
+    scales = {
+        "laptop": lab.scale(seeds=3),
+        "smoke": lab.scale(**{**SMOKE, "dim": (30,), "samples": (400, 200), "pairs": (6, 4)}),
     }
-    printed: ClassVar[str] = "table5"
+    printed = "table5"

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import beyondkernels as bk
-from beyondkernels.lab import (
-    AtLeast,
-    Drawn,
-    Experiment,
-    Figure,
-    Picture,
-    Rows,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    claim,
-    of,
-    scale,
-)
-from beyondkernels.papers.features.experiments.clusters import finished, neuron_map, over_epochs
+from beyondkernels import lab
 from beyondkernels.papers.features.experiments.gaussians import (
     METHODS,
     SMALL,
@@ -33,28 +17,43 @@ from beyondkernels.papers.features.experiments.gaussians import (
     row,
     spec,
 )
+from beyondkernels.papers.features.experiments.pictures import DOTS, OverEpochs, first_run, neuron_map
+from beyondkernels.papers.features.experiments.tables import ACCURACIES, percent
 from beyondkernels.papers.features.paper import PAPER
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 DIAGONAL = "“Linear, diagonal” is the exact accuracy of the best linear classifier along a diagonal of the cube."
 BOUND = "“Linear, at most” is a bound on every linear classifier. A constant classifier scores 50 %."
 CHANCE = 0.01
 """How rarely the directions of a random layer reach what is called chance."""
+COSINE = functools.partial(lab.Quantity, format=".3f", within=(-1.0, 1.0))
 
 
-class Table6(Experiment):
+class Table6(lab.Experiment):
     """Coverage of the centres over epochs, in the paper's three settings."""
 
-    id: ClassVar[str] = "features/table6"
+    id = "features/table6"
     reference = PAPER.at("App. E.3.2, Table 6 and Figure 16")
-    text_file: ClassVar[str] = "table6.md"
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 4.0, "paper": 4.0}
-    settings_class: ClassVar[type] = Table6Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(seeds=3),
-        "smoke": scale(
+    text_file = "table6.md"
+    quantities = {
+        "test_accuracy": replace(ACCURACIES["test_accuracy"], format=".2f"),
+        "ahead": lab.Quantity("test accuracy above every linear classifier", "", (-100.0, 100.0), "points"),
+        "linear_diagonal": percent("Linear, diagonal", ".2f", DIAGONAL),
+        "linear_bound": percent("Linear, at most", ".2f", BOUND),
+        "bayes": percent("Bayes", ".2f"),
+        "least_start": COSINE("least cosine at the start"),
+        "least_middle": COSINE("least cosine in the middle", heading="in the middle"),
+        "least_end": COSINE("least cosine at the end", heading="at the end"),
+        "coverage/least": COSINE("least over centres of the largest cosine"),
+        "growth": lab.Quantity("growth of the least cosine", within=(-2.0, 2.0)),
+        "bar": COSINE("asked for"),
+        "covered": percent("centres covered"),
+        "near": percent("neurons near a centre"),
+    }
+    seconds_per_run = {"smoke": 0.1, "laptop": 4.0, "paper": 4.0}
+    settings_class = Table6Settings
+    scales = {
+        "laptop": lab.scale(seeds=3),
+        "smoke": lab.scale(
             dims=(12, 8),
             patterns=(2, 3),
             noises=(0.5, 0.5),
@@ -68,151 +67,113 @@ class Table6(Experiment):
         ),
     }
 
-    def runs(self, s: Table6Settings) -> list[Runs]:
+    def runs(self, s: Table6Settings) -> list[lab.Runs]:
         """Every method in every experiment."""
-        return [Runs(spec, {"experiment": s.numbered, "method": METHODS}, row)]
+        return [lab.Runs(spec, {"experiment": s.numbered, "method": METHODS}, row)]
 
-    def claims(self, s: Table6Settings) -> list[Statement]:
+    def claims(self, s: Table6Settings) -> list[lab.Statement]:
         """What Figure 16 shows."""
         return [
             *(
-                claim(
+                lab.claim(
                     f"covered-{i}",
                     f"Experiment {i} ({s.named(i)}): after {s.epochs[i - 1]} epochs every centre is covered. Its "
                     f"nearest neuron has a cosine of at least √(1 − 1/k) = {s.bar(i):.3f}, so it lies closer than "
                     "halfway to a neighbouring centre",
-                    of("least_end", method=SMALL, experiment=i),
-                    AtLeast(s.bar(i)),
+                    lab.of("least_end", method=SMALL, experiment=i),
+                    lab.AtLeast(s.bar(i)),
                     paper="covered",
                 )
                 for i in s.numbered
             ),
-            claim(
+            lab.claim(
                 "grows",
                 "In every experiment the least cosine over all centres is clearly larger at the end than at the start",
-                of("growth", "experiment", method=SMALL),
-                AtLeast(0, "clearly"),
+                lab.of("growth", "experiment", method=SMALL),
+                lab.AtLeast(0, "clearly"),
             ),
-            claim(
+            lab.claim(
                 "beyond-linear",
                 "In every experiment the network's test accuracy is clearly above what any linear classifier reaches",
-                of("ahead", "experiment", method=SMALL),
-                AtLeast(0, "clearly"),
-                unit="points",
+                lab.of("ahead", "experiment", method=SMALL),
+                lab.AtLeast(0, "clearly"),
             ),
         ]
 
-    def table(self, s: Table6Settings) -> Table:
+    def table(self, s: Table6Settings) -> lab.Table:
         """A line for each method in each experiment."""
-        return Table(
-            {"experiment": "Experiment", "method": "Method"},
-            [
-                Shown("test_accuracy", "Test (%)", ".2f"),
-                Shown("linear_diagonal", "Linear, diagonal (%)", ".2f", show="first", about=DIAGONAL),
-                Shown("linear_bound", "Linear, at most (%)", ".2f", show="first", about=BOUND),
-                Shown("bayes", "Bayes (%)", ".2f", show="first"),
-                Shown("least_start", "Least cosine at the start", ".3f"),
-                Shown("least_middle", "in the middle", ".3f"),
-                Shown("least_end", "at the end", ".3f"),
-                Shown("bar", "Asked for", ".3f", show="first"),
-                Shown("covered", "Centres covered (%)", ".1f"),
-                Shown("near", "Neurons near a centre (%)", ".1f"),
-            ],
-        )
+        given = (lab.Shown(name, show="first") for name in ("linear_diagonal", "linear_bound", "bayes"))
+        cosines = ("least_start", "least_middle", "least_end", lab.Shown("bar", show="first"))
+        return lab.Table(["experiment", "method"], ["test_accuracy", *given, *cosines, "covered", "near"])
 
-    def figures(self, s: Table6Settings) -> list[Picture]:
+    def figures(self, s: Table6Settings) -> list[lab.Picture]:
         """The least cosine and the accuracy over epochs, and the neurons of each experiment."""
-        bars = {f"halfway to a neighbour, k = {s.patterns[i - 1]}": s.bar(i) for i in s.numbered}
-        labels = {i: f"{i}: {s.named(i)}" for i in s.numbered}
-
-        def of_networks(rows: Rows) -> dict[str, list[Outcome]]:
-            return {
-                f"{label}{'' if method == SMALL else ', usual start'}": finished(rows, experiment=i, method=method)
-                for method in (SMALL, USUAL)
-                for i, label in labels.items()
-            }
-
-        def coverage(picture: Drawn, rows: Rows) -> list[Figure]:
-            label = "least over centres of the largest cosine"
-            return [*over_epochs(picture.words, of_networks(rows), "coverage/least", s.steps_per_epoch, label, bars)]
-
-        def accuracy(picture: Drawn, rows: Rows) -> list[Figure]:
-            runs, label = of_networks(rows), "test accuracy (%)"
-            known = [problem_of(s, i, 0) for i in s.numbered]
-            bounds: dict[float, list[int]] = {}
-            for k, bound in sorted({(problem.patterns, 100 * problem.linear_bound) for problem in known}):
-                bounds.setdefault(bound, []).append(k)
-            levels = {f"linear, k = {', '.join(map(str, ks))}": bound for bound, ks in bounds.items()}
-            return [*over_epochs(picture.words, runs, "test_accuracy", s.steps_per_epoch, label, levels, 100)]
-
+        networks = {
+            f"{i}: {s.named(i)}{'' if method == SMALL else ', usual start'}": {"experiment": i, "method": method}
+            for method in (SMALL, USUAL)
+            for i in s.numbered
+        }
+        bounds: dict[float, set[int]] = {}
+        for problem in (problem_of(s, i, 0) for i in s.numbered):
+            bounds.setdefault(100 * problem.linear_bound, set()).add(problem.patterns)
+        over: dict[str, Any] = {"line": networks, "steps_per_epoch": s.steps_per_epoch}
         return [
-            Drawn(
+            OverEpochs(
                 "coverage",
                 "The worst covered centre over epochs",
                 "For each centre the cosine with its nearest neuron, and the least of these over all centres. Level "
-                "lines lie halfway between neighbouring centres. Mean over seeds, shaded from the lowest to the "
-                "highest.",
-                "The least cosine between a centre and its nearest neuron against the epoch, a line for each "
-                "experiment and each start",
-                coverage,
+                "lines lie halfway between neighbouring centres.",
+                y="coverage/least",
+                levels={f"halfway to a neighbour, k = {s.patterns[i - 1]}": s.bar(i) for i in s.numbered},
+                **over,
             ),
             *(
-                Drawn(
+                lab.Drawn(
                     f"neurons-{i}",
                     f"Where the neurons point, {s.named(i)}",
-                    "Each dot is a neuron and each star a centre, placed by classical multidimensional scaling of the "
-                    "cosine distance. Coloured neurons lie closer to a centre than halfway to its neighbours at the "
-                    "end. First seed.",
+                    f"{DOTS} Each star is a centre. Coloured neurons lie closer to a centre than halfway to its "
+                    "neighbours at the end. First seed.",
                     "Neurons and centres in the plane at three epochs",
                     functools.partial(neurons, s, i),
                 )
                 for i in s.numbered
             ),
-            Drawn(
+            OverEpochs(
                 "accuracy",
                 "Test accuracy over epochs",
-                "The level bounds every linear classifier. Mean over seeds, shaded from the lowest to the highest.",
-                "Test accuracy against the epoch, a line for each experiment and each start",
-                accuracy,
+                "The level bounds every linear classifier.",
+                y="test_accuracy",
+                factor=100,
+                levels={f"linear, k = {', '.join(map(str, sorted(ks)))}": most for most, ks in bounds.items()},
+                **over,
             ),
         ]
 
     def remarks(self, s: Table6Settings) -> list[str]:
         """What can be computed before anything is trained."""
-        found = []
-        for i in s.numbered:
-            reached = bk.features.chance_cosine(s.neurons, s.dims[i - 1], CHANCE)
-            found.append(
-                f"Experiment {i} ({s.named(i)}): of {s.neurons} random directions, the nearest to a given centre has "
-                f"a cosine of at least {reached:.3f} with probability {CHANCE:g}; {s.bar(i):.3f} is asked for."
-            )
-        return found
+        return [
+            f"Experiment {i} ({s.named(i)}): of {s.neurons} random directions, the nearest to a given centre has a "
+            f"cosine of at least {bk.features.chance_cosine(s.neurons, s.dims[i - 1], CHANCE):.3f} with probability "
+            f"{CHANCE:g}; {s.bar(i):.3f} is asked for."
+            for i in s.numbered
+        ]
 
 
-def neurons(s: Table6Settings, experiment: int, picture: Drawn, rows: Rows) -> list[Figure]:
+def neurons(s: Table6Settings, experiment: int, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Figure]:
     """A row of Figure 16: where the neurons of the first seed point."""
-    runs = finished(rows, experiment=experiment, method=SMALL)
-    last = s.epochs[experiment - 1] * s.steps_per_epoch
-    if not runs or runs[0].at("centre_directions/points", last, None) is None:
+    points, last = "centre_directions/points", s.epochs[experiment - 1] * s.steps_per_epoch
+    run = first_run(rows, points, last, experiment=experiment, method=SMALL)
+    if run is None:
         return []
-    run = runs[0]
-    moments = {
-        epoch * s.steps_per_epoch: f"after {epoch} epochs" if epoch else "at the start" for epoch in s.shown(experiment)
-    }
+    steps = {epoch: epoch * s.steps_per_epoch for epoch in dict.fromkeys(s.shown(experiment))}
+    titles = [
+        (f"after {epoch} epochs" if epoch else "at the start", f"least cosine {run.at('coverage/least', step):.3f}")
+        for epoch, step in steps.items()
+    ]
     labels = problem_of(s, experiment, 0).centre_labels.tolist()  # the parity of a corner, in every instance
     kinds = [0 if label > 0 else 1 for label in labels]
     close = run.at("coverage/by_neuron", last) >= s.bar(experiment)
-    nearest = run.at("coverage/nearest", last)
-    return [
-        neuron_map(
-            picture.words,
-            run,
-            "centre_directions/points",
-            moments,
-            {step: f"least cosine {run.at('coverage/least', step):.3f}" for step in moments},
-            ("centres of class +1", "centres of class −1"),
-            [kinds[int(place)] if near else -1 for place, near in zip(nearest, close, strict=True)],
-            "neurons",
-            kinds,
-        )
-    ]
+    near = [kinds[int(i)] if found else -1 for i, found in zip(run.at("coverage/nearest", last), close, strict=True)]
+    stars = ("centres of class +1", "centres of class −1")
+    places = [run.at(points, step) for step in steps.values()]
+    return neuron_map(picture, places, titles, stars, near, star_kinds=kinds)

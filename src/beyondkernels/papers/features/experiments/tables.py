@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import beyondkernels as bk
-from beyondkernels.lab import At
+from beyondkernels import lab
 from beyondkernels.papers.features.experiments.cases import Case, problem_of, process_of
 from beyondkernels.store import RunSpec
 
@@ -16,14 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """One row of a table.
+    """One row of a table: what learns, after which step only the readout is trained, and on which data.
 
-    Arguments:
-        kind: what learns.
-        freeze_hidden_after: the step after which only the readout is trained; None trains all to the end.
-        own_schedule: whether the readout has the Network's own rate for t > 2, or Theorem 26's single rate; the tangent
-            method has neither, see the setting ``tangent_rate``. RF has a rate of its own in some cases.
-        structured: whether the data have their input structure.
+    The readout has the Network's own rate for t > 2, or Theorem 26's single rate. The tangent method has neither, see
+    the setting ``tangent_rate``. RF has a rate of its own in some cases.
     """
 
     kind: Literal["network", "tangent", "constant", "linear"] = "network"
@@ -49,38 +45,59 @@ METHODS = {
 
 TRAINED = ("Network", "NTK", "RF", "One Step", "Two Step")
 UNSTRUCTURED = {name: f"{name} w/o structure" for name in ("Network", "NTK", "RF")}
+CONVERGED: dict[str, tuple[int, Literal["neurons", "tangent"]]] = {
+    "Converged NTK": (0, "tangent"),
+    "Converged RF": (0, "neurons"),
+    "Converged One Step": (1, "neurons"),
+}
+"""The strongest linear classifiers on fixed features: after how many steps which features are taken."""
 
 
-def spec(case: Case, at: At) -> RunSpec:
+def percent(label: str, form: str = ".1f", about: str = "", **more: Any) -> lab.Quantity:
+    """A share in percent: its label, format and sentence, and what else is said of it."""
+    return lab.Quantity(label, form, lab.PERCENT, "%", about=about, **more)
+
+
+ACCURACIES = {
+    "train_accuracy": percent("training accuracy", heading="Train (%)"),
+    "test_accuracy": percent("test accuracy", heading="Test (%)", better="more"),
+    "step": lab.Quantity("step", within=lab.NON_NEGATIVE, log=True),
+}
+"""How all experiments with networks write accuracies."""
+
+
+def spec(case: Case, at: lab.At) -> RunSpec:
     """The run of a method with a seed."""
-    s, method = case.numbers, METHODS[at.method]
+    method = METHODS[at.method]
     measured: tuple[Any, ...] = ()
-    if method.kind == "network" and s.steps >= 2:
+    if method.kind == "network" and case.numbers.steps >= 2:
         measured = (bk.measure.Alignment(), *((bk.measure.Directions(),) if at.method == "Network" else ()))
-    problem = problem_of(case, at.seed, method.structured)
-    learner = in_span(case, at.seed, _learner(case, at, method))
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, measured)
+    return _spec(case, at, _learner(case, at, method), measured, method.structured)
 
 
-def in_span(case: Case, seed: int, learner: Any) -> Learner:
-    """The learner in the coordinates of the inputs' span, where the case asks for it and that is a smaller space."""
-    smaller = case.in_span and problem_of(case, seed).span is not None
-    known = isinstance(learner, bk.engine.TrainedNetwork | bk.kernels.FixedFeatureClassifier)
-    return bk.engine.InSpan(learner) if smaller and known else learner
+def converged_spec(case: Case, at: lab.At, **options: Any) -> RunSpec:
+    """A converged classifier on a feature map, or on the inputs, with options of ``FixedFeatureClassifier``."""
+    features: Any = bk.kernels.InputFeatures()
+    if at.method in CONVERGED:
+        # the features are taken before our own rate would matter, so they do not depend on it
+        rule = bk.algorithms.FeatureLearning(process_of(case, at.seed, own_schedule=False))
+        features = bk.engine.NetworkFeatures(bk.networks.TwoLayer(case.numbers.pairs), rule, *CONVERGED[at.method])
+    return _spec(case, at, bk.kernels.FixedFeatureClassifier(features, **options))
 
 
-def row(case: Case, at: At, outcome: Outcome) -> dict[str, Any]:
-    """Accuracies in percent; cosines with the ground truth at the end, and after steps one and two."""
+def row(case: Case, outcome: Outcome) -> dict[str, Any]:
+    """Accuracies in percent, cosines with the ground truth, and how far a converged classifier came."""
     return {
         **accuracies(outcome),
         "cosine": outcome.at("alignment/cosine", case.numbers.steps, None),
         "cosine_either_step1": outcome.at("alignment/cosine_either", 1, None),
         "cosine_either_step2": outcome.at("alignment/cosine_either", 2, None),
+        **{name: outcome.scalars.get(name) for name in ("ridge", "duality_gap", "converged")},
     }
 
 
 def accuracies(outcome: Outcome) -> dict[str, float | None]:
-    """Training and test accuracy in percent."""
+    """Training and test accuracy in percent, as ``ACCURACIES`` declares them."""
     shares = {name: outcome.scalars.get(name) for name in ("train_accuracy", "test_accuracy")}
     return {name: None if share is None else 100 * share for name, share in shares.items()}
 
@@ -92,7 +109,16 @@ def record_steps(steps: int) -> tuple[int, ...]:
     return tuple(sorted({s for s in (*early, *late) if s > 0}))
 
 
-def _learner(case: Case, at: At, method: Method) -> Learner:
+def _spec(case: Case, at: lab.At, learner: Any, measured: tuple[Any, ...] = (), structured: bool = True) -> RunSpec:
+    s = case.numbers
+    # in the coordinates of the inputs' span, where the case asks for it and that is a smaller space
+    smaller = case.in_span and problem_of(case, at.seed).span is not None
+    known = isinstance(learner, bk.engine.TrainedNetwork | bk.kernels.FixedFeatureClassifier)
+    learner = bk.engine.InSpan(learner) if smaller and known else learner
+    return RunSpec(problem_of(case, at.seed, structured), learner, s.samples, s.test_samples, at.seed, measured)
+
+
+def _learner(case: Case, at: lab.At, method: Method) -> Learner:
     s = case.numbers
     if method.kind == "constant":
         return bk.kernels.ConstantClassifier()

@@ -2,62 +2,46 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import beyondkernels as bk
-from beyondkernels.lab import (
-    AtLeast,
-    AtMost,
-    Experiment,
-    Line,
-    Over,
-    Picture,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    claim,
-    least,
-    of,
-    scale,
-)
-from beyondkernels.papers.features.experiments.queried import (
-    DESCENT,
-    ERRORS,
-    GUESS,
-    METHODS,
-    ORACLES,
-    SEARCH,
-    WITH,
-    WITHOUT,
-    Theorem4Settings,
-    few_inputs,
-    rows,
-    small_row,
-    small_spec,
-    spec,
-)
+from beyondkernels import lab
+from beyondkernels.papers.features.experiments import queried
 from beyondkernels.papers.features.paper import PAPER
 
+ASKED = "All that were asked; the search ends when it has the target."
 LEARNT, OFF = 0.99, 0.6
 """What counts as learnt, and as off 1/2."""
 
 
-class Theorem4(Experiment):
+class Theorem4(lab.Experiment):
     """Accuracy over the number of queries, and the queries a search takes over the number of targets."""
 
-    id: ClassVar[str] = "features/theorem4"
+    id = "features/theorem4"
     reference = PAPER.at("Theorem 4 and App. D")
-    text_file: ClassVar[str] = "theorem4.md"
-    symbols: ClassVar[Mapping[str, str]] = {"relevant": "k", "share": "queries/bound"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 4.0, "paper": 60.0}
-    settings_class: ClassVar[type] = Theorem4Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(patterns=60, seeds=3),
-        "smoke": scale(
+    text_file = "theorem4.md"
+    quantities = {
+        "relevant": lab.Quantity("k"),
+        "share": lab.Quantity("queries/bound"),
+        "method": lab.Quantity("learner"),
+        "queries": lab.Quantity("queries", log=True),
+        "targets": lab.Quantity("targets C", log=True),
+        "asked": lab.Quantity("queries", ".0f", lab.NON_NEGATIVE, log=True, about=ASKED),
+        "test_accuracy": lab.Quantity("test accuracy", ".3f", lab.SHARE, heading="Accuracy at the bound"),
+        "sample_size": lab.Quantity("points", ".0f", lab.NON_NEGATIVE, about="Points drawn for each question."),
+        "farthest": lab.Quantity("distance from 1/2 over what chance allows", within=lab.NON_NEGATIVE),
+        "cost_room": lab.Quantity("cost minus its bound"),
+        "our_ratio": lab.Quantity("accuracy above 1/2, over ours"),
+        "printed_ratio": lab.Quantity("accuracy above 1/2, over the printed"),
+        "exact_accuracy": lab.Quantity("accuracy over all points", within=lab.SHARE),
+    }
+    seconds_per_run = {"smoke": 0.05, "laptop": 4.0, "paper": 60.0}
+    settings_class = queried.Theorem4Settings
+    scales = {
+        "laptop": lab.scale(patterns=60, seeds=3),
+        "smoke": lab.scale(
             patterns=30,
             tolerance=0.3,
             pairs=1,
@@ -68,157 +52,142 @@ class Theorem4(Experiment):
         ),
     }
 
-    def runs(self, s: Theorem4Settings) -> list[Runs]:
+    def runs(self, s: queried.Theorem4Settings) -> list[lab.Runs]:
         """Both learners with both oracles on both kinds of inputs, and few patterns where every answer is exact."""
-        large = {"inputs": (WITH, WITHOUT), "method": tuple(METHODS), "oracle": ORACLES}
-        small = {"method": (SEARCH, GUESS), "relevant": s.small_relevants}
-        return [Runs(spec, large, rows), Runs(small_spec, small, small_row)]
+        large = {"inputs": queried.INPUTS, "method": tuple(queried.METHODS), "oracle": queried.ORACLES}
+        small = {"method": (queried.SEARCH, queried.GUESS), "relevant": s.small_relevants}
+        return [lab.Runs(queried.spec, large, queried.rows), lab.Runs(queried.small_spec, small, queried.small_row)]
 
-    def claims(self, s: Theorem4Settings) -> list[Statement]:
+    def claims(self, s: queried.Theorem4Settings) -> list[lab.Statement]:
         """With structure few queries suffice; without it nothing is learnt within the bound."""
-        D, few = s.patterns, s.small_patterns
-        found: dict[str, Any] = {"method": SEARCH, "inputs": few_inputs(few)}
-        guessed = found | {"method": GUESS}
-        whole = {"inputs": WITH, "share": 1.0}
+        few, (WITH, WITHOUT) = s.small_patterns, queried.INPUTS
+        found: dict[str, Any] = {"method": queried.SEARCH, "inputs": queried.few_inputs(few)}
+        guessed = found | {"method": queried.GUESS}
         most = max(s.small_relevants, key=lambda k: math.comb(few, k))
+        search, descent = queried.METHODS.values()
+
+        def learnt(column: str, method: str) -> lab.Value:
+            return lab.of(column, "oracle", method=method, inputs=WITH, share=1.0)
+
         without = [
-            claim(
+            lab.claim(
                 f"{method}-{oracle}",
                 f"Without structure, no hypothesis of {words} up to the bound is farther from accuracy 1/2 than "
-                f"chance allows for so many, {ERRORS} standard errors for one alone: the {oracle} oracle, the largest "
-                "distance as a share of this",
-                of("farthest", inputs=WITHOUT, method=method, oracle=oracle, share=1.0).largest(per_seed=False),
-                AtMost(1.0),
+                f"chance allows for so many, {queried.ERRORS} standard errors for one alone: the {oracle} oracle, the "
+                "largest distance as a share of this",
+                lab.of("farthest", inputs=WITHOUT, method=method, oracle=oracle, share=1.0).largest(per_seed=False),
+                lab.AtMost(1.0),
                 paper="at most 1/C³",
             )
-            for method, words in METHODS.items()
-            for oracle in ORACLES
+            for method, words in queried.METHODS.items()
+            for oracle in queried.ORACLES
         ]
         return [
-            claim(
+            lab.claim(
                 "search-learns",
-                f"With structure, {METHODS[SEARCH]} is right on at least {100 * LEARNT:g} %, with either oracle",
-                of("test_accuracy", "oracle", method=SEARCH, **whole),
-                AtLeast(LEARNT),
+                f"With structure, {search} is right on at least {100 * LEARNT:g} %, with either oracle",
+                learnt("test_accuracy", queried.SEARCH),
+                lab.AtLeast(LEARNT),
             ),
-            claim(
+            lab.claim(
                 "search-queries",
-                f"With structure, it ends after D + 1 = {D + 1} queries, with either oracle",
-                of("asked", "oracle", method=SEARCH, **whole),
-                AtMost(D + 1),
+                f"With structure, it ends after D + 1 = {s.patterns + 1} queries, with either oracle",
+                learnt("asked", queried.SEARCH),
+                lab.AtMost(s.patterns + 1),
             ),
-            claim(
+            lab.claim(
                 "descent-learns",
-                f"With structure, {METHODS[DESCENT]} is right on at least {100 * OFF:g} % within the bound, with "
-                "either oracle",
-                of("test_accuracy", "oracle", method=DESCENT, **whole),
-                AtLeast(OFF),
+                f"With structure, {descent} is right on at least {100 * OFF:g} % within the bound, with either oracle",
+                learnt("test_accuracy", queried.DESCENT),
+                lab.AtLeast(OFF),
             ),
             *without,
-            claim(
+            lab.claim(
                 "search-cost",
                 f"Without structure, for D = {few} and k = {most}, the search asks in the mean at least "
                 "τ²(C − 1)²/(2C) queries before it has the target, our bound on the mean over all targets, by the "
                 "queries beyond it",
-                of("cost_room", relevant=most, **found),
-                AtLeast(0.0),
+                lab.of("cost_room", relevant=most, **found),
+                lab.AtLeast(0.0),
             ),
-            claim(
+            lab.claim(
                 "search-finds",
                 f"With enough queries it has the target, for D = {few} and every k: the least accuracy over all points",
-                least("exact_accuracy", per_seed=False, **found),
-                AtLeast(1.0),
+                lab.least("exact_accuracy", per_seed=False, **found),
+                lab.AtLeast(1.0),
             ),
-            claim(
+            lab.claim(
                 "printed-threshold",
                 f"As printed, for the parities of the proof: for D = {few} and every k, a guess without queries is "
                 "below error 1/2 by at most 1/C³, by the ratio",
-                of("printed_ratio", "relevant", **guessed),
-                AtMost(1.0),
+                lab.of("printed_ratio", "relevant", **guessed),
+                lab.AtMost(1.0),
                 paper="at most 1",
             ),
-            claim(
+            lab.claim(
                 "our-threshold",
                 "Ours, by orthogonality: it is below error 1/2 by at most 1/(2√C), by the ratio",
-                of("our_ratio", "relevant", **guessed),
-                AtMost(1.0),
+                lab.of("our_ratio", "relevant", **guessed),
+                lab.AtMost(1.0),
             ),
         ]
 
-    def table(self, s: Theorem4Settings) -> Table:
+    def table(self, s: queried.Theorem4Settings) -> lab.Table:
         """A line for each kind of inputs, learner and oracle, at the bound."""
-        return Table(
-            {"inputs": "Inputs", "method": "Learner", "oracle": "Oracle"},
-            [
-                Shown("asked", "Queries", ".0f", about="All that were asked; the search ends when it has the target."),
-                Shown("test_accuracy", "Accuracy at the bound", ".3f"),
-                Shown("sample_size", "Points", ".0f", show="first", about="Points drawn for each question."),
-            ],
-            where={"share": 1.0, "inputs": (WITH, WITHOUT)},
-        )
+        columns = ["asked", "test_accuracy", lab.Shown("sample_size", show="first")]
+        where = {"share": 1.0, "inputs": queried.INPUTS}
+        return lab.Table(["inputs", "method", "oracle"], columns, where)
 
-    def figures(self, s: Theorem4Settings) -> list[Picture]:
+    def figures(self, s: queried.Theorem4Settings) -> list[lab.Picture]:
         """Accuracy over queries, and queries over the number of targets."""
-        sq = bk.features.statistical_queries
-        lines = {
-            f"{method}, {oracle}": {"method": method, "oracle": oracle} for method in METHODS for oracle in ORACLES
-        }
-        targets = {k: sq.class_size(s.small_patterns, k) for k in s.small_relevants}
-        bounds = {k: sq.StatisticalQueryCertificate(s.small_patterns, k, 1, s.small_tolerance, 0.5) for k in targets}
-        ours = {size: bounds[k].needed for k, size in targets.items() if bounds[k].needed > 0}
+        sq, D = bk.features.statistical_queries, s.small_patterns
+        learners = itertools.product(queried.METHODS, queried.ORACLES)
+        lines = {f"{method}, {oracle}": {"method": method, "oracle": oracle} for method, oracle in learners}
+        targets = {k: sq.class_size(D, k) for k in s.small_relevants}
+        needed = {k: sq.StatisticalQueryCertificate(D, k, 1, s.small_tolerance, 0.5).needed for k in targets}
+        ours = {targets[k]: least for k, least in needed.items() if least > 0}
+        bounds = [lab.Line("½ ∛C", list(targets.values()), [sq.theorem4(D, k) for k in targets])]
+        if len(ours) > 1:
+            bounds.append(lab.Line("τ²(C − 1), ours", list(ours), list(ours.values())))
         return [
             *(
-                Over(
+                lab.Over(
                     f"accuracy-{inputs.split()[0]}",
                     f"Test accuracy over the number of queries, {inputs}",
                     f"D = {s.patterns}, k = {s.relevant}, τ = {s.tolerance:g}. An accuracy is that of the last "
                     "hypothesis before so many queries.",
-                    "Test accuracy of two learners with two oracles over the number of queries, with a mark at the "
-                    "bound",
+                    "Test accuracy of two learners with two oracles over the queries asked, with a mark at the bound",
                     x="queries",
                     y="test_accuracy",
                     line=lines,
                     where={"inputs": inputs},
-                    x_label="queries",
-                    y_label="test accuracy",
-                    x_scale="log",
                     y_limits=(0.4, 1.15),
                     levels={"chance": 0.5},
                     events={"Theorem 4's bound": sq.theorem4(s.patterns, s.relevant)},
                 )
-                for inputs in (WITH, WITHOUT)
+                for inputs in queried.INPUTS
             ),
-            Over(
+            lab.Over(
                 "cost",
-                f"Queries until the search has the target, D = {s.small_patterns}, without structure",
+                f"Queries until the search has the target, D = {D}, without structure",
                 f"One point for each k; the adversarial oracle with τ = {s.small_tolerance:g}, all answers exact. Our "
                 "bound is on the worst target; its line is left out where it says nothing.",
-                "Queries of the search over the number of targets C, with the paper's bound and ours",
                 x="targets",
                 y="asked",
-                line={"search": {"method": SEARCH}},
-                where={"inputs": few_inputs(s.small_patterns)},
-                x_label="targets C",
-                y_label="queries",
-                x_scale="log",
-                y_scale="log",
-                more=lambda _: [
-                    Line("½ ∛C", list(targets.values()), [sq.theorem4(s.small_patterns, k) for k in targets]),
-                    *([Line("τ²(C − 1), ours", list(ours), list(ours.values()))] if len(ours) > 1 else []),
-                ],
+                line={"search": {"method": queried.SEARCH}},
+                where={"inputs": queried.few_inputs(D)},
+                more=lambda _: bounds,
             ),
         ]
 
-    def remarks(self, s: Theorem4Settings) -> list[str]:
+    def remarks(self, s: queried.Theorem4Settings) -> list[str]:
         """How the case stands to the theorem, and the dimension by its definition."""
-        sq = bk.features.statistical_queries
-        asked = max(1, math.floor(sq.theorem4(s.patterns, s.relevant)))
+        sq, D = bk.features.statistical_queries, s.small_patterns
+        asked, k = max(1, math.floor(sq.theorem4(s.patterns, s.relevant))), min(3, D)
         found = sq.StatisticalQueryCertificate(s.patterns, s.relevant, asked, s.tolerance)
-        listed = "; ".join(str(each) for each in found.hypotheses)
-        k = min(3, s.small_patterns)
-        parity = bk.features.DictionaryParity(s.small_patterns, s.small_patterns, k).without_structure()
-        size = sq.dimension(sq.class_correlations(parity))
+        listed = "; ".join(map(str, found.hypotheses))
+        size = sq.dimension(sq.class_correlations(bk.features.DictionaryParity(D, D, k).without_structure()))
         return [
             f"With {asked} queries and τ = {s.tolerance:g}: {listed}. {found.verdict}",
-            f"SQ-DIM of the parities of {k} out of {s.small_patterns} uniform patterns, by search: {size}.",
+            f"SQ-DIM of the parities of {k} out of {D} uniform patterns, by search: {size}.",
         ]

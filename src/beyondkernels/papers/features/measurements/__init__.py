@@ -1,5 +1,6 @@
 """What is measured in runs of the paper's problems: how many centres the neurons have found."""
 
+from beyondkernels.papers.features.measurements.chance import chance_deviation as chance_deviation
 from beyondkernels.papers.features.measurements.coverage import (
     CentreCoverage as CentreCoverage,
     CentreDirections as CentreDirections,

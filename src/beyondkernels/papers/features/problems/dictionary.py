@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core import Sample, Stream, require
 from beyondkernels.core.constraints import between, not_negative, size
+from beyondkernels.core.contracts import ScalarProblem
 from beyondkernels.core.errors import shown
 from beyondkernels.papers.features.problems import linear
 from beyondkernels.papers.features.problems.assumptions import Assumption, background_independent, check
@@ -30,7 +31,7 @@ _RAREST = 1e-4
 
 
 @dataclass(frozen=True)
-class DictionaryProblem(Problem):
+class DictionaryProblem(ScalarProblem):
     r"""Patterns of a dictionary, some of them relevant, and a label that depends on how many of those are present.
 
     .. math:: \tilde x = M\tilde\phi + \zeta, \qquad y = +1 \text{ if } \textstyle\sum_{i \in A} \tilde\phi_i \in P,
@@ -91,16 +92,6 @@ class DictionaryProblem(Problem):
                 rarer >= _RAREST,
                 f"negative_ratio needs classes that each appear with probability {_RAREST} or more, got {rarer:.4g}",
             )
-
-    @property
-    def in_dim(self) -> int:
-        """The dimension d of an input."""
-        return self.dim
-
-    @property
-    def out_dim(self) -> int:
-        """One output, whose sign is the prediction."""
-        return 1
 
     @property
     def matrix(self) -> torch.Tensor:

@@ -10,8 +10,9 @@ from typing import Annotated
 import torch
 from scipy.special import ndtr
 
-from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core import Sample, Stream, require
 from beyondkernels.core.constraints import positive, size
+from beyondkernels.core.contracts import ScalarProblem
 from beyondkernels.core.errors import shown
 from beyondkernels.papers.features.problems import linear
 from beyondkernels.papers.features.problems.dictionaries import Orthonormal, drawn
@@ -21,7 +22,7 @@ _MOST_LISTED = 16  # patterns whose 2^k centres are listed
 
 
 @dataclass(frozen=True)
-class GaussianMixture(Problem):
+class GaussianMixture(ScalarProblem):
     r"""Gaussians around the :math:`2^k` corners of a cube; the label is the parity of the corner.
 
     .. math:: x = \sum_{i=1}^k \epsilon_i M_i + g, \qquad y = \prod_{i=1}^k \epsilon_i, \qquad
@@ -52,16 +53,6 @@ class GaussianMixture(Problem):
 
     def __post_init__(self) -> None:
         Orthonormal().check(self.dim, self.patterns)
-
-    @property
-    def in_dim(self) -> int:
-        """The dimension d of an input."""
-        return self.dim
-
-    @property
-    def out_dim(self) -> int:
-        """One output, whose sign is the prediction."""
-        return 1
 
     @property
     def matrix(self) -> torch.Tensor:

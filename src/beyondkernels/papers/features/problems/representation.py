@@ -9,8 +9,9 @@ from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core import Sample, Stream, require
 from beyondkernels.core.constraints import between, size
+from beyondkernels.core.contracts import ScalarProblem
 from beyondkernels.core.errors import shown
 from beyondkernels.papers.features.problems.dictionaries import Orthonormal, drawn
 from beyondkernels.papers.features.problems.hidden import ListedPatterns
@@ -52,7 +53,7 @@ class RepresentationMoments:
 
 
 @dataclass(frozen=True)
-class RepresentationLabels(Problem):
+class RepresentationLabels(ScalarProblem):
     r"""Relevant patterns that form one of a list of binary vectors, half of which have each label.
 
     .. math:: \tilde\phi_A \sim \mathrm{Uniform}\{v_1, \ldots, v_{2N}\}, \qquad
@@ -96,16 +97,6 @@ class RepresentationLabels(Problem):
             f"got {self.per_label}",
         )
         Orthonormal().check(self.dim, D)
-
-    @property
-    def in_dim(self) -> int:
-        """The dimension d of an input."""
-        return self.dim
-
-    @property
-    def out_dim(self) -> int:
-        """One output, whose sign is the prediction."""
-        return 1
 
     @property
     def matrix(self) -> torch.Tensor:

@@ -32,5 +32,9 @@ from beyondkernels.papers.features.theory.theorem2 import (
     FixedFeatureCertificate as FixedFeatureCertificate,
     theorem2_bound as theorem2_bound,
 )
-from beyondkernels.papers.features.theory.theorem26 import as_theorem26 as as_theorem26, theorem26 as theorem26
-from beyondkernels.papers.features.theory.theorem34 import theorem34 as theorem34
+from beyondkernels.papers.features.theory.theorem26 import (
+    as_theorem26 as as_theorem26,
+    direction_cosine as direction_cosine,
+    theorem26 as theorem26,
+)
+from beyondkernels.papers.features.theory.theorem34 import noise_at as noise_at, theorem34 as theorem34

@@ -82,6 +82,24 @@ def as_theorem26(
     return _process(applied, require_correlation(problem.moments.typical_gamma), batch, readout_rate, ())
 
 
+def direction_cosine(problem: RepresentationLabels, samples: int) -> float:
+    r"""The cosine of the mean of yx over a sample with its expectation g, by its moments.
+
+    .. math:: |g| \big/ \sqrt{E\,|\text{mean}|^2}, \qquad E\,|\text{mean}|^2 = |g|^2 + (1 - |g|^2)/n
+
+    because the inputs have E|x|² = 1.
+
+    Arguments:
+        problem: gives g.
+        samples: n.
+
+    Reference: Shi, Wei & Liang (features), §5.2, first remark: the gradient is roughly the mean of yx.
+    """
+    moments = problem.moments
+    g = float(moments.correlations.square().sum()) / moments.variance
+    return math.sqrt(g / (g + (1 - g) / samples))
+
+
 def _process(
     applied: Application[Any],
     gamma: float,

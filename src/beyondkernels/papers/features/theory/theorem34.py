@@ -109,3 +109,26 @@ def _hypotheses(applied: Application[DictionaryProblem], gamma: float) -> tuple[
         ),
         *applied.width_and_bound("(299)"),
     )
+
+
+def noise_at(share: float, variance: float, dim: int) -> float:
+    r"""The noise that is a share of what Theorem 34 allows.
+
+    .. math:: \sigma_\zeta = \text{share} \cdot \min(1/\tilde\sigma, \tilde\sigma/\sqrt d), \qquad
+        \tilde\sigma^2 = \text{variance} + d \sigma_\zeta^2
+
+    From a share of 1 on the second condition always holds.
+
+    Arguments:
+        share: of the condition.
+        variance: of the patterns.
+        dim: d.
+
+    >>> round(noise_at(0.5, variance=12.5, dim=100), 4)
+    0.1324
+
+    Reference: Shi, Wei & Liang (features), Theorem 34: its condition on σ_ζ.
+    """
+    first = (math.sqrt(variance**2 + 4 * dim * share**2) - variance) / (2 * dim)
+    second = share**2 * variance / (dim * (1 - share**2)) if share < 1 else math.inf
+    return math.sqrt(min(first, second))

@@ -3,45 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import beyondkernels as bk
-from beyondkernels.core import require
-from beyondkernels.core.constraints import at_least, at_most, between
-from beyondkernels.lab import (
-    At,
-    AtMost,
-    Count,
-    Counts,
-    Curves,
-    Drawn,
-    Experiment,
-    Line,
-    Over,
-    Picture,
-    Rows,
-    Runs,
-    Scale,
-    Series,
-    Shown,
-    Statement,
-    Table,
-    Value,
-    by_seed,
-    claim,
-    of,
-    scale,
-    setting,
-)
-from beyondkernels.papers.overparam.experiments.two_layers import (
-    SINE,
-    TwoLayerSettings,
-    algorithm1,
-    constant_loss,
-    function_of,
-)
+from beyondkernels import lab
+from beyondkernels.core.constraints import at_least, between
+from beyondkernels.papers.overparam.experiments import two_layers
+from beyondkernels.papers.overparam.experiments.common import Several, Steps, claims_of, drawn, size
 from beyondkernels.papers.overparam.paper import PAPER
 from beyondkernels.store import RunSpec
 
@@ -57,189 +26,119 @@ FLAT = 0.25
 
 
 @dataclass(frozen=True)
-class DimensionSettings(TwoLayerSettings):
+class DimensionSettings(two_layers.TwoLayerSettings):
     """The numbers of the experiment."""
 
-    steps: Annotated[Count, at_most(10**8)] = setting(10_000, "ours", "T, one point each")
-    dims: Counts = setting((16, 32, 64, 128, 256, 512, 1024), "ours", "d")
-    relevant: Annotated[int, at_least(2)] = setting(
+    steps: Steps = lab.setting(10_000, "ours", "T, one point each")
+    dims: Several = lab.setting((16, 32, 64, 128, 256, 512, 1024), "ours", "d")
+    relevant: Annotated[int, at_least(2)] = lab.setting(
         4, "ours", "coordinates that the target depends on; with one alone it would be constant"
     )
-    share: Annotated[float, between(1e-3, 0.75, "[)")] = setting(0.5, "ours", "their part of ‖x‖² = 1")
-    width: Count = setting(256, "ours", "m")
-    sample_sizes: Counts = setting((64, 125, 250, 500, 1000, 2000, 4000), "ours", "N, wide enough for every target")
-
-    def __post_init__(self) -> None:
-        for name in ("dims", "sample_sizes"):
-            given = getattr(self, name)
-            require(len(given) > 1, f"{name} must hold at least two numbers, got {given}")
+    share: Annotated[float, between(1e-3, 0.75, "[)")] = lab.setting(0.5, "ours", "their part of ‖x‖² = 1")
+    width: lab.Count = lab.setting(256, "ours", "m")
+    sample_sizes: Several = lab.setting(
+        (64, 125, 250, 500, 1000, 2000, 4000), "ours", "N, wide enough for every target"
+    )
 
 
-class DimensionFree(Experiment):
+class DimensionFree(lab.Experiment):
     """Samples needed against d."""
 
-    id: ClassVar[str] = "overparam/dimension-free"
+    id = "overparam/dimension-free"
     reference = PAPER.at("§4.1, Theorem 4.1: “our result is dimension free”")
-    text_file: ClassVar[str] = "dimension_free.md"
-    symbols: ClassVar[Mapping[str, str]] = {"dim": "d", "samples": "N"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 0.7, "paper": 1.0}
-    settings_class: ClassVar[type] = DimensionSettings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(dims=(16, 64, 256, 1024), test_samples=5000, seeds=6),
-        "smoke": scale(
-            dims=(8, 16),
-            relevant=2,
-            width=32,
-            sample_sizes=(20, 80),
-            terms=2,
-            steps=200,
-            test_samples=100,
-            seeds=2,
+    text_file = "dimension_free.md"
+    quantities = two_layers.LOSSES
+    seconds_per_run = {"smoke": 0.1, "laptop": 0.7, "paper": 1.0}
+    settings_class = DimensionSettings
+    scales = {
+        "laptop": lab.scale(dims=(16, 64, 256, 1024), test_samples=5000, seeds=6),
+        "smoke": lab.scale(
+            dims=(8, 16), relevant=2, width=32, sample_sizes=(20, 80), terms=2, steps=200, test_samples=100, seeds=2
         ),
     }
 
-    def runs(self, s: DimensionSettings) -> list[Runs]:
+    def runs(self, s: DimensionSettings) -> list[lab.Runs]:
         """Every d and every N."""
-        return [Runs(spec, {"dim": s.dims, "samples": s.sample_sizes}, row)]
+        return [lab.Runs(spec, {"dim": s.dims, "samples": s.sample_sizes}, row)]
 
-    def claims(self, s: DimensionSettings) -> list[Statement]:
+    def claims(self, s: DimensionSettings) -> list[lab.Statement]:
         """The exponent of d, and the largest d."""
-        last = s.dims[-1]
-        return [
-            claim(
-                "exponent",
-                f"From d = {s.dims[0]} to {last}, the number of samples that suffices grows at most as d to the power "
-                f"{FLAT:g}",
-                needed().slope(),
-                AtMost(FLAT),
-                paper="no power of d",
-            ),
-            claim(
-                "below-dim",
-                f"At d = {last} fewer samples than dimensions suffice: their number over d",
-                needed(last).largest(),
-                AtMost(1.0, "clearly"),
-                paper="a number without d",
-            ),
-            claim(
-                "learnt",
-                f"With {s.sample_sizes[-1]} samples the target is learnt at every d: the test loss is at most "
-                f"{LEARNT:.0%} of what the mean label leaves",
-                of("relative", "dim", samples=s.sample_sizes[-1]),
-                AtMost(LEARNT),
-                paper="ε₀ + ε",
-            ),
-        ]
+        last, most = s.dims[-1], s.sample_sizes[-1]
+        sentences = {
+            "exponent": f"From d = {s.dims[0]} to {last}, the number of samples that suffices grows at most as d to "
+            f"the power {FLAT:g}",
+            "below-dim": f"At d = {last} fewer samples than dimensions suffice: their number over d",
+            "learnt": f"With {most} samples the target is learnt at every d: the test loss is at most {LEARNT:.0%} of "
+            "what the mean label leaves",
+        }
+        tests = {
+            "exponent": (needed().slope(), lab.AtMost(FLAT), "no power of d"),
+            "below-dim": (needed(last).largest(), lab.AtMost(1.0, "clearly"), "a number without d"),
+            "learnt": (lab.of("relative", "dim", samples=most), lab.AtMost(LEARNT), "ε₀ + ε"),
+        }
+        return claims_of(sentences, tests)
 
-    def table(self, s: DimensionSettings) -> Table:
+    def table(self, s: DimensionSettings) -> lab.Table:
         """A line for each d and N."""
-        return Table(
-            {"dim": "d", "samples": "N"},
-            [
-                Shown("relative", "Test loss", ".3f", about="Divided by what predicting the mean label leaves."),
-                Shown("train_loss", "Training loss", ".2e"),
-            ],
-        )
+        return lab.Table(["dim", "samples"], ["relative", "train_loss"])
 
-    def figures(self, s: DimensionSettings) -> list[Picture]:
+    def figures(self, s: DimensionSettings) -> list[lab.Picture]:
         """Samples needed over d, and the losses behind them."""
+        lines = {f"d = {d}": {"dim": d} for d in s.dims}
+        words = "A line for each d. The target is the same for all."
         return [
-            Drawn(
+            lab.Drawn(
                 "needed",
-                "Samples that suffice, over the dimension",
+                "Samples that suffice, over the dimension d",
                 f"Samples at which the test loss is {LEARNT:.0%} of what the mean label leaves, interpolated between "
                 "the N that were run; mean over seeds, shaded from the lowest to the highest. Beside it the number of "
                 "linear functions of x, and of polynomials of degree 2 and less.",
                 "Samples that suffice for Algorithm 1 over d, beside d and the number of polynomials of degree 2",
                 lambda picture, rows: needed_curves(s, picture, rows),
             ),
-            Over(
-                "loss",
-                "Test loss over the samples",
-                "Divided by what predicting the mean label leaves. A line for each d. The target is the same for all.",
-                "Relative test loss over N, a line for each dimension",
-                x="samples",
-                y="relative",
-                line={f"d = {d}": {"dim": d} for d in s.dims},
-                x_label="N",
-                y_label="test loss, relative",
-                x_scale="log",
-                y_scale="log",
-                levels={"learnt": LEARNT},
-            ),
+            lab.Over("loss", caption=words, x="samples", y="relative", line=lines, levels={"learnt": LEARNT}),
         ]
 
 
-def crossing(samples: list[int], losses: list[float]) -> float:
-    """N from which on the loss stays at LEARNT or below, interpolated on logarithmic axes.
+def needed(over_dim: int | None = None) -> lab.Value:
+    """The samples that suffice, for each d and seed; or for one d alone, divided by it."""
 
-    It is NaN if the loss stays above, or if it is below from the first N on.
-    """
-    above = [i for i, value in enumerate(losses) if not value <= LEARNT]
-    if not above or above[-1] == len(losses) - 1 or not all(math.isfinite(value) for value in losses):
-        return math.nan
-    i = above[-1]
-    part = math.log(losses[i] / LEARNT) / math.log(losses[i] / losses[i + 1])
-    return samples[i] * (samples[i + 1] / samples[i]) ** part
+    def suffice(mine: lab.Rows) -> float:
+        found = mine.sort_values("samples").astype(float)
+        return bk.overparam.samples_that_suffice(list(found["samples"]), list(found["relative"]), LEARNT)
 
+    def compute(rows: lab.Rows) -> lab.Series:
+        mine = lab.select(rows, {} if over_dim is None else {"dim": over_dim})
+        if mine.empty or "relative" not in mine:
+            return lab.of("relative", "dim").compute(rows.iloc[:0])
+        return mine.groupby(["dim", "seed"], sort=False)[["samples", "relative"]].apply(suffice) / (over_dim or 1)
 
-def needed(over_dim: int | None = None) -> Value:
-    """The samples that suffice, for each d and seed.
-
-    Arguments:
-        over_dim: if given, for this d alone and divided by it.
-    """
-
-    def compute(rows: Rows) -> Series:
-        import pandas as pd
-
-        found: dict[tuple[int, int], float] = {}
-        for (d, seed), mine in rows.groupby(["dim", "seed"], sort=False) if "relative" in rows else ():
-            if over_dim in (None, d):
-                ordered = mine.sort_values("samples")
-                found[d, seed] = crossing(ordered["samples"].tolist(), ordered["relative"].astype(float).tolist())
-        index = pd.MultiIndex.from_tuples(list(found), names=["dim", "seed"])
-        return pd.Series(list(found.values()), index, dtype=float) / (over_dim or 1)
-
-    return Value(compute, "dim", name=f"needed(over_dim={over_dim})")
+    return lab.Value(compute, "dim", size("samples that suffice"), f"needed(over_dim={over_dim})")
 
 
-def needed_curves(s: DimensionSettings, picture: Drawn, rows: Rows) -> list[Curves]:
+def needed_curves(s: DimensionSettings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
     """The samples that suffice beside the numbers of polynomials."""
     series = needed().compute(rows)
-    x, y = by_seed(series.rename("needed").reset_index(), "dim", "needed") if len(series) else ([], [])
+    x, y = lab.by_seed(series.rename("needed").reset_index(), "dim", "needed") if len(series) else ([], [])
     if not x:
         return []
     counts = {"linear functions": list(s.dims), "degree 2": [math.comb(d + 2, 2) for d in s.dims]}
-    return [
-        Curves(
-            **picture.words,
-            lines=[Line("Algorithm 1", x, y), *(Line(label, list(s.dims), n) for label, n in counts.items())],
-            x_label="d",
-            y_label="samples",
-            x_scale="log",
-            y_scale="log",
-        )
-    ]
+    lines = [lab.Line("Algorithm 1", x, y), *(lab.Line(label, list(s.dims), n) for label, n in counts.items())]
+    return drawn(picture, lines, "d", "samples")
 
 
 def problem_of(s: DimensionSettings, dim: int, seed: int) -> TwoLayerTruth:
     """The ground truth of a seed; its values do not depend on the dimension."""
-    inputs = bk.overparam.SignalInputs(dim, s.relevant, s.share)
-    return bk.overparam.TwoLayerTruth(inputs, function_of(SINE), terms=s.terms, relevant=s.relevant, instance=seed)
+    inputs, wave = bk.overparam.SignalInputs(dim, s.relevant, s.share), two_layers.function_of(two_layers.SINE)
+    return bk.overparam.TwoLayerTruth(inputs, wave, terms=s.terms, relevant=s.relevant, instance=seed)
 
 
-def spec(s: DimensionSettings, at: At) -> RunSpec:
+def spec(s: DimensionSettings, at: lab.At) -> RunSpec:
     """One run."""
     problem = problem_of(s, at.dim, at.seed)
-    return RunSpec(problem, algorithm1(s, s.width, s.rate), at.samples, s.test_samples, at.seed)
+    return RunSpec(problem, two_layers.algorithm1(s, s.width, s.rate), at.samples, s.test_samples, at.seed)
 
 
-def row(s: DimensionSettings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """The test loss over that of the mean label."""
-    found = outcome.scalars
-    whole = constant_loss(problem_of(s, s.dims[0], at.seed))
-    return {
-        "relative": found["test_loss"] / whole if "test_loss" in found else None,
-        "train_loss": found.get("train_loss"),
-    }
+def row(s: DimensionSettings, at: lab.At, outcome: Outcome) -> dict[str, float | None]:
+    """The test loss over that of the mean label, which is the same for every d."""
+    return two_layers.relative_losses(problem_of(s, s.dims[0], at.seed), outcome)

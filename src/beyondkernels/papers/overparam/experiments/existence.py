@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import Checked
-from beyondkernels.core.constraints import at_least, at_most, between
-from beyondkernels.lab import (
-    At,
-    AtMost,
-    Between,
-    Count,
-    Counts,
-    Experiment,
-    Line,
-    Over,
-    Picture,
-    Rows,
-    Runs,
-    Scale,
-    Seeds,
-    Shown,
-    Size,
-    Sizes,
-    Statement,
-    Table,
-    claim,
-    of,
-    scale,
-    setting,
-)
+from beyondkernels.core.constraints import at_least, at_most
+from beyondkernels.papers.overparam.experiments.common import Open, Reach, Widths, claims_of, size
 from beyondkernels.papers.overparam.paper import PAPER
 from beyondkernels.store import RunSpec
 
@@ -45,6 +22,7 @@ BIASED, UNBIASED = "G.1", "E.1"
 """The lemmas: neurons with a random bias (overparam), and without (resnet)."""
 
 FUNCTIONS = {BIASED: ("sin", "cos", "exp", "sigmoid"), UNBIASED: ("sin", "sigmoid")}
+CASES = [(lemma, name) for lemma, functions in FUNCTIONS.items() for name in functions]
 """φ by lemma; without a bias there may be no terms of even order but the constant."""
 
 SLOPE, SLACK = -0.5, 0.1
@@ -52,6 +30,8 @@ SLOPE, SLACK = -0.5, 0.1
 
 SMALL = 10.0
 """A constant C or C* far below the paper's (ours), with which bounds on norms can fail."""
+
+REAL = "Error of the real network at $W^{(0)} + \\tilde W$."
 
 BOUNDS = {
     BIASED: [("rows", "no row of W̃ is longer than the proof says", "C")],
@@ -64,185 +44,131 @@ BOUNDS = {
 class ExistenceSettings(Checked):
     """The numbers of the experiment; all are ours, because the paper measures nothing."""
 
-    dim: Annotated[int, at_least(2)] = setting(10, "ours", "d")
-    terms: Count = setting(4, "ours", "p")
-    outputs: Count = setting(2, "ours", "k")
-    widths: Annotated[Counts, at_most(10**8)] = setting(
-        (1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000), "ours", "m, half-decades"
+    dim: Annotated[int, at_least(2)] = lab.setting(10, "ours", "d")
+    terms: lab.Count = lab.setting(4, "ours", "p")
+    outputs: lab.Count = lab.setting(2, "ours", "k")
+    widths: Widths = lab.setting((1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000), "ours", "m, half-decades")
+    epsilon: Open = lab.setting(0.001, "ours", "ε, and ε_a where not said otherwise")
+    reach: Reach = lab.setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
+    stds: lab.Sizes = lab.setting((0.01, 0.1, 1.0), "ours", "other ε_a, for the real network")
+    test_samples: Annotated[lab.Count, at_most(10**6)] = lab.setting(
+        200, "ours", "points at which the error is measured"
     )
-    epsilon: Annotated[float, between(0, 1, "()")] = setting(0.001, "ours", "ε, and ε_a where not said otherwise")
-    reach: Annotated[float, between(1e-6, 1e6)] = setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
-    stds: Sizes = setting((0.01, 0.1, 1.0), "ours", "other ε_a, for the real network")
-    test_samples: Annotated[Count, at_most(10**6)] = setting(200, "ours", "points at which the error is measured")
-    star: Size = setting(1e4, "paper", "C and C* of the complexities in the conditions on ε")
-    seeds: Seeds = setting(20, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
+    star: lab.Size = lab.setting(1e4, "paper", "C and C* of the complexities in the conditions on ε")
+    seeds: lab.Seeds = lab.setting(20, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 
 
-class Existence(Experiment):
+class Existence(lab.Experiment):
     """The error and the norms of the explicit weights, over width."""
 
-    id: ClassVar[str] = "overparam/existence"
+    id = "overparam/existence"
     reference = PAPER.at("Lemma G.1, Corollary G.2; resnet Lemma E.1")
-    text_file: ClassVar[str] = "existence.md"
-    symbols: ClassVar[Mapping[str, str]] = {"width": "m", "function": "φ", "std": "ε_a"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 0.2, "paper": 3.0}
-    settings_class: ClassVar[type] = ExistenceSettings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(widths=(1000, 3162, 10_000, 31_623, 100_000), test_samples=50, seeds=10),
-        "smoke": scale("laptop", widths=(100, 1000), stds=(1.0,), test_samples=20, seeds=2),
+    text_file = "existence.md"
+    quantities = {
+        "lemma": lab.Quantity("lemma"),
+        "function": lab.Quantity("φ"),
+        "std": lab.Quantity("ε_a"),
+        "error": size("error", ".1e", "Of the pseudo network at W̃, (404).", log=True),
+        "expected_error": size("expected", ".1e", "What the law of large numbers leaves at this width."),
+        "start_error": size("At W⁽⁰⁾ + W̃", ".1e", "Of the pseudo network there (Corollary G.2)."),
+        "real_error": size("error of the real network", ".1e", REAL, heading="Real", log=True),
+        "scaled_row_norm": size("m‖W̃‖₂,∞", ".2g", "The longest row, times m."),
+        "rows_constant": size("its C", ".2f", "The least C, or C*, with which its bound holds."),
+        "frobenius_norm": size("‖W̃‖_F", ".2g"),
+        "frobenius_constant": size("its C*", ".2f", "The least with which kpℭ_s(φ)/√m is as large."),
+        "log_hypothesis": lab.Quantity("log₁₀ ε", ".1f", about="Over its limit; negative if in range."),
+    }
+    seconds_per_run = {"smoke": 0.02, "laptop": 0.2, "paper": 3.0}
+    settings_class = ExistenceSettings
+    scales = {
+        "laptop": lab.scale(widths=(1000, 3162, 10_000, 31_623, 100_000), test_samples=50, seeds=10),
+        "smoke": lab.scale("laptop", widths=(100, 1000), stds=(1.0,), test_samples=20, seeds=2),
     }
 
-    def runs(self, s: ExistenceSettings) -> list[Runs]:
+    def runs(self, s: ExistenceSettings) -> list[lab.Runs]:
         """Both lemmas over width, and the real network over width for several ε_a."""
-        one = {"width": s.widths, "std": [s.epsilon]}
+        biased, unbiased = ({"lemma": [lemma], "function": functions} for lemma, functions in FUNCTIONS.items())
+        first = {**biased, "function": FUNCTIONS[BIASED][:1]}
         return [
-            Runs(spec, {"lemma": [BIASED], "function": FUNCTIONS[BIASED], **one}, row),
-            Runs(spec, {"lemma": [BIASED], "function": FUNCTIONS[BIASED][:1], "width": s.widths, "std": s.stds}, row),
-            Runs(spec, {"lemma": [UNBIASED], "function": FUNCTIONS[UNBIASED], "width": s.widths, "std": [1.0]}, row),
+            lab.Runs(spec, {**each, "width": s.widths, "std": stds}, row)
+            for each, stds in ((biased, [s.epsilon]), (first, s.stds), (unbiased, [1.0]))
         ]
 
-    def claims(self, s: ExistenceSettings) -> list[Statement]:
+    def claims(self, s: ExistenceSettings) -> list[lab.Statement]:
         """Slopes, and the constants in the bounds on norms."""
-        made = []
-        for lemma, functions in FUNCTIONS.items():
-            std = s.epsilon if lemma == BIASED else 1.0
-            for name in functions:
-                where: dict[str, Any] = {"lemma": lemma, "function": name, "std": std}
-                made += [
-                    claim(
-                        f"error-{lemma}-{name}",
-                        f"Lemma {lemma}, φ = {name}: the error falls like m^({SLOPE:g}), by its slope within {SLACK:g}",
-                        of("error", "width", **where).slope(),
-                        Between(SLOPE - SLACK, SLOPE + SLACK),
-                        paper=f"at most {SLOPE:g}",
-                    ),
-                    claim(
-                        f"norm-{lemma}-{name}",
-                        f"Lemma {lemma}, φ = {name}: ‖W̃‖_F falls like m^({SLOPE:g}), by its slope within {SLACK:g}",
-                        of("frobenius_norm", "width", **where).slope(),
-                        Between(SLOPE - SLACK, SLOPE + SLACK),
-                        paper=f"at most {SLOPE:g}",
-                    ),
-                ]
-                made += [
-                    claim(
-                        f"{norm}-{lemma}-{name}",
-                        f"Lemma {lemma}, φ = {name}: at every m and seed {bound} even if {constant} = {SMALL:g}, by "
-                        f"the least such {constant}",
-                        of(f"{norm}_constant", "width", **where).largest(per_seed=False),
-                        AtMost(SMALL),
-                        paper="a large constant, e.g. 10⁴",
-                    )
-                    for norm, bound, constant in BOUNDS[lemma]
-                ]
-        return made
+        sentences, tests = {}, {}
+        slope, large = lab.Between(SLOPE - SLACK, SLOPE + SLACK), "a large constant, e.g. 10⁴"
+        for lemma, name in CASES:
+            where, which = place(s, lemma, name), f"Lemma {lemma}, φ = {name}:"
+            for short, words, column in (("error", "the error", "error"), ("norm", "‖W̃‖_F", "frobenius_norm")):
+                key = f"{short}-{lemma}-{name}"
+                sentences[key] = f"{which} {words} falls like m^({SLOPE:g}), by its slope within {SLACK:g}"
+                tests[key] = (lab.of(column, "width", **where).slope(), slope, f"at most {SLOPE:g}")
+            for norm, bound, constant in BOUNDS[lemma]:
+                key = f"{norm}-{lemma}-{name}"
+                sentences[key] = (
+                    f"{which} at every m and seed {bound} even if {constant} = {SMALL:g}, by the least such {constant}"
+                )
+                most = lab.of(f"{norm}_constant", "width", **where).largest(per_seed=False)
+                tests[key] = (most, lab.AtMost(SMALL), large)
+        return claims_of(sentences, tests)
 
-    def table(self, s: ExistenceSettings) -> Table:
+    def table(self, s: ExistenceSettings) -> lab.Table:
         """A line for each lemma, function, ε_a and width."""
-        return Table(
-            {"lemma": "Lemma", "function": "φ", "std": "ε_a", "width": "m"},
-            [
-                Shown("error", "Error", ".1e", about="Of the pseudo network at W̃, (404)."),
-                Shown("expected_error", "Expected", ".1e", about="What the law of large numbers leaves at this width."),
-                Shown("start_error", "At W⁽⁰⁾ + W̃", ".1e", about="Of the pseudo network there (Corollary G.2)."),
-                Shown("real_error", "Real", ".1e", about="Of the real network at $W^{(0)} + \\tilde W$."),
-                Shown("scaled_row_norm", "m‖W̃‖₂,∞", ".2g", about="The longest row, times m."),
-                Shown("rows_constant", "Its C", ".2f", about="The least C, or C*, with which its bound holds."),
-                Shown("frobenius_norm", "‖W̃‖_F", ".2g"),
-                Shown("frobenius_constant", "Its C*", ".2f", about="The least with which kpℭ_s(φ)/√m is as large."),
-                Shown("log_hypothesis", "log₁₀ ε", ".1f", show="first", about="Over its limit; negative if in range."),
-            ],
-        )
+        errors = ["error", "expected_error", "start_error", "real_error"]
+        norms = ["scaled_row_norm", "rows_constant", "frobenius_norm", "frobenius_constant"]
+        within = lab.Shown("log_hypothesis", show="first")
+        return lab.Table(["lemma", "function", "std", "width"], [*errors, *norms, within])
 
-    def figures(self, s: ExistenceSettings) -> list[Picture]:
+    def figures(self, s: ExistenceSettings) -> list[lab.Picture]:
         """The error over width, and that of the real network."""
-        lines = {
-            f"{name}, {lemma}": {"lemma": lemma, "function": name, "std": s.epsilon if lemma == BIASED else 1.0}
-            for lemma, functions in FUNCTIONS.items()
-            for name in functions
-        }
+        first, words = FUNCTIONS[BIASED][0], "The mean over points, summed over outputs."
+        lines = {f"{name}, {lemma}": place(s, lemma, name) for lemma, name in CASES}
+        stds = {f"ε_a = {std:g}": {"lemma": BIASED, "function": first, "std": std} for std in (s.epsilon, *s.stds)}
+        words = f"{words} The line “slope −{-SLOPE:g}” falls like m^({SLOPE:g})."
+        titles = "Error of the explicit weights over the width m", "The real network near the start, over the width m"
+        real = (
+            f"φ = {first}. The start adds an output of size ε_a. Rows of W̃ are of size 1/(mε_a): the longer they are, "
+            "the more gates may change."
+        )
+        falling = functools.partial(guide, s)
         return [
-            Over(
-                "error",
-                "Error of the explicit weights over width",
-                "The mean over points of the error, summed over outputs, of the pseudo network at W̃. The line "
-                f"“slope −{-SLOPE:g}” falls like m^({SLOPE:g}).",
-                "The error against the width, one line for each function and lemma, and a line of slope −1/2",
-                x="width",
-                y="error",
-                line=lines,
-                x_label="width m",
-                y_label="error",
-                x_scale="log",
-                y_scale="log",
-                more=lambda rows: guide(s, rows),
-            ),
-            Over(
-                "real",
-                "The real network near the start, over width",
-                f"φ = {FUNCTIONS[BIASED][0]}. The start adds an output of size ε_a. Rows of W̃ are of size 1/(mε_a): "
-                "the longer they are, the more gates may change.",
-                "The error of the real network at the start plus the explicit weights, one line for each ε_a",
-                x="width",
-                y="real_error",
-                line={
-                    f"ε_a = {std:g}": {"lemma": BIASED, "function": FUNCTIONS[BIASED][0], "std": std}
-                    for std in (s.epsilon, *s.stds)
-                },
-                x_label="width m",
-                y_label="error of the real network",
-                x_scale="log",
-                y_scale="log",
-            ),
+            lab.Over("error", titles[0], words, x="width", y="error", line=lines, more=falling),
+            lab.Over("real", titles[1], real, x="width", y="real_error", line=stds),
         ]
 
 
-def truth_of(s: ExistenceSettings, at: At) -> TwoLayerTruth:
+def place(s: ExistenceSettings, lemma: str, name: str) -> dict[str, Any]:
+    """Where a lemma is asked of a function."""
+    return {"lemma": lemma, "function": name, "std": s.epsilon if lemma == BIASED else 1.0}
+
+
+def truth_of(s: ExistenceSettings, at: lab.At) -> TwoLayerTruth:
     """The ground truth of a seed."""
     source = bk.overparam.UnitInputs(s.dim)
     return bk.overparam.TwoLayerTruth(source, at.function, s.terms, s.outputs, instance=at.seed)
 
 
-def spec(s: ExistenceSettings, at: At) -> RunSpec:
+def spec(s: ExistenceSettings, at: lab.At) -> RunSpec:
     """The explicit weights at a width."""
     network = bk.overparam.TwoLayerLearner(at.width, at.std)
     learner = bk.overparam.ExistingNetwork(network, s.epsilon, s.reach, biased=at.lemma == BIASED)
     return RunSpec(truth_of(s, at), learner, 1, s.test_samples, at.seed)
 
 
-def row(s: ExistenceSettings, at: At, outcome: Outcome) -> dict[str, float]:
+def row(s: ExistenceSettings, at: lab.At, outcome: Outcome) -> dict[str, float]:
     """All numbers, and the constants with which bounds on norms would hold."""
-    found = dict(outcome.scalars)
+    found, (function, *_) = dict(outcome.scalars), truth_of(s, at).functions
     found["scaled_row_norm"] = found["row_norm"] * at.width
-    return found | (_biased if at.lemma == BIASED else _unbiased)(s, at, found)
+    if at.lemma == BIASED:
+        rows = found["row_norm"], found["row_bound"]
+        return found | bk.overparam.biased_constants(function, s.epsilon, s.reach, s.star, rows)
+    norms = found["scaled_row_norm"], found["frobenius_norm"] * at.width**0.5
+    return found | bk.overparam.unbiased_constants(function, s.epsilon, s.outputs * s.terms, s.star, norms)
 
 
-def _biased(s: ExistenceSettings, at: At, found: Mapping[str, float]) -> dict[str, float]:
-    """Lemma G.1: the proof's bound on rows has ℭ(φ, √log(1/ε)) in the place of the largest |h|."""
-    (function, *_), overparam = truth_of(s, at).functions, bk.overparam
-    h = overparam.indicator_function(function, s.epsilon, s.reach)
-    reached = h.most * found["row_norm"] / found["row_bound"]
-    complexity = bk.activations.smooth_complexity(bk.activations.Polynomial(h.coefficients), 1.0, star=s.star)
-    return {
-        "rows_constant": overparam.least_constant(h.coefficients, math.sqrt(math.log(1 / s.epsilon)), reached),
-        "log_hypothesis": math.log10(s.epsilon) + complexity.log / math.log(10),
-    }
-
-
-def _unbiased(s: ExistenceSettings, at: At, found: Mapping[str, float]) -> dict[str, float]:
-    """Lemma E.1: kpℭ_ε(φ)/m bounds rows, and kpℭ_s(φ)/√m the Frobenius norm."""
-    (function, *_), overparam, many = truth_of(s, at).functions, bk.overparam, s.outputs * s.terms
-    h = overparam.unbiased_indicator_function(function, s.epsilon)
-    complexity = bk.activations.sample_complexity(function, star=1.0).value
-    return {
-        "rows_constant": overparam.least_star(h.coefficients, s.epsilon, found["scaled_row_norm"] / many),
-        "frobenius_constant": found["frobenius_norm"] * at.width**0.5 / (many * complexity),
-        "log_hypothesis": math.log10(s.epsilon * many * s.star * complexity),
-    }
-
-
-def guide(s: ExistenceSettings, rows: Rows) -> list[Line]:
+def guide(s: ExistenceSettings, rows: lab.Rows) -> list[lab.Line]:
     """A line that falls as promised, from the largest error at the least width on."""
     start = rows.loc[(rows["width"] == s.widths[0]) & (rows["std"] == s.epsilon), "error"].max()
     heights = [start * (width / s.widths[0]) ** SLOPE for width in s.widths]
-    return [Line(f"slope −{-SLOPE:g}", list(s.widths), heights)] if start > 0 else []
+    return [lab.Line(f"slope −{-SLOPE:g}", list(s.widths), heights)] if start > 0 else []

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import at_least, at_most, between, not_empty, rising
-from beyondkernels.lab import (
-    At,
-    AtMost,
-    Count,
-    Curves,
-    Drawn,
-    Experiment,
-    Level,
-    Line,
-    Picture,
-    Rows,
-    Runs,
-    Scale,
-    Seeds,
-    Series,
-    Shown,
-    Size,
-    Statement,
-    Table,
-    Value,
-    claim,
-    of,
-    scale,
-    select,
-    setting,
-)
+from beyondkernels.core.constraints import at_most, between, not_empty, rising
+from beyondkernels.papers.overparam.experiments.common import Points, Reach, claims_of, drawn, size
 from beyondkernels.papers.overparam.paper import PAPER
 from beyondkernels.store import RunSpec
 
@@ -68,106 +43,94 @@ DEVIATIONS = 5.0
 class IndicatorSettings(Checked):
     """The numbers of the experiment."""
 
-    epsilons: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = setting(
+    epsilons: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = lab.setting(
         (0.3, 0.1, 0.03, 0.01, 0.001), "ours", "ε"
     )
-    reach: Annotated[float, between(1e-6, 1e6)] = setting(REACH, "paper", "c in B_i, beyond which h_i is constant")
-    reaches: Annotated[tuple[float, ...], between(1e-6, 1e6), rising, not_empty] = setting(
+    reach: Reach = lab.setting(REACH, "paper", "c in B_i, beyond which h_i is constant")
+    reaches: Annotated[tuple[float, ...], between(1e-6, 1e6), rising, not_empty] = lab.setting(
         (1.0, 1.5, 2.0), "ours", "smaller constants, to see where holding constant begins to cost"
     )
-    star: Size = setting(1e4, "paper", "C of (17)")
-    draws: Annotated[Count, at_most(10**9)] = setting(1_000_000, "ours", "of the Monte Carlo estimate")
-    points: Annotated[int, at_least(2), at_most(10**6)] = setting(
-        41, "ours", "of [−1, 1], evenly spaced, the ends among them"
-    )
-    seeds: Seeds = setting(3, "ours", "of the draws")
+    star: lab.Size = lab.setting(1e4, "paper", "C of (17)")
+    draws: Annotated[lab.Count, at_most(10**9)] = lab.setting(1_000_000, "ours", "of the Monte Carlo estimate")
+    points: Points = lab.setting(41, "ours", "of [−1, 1], evenly spaced, the ends among them")
+    seeds: lab.Seeds = lab.setting(3, "ours", "of the draws")
 
     def __post_init__(self) -> None:
-        require(
-            self.reach not in self.reaches,
-            f"reaches must not hold reach = {self.reach:g}, got {self.reaches}; leave it out",
-        )
+        words = f"reaches must not hold reach = {self.reach:g}, got {self.reaches}; leave it out"
+        require(self.reach not in self.reaches, words)
 
 
-class Indicator(Experiment):
+class Indicator(lab.Experiment):
     """The identity (20) by quadrature and by draws, and the range of h."""
 
-    id: ClassVar[str] = "overparam/indicator"
+    id = "overparam/indicator"
     reference = PAPER.at("Lemma 5.1, App. B.1; resnet Lemma E.2")
-    text_file: ClassVar[str] = "indicator.md"
-    symbols: ClassVar[Mapping[str, str]] = {"epsilon": "ε", "reach": "c", "function": "φ"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 0.7, "paper": 4.0}
-    settings_class: ClassVar[type] = IndicatorSettings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(epsilons=(0.3, 0.1, 0.01, 0.001), draws=100_000, points=21, seeds=2),
-        "smoke": scale("laptop", epsilons=(0.3, 0.01), reaches=(1.0,), draws=1000, points=3),
+    text_file = "indicator.md"
+    quantities = {
+        "lemma": lab.Quantity("lemma"),
+        "function": lab.Quantity("φ"),
+        "reach": lab.Quantity("c"),
+        "epsilon": lab.Quantity("ε"),
+        "error_over_epsilon": size("Error/ε", ".1e", "The largest over [−1, 1]."),
+        "sampled_error": size("Of draws", ".1e", "The largest error of the Monte Carlo estimate."),
+        "root_mean_square": size("rms h", ".1f", "The root mean square of h.", heading="rms h"),
+        "log_range": lab.Quantity("log₁₀ max h", ".1f", about="A bound on |h|."),
+        "log_complexity": lab.Quantity("log₁₀ ℭ", ".1f", about="The lemma's bound on |h|."),
+        "least_constant": size("least C", ".4g", "With which ℭ bounds h and its slope."),
+        "moment_constant": size("Of rms", ".2f", "Least C* with which ℭ_s bounds rms h."),
+        "log_hypothesis": lab.Quantity("log₁₀ εℭ(φ,1)", ".1f", about="Negative where ε is in range."),
+        "deviation": size("standard errors"),
+    }
+    seconds_per_run = {"smoke": 0.1, "laptop": 0.7, "paper": 4.0}
+    settings_class = IndicatorSettings
+    scales = {
+        "laptop": lab.scale(epsilons=(0.3, 0.1, 0.01, 0.001), draws=100_000, points=21, seeds=2),
+        "smoke": lab.scale("laptop", epsilons=(0.3, 0.01), reaches=(1.0,), draws=1000, points=3),
     }
 
-    def runs(self, s: IndicatorSettings) -> list[Runs]:
+    def runs(self, s: IndicatorSettings) -> list[lab.Runs]:
         """Every function with every ε, with the paper's constant and with smaller ones, and without biases."""
         places = {"lemma": [BIASED], "function": FUNCTIONS, "reach": (*s.reaches, s.reach), "epsilon": s.epsilons}
         without = {"lemma": [UNBIASED], "function": ODD, "reach": [REACH], "epsilon": s.epsilons}
-        return [Runs(spec, places, row), Runs(spec, without, row)]
+        return [lab.Runs(spec, places, row), lab.Runs(spec, without, row)]
 
-    def claims(self, s: IndicatorSettings) -> list[Statement]:
+    def claims(self, s: IndicatorSettings) -> list[lab.Statement]:
         """The lemma for every function and ε, with the paper's constants."""
-        made = []
+        large, every = "a large constant, e.g. 10⁴", "for every φ and ε,"
+        sentences, tests = {}, {}
         for lemma, (allowed, bound, constant) in LEMMAS.items():
             where = {"lemma": lemma, "reach": s.reach if lemma == BIASED else REACH}
-            made += [
-                claim(
-                    f"within-{lemma}",
-                    f"Lemma {lemma}: for every φ and ε, gate times h is φ on average, up to {allowed:g}ε at every x",
-                    worst("error_over_epsilon", **where),
-                    AtMost(allowed),
-                    paper=f"at most {allowed:g}",
-                ),
-                claim(
-                    f"range-{lemma}",
-                    f"Lemma {lemma}: for every φ and ε, |h| and the slope of h in α are at most {bound} with "
-                    f"{constant} = {s.star:g}, by the least {constant} for which they are",
-                    worst("least_constant", **where),
-                    AtMost(s.star),
-                    paper="a large constant, e.g. 10⁴",
-                ),
-            ]
-        return [
-            *made,
-            claim(
-                "moment",
-                f"Lemma {UNBIASED}: for every φ and ε, E h² ≤ ℭ_s(φ, 1)² even if C* = {SMALL:g}, by the least such C*",
-                worst("moment_constant", lemma=UNBIASED),
-                AtMost(SMALL),
-                paper="a large constant, e.g. 10⁴",
-            ),
-            claim(
-                "agree",
-                f"Random draws and quadrature differ by at most {DEVIATIONS:g} standard errors, in every run and point",
-                worst("deviation"),
-                AtMost(DEVIATIONS),
-            ),
-        ]
+            sentences |= {
+                f"within-{lemma}": f"Lemma {lemma}: {every} gate times h is φ on average, up to {allowed:g}ε at "
+                "every x",
+                f"range-{lemma}": f"Lemma {lemma}: {every} |h| and the slope of h in α are at most {bound} with "
+                f"{constant} = {s.star:g}, by the least {constant} for which they are",
+            }
+            tests |= {
+                f"within-{lemma}": (worst("error_over_epsilon", **where), lab.AtMost(allowed), f"at most {allowed:g}"),
+                f"range-{lemma}": (worst("least_constant", **where), lab.AtMost(s.star), large),
+            }
+        sentences |= {
+            "moment": f"Lemma {UNBIASED}: {every} E h² ≤ ℭ_s(φ, 1)² even if C* = {SMALL:g}, by the least such C*",
+            "agree": f"Random draws and quadrature differ by at most {DEVIATIONS:g} standard errors, in every run and "
+            "point",
+        }
+        tests |= {
+            "moment": (worst("moment_constant", lemma=UNBIASED), lab.AtMost(SMALL), large),
+            "agree": (worst("deviation", "largest"), lab.AtMost(DEVIATIONS), None),
+        }
+        return claims_of(sentences, tests)
 
-    def table(self, s: IndicatorSettings) -> Table:
-        """A line for each function, constant and ε."""
-        return Table(
-            {"lemma": "Lemma", "function": "φ", "reach": "c", "epsilon": "ε"},
-            [
-                Shown("error_over_epsilon", "Error/ε", ".1e", show="first", about="The largest over [−1, 1]."),
-                Shown("sampled_error", "Of draws", ".1e", about="The largest error of the Monte Carlo estimate."),
-                Shown("root_mean_square", "rms h", ".1f", show="first", about="The root mean square of h."),
-                Shown("log_range", "log₁₀ max h", ".1f", show="first", about="A bound on |h|."),
-                Shown("log_complexity", "log₁₀ ℭ", ".1f", show="first", about="The lemma's bound on |h|."),
-                Shown("least_constant", "Least C", ".4g", show="first", about="With which ℭ bounds h and its slope."),
-                Shown("moment_constant", "Of rms", ".2f", show="first", about="Least C* with which ℭ_s bounds rms h."),
-                Shown("log_hypothesis", "log₁₀ εℭ(φ,1)", ".1f", show="first", about="Negative where ε is in range."),
-            ],
-        )
+    def table(self, s: IndicatorSettings) -> lab.Table:
+        """A line for each function, constant and ε; all but draws is computed, the same for every seed."""
+        sizes = ("root_mean_square", "log_range", "log_complexity", "least_constant", "moment_constant")
+        computed = [lab.Shown(each, show="first") for each in ("error_over_epsilon", *sizes, "log_hypothesis")]
+        return lab.Table(["lemma", "function", "reach", "epsilon"], [computed[0], "sampled_error", *computed[1:]])
 
-    def figures(self, s: IndicatorSettings) -> list[Picture]:
+    def figures(self, s: IndicatorSettings) -> list[lab.Picture]:
         """What the construction gives, and its error over ε."""
         return [
-            Drawn(
+            lab.Drawn(
                 "functions",
                 "Functions and what gates make of them",
                 f"By quadrature, with c = {s.reaches[0]:g} in place of the paper's {s.reach:g}. A line with an ε "
@@ -175,7 +138,7 @@ class Indicator(Experiment):
                 "Two functions on [−1, 1], and the construction for two values of ε each",
                 lambda picture, rows: curves(s, picture, rows),
             ),
-            Drawn(
+            lab.Drawn(
                 "error",
                 "Error of the construction over ε",
                 "The largest over the interval and over all functions of the table, by quadrature. Hermite polynomials "
@@ -186,62 +149,50 @@ class Indicator(Experiment):
         ]
 
 
-def worst(column: str, **where: Any) -> Value:
-    """For each function the largest number of a column over all runs."""
+def worst(column: str, statistic: Literal["number", "largest"] = "number", **where: Any) -> lab.Value:
+    """For each function the largest number of a column over all runs: one number, or one for each seed."""
 
-    def compute(rows: Rows) -> Series:
-        mine = select(rows, where)
+    def compute(rows: lab.Rows) -> lab.Series:
+        mine = lab.select(rows, where)
         if mine.empty or column not in mine:
-            return of(column, "function").compute(rows.iloc[:0])
-        return mine.groupby("function", sort=False)[column].agg(lambda numbers: numbers.max(skipna=False))
+            return lab.of(column, "function").compute(rows.iloc[:0])
+        by = ["function", "seed"] if statistic == "largest" else ["function"]
+        return mine.groupby(by, sort=False)[column].agg(lambda numbers: numbers.max(skipna=False))
 
-    return Value(compute, "function", (0.0, math.inf), f"worst({column!r}, {where})")
-
-
-def function_of(name: str) -> Any:
-    """The function of that name."""
-    from beyondkernels.activations import smooth_function
-
-    if name == FUNCTIONS[-1]:
-        return bk.activations.Polynomial((0.0, 1.0, 0.0, 2.0, 1.0))
-    return smooth_function(name)
+    return lab.Value(compute, "function", column, f"worst({column!r}, {where})", statistic)
 
 
-def spec(s: IndicatorSettings, at: At) -> RunSpec:
+def spec(s: IndicatorSettings, at: lab.At) -> RunSpec:
     """The construction for one function."""
-    from beyondkernels.papers.overparam.problems import IntervalFunction
-
+    polynomial = bk.activations.Polynomial((0.0, 1.0, 0.0, 2.0, 1.0))
+    function = polynomial if at.function == FUNCTIONS[-1] else bk.activations.smooth_function(at.function)
     learner = bk.overparam.IndicatorEstimate(at.epsilon, at.reach, s.draws, s.points, s.star, biased=at.lemma == BIASED)
-    return RunSpec(IntervalFunction(function_of(at.function)), learner, 1, 0, at.seed)
+    return RunSpec(bk.overparam.IntervalFunction(function), learner, 1, 0, at.seed)
 
 
-def row(s: IndicatorSettings, at: At, outcome: Outcome) -> dict[str, float]:
+def row(s: IndicatorSettings, at: lab.At, outcome: Outcome) -> dict[str, float]:
     """All numbers, and the error over ε."""
     return {**outcome.scalars, "error_over_epsilon": outcome.scalars["error"] / at.epsilon}
 
 
-def curves(s: IndicatorSettings, picture: Drawn, rows: Rows) -> list[Curves]:
+def curves(s: IndicatorSettings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
     """Each function, and its construction with the smallest constant for the largest and the next ε."""
     lines = []
-    for name in FUNCTIONS[:2]:
-        for epsilon in s.epsilons[:2]:
-            mine = select(rows, {"lemma": BIASED, "function": name, "reach": s.reaches[0], "epsilon": epsilon})
-            if mine.empty:
-                continue
-            found = mine["outcome"].iloc[0].arrays
+    for name, epsilon in itertools.product(FUNCTIONS[:2], s.epsilons[:2]):
+        mine = lab.select(rows, {"lemma": BIASED, "function": name, "reach": s.reaches[0], "epsilon": epsilon})
+        for found in [outcome.arrays for outcome in mine["outcome"][:1]] if len(mine) else ():
             if epsilon == s.epsilons[0]:
-                lines.append(Line(name, found["x"].tolist(), found["target"].tolist()))
-            lines.append(Line(f"{name}, ε = {epsilon:g}", found["x"].tolist(), found["mean"].tolist()))
-    return [Curves(**picture.words, lines=lines, x_label="x", y_label="φ(x)")] if lines else []
+                lines.append(lab.Line(name, found["x"].tolist(), found["target"].tolist()))
+            lines.append(lab.Line(f"{name}, ε = {epsilon:g}", found["x"].tolist(), found["mean"].tolist()))
+    return drawn(picture, lines, "x", "φ(x)", x_scale="linear", y_scale="linear")
 
 
-def errors(s: IndicatorSettings, picture: Drawn, rows: Rows) -> list[Curves]:
+def errors(s: IndicatorSettings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
     """For each constant the largest error over ε of all functions."""
     lines = []
     for reach in (*s.reaches, s.reach):
-        mine = select(rows, {"lemma": BIASED, "reach": reach})
+        mine = lab.select(rows, {"lemma": BIASED, "reach": reach})
         if len(mine):
             largest = mine.groupby("epsilon")["error_over_epsilon"].max()
-            lines.append(Line(f"c = {reach:g}", list(largest.index), largest.tolist()))
-    words = {"x_label": "ε", "y_label": "largest error / ε", "levels": [Level("the lemma's bound", LEMMAS[BIASED][0])]}
-    return [Curves(**picture.words, lines=lines, x_scale="log", y_scale="log", **words)] if lines else []
+            lines.append(lab.Line(f"c = {reach:g}", list(largest.index), largest.tolist()))
+    return drawn(picture, lines, "ε", "largest error / ε", levels=[lab.Level("the lemma's bound", LEMMAS[BIASED][0])])

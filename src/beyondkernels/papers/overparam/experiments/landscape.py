@@ -4,28 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    AtMost,
-    Curves,
-    Drawn,
-    Experiment,
-    Level,
-    Line,
-    Rows,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    claim,
-    least,
-    of,
-    select,
-)
+from beyondkernels import lab
+from beyondkernels.papers.overparam.experiments.common import claims_of, drawn, size
 from beyondkernels.papers.overparam.experiments.smoothed_networks import SCALES, SECONDS, SmoothedSettings, spec
 from beyondkernels.papers.overparam.paper import PAPER
 
@@ -47,122 +29,94 @@ FIRST_ORDER = 0.25
 SHOWN = (-2.0, 3.0)
 """The part of the vertical axis that figures show: far down, decreases are divided by an objective near zero."""
 
-WORST = "the least over all points, η and seeds"
 
-
-class Landscape(Experiment):
+class Landscape(lab.Experiment):
     """Decrease of the smoothed objective by two ways, at points along Algorithm 2."""
 
-    id: ClassVar[str] = "overparam/landscape"
+    id = "overparam/landscape"
     reference = PAPER.at("Lemma 5.3, App. D.1")
-    text_file: ClassVar[str] = "landscape.md"
-    symbols: ClassVar[Mapping[str, str]] = {"width": "m", "eta": "η"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = SECONDS
-    settings_class: ClassVar[type] = SmoothedSettings
-    scales: ClassVar[Mapping[str, Scale]] = SCALES
+    text_file = "landscape.md"
+    quantities = {
+        **{name: lab.Quantity(f"decrease, {name}") for name in ("low", "beyond", "short")},
+        "eta": lab.Quantity("η"),
+        "step": size("step"),
+        "relative": size("objective", ".3f", "As a part of the first one."),
+        "move": lab.Quantity("By a step", ".2f", about="Decrease over η and the objective, with random signs."),
+        "shrink": lab.Quantity("By λ", ".2f", about="The same with λ multiplied by 1 − η."),
+        "control": lab.Quantity("shuffled", ".2f", about="By a step with the neurons of W* and V* shuffled."),
+        "expected": lab.Quantity("gates fixed", ".2f", about="By a step, if no gate changed."),
+        "promised": lab.Quantity("proof", ".2f", about="What the errors of the proof leave of ½."),
+        "errors": lab.Quantity("errors", ".2f", about="The sum of the errors of the proof, over the loss."),
+        "order": size("change of the decrease over η"),
+    }
+    seconds_per_run = SECONDS
+    settings_class = SmoothedSettings
+    scales = SCALES
 
-    def runs(self, s: SmoothedSettings) -> list[Runs]:
+    def runs(self, s: SmoothedSettings) -> list[lab.Runs]:
         """Algorithm 2 at every width."""
-        return [Runs(spec, {"width": s.widths, "smoothing": [s.smoothing]}, points)]
+        return [lab.Runs(spec, {"width": s.widths, "smoothing": [s.smoothing]}, points)]
 
-    def claims(self, s: SmoothedSettings) -> list[Statement]:
+    def claims(self, s: SmoothedSettings) -> list[lab.Statement]:
         """The lemma, its proof, the role of the width, and the order in η."""
         most, bar = s.widths[-1], GAMMA / 4
-        steps = {"width": most, "eta": s.rates[0], "step": 0}
-        return [
-            claim(
-                "descent",
-                f"At m = {most}, wherever the objective is at least {LEVEL:.0%} of the first one, one of the two ways "
-                f"lowers it by γ/4 = {bar:g} times η and itself, less {ERRORS:g} standard errors",
-                least("low", per_seed=False, among={"relative": above_level}, width=most),
-                AtLeast(bar),
-                paper=f"{bar:g}",
-                interval=WORST,
-            ),
-            claim(
-                "proof",
-                "At every width and point the better way lowers the objective by at least what the errors of the proof "
-                f"leave, up to {ERRORS:g} standard errors: the difference over η and the objective",
-                least("beyond", per_seed=False),
-                AtLeast(0.0),
-                paper="½ less the errors",
-                interval=WORST,
-            ),
-            claim(
-                "control",
-                f"At m = {most}, at the same points, the step falls short of γ/4 = {bar:g} if the neurons of W* and V* "
-                "are shuffled: by how much",
-                least("short", per_seed=False, among={"relative": above_level}, width=most),
-                AtLeast(0.0),
-                interval=WORST,
-            ),
-            claim(
-                "width",
-                "The objective at which the lemma first fails along the run, as a part of the first objective, falls "
-                "with the width, by its slope",
-                of("floor", "width", step=0, eta=s.rates[0]).slope(),
-                AtMost(0.0, "clearly"),
-                paper="Ω̃(ε), with ε falling in m",
-            ),
-            claim(
-                "order",
-                f"At m = {most} and the start, the decrease is of first order: over η it differs by at most "
-                f"{FIRST_ORDER:.0%} between η = {s.rates[-1]:g} and η = {s.rates[0]:g}",
-                of("order", **steps),
-                AtMost(FIRST_ORDER),
-            ),
-        ]
+        sentences = {
+            "descent": f"At m = {most}, wherever the objective is at least {LEVEL:.0%} of the first one, one of the "
+            f"two ways lowers it by γ/4 = {bar:g} times η and itself, less {ERRORS:g} standard errors",
+            "proof": "At every width and point the better way lowers the objective by at least what the errors of the "
+            f"proof leave, up to {ERRORS:g} standard errors: the difference over η and the objective",
+            "control": f"At m = {most}, at the same points, the step falls short of γ/4 = {bar:g} if the neurons of W* "
+            "and V* are shuffled: by how much",
+            "width": "The objective at which the lemma first fails along the run, as a part of the first objective, "
+            "falls with the width, by its slope",
+            "order": f"At m = {most} and the start, the decrease is of first order: over η it differs by at most "
+            f"{FIRST_ORDER:.0%} between η = {s.rates[-1]:g} and η = {s.rates[0]:g}",
+        }
+        above: dict[str, Any] = {"per_seed": False, "among": {"relative": above_level}, "width": most}
+        floor = lab.of("floor", "width", step=0, eta=s.rates[0])
+        order = lab.of("order", width=most, eta=s.rates[0], step=0)
+        tests = {
+            "descent": (lab.least("low", **above), lab.AtLeast(bar), f"{bar:g}"),
+            "proof": (lab.least("beyond", per_seed=False), lab.AtLeast(0.0), "½ less the errors"),
+            "control": (lab.least("short", **above), lab.AtLeast(0.0), None),
+            "width": (floor.slope(), lab.AtMost(0.0, "clearly"), "Ω̃(ε), with ε falling in m"),
+            "order": (order, lab.AtMost(FIRST_ORDER), None),
+        }
+        return claims_of(sentences, tests)
 
-    def table(self, s: SmoothedSettings) -> Table:
+    def table(self, s: SmoothedSettings) -> lab.Table:
         """A line for each width and point, at the least η."""
-        return Table(
-            {"width": "m", "step": "Step"},
-            [
-                Shown("relative", "Objective", ".3f", about="As a part of the first one."),
-                Shown("move", "By a step", ".2f", about="Decrease over η and the objective, with random signs."),
-                Shown("shrink", "By λ", ".2f", about="The same with λ multiplied by 1 − η."),
-                Shown("control", "Shuffled", ".2f", about="By a step with the neurons of W* and V* shuffled."),
-                Shown("expected", "Gates fixed", ".2f", about="By a step, if no gate changed."),
-                Shown("promised", "Proof", ".2f", about="What the errors of the proof leave of ½."),
-                Shown("errors", "Errors", ".2f", about="The sum of the errors of the proof, over the loss."),
-            ],
-            where={"eta": s.rates[0]},
-            order=("width", "step"),
-        )
+        columns = ["relative", "move", "shrink", "control", "expected", "promised", "errors"]
+        return lab.Table(["width", "step"], columns, where={"eta": s.rates[0]}, order=("width", "step"))
 
-    def figures(self, s: SmoothedSettings) -> list[Drawn]:
+    def figures(self, s: SmoothedSettings) -> list[lab.Drawn]:
         """The decrease over the objective, by width and by η."""
+        most, eta = s.widths[-1], s.rates[0]
+        by_width = {f"m = {m}": ("decrease", m, eta) for m in s.widths}
+        ways = {
+            "by a step": ("move", most, eta),
+            f"by a step, η = {s.rates[-1]:g}": ("move", most, s.rates[-1]),
+            "by a step, gates fixed": ("expected", most, eta),
+            "by λ": ("shrink", most, eta),
+            "what the proof leaves": ("promised", most, eta),
+        }
         ending = "Means over seeds at each point; runs begin at the right. The level is γ/4. The vertical axis is cut."
         return [
-            Drawn(
+            lab.Drawn(
                 "decrease",
                 "How much the better way lowers the objective, over the objective",
-                f"η = {s.rates[0]:g}. {ending}",
+                f"η = {eta:g}. {ending}",
                 "Decrease over η and the objective against the objective, one line for each width",
-                lambda picture, rows: curves(
-                    picture, rows, {f"m = {m}": ("decrease", m, s.rates[0]) for m in s.widths}
-                ),
+                lambda picture, rows: curves(picture, rows, by_width),
             ),
-            Drawn(
+            lab.Drawn(
                 "ways",
                 "Both ways, and what the proof leaves",
-                f"m = {s.widths[-1]}, η = {s.rates[0]:g} unless stated. {ending}",
+                f"m = {most}, η = {eta:g} unless stated. {ending}",
                 "Decrease by a step, by a smaller scale, by a step with fixed gates and for another η, and the proof's",
-                lambda picture, rows: curves(picture, rows, ways(s)),
+                lambda picture, rows: curves(picture, rows, ways),
             ),
         ]
-
-
-def ways(s: SmoothedSettings) -> dict[str, tuple[str, int, float]]:
-    """Lines of the second figure: column, width and η."""
-    most, eta = s.widths[-1], s.rates[0]
-    return {
-        "by a step": ("move", most, eta),
-        f"by a step, η = {s.rates[-1]:g}": ("move", most, s.rates[-1]),
-        "by a step, gates fixed": ("expected", most, eta),
-        "by λ": ("shrink", most, eta),
-        "what the proof leaves": ("promised", most, eta),
-    }
 
 
 def above_level(relative: float) -> bool:
@@ -170,7 +124,7 @@ def above_level(relative: float) -> bool:
     return relative >= LEVEL
 
 
-def points(s: SmoothedSettings, at: At, outcome: Outcome) -> list[dict[str, Any]]:
+def points(s: SmoothedSettings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
     """A row for each snapshot and η."""
     if "landscape/step" not in outcome.series:
         return [{"step": step, "eta": eta} for eta in s.rates for step in s.snapshots]
@@ -194,25 +148,14 @@ def points(s: SmoothedSettings, at: At, outcome: Outcome) -> list[dict[str, Any]
     return rows
 
 
-def curves(picture: Drawn, rows: Rows, lines: Mapping[str, tuple[str, int, float]]) -> list[Curves]:
+def curves(picture: lab.Drawn, rows: lab.Rows, lines: Mapping[str, tuple[str, int, float]]) -> list[lab.Curves]:
     """Columns over the objective, the start at the right end; each seed is a curve of its line."""
-    drawn = []
+    found = []
     for label, (column, width, eta) in lines.items():
-        mine = select(rows, {"width": width, "eta": eta, "status": "finished"})
+        mine = lab.select(rows, {"width": width, "eta": eta, "status": "finished"})
         if len(mine):
             runs = [each for _, each in mine.sort_values(["seed", "step"], ascending=False).groupby("seed")]
             objectives = [statistics.fmean(each) for each in zip(*(run["relative"] for run in runs), strict=True)]
-            drawn.append(Line(label, objectives, [list(run[column]) for run in runs]))
-    if not drawn:
-        return []
-    return [
-        Curves(
-            **picture.words,
-            lines=drawn,
-            x_label="objective, relative to the first",
-            y_label="decrease over η and the objective",
-            x_scale="log",
-            y_limits=SHOWN,
-            levels=[Level("γ/4", GAMMA / 4)],
-        )
-    ]
+            found.append(lab.Line(label, objectives, [list(run[column]) for run in runs]))
+    axes = {"y_scale": "linear", "y_limits": SHOWN, "levels": [lab.Level("γ/4", GAMMA / 4)]}
+    return drawn(picture, found, "objective, relative to the first", "decrease over η and the objective", **axes)

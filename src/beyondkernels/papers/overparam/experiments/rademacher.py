@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from beyondkernels.lab import (
-    AtLeast,
-    AtMost,
-    Between,
-    Experiment,
-    Over,
-    Picture,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    Value,
-    claim,
-    least,
-    of,
-    scale,
-)
-from beyondkernels.papers.overparam.experiments.near_networks import RademacherSettings, row, spec
+import beyondkernels as bk
+from beyondkernels import lab
+from beyondkernels.core import require
+from beyondkernels.papers.overparam.experiments.common import Closed, Points, Several, Steps, claims_of, size
+from beyondkernels.papers.overparam.experiments.near_networks import NearSettings, learner_of, truth_of
 from beyondkernels.papers.overparam.paper import PAPER
+from beyondkernels.store import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.algorithms import Algorithm
+    from beyondkernels.core import Outcome
 
 SLOPE, SLACK = -0.5, 0.05
 """How the complexity falls with N, and by how much a fitted slope may differ from it, or pass 0 in m (ours)."""
+
+NARROW: dict[str, Any] = {"widths": (256, 1024, 4096), "deep_widths": (64, 128, 256, 512)}
+FEWER: dict[str, Any] = {"samples": (50, 100, 200, 500), "draws": 60, "test_samples": 2000}
+TINY: dict[str, Any] = {"widths": (32, 128), "deep_widths": (8, 16), "samples": (20, 40), "width": 32, "deep_width": 8}
+"""Networks and samples of the smaller scales."""
 
 OVER_WIDTH, OVER_SAMPLES = "width", "samples"
 """What a series of runs varies."""
@@ -36,181 +33,176 @@ LEMMAS = {2: ("G.5", "B", "the radius 1/m"), 3: ("5.9", "ε_a", "the radii m^(-3
 """By layers: the lemma, what its Õ is read as, and the radii of the checks, with the powers of m of the proofs."""
 
 
-class Rademacher(Experiment):
+@dataclass(frozen=True)
+class RademacherSettings(NearSettings):
+    """The numbers of the experiment."""
+
+    widths: Several = lab.setting((256, 1024, 4096, 16_384), "ours", "m of two layers")
+    deep_widths: Several = lab.setting((64, 128, 256, 512, 1024), "ours", "m₁ = m₂ of three layers")
+    samples: lab.Counts = lab.setting((50, 100, 200, 500, 1000), "ours", "N")
+    width: lab.Count = lab.setting(1024, "ours", "m of two layers where N varies")
+    deep_width: lab.Count = lab.setting(128, "ours", "m₁ = m₂ of three layers where N varies")
+    fixed_samples: lab.Count = lab.setting(200, "ours", "N where m varies")
+    noise: Closed = lab.setting(0.1, "ours", "label noise, so that there is something to overfit")
+    rate: lab.Size = lab.setting(1.0, "ours", "η = rate/(m ε_a²) of Algorithm 1, as in overparam/coupling")
+    signed_rate: lab.Size = lab.setting(3.0, "ours", "the same of Algorithm 2; tried with truth and seed 100")
+    batch: lab.Count = lab.setting(
+        20, "ours", "points in a step of Algorithm 2, which share their signs; the paper has 1"
+    )
+    steps: Steps = lab.setting(5000, "ours", "T of both")
+    draws: Points = lab.setting(200, "ours", "of signs ξ")
+    test_samples: lab.Count = lab.setting(5000, "ours")
+    seeds: lab.Seeds = lab.setting(10, "ours", "0, 1, 2, …: each has a ground truth, a start and a sample of its own")
+    backend: lab.Backend = lab.setting("compiled", "ours", "needs a C++ compiler; eager does without, more slowly")
+
+    def __post_init__(self) -> None:
+        least = min(self.fixed_samples, *self.samples)
+        require(self.batch <= least, f"batch must be at most the least number of samples, {least}, got {self.batch}")
+
+
+class Rademacher(lab.Experiment):
     """Exact complexities beside their bounds, and the gap of the loss beside both."""
 
-    id: ClassVar[str] = "overparam/rademacher"
+    id = "overparam/rademacher"
     reference = PAPER.at("Lemmas G.5 and 5.9")
-    text_file: ClassVar[str] = "rademacher.md"
-    symbols: ClassVar[Mapping[str, str]] = {"width": "m", "samples": "N"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 3.0, "paper": 40.0}
-    settings_class: ClassVar[type] = RademacherSettings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(
-            widths=(256, 1024, 4096),
-            deep_widths=(64, 128, 256, 512),
-            samples=(50, 100, 200, 500),
-            width=256,
-            deep_width=64,
-            steps=2000,
-            draws=60,
-            test_samples=2000,
-            seeds=5,
-        ),
-        "smoke": scale(
-            "laptop",
-            widths=(32, 128),
-            deep_widths=(8, 16),
-            samples=(20, 40),
-            width=32,
-            deep_width=8,
-            fixed_samples=20,
-            batch=5,
-            steps=20,
-            draws=5,
-            test_samples=50,
-            seeds=2,
-        ),
+    text_file = "rademacher.md"
+    quantities = {
+        "layers": lab.Quantity("layers"),
+        "over": lab.Quantity("varies"),
+        "complexity": size("complexity", ".2e", "Exact supremum, mean over drawn signs."),
+        "complexity_bound": size("bound", ".2e", "The lemma's right side."),
+        "complexity_ratio": size("Of bound", ".2g", "Complexity over bound."),
+        "gap": lab.Quantity("loss gap", ".2e", about="Test loss minus training loss."),
+        "gap_ratio": lab.Quantity("Of twice", ".1g", about="Loss gap over twice the complexity."),
+        "unit_complexity": size("At fixed radii", ".2e", "The complexity of which slopes are checked."),
+        "complexity_error": size("error", ".0e", "The standard error of the draws in the complexity."),
+        "real_complexity": lab.Quantity("real", ".2e", about="The real network at the pseudo network's maximiser."),
+        "start_complexity": size("start", ".2e", "What the start gives, in Lemma 5.9 alone."),
+        "complexity_room": size("bound over complexity"),
+        "real_room": lab.Quantity("bound over the real network's value"),
+        "gap_room": lab.Quantity("twice the complexity minus the gap"),
+        "both": lab.Quantity("complexity, gap of the loss", log=True),
+    }
+    seconds_per_run = {"smoke": 0.1, "laptop": 3.0, "paper": 40.0}
+    settings_class = RademacherSettings
+    scales = {
+        "laptop": lab.scale(**NARROW, **FEWER, width=256, deep_width=64, steps=2000, seeds=5),
+        "smoke": lab.scale("laptop", **TINY, fixed_samples=20, batch=5, steps=20, draws=5, test_samples=50, seeds=2),
     }
 
-    def runs(self, s: RademacherSettings) -> list[Runs]:
+    def runs(self, s: RademacherSettings) -> list[lab.Runs]:
         """Both depths over m, and over N."""
         found = []
         for layers, widths, width in ((2, s.widths, s.width), (3, s.deep_widths, s.deep_width)):
-            depth = {"layers": [layers]}
-            found += [
-                Runs(spec, {**depth, "over": [OVER_WIDTH], "width": widths, "samples": [s.fixed_samples]}, row),
-                Runs(spec, {**depth, "over": [OVER_SAMPLES], "width": [width], "samples": s.samples}, row),
-            ]
+            for over, m, n in ((OVER_WIDTH, widths, [s.fixed_samples]), (OVER_SAMPLES, [width], s.samples)):
+                found.append(lab.Runs(spec, {"layers": [layers], "over": [over], "width": m, "samples": n}, row))
         return found
 
-    def claims(self, s: RademacherSettings) -> list[Statement]:
+    def claims(self, s: RademacherSettings) -> list[lab.Statement]:
         """What the lemmas say of trained networks; then checks of the closed forms."""
 
-        def slope(column: str, layers: int, axis: str = OVER_WIDTH) -> Value:
-            return of(column, axis, over=axis, layers=layers).slope()
+        def slope(column: str, layers: int, axis: str = OVER_WIDTH) -> lab.Value:
+            return lab.of(column, axis, over=axis, layers=layers).slope()
 
-        def in_every_run(column: str, **where: Any) -> Value:
-            return least(column, per_seed=False, **where)
+        def in_every_run(column: str, layers: int) -> lab.Value:
+            return lab.least(column, per_seed=False, layers=layers)
 
-        grows = f"does not grow with m: its slope, at most {SLACK:g}"
-        made = [
-            claim(
-                "reached-2",
-                f"Lemma G.5: at the radius that training reached, the complexity {grows}",
-                slope("complexity", 2),
-                AtMost(SLACK),
-                paper="0 up to logarithms",
-                beside=(
-                    "the real network at the pseudo network's maximiser has the slope",
-                    slope("real_complexity", 2),
-                ),
-            ),
-            claim(
-                "readout-2",
-                f"Lemma G.5: divided by B = max|a|, which grows like √log m, the same complexity {grows}",
-                slope("per_readout", 2),
-                AtMost(SLACK),
-                paper="0",
-            ),
-            claim(
-                "reached-3",
-                f"Lemma 5.9: at the radii that training reached, the complexity without the start's part {grows}",
-                slope("increment_complexity", 3),
-                AtMost(SLACK),
-                paper="0 up to logarithms",
-            ),
-        ]
-        made += [
-            claim(
-                f"gap-{layers}",
-                f"In every run with {layers} layers, test loss minus training loss is at most twice the complexity: "
-                "twice the complexity minus the gap, at the least",
-                in_every_run("gap_room", layers=layers),
-                AtLeast(0.0),
-            )
-            for layers in LEMMAS
-        ]
-        made.append(
-            claim(
-                "real",
-                "Lemma G.5: in every run the real network at the pseudo network's maximiser is below the bound: bound "
-                "over value, at the least",
-                in_every_run("real_room", layers=2),
-                AtLeast(1.0),
-                paper="Õ(1)",
-            )
-        )
+        grows, logs = f"does not grow with m: its slope, at most {SLACK:g}", "0 up to logarithms"
+        sentences = {
+            "reached-2": f"Lemma G.5: at the radius that training reached, the complexity {grows}",
+            "readout-2": f"Lemma G.5: divided by B = max|a|, which grows like √log m, the same complexity {grows}",
+            "reached-3": "Lemma 5.9: at the radii that training reached, the complexity without the start's part "
+            f"{grows}",
+            **{
+                f"gap-{layers}": f"In every run with {layers} layers, test loss minus training loss is at most twice "
+                "the complexity: twice the complexity minus the gap, at the least"
+                for layers in LEMMAS
+            },
+            "real": "Lemma G.5: in every run the real network at the pseudo network's maximiser is below the bound: "
+            "bound over value, at the least",
+        }
+        tests = {
+            "reached-2": (slope("complexity", 2), lab.AtMost(SLACK), logs),
+            "readout-2": (slope("per_readout", 2), lab.AtMost(SLACK), "0"),
+            "reached-3": (slope("increment_complexity", 3), lab.AtMost(SLACK), logs),
+            **{f"gap-{layers}": (in_every_run("gap_room", layers), lab.AtLeast(0.0), None) for layers in LEMMAS},
+            "real": (in_every_run("real_room", 2), lab.AtLeast(1.0), "Õ(1)"),
+        }
         for layers, (lemma, constant, radii) in LEMMAS.items():
-            made += [
-                claim(
-                    f"bound-{layers}",
-                    f"Check of Lemma {lemma}: in every run the complexity is below the bound with constant {constant}: "
-                    "bound over complexity, at the least",
-                    in_every_run("complexity_room", layers=layers),
-                    AtLeast(1.0),
-                    paper="Õ(1)",
-                ),
-                claim(
-                    f"samples-{layers}",
-                    f"Check of Lemma {lemma}: at {radii} the complexity falls like N^({SLOPE:g}), by its slope within "
-                    f"{SLACK:g}",
-                    slope("unit_complexity", layers, OVER_SAMPLES),
-                    Between(SLOPE - SLACK, SLOPE + SLACK),
-                    paper=SLOPE,
-                ),
-                claim(
-                    f"width-{layers}",
-                    f"Check of Lemma {lemma}: at {radii} the complexity does not depend on m, by its slope within "
-                    f"{SLACK:g}",
-                    slope("unit_complexity", layers),
-                    Between(-SLACK, SLACK),
-                    paper="0 up to logarithms",
-                ),
-            ]
-        return made
+            check, unit = f"Check of Lemma {lemma}:", "unit_complexity"
+            sentences |= {
+                f"bound-{layers}": f"{check} in every run the complexity is below the bound with constant {constant}: "
+                "bound over complexity, at the least",
+                f"samples-{layers}": f"{check} at {radii} the complexity falls like N^({SLOPE:g}), by its slope within "
+                f"{SLACK:g}",
+                f"width-{layers}": f"{check} at {radii} the complexity does not depend on m, by its slope within "
+                f"{SLACK:g}",
+            }
+            falls = lab.Between(SLOPE - SLACK, SLOPE + SLACK)
+            tests |= {
+                f"bound-{layers}": (in_every_run("complexity_room", layers), lab.AtLeast(1.0), "Õ(1)"),
+                f"samples-{layers}": (slope(unit, layers, OVER_SAMPLES), falls, SLOPE),
+                f"width-{layers}": (slope(unit, layers), lab.Between(-SLACK, SLACK), logs),
+            }
+        real = ("the real network at the pseudo network's maximiser has the slope", slope("real_complexity", 2))
+        return claims_of(sentences, tests, beside={"reached-2": real})
 
-    def table(self, s: RademacherSettings) -> Table:
+    def table(self, s: RademacherSettings) -> lab.Table:
         """A line for each depth, width and sample size."""
-        return Table(
-            {"layers": "Layers", "over": "Varies", "width": "m", "samples": "N"},
-            [
-                Shown("complexity", "Complexity", ".2e", about="Exact supremum, mean over drawn signs."),
-                Shown("complexity_bound", "Bound", ".2e", about="The lemma's right side."),
-                Shown("complexity_ratio", "Of bound", ".2g", about="Complexity over bound."),
-                Shown("gap", "Loss gap", ".2e", about="Test loss minus training loss."),
-                Shown("gap_ratio", "Of twice", ".1g", about="Loss gap over twice the complexity."),
-                Shown("unit_complexity", "At fixed radii", ".2e", about="The complexity of which slopes are checked."),
-                Shown("complexity_error", "Error", ".0e", about="The standard error of the draws in the complexity."),
-                Shown("real_complexity", "Real", ".2e", about="The real network at the pseudo network's maximiser."),
-                Shown("start_complexity", "Start", ".2e", about="What the start gives, in Lemma 5.9 alone."),
-            ],
-        )
+        reached = ["complexity", "complexity_bound", "complexity_ratio", "gap", "gap_ratio"]
+        others = ["unit_complexity", "complexity_error", "real_complexity", "start_complexity"]
+        return lab.Table(["layers", "over", "width", "samples"], [*reached, *others])
 
-    def figures(self, s: RademacherSettings) -> list[Picture]:
+    def figures(self, s: RademacherSettings) -> list[lab.Picture]:
         """Complexities over width, and over the sample size."""
+        columns = {"complexity": "complexity", "complexity_bound": "bound", "gap": "gap of the loss"}
+        caption = "With the radii that training reached. Two layers: Lemma G.5; three layers: Lemma 5.9."
+        words = {OVER_WIDTH: "the width m", OVER_SAMPLES: "the sample size N"}
 
-        def picture(axis: str, title: str, label: str) -> Over:
-            columns = {"complexity": "complexity", "complexity_bound": "bound", "gap": "gap of the loss"}
-            return Over(
-                axis,
-                title,
-                "With the radii that training reached. Two layers: Lemma G.5; three layers: Lemma 5.9.",
-                f"{title}: complexity, bound and gap of the loss for two and three layers",
-                x=axis,
-                y="complexity",
-                line={
-                    f"{layers} layers, {words}": {"layers": layers, "over": axis, "y": column}
-                    for layers in (2, 3)
-                    for column, words in columns.items()
-                },
-                x_label=label,
-                y_label="complexity, gap of the loss",
-                x_scale="log",
-                y_scale="log",
-            )
+        def lines(axis: str) -> dict[str, dict[str, Any]]:
+            every = itertools.product(LEMMAS, columns.items())
+            return {f"{k} layers, {label}": {"layers": k, "over": axis, "y": y} for k, (y, label) in every}
 
         return [
-            picture(OVER_WIDTH, "Rademacher complexity over width", "width m"),
-            picture(OVER_SAMPLES, "Rademacher complexity over the sample size", "samples N"),
+            lab.Over(axis, f"Rademacher complexity over {of}", caption, x=axis, y="both", line=lines(axis))
+            for axis, of in words.items()
         ]
+
+
+def spec(s: RademacherSettings, at: lab.At) -> RunSpec:
+    """Two layers by Algorithm 1, three by Algorithm 2 with random signs, with the complexity measured at the end."""
+    learner = learner_of(s, at, rule_of(s, at), (0, s.steps), s.backend)
+    measurements = (bk.overparam.RademacherComplexity(s.draws),)
+    return RunSpec(truth_of(s, at.seed, s.noise), learner, at.samples, s.test_samples, at.seed, measurements)
+
+
+def rule_of(s: RademacherSettings, at: lab.At) -> Algorithm:
+    """Algorithm 1; or Algorithm 2 with L2 alone: no smoothing (W^ρ = V^ρ = 0), no penalties, λ = 1."""
+    loss, unit = bk.algorithms.PseudoHuber(), at.width * s.output_std**2
+    if at.layers == 2:
+        return bk.overparam.TwoLayerSGD(s.steps, s.rate / unit, loss=loss)
+    bare = bk.overparam.ThreeLayerSettings()
+    return bk.overparam.ThreeLayerSGD(bare, s.steps, s.signed_rate / unit, "L2", s.batch, loss)
+
+
+def row(s: RademacherSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+    """All numbers, and what is compared."""
+    if outcome.status != "finished":
+        return {}
+    found: dict[str, Any] = dict(outcome.scalars)
+    bound, whole = found["complexity_bound"], found["complexity"]
+    found["gap"] = found["test_loss"] - found["train_loss"]
+    found["gap_ratio"] = _over(found["gap"], 2 * whole)
+    found["gap_room"] = 2 * whole - found["gap"]
+    found["complexity_ratio"], found["complexity_room"] = _over(whole, bound), _over(bound, whole)
+    if at.layers == 2:
+        real = found["real_complexity"]
+        found["real_ratio"], found["real_room"] = _over(real, bound), _over(bound, real)
+        found["increment_complexity"] = whole
+        found["per_readout"] = _over(whole, found.get("largest_readout", 0.0))
+    return found
+
+
+def _over(above: float, below: float) -> float | None:
+    """A ratio, where there is one: a network that has not moved has none."""
+    return above / below if below else None

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import Checked
 from beyondkernels.core.constraints import at_least, at_most, between
-from beyondkernels.lab import (
-    At,
-    AtMost,
-    Between,
-    Counts,
-    Experiment,
-    Over,
-    Picture,
-    Rows,
-    Runs,
-    Scale,
-    Seeds,
-    Series,
-    Shown,
-    Statement,
-    Table,
-    Value,
-    claim,
-    of,
-    scale,
-    select,
-    setting,
-)
+from beyondkernels.papers.overparam.experiments.common import Open, Points, Reach, Widths, claims_of, size
 from beyondkernels.papers.overparam.paper import PAPER
 from beyondkernels.store import RunSpec
 
@@ -58,7 +37,6 @@ ACROSS, TILTED = 0.0, 0.8
 """The last coordinate of w*: as in the proof, and one for which the proof's "without loss of generality" fails."""
 
 WORDS = {ACROSS: "w* ⟂ e_d", TILTED: f"w*_d = {TILTED:g}"}
-"""Both in words."""
 
 SLOPES = {
     "independent": ("leak", ACROSS, 0.0, "the slope of B on ρ is zero; it would be φ_ε, if B had all of n₁"),
@@ -72,168 +50,122 @@ SLOPES = {
 class RandomnessSettings(Checked):
     """The numbers of the experiment."""
 
-    widths: Annotated[Counts, at_most(10**8)] = setting(
-        (1000, 3162, 10_000, 31_623, 100_000), "ours", "m₁, half-decades"
-    )
-    draws: Annotated[int, at_least(3), at_most(10**6)] = setting(1000, "ours", "first layers in a run")
-    epsilon: Annotated[float, between(0, 1, "()")] = setting(0.1, "ours", "ε")
-    reach: Annotated[float, between(1e-6, 1e6)] = setting(
+    widths: Widths = lab.setting((1000, 3162, 10_000, 31_623, 100_000), "ours", "m₁, half-decades")
+    draws: Annotated[int, at_least(3), at_most(10**6)] = lab.setting(1000, "ours", "first layers in a run")
+    epsilon: Open = lab.setting(0.1, "ours", "ε")
+    reach: Reach = lab.setting(
         1.0, "ours", "the constant in B_i; the paper's 100 makes C so large that no width shows ρ"
     )
-    probability: Annotated[float, between(0, 0.01, "(]")] = setting(0.01, "paper", "τ")
-    points: Annotated[int, at_least(2), at_most(10**6)] = setting(7, "ours", "at which everything is measured")
-    seeds: Seeds = setting(5, "ours", "of the draws; draws and bars were chosen on seeds from 100 on")
+    probability: Annotated[float, between(0, 0.01, "(]")] = lab.setting(0.01, "paper", "τ")
+    points: Points = lab.setting(7, "ours", "at which everything is measured")
+    seeds: lab.Seeds = lab.setting(5, "ours", "of the draws; draws and bars were chosen on seeds from 100 on")
 
 
-class Randomness(Experiment):
+class Randomness(lab.Experiment):
     """The parts of n₁ over the width of the first layer, and the moments of ρ."""
 
-    id: ClassVar[str] = "overparam/randomness"
+    id = "overparam/randomness"
     reference = PAPER.at("Lemma 5.2, App. B.2 and A.2")
-    text_file: ClassVar[str] = "randomness.md"
-    symbols: ClassVar[Mapping[str, str]] = {"width": "m₁", "function": "φ", "tilt": "w*_d"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 1.5, "paper": 30.0}
-    settings_class: ClassVar[type] = RandomnessSettings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(widths=(1000, 3162, 10_000, 31_623), draws=300),
-        "smoke": scale(widths=(1000, 3162), draws=10, points=3, seeds=2),
+    text_file = "randomness.md"
+    quantities = {
+        **{name: lab.Quantity(f"n₁ on ρ, {name}") for name in ("total", "unexplained")},
+        "function": lab.Quantity("φ"),
+        "tilt": lab.Quantity("w*_d"),
+        "width": size("m₁", log=True),
+        "whole": size("n₁", ".3f", "Root mean square of the neuron's input, times √m₂."),
+        "signal": size("ρφ", ".1e", "Root mean square of the part that holds φ, times √m₂."),
+        "rest": size("R", ".1e", "Root mean square of the rest, times √m₂."),
+        "variance": size("Var ρ", ".3f", "The mean of ρ² over the lemma's τ/(C²m₂)."),
+        "carried": lab.Quantity("n₁ − B on ρ", ".2f", about="The slope, as a multiple of φ_ε; 1 by the lemma."),
+        "leak": lab.Quantity("B₂ on ρ", ".2f", about="The slope of 𝒮's part of B, likewise; 0 by the lemma."),
+        "expected": lab.Quantity("sum", ".2f", about="What the two make together, by (A)."),
+        "lost": size("|𝒮 △ 𝒮′|", ".1f", "How many neurons the two sets do not share."),
+        "parts": size("root mean square · √m₂", log=True),
+    }
+    seconds_per_run = {"smoke": 0.05, "laptop": 1.5, "paper": 30.0}
+    settings_class = RandomnessSettings
+    scales = {
+        "laptop": lab.scale(widths=(1000, 3162, 10_000, 31_623), draws=300),
+        "smoke": lab.scale(widths=(1000, 3162), draws=10, points=3, seeds=2),
     }
 
-    def runs(self, s: RandomnessSettings) -> list[Runs]:
+    def runs(self, s: RandomnessSettings) -> list[lab.Runs]:
         """Every function and direction at every width."""
-        return [Runs(spec, {"function": FUNCTIONS, "tilt": (ACROSS, TILTED), "width": s.widths}, row)]
+        return [lab.Runs(spec, {"function": FUNCTIONS, "tilt": (ACROSS, TILTED), "width": s.widths}, row)]
 
-    def claims(self, s: RandomnessSettings) -> list[Statement]:
+    def claims(self, s: RandomnessSettings) -> list[lab.Statement]:
         """The rest, the moments of ρ, and what depends on ρ."""
-        made = [each(s, name, tilt) for tilt in (ACROSS, TILTED) for name in FUNCTIONS for each in (rest, variance)]
-        return made + [each for name in FUNCTIONS for each in (carried(name), *slopes(name), lost(name))]
+        sentences, tests = {}, {}
+        falls, half = lab.Between(SLOPE - SLACK, SLOPE + SLACK), f"up to {HALF:g}φ_ε, on average over widths and seeds"
+        error = DEVIATIONS * math.sqrt(2 / (s.draws * s.seeds))
+        for tilt, name in itertools.product((ACROSS, TILTED), FUNCTIONS):
+            which, begin = f"φ = {name}, {WORDS[tilt]}:", "" if tilt == ACROSS else "tilted-"
+            rest, variance = (lab.of(each, "width", function=name, tilt=tilt) for each in ("rest", "variance"))
+            sentences |= {
+                f"{begin}rest-{name}": f"{which} the rest R falls like m₁^({SLOPE:g}), by its slope within {SLACK:g}",
+                f"{begin}variance-{name}": f"{which} at every m₁ the mean of ρ² over all draws is τ/(C²m₂), up to "
+                f"{DEVIATIONS:g} standard errors, which are {error:.2g} of it",
+            }
+            tests[f"{begin}rest-{name}"] = (rest.slope(), falls, f"at most {SLOPE:g}")
+            tests[f"{begin}variance-{name}"] = (variance, lab.Between(1 - error, 1 + error), 1.0)
+        for name in FUNCTIONS:
+            sentences[f"carried-{name}"] = (
+                f"φ = {name}, {WORDS[ACROSS]}: at every m₁ the slope of n₁ − B on ρ is φ_ε up to {SHARE:.0%} of it, on "
+                "average over seeds"
+            )
+            carried = lab.of("carried", "width", function=name, tilt=ACROSS)
+            tests[f"carried-{name}"] = (carried, lab.Between(1 - SHARE, 1 + SHARE), 1.0)
+            for word, (column, tilt, wanted, text) in SLOPES.items():
+                sentences[f"{word}-{name}"] = f"φ = {name}, {WORDS[tilt]}: {text}, {half}"
+                mean, printed = average(column, function=name, tilt=tilt), None if column == "unexplained" else wanted
+                tests[f"{word}-{name}"] = (mean, lab.Between(wanted - HALF, wanted + HALF), printed)
+            sets = f"tilted-sets-{name}"  # the step of the proof that fails
+            sentences[sets] = f"φ = {name}, {WORDS[TILTED]}: |𝒮 △ 𝒮′| does not grow with m₁, by its slope"
+            lost = lab.of("lost", "width", function=name, tilt=TILTED)
+            tests[sets] = (lost.slope(), lab.AtMost(SLACK), "at most 0, up to logarithms")
+        return claims_of(sentences, tests)
 
-    def table(self, s: RandomnessSettings) -> Table:
+    def table(self, s: RandomnessSettings) -> lab.Table:
         """A line for each function, direction and width."""
-        return Table(
-            {"function": "φ", "tilt": "w*_d", "width": "m₁"},
-            [
-                Shown("whole", "n₁", ".3f", about="Root mean square of the neuron's input, times √m₂."),
-                Shown("signal", "ρφ", ".1e", about="Root mean square of the part that holds φ, times √m₂."),
-                Shown("rest", "R", ".1e", about="Root mean square of the rest, times √m₂."),
-                Shown("variance", "Var ρ", ".3f", about="The mean of ρ² over the lemma's τ/(C²m₂)."),
-                Shown("carried", "n₁ − B on ρ", ".2f", about="The slope, as a multiple of φ_ε; 1 by the lemma."),
-                Shown("leak", "B₂ on ρ", ".2f", about="The slope of 𝒮's part of B, likewise; 0 by the lemma."),
-                Shown("expected", "Sum", ".2f", show="first", about="What the two make together, by (A)."),
-                Shown("lost", "|𝒮 △ 𝒮′|", ".1f", about="How many neurons the two sets do not share."),
-            ],
+        parts, slopes = (
+            ["whole", "signal", "rest", "variance"],
+            ["carried", "leak", lab.Shown("expected", show="first")],
         )
+        return lab.Table(["function", "tilt", "width"], [*parts, *slopes, "lost"])
 
-    def figures(self, s: RandomnessSettings) -> list[Picture]:
+    def figures(self, s: RandomnessSettings) -> list[lab.Picture]:
         """The parts over width."""
         parts = {"whole": "n₁", "signal": "ρφ", "rest": "R"}
-        return [
-            Over(
-                "parts",
-                "The parts of a neuron's input over the width of the first layer",
-                f"Root mean squares over draws and points, times √m₂. Lines called tilted have w*_d = {TILTED:g}.",
-                "The whole input, the part that holds the function, and the rest, for each function, against the width",
-                x="width",
-                y="rest",
-                line={
-                    f"{word}, φ = {name}": {"function": name, "tilt": ACROSS, "y": column}
-                    for name in FUNCTIONS
-                    for column, word in parts.items()
-                }
-                | {f"R, φ = {name}, tilted": {"function": name, "tilt": TILTED, "y": "rest"} for name in FUNCTIONS},
-                x_label="width m₁",
-                y_label="root mean square · √m₂",
-                x_scale="log",
-                y_scale="log",
-            )
-        ]
+        lines = {
+            f"{word}, φ = {name}": {"function": name, "tilt": ACROSS, "y": column}
+            for name in FUNCTIONS
+            for column, word in parts.items()
+        }
+        lines |= {f"R, φ = {name}, tilted": {"function": name, "tilt": TILTED, "y": "rest"} for name in FUNCTIONS}
+        title = "The parts of a neuron's input over the width m₁ of the first layer"
+        words = f"Root mean squares over draws and points, times √m₂. Lines called tilted have w*_d = {TILTED:g}."
+        return [lab.Over("parts", title, words, x="width", y="parts", line=lines)]
 
 
-def rest(s: RandomnessSettings, name: str, tilt: float) -> Statement:
-    """How the rest falls."""
-    return claim(
-        f"rest-{name}" if tilt == ACROSS else f"tilted-rest-{name}",
-        f"φ = {name}, {WORDS[tilt]}: the rest R falls like m₁^({SLOPE:g}), by its slope within {SLACK:g}",
-        of("rest", "width", function=name, tilt=tilt).slope(),
-        Between(SLOPE - SLACK, SLOPE + SLACK),
-        paper=f"at most {SLOPE:g}",
-    )
-
-
-def variance(s: RandomnessSettings, name: str, tilt: float) -> Statement:
-    """The size of ρ; with a tilt it has power against sets that depend on W⁽⁰⁾."""
-    error = DEVIATIONS * math.sqrt(2 / (s.draws * s.seeds))
-    return claim(
-        f"variance-{name}" if tilt == ACROSS else f"tilted-variance-{name}",
-        f"φ = {name}, {WORDS[tilt]}: at every m₁ the mean of ρ² over all draws is τ/(C²m₂), up to {DEVIATIONS:g} "
-        f"standard errors, which are {error:.2g} of it",
-        of("variance", "width", function=name, tilt=tilt),
-        Between(1 - error, 1 + error),
-        paper=1.0,
-    )
-
-
-def carried(name: str) -> Statement:
-    """What the background leaves of n₁."""
-    return claim(
-        f"carried-{name}",
-        f"φ = {name}, {WORDS[ACROSS]}: at every m₁ the slope of n₁ − B on ρ is φ_ε up to {SHARE:.0%} of it, on "
-        "average over seeds",
-        of("carried", "width", function=name, tilt=ACROSS),
-        Between(1 - SHARE, 1 + SHARE),
-        paper=1.0,
-    )
-
-
-def slopes(name: str) -> list[Statement]:
-    """What depends on ρ, where the background's noise is in it."""
-    return [
-        claim(
-            f"{word}-{name}",
-            f"φ = {name}, {WORDS[tilt]}: {text}, up to {HALF:g}φ_ε, on average over widths and seeds",
-            average(column, function=name, tilt=tilt),
-            Between(wanted - HALF, wanted + HALF),
-            paper=None if column == "unexplained" else wanted,
-        )
-        for word, (column, tilt, wanted, text) in SLOPES.items()
-    ]
-
-
-def lost(name: str) -> Statement:
-    """The step of the proof that fails."""
-    return claim(
-        f"tilted-sets-{name}",
-        f"φ = {name}, {WORDS[TILTED]}: |𝒮 △ 𝒮′| does not grow with m₁, by its slope",
-        of("lost", "width", function=name, tilt=TILTED).slope(),
-        AtMost(SLACK),
-        paper="at most 0, up to logarithms",
-    )
-
-
-def average(column: str, **where: Any) -> Value:
+def average(column: str, **where: Any) -> lab.Value:
     """For each seed the mean of a column over all widths."""
+    by_width = lab.of(column, "width", **where)
 
-    def compute(rows: Rows) -> Series:
-        mine = select(rows, where)
-        if mine.empty or column not in mine:
-            return of(column).compute(rows.iloc[:0])
-        return mine.groupby("seed", sort=False)[column].agg(lambda numbers: numbers.mean(skipna=False))
+    def compute(rows: lab.Rows) -> lab.Series:
+        return by_width.compute(rows).groupby(level="seed", sort=False).agg(lambda numbers: numbers.mean(skipna=False))
 
-    return Value(compute, name=f"average({column!r}, {where})")
+    return lab.Value(compute, quantity=column, name=f"average({column!r}, {where})")
 
 
-def spec(s: RandomnessSettings, at: At) -> RunSpec:
+def spec(s: RandomnessSettings, at: lab.At) -> RunSpec:
     """Many random first layers of one width."""
-    from beyondkernels.activations import smooth_function
-    from beyondkernels.papers.overparam.problems import IntervalFunction
-
-    learner = bk.overparam.RandomFirstLayers(
-        at.width, s.draws, s.epsilon, s.reach, s.probability, points=s.points, tilt=at.tilt
-    )
-    return RunSpec(IntervalFunction(smooth_function(at.function)), learner, 1, 0, at.seed)
+    constants = s.epsilon, s.reach, s.probability
+    learner = bk.overparam.RandomFirstLayers(at.width, s.draws, *constants, points=s.points, tilt=at.tilt)
+    problem = bk.overparam.IntervalFunction(bk.activations.smooth_function(at.function))
+    return RunSpec(problem, learner, 1, 0, at.seed)
 
 
-def row(s: RandomnessSettings, at: At, outcome: Outcome) -> dict[str, Any]:
+def row(s: RandomnessSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
     """All numbers, and what n₁ holds of ρ beside what it should."""
     found = dict(outcome.scalars)
     found["total"] = found["carried"] + found["leak"]

@@ -2,171 +2,209 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
-from beyondkernels.lab import AtMost, Experiment, Over, Runs, Scale, Shown, Statement, Table, Value, claim, of, scale
-from beyondkernels.papers.overparam.experiments.products import TARGETS
-from beyondkernels.papers.overparam.experiments.theorem42 import SHORT
-from beyondkernels.papers.overparam.experiments.three_layers import (
-    OBJECTIVES,
-    PLAIN,
-    SIGNED,
-    Theorem43Settings,
-    rate_of,
-    row,
-    spec,
-)
+from beyondkernels import lab
+from beyondkernels.core import Checked, require
+from beyondkernels.core.constraints import not_negative
+from beyondkernels.papers.overparam.experiments.common import Open, Several, claims_of, size
+from beyondkernels.papers.overparam.experiments.theorem42 import ONE, SHORT, TARGETS, Frequency
+from beyondkernels.papers.overparam.experiments.two_layers import RELATIVE, loss
 from beyondkernels.papers.overparam.paper import PAPER
+from beyondkernels.store import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Outcome
+    from beyondkernels.papers.overparam.problems import ThreeLayerTruth
+    from beyondkernels.papers.overparam.theory import ThreeLayerSettings
+
+PLAIN, SIGNED = "L1", "L2"
+OBJECTIVES = (PLAIN, SIGNED)
+"""The objective (13), and the objective (14) with random signs on the increments."""
+
+GAP = f"Test loss minus training loss. {RELATIVE}"
 
 LEARNT = 0.2
 """A target is learnt when the test loss is at most this part of what the mean label leaves (ours)."""
 
 
-class Theorem43(Experiment):
+@dataclass(frozen=True)
+class Theorem43Settings(Checked):
+    """The numbers of the experiment; the paper has none."""
+
+    dim: lab.Count = lab.setting(6, "ours", "d")
+    frequency: Frequency = lab.setting(
+        3.0, "ours", "c of both targets; chosen on truth and seed 100, with 101 beside it"
+    )
+    inner_terms: lab.Count = lab.setting(2, "ours", "p₂ of the product of sums")
+    samples: lab.Count = lab.setting(300, "ours", "N, small enough for a gap that can be seen")
+    widths: Several = lab.setting((16, 32, 64, 128, 256, 512, 1024), "ours", "m₁ = m₂ = m")
+    rate: lab.Size = lab.setting(8.0, "ours", "η m where m is large; chosen on truths and seeds 100 and 101")
+    largest_rate: Open = lab.setting(0.1, "ours", "η where m is small, chosen with rate")
+    steps: lab.Count = lab.setting(8000, "ours", "T; chosen on truths and seeds 100 to 102")
+    batch: lab.Count = lab.setting(50, "ours", "points in a step, which share their noise and signs; the paper has 1")
+    first_radius: lab.Size = lab.setting(400.0, "ours", "τ'_w m^(3/4), which Lemma 5.3 keeps fixed; chosen with rate")
+    second_radius: lab.Size = lab.setting(60.0, "ours", "τ_v, which Lemma 5.3 keeps fixed; chosen with rate")
+    smoothing: Annotated[float, not_negative] = lab.setting(0.05, "ours", "σ_v √m; Lemma 5.3 has (ε')^Θ(1)")
+    gradient_noise: Annotated[float, not_negative] = lab.setting(
+        1.0, "ours", "σ_n m²; the paper says that this noise may not be necessary"
+    )
+    epsilon: Open = lab.setting(0.1, "ours", "ε of the waiting time T_w")
+    wait_constant: lab.Size = lab.setting(10.0, "ours", "the constant in the Θ of T_w")
+    draws: lab.Count = lab.setting(10, "ours", "noise matrices that the output is chosen from; the paper has Θ(1/ε²)")
+    test_samples: lab.Count = lab.setting(10_000, "ours")
+    seeds: lab.Seeds = lab.setting(10, "ours", "0, 1, 2, …: each has ground truths of its own")
+    backend: lab.Backend = lab.setting(
+        "eager", "ours", "compiled is faster for narrow networks, but not for the widest"
+    )
+
+    def __post_init__(self) -> None:
+        require(self.steps > 1, f"steps must be at least 2, because norms are read before the last, got {self.steps}")
+
+    @property
+    def growth(self) -> float:
+        """How many times wider the widest network is than the narrowest."""
+        return self.widths[-1] / self.widths[0]
+
+
+class Theorem43(lab.Experiment):
     """The gap between test loss and training loss of both objectives against m."""
 
-    id: ClassVar[str] = "overparam/theorem43"
+    id = "overparam/theorem43"
     reference = PAPER.at("§4.2, Theorems 4.2 and 4.3, Algorithm 2")
-    text_file: ClassVar[str] = "theorem43.md"
-    symbols: ClassVar[Mapping[str, str]] = {"width": "m"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 20.0, "paper": 40.0}
-    settings_class: ClassVar[type] = Theorem43Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(widths=(8, 32, 128, 512), gradient_noise=0.0, test_samples=5000, seeds=5),
-        "smoke": scale(widths=(4, 16), samples=20, steps=20, batch=5, draws=2, test_samples=50, seeds=2),
+    text_file = "theorem43.md"
+    quantities = {
+        **{name: lab.Quantity(name) for name in ("target", "objective")},
+        "gap": lab.Quantity("test loss − training loss, relative", ".3f", about=GAP, heading="Gap"),
+        "test": size("relative test loss", ".3f", RELATIVE, heading="Test loss", log=True, better="less"),
+        "train": size("relative training loss", ".3f", RELATIVE, heading="Training loss"),
+        "w_norm": size("‖W‖₂,₄", ".2f", "One step before the end."),
+        "w_radius": size("τ'_w", ".3g"),
+        "v_norm": size("‖V‖_F", ".2f", "One step before the end."),
+        "v_radius": size("τ_v", ".3g"),
+        "bound": size("bound", ".3g", "On the gap, from the measured norms, with all constants read as 1.", log=True),
+        "scale": size("λ_T", ".3f"),
+        "chosen": size("draw", ".1f"),
+        "inside": size("norm over radius"),
+    }
+    seconds_per_run = {"smoke": 0.1, "laptop": 20.0, "paper": 40.0}
+    settings_class = Theorem43Settings
+    scales = {
+        "laptop": lab.scale(widths=(8, 32, 128, 512), gradient_noise=0.0, test_samples=5000, seeds=5),
+        "smoke": lab.scale(widths=(4, 16), samples=20, steps=20, batch=5, draws=2, test_samples=50, seeds=2),
     }
 
-    def runs(self, s: Theorem43Settings) -> list[Runs]:
+    def runs(self, s: Theorem43Settings) -> list[lab.Runs]:
         """Both objectives on every target at every width."""
-        return [Runs(spec, {"target": list(TARGETS), "objective": list(OBJECTIVES), "width": s.widths}, row)]
+        return [lab.Runs(spec, {"target": list(TARGETS), "objective": list(OBJECTIVES), "width": s.widths}, row)]
 
-    def claims(self, s: Theorem43Settings) -> list[Statement]:
+    def claims(self, s: Theorem43Settings) -> list[lab.Statement]:
         """What Theorem 4.3 and its proof say of L2, and how L1 stands beside it."""
 
-        def at(column: str, objective: str, width: int = s.widths[-1]) -> Value:
-            return of(column, "target", objective=objective, width=width)
+        def at(column: str, objective: str, width: int = s.widths[-1]) -> lab.Value:
+            return lab.of(column, "target", objective=objective, width=width)
 
-        first, last = s.widths[0], s.widths[-1]
-        grows = f"a width that grows {s.growth:g}-fold"
+        first, last, every = s.widths[0], s.widths[-1], "For every target,"
         price = {m: at("train", SIGNED, m) - at("train", PLAIN, m) for m in (first, last)}
-        made = [
-            claim(
-                "gap",
-                f"For every target, {grows} does not raise L2's gap beyond its interval: last width minus first",
-                at("gap", SIGNED) - at("gap", SIGNED, first),
-                AtMost(0.0, "unless clearly not"),
-                paper="N need not grow with m",
-            ),
-            claim(
-                "test-loss",
-                f"For every target, {grows} does not raise L2's test loss beyond its interval: last width over first",
-                at("test", SIGNED) / at("test", SIGNED, first),
-                AtMost(1.0, "unless clearly not"),
-                paper="N need not grow with m",
-            ),
-            claim(
-                "below-plain",
-                f"For every target, L2's gap at m = {last} is not above L1's beyond its interval: L2 minus L1",
-                at("gap", SIGNED) - at("gap", PLAIN),
-                AtMost(0.0, "unless clearly not"),
-                paper="better sample efficiency",
-            ),
-            claim(
-                "learnt",
-                f"For every target, L2 leaves at most {LEARNT:.0%} of what the mean label leaves at m = {last}",
-                at("test", SIGNED),
-                AtMost(LEARNT),
-                paper="(1 + γ)ε₀ + ε",
-            ),
-            claim(
-                "signs",
-                f"For every target, what random signs add to the training loss clearly shrinks from m = {first} to "
-                f"{last}: last over first",
-                price[last] / price[first],
-                AtMost(1.0, "clearly"),
-                paper="Lemma 5.8",
-            ),
-            claim(
-                "radii",
-                "In every run both norms end within the radii that an objective of at most 2 keeps",
-                of("inside", "run").largest(),
-                AtMost(1.0),
-                paper="‖W‖₂,₄ ≤ τ'_w and ‖V‖_F ≤ τ_v",
-            ),
-        ]
+        grows = f"a width that grows {s.growth:g}-fold"
+        sentences = {
+            "gap": f"{every} {grows} does not raise L2's gap beyond its interval: last width minus first",
+            "test-loss": f"{every} {grows} does not raise L2's test loss beyond its interval: last width over first",
+            "below-plain": f"{every} L2's gap at m = {last} is not above L1's beyond its interval: L2 minus L1",
+            "learnt": f"{every} L2 leaves at most {LEARNT:.0%} of what the mean label leaves at m = {last}",
+            "signs": f"{every} what random signs add to the training loss clearly shrinks from m = {first} to {last}: "
+            "last over first",
+            "radii": "In every run both norms end within the radii that an objective of at most 2 keeps",
+        }
+        same, less, flat = "N need not grow with m", "better sample efficiency", "unless clearly not"
+        radii = "‖W‖₂,₄ ≤ τ'_w and ‖V‖_F ≤ τ_v"
+        tests = {
+            "gap": (at("gap", SIGNED) - at("gap", SIGNED, first), lab.AtMost(0.0, flat), same),
+            "test-loss": (at("test", SIGNED) / at("test", SIGNED, first), lab.AtMost(1.0, flat), same),
+            "below-plain": (at("gap", SIGNED) - at("gap", PLAIN), lab.AtMost(0.0, flat), less),
+            "learnt": (at("test", SIGNED), lab.AtMost(LEARNT), "(1 + γ)ε₀ + ε"),
+            "signs": (price[last] / price[first], lab.AtMost(1.0, "clearly"), "Lemma 5.8"),
+            "radii": (lab.of("inside", "run").largest(), lab.AtMost(1.0), radii),
+        }
         for short, target in SHORT.items():
-            signed, plain = (of("bound", "width", target=target, objective=each).slope() for each in (SIGNED, PLAIN))
-            made.append(
-                claim(
-                    f"{short}-bound",
-                    f"On the {target}, Lemma 5.9's bound for L2 clearly grows with a smaller power of m than the "
-                    "spectral bound for L1: difference of the powers",
-                    signed - plain,
-                    AtMost(0.0, "clearly"),
-                    paper="0 against 1",
-                )
+            bound = {each: lab.of("bound", "width", target=target, objective=each).slope() for each in OBJECTIVES}
+            sentences[f"{short}-bound"] = (
+                f"On the {target}, Lemma 5.9's bound for L2 clearly grows with a smaller power of m than the spectral "
+                "bound for L1: difference of the powers"
             )
-        return made
+            tests[f"{short}-bound"] = (bound[SIGNED] - bound[PLAIN], lab.AtMost(0.0, "clearly"), "0 against 1")
+        return claims_of(sentences, tests)
 
-    def table(self, s: Theorem43Settings) -> Table:
+    def table(self, s: Theorem43Settings) -> lab.Table:
         """A line for each target, objective and width."""
-        relative = "Divided by what predicting the mean label leaves."
-        return Table(
-            {"target": "Target", "objective": "Objective", "width": "m"},
-            [
-                Shown("gap", "Gap", ".3f", about=f"Test loss minus training loss. {relative}"),
-                Shown("test", "Test loss", ".3f", about=relative),
-                Shown("train", "Training loss", ".3f", about=relative),
-                Shown("w_norm", "‖W‖₂,₄", ".2f", about="One step before the end."),
-                Shown("w_radius", "τ'_w", ".3g", show="first"),
-                Shown("v_norm", "‖V‖_F", ".2f", about="One step before the end."),
-                Shown("v_radius", "τ_v", ".3g", show="first"),
-                Shown("bound", "Bound", ".3g", about="On the gap, from these norms, with all constants read as 1."),
-                Shown("scale", "λ_T", ".3f"),
-                Shown("chosen", "Draw", ".1f", about=f"Number of the chosen noise matrix, 0 to {s.draws - 1}."),
-            ],
-        )
+        chosen = lab.Shown("chosen", about=f"Number of the chosen noise matrix, 0 to {s.draws - 1}.")
+        w, v = (lab.Shown(f"{each}_radius", show="first") for each in ("w", "v"))
+        columns = ["gap", "test", "train", "w_norm", w, "v_norm", v, "bound", "scale", chosen]
+        return lab.Table(["target", "objective", "width"], columns)
 
     def remarks(self, s: Theorem43Settings) -> list[str]:
         """How the widest network stands to Lemma 5.3's hypotheses."""
-        m = s.widths[-1]
-        theirs = bk.overparam.lemma53(
-            s.epsilon, m, rate=rate_of(s, m), steps=s.steps, terms=(1, s.inner_terms), samples=s.samples
-        )
+        m, sizes = s.widths[-1], {"terms": (1, s.inner_terms), "samples": s.samples}
+        theirs = bk.overparam.lemma53(s.epsilon, m, rate=rate_of(s, m), steps=s.steps, **sizes)
         w, v = theirs.radii
-        missed = "; ".join(str(each) for each in theirs.missed)
         words = (
             f"At m = {m} and ε = {s.epsilon:g}, Lemma 5.3 with complexity 1 and all hidden constants 1 has "
-            f"τ'_w = {w:.3g} and τ_v = {v:.3g}. Of its hypotheses and those of the theorems these are missed: {missed}."
+            f"τ'_w = {w:.3g} and τ_v = {v:.3g}. Of its hypotheses and those of the theorems these are missed:"
         )
-        return [words]
+        return [f"{words} {'; '.join(map(str, theirs.missed))}."]
 
-    def figures(self, s: Theorem43Settings) -> list[Over]:
+    def figures(self, s: Theorem43Settings) -> list[lab.Over]:
         """Gap, test loss and bounds over m."""
-        lines = {
-            f"{each}, {target}": {"objective": each, "target": target} for target in TARGETS for each in OBJECTIVES
-        }
-        relative = "Divided by what predicting the mean label leaves."
-        bounds = "L1: spectral bound of the proof of Theorem 4.2. L2: Lemma 5.9. All constants are read as 1."
+        lines = {f"{one}, {target}": {"objective": one, "target": target} for target in TARGETS for one in OBJECTIVES}
+        words = f"N = {s.samples}."
+        bounds = f"L1: spectral bound of the proof of Theorem 4.2. L2: Lemma 5.9. {words}"
         return [
-            Over(
-                column,
-                f"{title} over the width",
-                f"{words} N = {s.samples}; mean over seeds, shaded from the lowest to the highest.",
-                f"{title} over m, a line for each objective on each target",
-                x="width",
-                y=column,
-                line=lines,
-                x_label="m",
-                y_label=label,
-                x_scale="log",
-                y_scale="linear" if column == "gap" else "log",
-            )
-            for column, title, label, words in (
-                ("gap", "Generalisation gap", "test loss − training loss, relative", relative),
-                ("test", "Test loss", "test loss, relative", relative),
-                ("bound", "Bound on the gap", "bound", bounds),
-            )
+            lab.Over("gap", "Generalisation gap over m", words, x="width", y="gap", line=lines),
+            lab.Over("test", "", words, x="width", y="test", line=lines),
+            lab.Over("bound", "Bound on the gap over m", bounds, x="width", y="bound", line=lines),
         ]
+
+
+def rate_of(s: Theorem43Settings, width: int) -> float:
+    """η."""
+    return min(s.largest_rate, s.rate / width)
+
+
+def settings_of(s: Theorem43Settings, width: int) -> ThreeLayerSettings:
+    """The powers of m of Lemma 5.3, with our numbers in the place of its (ε')^Θ(1)."""
+    wait = bk.overparam.waiting_time(rate_of(s, width), s.steps, s.epsilon, constant=s.wait_constant)
+    noise, radii = {"smoothing": s.smoothing, "gradient_noise": s.gradient_noise}, (s.first_radius, s.second_radius)
+    return bk.overparam.with_powers(width, radii=radii, wait=wait, draws=s.draws, **noise)
+
+
+def problem_of(s: Theorem43Settings, target: str, seed: int) -> ThreeLayerTruth:
+    """The ground truth of a seed."""
+    wave, terms = bk.activations.Cosine(s.frequency), 1 if target == ONE else s.inner_terms
+    inputs = bk.overparam.UnitInputs(s.dim)
+    return bk.overparam.ThreeLayerTruth(inputs, "identity", wave, wave, outer_terms=1, inner_terms=terms, instance=seed)
+
+
+def spec(s: Theorem43Settings, at: lab.At) -> RunSpec:
+    """One run; norms are recorded before the last step, because afterwards the noise matrix is part of the weights."""
+    m, settings = at.width, settings_of(s, at.width)
+    rule = bk.overparam.ThreeLayerSGD(settings, s.steps, rate_of(s, m), at.objective, s.batch, loss=loss())
+    kept = {"record_at": (s.steps - 1,), "record_points": 1}
+    learner = bk.engine.TrainedNetwork(bk.overparam.ThreeLayerLearner(m), rule, **kept, backend=s.backend)
+    return RunSpec(problem_of(s, at.target, at.seed), learner, s.samples, s.test_samples, at.seed)
+
+
+def row(s: Theorem43Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+    """Losses over that of the mean label, the norms at the end beside their radii, and the bound on the gap."""
+    m, radii = at.width, settings_of(s, at.width).radii
+    line: dict[str, Any] = {"run": f"{at.objective}, {at.target}, m = {m}", "w_radius": radii[0], "v_radius": radii[1]}
+    if outcome.status != "finished":
+        return line
+    found, whole = outcome.scalars, bk.overparam.constant_loss(problem_of(s, at.target, at.seed), loss())
+    w, v = norms = float(outcome.series["rule/w_norm"][-1]), float(outcome.series["rule/v_norm"][-1])
+    signed, plain = bk.overparam.three_layer_bound, bk.overparam.spectral_bound
+    bound = signed(s.samples, (m, m), norms) if at.objective == SIGNED else plain(s.samples, m, norms)
+    line |= {"train": found["train_loss"] / whole, "test": found["test_loss"] / whole}
+    line |= {"gap": line["test"] - line["train"], "w_norm": w, "v_norm": v, "bound": bound}
+    return line | {"inside": max(w / radii[0], v / radii[1]), "scale": found["scale"], "chosen": found["chosen"]}

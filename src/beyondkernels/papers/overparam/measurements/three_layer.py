@@ -39,6 +39,46 @@ def three_layer_bounds(widths: tuple[int, int], radii: tuple[float, float]) -> d
     }
 
 
+def allowed_radii(width: int, radii: tuple[float, float]) -> tuple[float, float] | None:
+    r"""The radii with which Lemmas 5.5 and 5.8 speak of increments at m₁ = m₂ = m; None if these are too long.
+
+    .. math:: m^{-3/4} \le \tau_w \le m^{-1/2}, \qquad m^{-1/2} \le \tau_v \le 1
+
+    Shorter increments lie within the least radii that are allowed.
+
+    Arguments:
+        width: m.
+        radii: :math:`\|W'\|_{2,4}` and :math:`\|V'\|_F`.
+
+    >>> allowed_radii(100, (0.001, 0.5)), allowed_radii(100, (0.11, 0.5))
+    ((0.0316..., 0.5), None)
+
+    Reference: Allen-Zhu, Li & Liang (overparam), Lemmas 5.5 and 5.8.
+    """
+    tau_w, tau_v = radii
+    if tau_w > width**-0.5 or tau_v > 1:
+        return None
+    return max(tau_w, width**-0.75), max(tau_v, width**-0.5)
+
+
+def changed_share(width: int, smoothing: float, tau_w: float, tau_v: float) -> float:
+    r"""The bounds of Lemma 5.5 on the shares of changed gates of both layers, added, with σ = smoothing/√m.
+
+    .. math:: \tau_w^{4/5} m^{1/5} + \sigma_w m^{1/2} + \sigma_v m^{1/2} + \tau_v^{2/3} + \tau_w^{2/3} m^{1/6}
+
+    The second term is that of (254). The lemma leaves it out, because it asks σ_w ≤ τ_w m^(−1/4).
+
+    Arguments:
+        width: m₁ = m₂ = m.
+        smoothing: σ√m, the same for both layers.
+        tau_w: :math:`\|W'\|_{2,4}`.
+        tau_v: :math:`\|V'\|_F`.
+
+    Reference: Allen-Zhu, Li & Liang (overparam), Lemma 5.5, (254), (261) and (270).
+    """
+    return tau_w**0.8 * width**0.2 + 2 * smoothing + tau_v ** (2 / 3) + tau_w ** (2 / 3) * width ** (1 / 6)
+
+
 @dataclass(frozen=True)
 class ThreeLayerCoupling(Measurement):
     r"""Lemmas 5.5 and 5.8 along a run of a ``ThreeLayerLearner`` that kept ``W``, ``V`` and its buffers.

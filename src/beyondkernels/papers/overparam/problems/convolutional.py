@@ -8,25 +8,17 @@ from typing import Annotated, Literal
 
 import torch
 
-from beyondkernels.activations import Activation
-from beyondkernels.core import Stream, Tensors, require
+from beyondkernels.core import Stream, require
 from beyondkernels.core.constraints import between, not_negative, size
 from beyondkernels.data.inputs import Inputs
 from beyondkernels.papers.overparam.problems.inputs import require_unit_inputs
 from beyondkernels.papers.overparam.problems.patches import Patches, gathered, require_patches
-from beyondkernels.papers.overparam.problems.truth import (
-    GroundTruth,
-    SmoothFunctions,
-    as_tuple,
-    normalised,
-    require_defined,
-    values,
-)
+from beyondkernels.papers.overparam.problems.truth import ProductTruth, SmoothFunctions
 from beyondkernels.papers.overparam.problems.weights import GivenWeights
 
 
 @dataclass(frozen=True)
-class ConvolutionalTruth(GroundTruth):
+class ConvolutionalTruth(ProductTruth):
     r"""The ground truth (3) with one set of weights for all patches of the input.
 
     .. math:: f^*_r(x) = \sum_{i \in [d']} \sum_{j \in [p]} a^*_{r,i,j}\,
@@ -77,13 +69,6 @@ class ConvolutionalTruth(GroundTruth):
         last = max(map(max, self.patches))
         require(last < self.rows, f"patches must hold rows from 0 to {self.rows - 1}, got {last}")
         super().__post_init__()
-        object.__setattr__(self, "function", normalised(self.function))
-        require_defined(self.functions)
-
-    @property
-    def functions(self) -> tuple[Activation, ...]:
-        """φ₁, …, φ_p."""
-        return as_tuple("function", self.function, self.terms)
 
     @property
     def in_shape(self) -> tuple[int, ...]:
@@ -104,12 +89,11 @@ class ConvolutionalTruth(GroundTruth):
             "w2": (self.terms, columns),
         }
 
-    def matrices(self) -> Tensors:
-        """The weights of F*, by their names, float64."""
-        found = super().matrices()
-        if self.weights is None and self.second == "constant":
-            found["w2"] = torch.zeros_like(found["w2"])
-            found["w2"][:, self.source.dim - 1 :: self.source.dim] = 1 / math.sqrt(len(self.patches[0]))
+    @property
+    def constant_direction(self) -> torch.Tensor:
+        """1/√k at the last number of each row."""
+        found = torch.zeros(self.shapes()["w2"][1], dtype=torch.float64)
+        found[self.source.dim - 1 :: self.source.dim] = 1 / math.sqrt(len(self.patches[0]))
         return found
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
@@ -124,7 +108,5 @@ class ConvolutionalTruth(GroundTruth):
 
     def signal(self, x: torch.Tensor) -> torch.Tensor:
         """F*(x), float64."""
-        w, patches = self.matrices(), gathered(x, self.patches)
-        flat = patches.flatten(0, 1)
-        terms = values(self.functions, flat @ w["w1"].T) * (flat @ w["w2"].T)
-        return terms.view(len(x), -1) @ w["a"].T
+        flat = gathered(x, self.patches).flatten(0, 1)
+        return self.terms_of(flat).view(len(x), -1) @ self.matrices()["a"].T

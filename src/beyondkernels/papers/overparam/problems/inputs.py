@@ -11,7 +11,7 @@ import torch
 from beyondkernels.core import InputError, Stream, require, require_between
 from beyondkernels.core.constraints import between, positive, size
 from beyondkernels.core.errors import shown
-from beyondkernels.data.inputs import Inputs, Sphere
+from beyondkernels.data.inputs import Inputs, Sphere, UnitVectors
 
 LAST = 0.5
 """The last coordinate of every input."""
@@ -23,7 +23,7 @@ _ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
-class UnitInputs(Inputs):
+class UnitInputs(UnitVectors):
     r"""Uniform on the unit vectors whose last coordinate is 1/2.
 
     .. math:: x = \Bigl(\frac{\sqrt 3}{2}\,u, \frac12\Bigr), \qquad u \sim U(S^{d-2})
@@ -43,18 +43,13 @@ class UnitInputs(Inputs):
     def __post_init__(self) -> None:
         _require_room(self.dim, 2)
 
-    @property
-    def length(self) -> float:
-        """One."""
-        return 1.0
-
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
         """Draw n unit vectors."""
         return _with_last(REST * Sphere(self.dim - 1).draw(n, stream))
 
 
 @dataclass(frozen=True)
-class SignalInputs(Inputs):
+class SignalInputs(UnitVectors):
     r"""Some coordinates whose distribution does not depend on d, beside a background that fills all others.
 
     .. math:: x = \Bigl(\sqrt s\,u, \sqrt{3/4 - s}\,v, \frac12\Bigr), \qquad
@@ -75,11 +70,6 @@ class SignalInputs(Inputs):
     def __post_init__(self) -> None:
         _require_room(self.dim, self.relevant + 2)
 
-    @property
-    def length(self) -> float:
-        """One."""
-        return 1.0
-
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
         """Draw n unit vectors. The first r coordinates are the same for every d."""
         u = Sphere(self.relevant).draw(n, stream.child("signal"))
@@ -88,7 +78,7 @@ class SignalInputs(Inputs):
 
 
 @dataclass(frozen=True)
-class Padded(Inputs):
+class Padded(UnitVectors):
     """Inputs of any distribution, padded to norm 1 and last coordinate 1/2. Use :meth:`of` to make one.
 
     Arguments:
@@ -124,11 +114,6 @@ class Padded(Inputs):
         if not isinstance(source, Inputs):
             raise InputError(f"source must be a distribution of inputs, such as Cube(3), got {shown(source)}")
         return cls(source.dim + 2, source, radius)
-
-    @property
-    def length(self) -> float:
-        """One."""
-        return 1.0
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
         """Draw n inputs of the source and pad them."""

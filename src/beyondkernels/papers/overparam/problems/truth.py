@@ -126,6 +126,42 @@ class GroundTruth(Problem):
         return Sample(x.float(), y.float(), {"target": clean.float()})
 
 
+class ProductTruth(GroundTruth):
+    """A ground truth whose terms are functions of one direction times a second, linear factor."""
+
+    function: SmoothFunctions
+    terms: int
+    second: Literal["drawn", "constant"]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "function", normalised(self.function))
+        require_defined(self.functions)
+
+    @property
+    def functions(self) -> tuple[Activation, ...]:
+        """φ₁, …, φ_p."""
+        return as_tuple("function", self.function, self.terms)
+
+    @property
+    @abstractmethod
+    def constant_direction(self) -> torch.Tensor:
+        """w₂ where the second factor is 1/2 at every input."""
+
+    def matrices(self) -> Tensors:
+        """The weights of F*, by their names, float64."""
+        found = super().matrices()
+        if self.weights is None and self.second == "constant":
+            # In memory like drawn weights: a product with rows that share their memory may round in another way.
+            found["w2"] = self.constant_direction.expand_as(found["w2"]).contiguous()
+        return found
+
+    def terms_of(self, x: torch.Tensor) -> torch.Tensor:
+        """Each term without a*, (n, p) float64."""
+        w = self.matrices()
+        return values(self.functions, x @ w["w1"].T) * (x @ w["w2"].T)
+
+
 def as_tuple(name: str, given: SmoothFunctions, count: int) -> tuple[Activation, ...]:
     """One function for each term.
 

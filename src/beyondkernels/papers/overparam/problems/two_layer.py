@@ -7,23 +7,14 @@ from typing import Annotated, Literal
 
 import torch
 
-from beyondkernels.activations import Activation
-from beyondkernels.core import Tensors
 from beyondkernels.core.constraints import between, not_negative, size
 from beyondkernels.data.inputs import Inputs
-from beyondkernels.papers.overparam.problems.truth import (
-    GroundTruth,
-    SmoothFunctions,
-    as_tuple,
-    normalised,
-    require_defined,
-    values,
-)
+from beyondkernels.papers.overparam.problems.truth import ProductTruth, SmoothFunctions
 from beyondkernels.papers.overparam.problems.weights import GivenWeights
 
 
 @dataclass(frozen=True)
-class TwoLayerTruth(GroundTruth):
+class TwoLayerTruth(ProductTruth):
     r"""A ground truth of two layers.
 
     .. math:: f^*_r(x) = \sum_{i=1}^p a^*_{r,i}\,\phi_i(\langle w^*_{1,i}, x \rangle) \langle w^*_{2,i}, x \rangle
@@ -67,30 +58,18 @@ class TwoLayerTruth(GroundTruth):
     flips: Annotated[float, between(0, 0.5)] = 0.0
     instance: int = 0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "function", normalised(self.function))
-        require_defined(self.functions)
-
-    @property
-    def functions(self) -> tuple[Activation, ...]:
-        """φ₁, …, φ_p."""
-        return as_tuple("function", self.function, self.terms)
-
     def shapes(self) -> dict[str, tuple[int, int]]:
         """Of a, w1 and w2."""
         p, d = self.terms, self.source.dim
         return {"a": (self.outputs, p), "w1": (p, d), "w2": (p, d)}
 
-    def matrices(self) -> Tensors:
-        """The weights of F*, by their names, float64."""
-        found = super().matrices()
-        if self.weights is None and self.second == "constant":
-            found["w2"] = torch.zeros_like(found["w2"])
-            found["w2"][:, -1] = 1
+    @property
+    def constant_direction(self) -> torch.Tensor:
+        """(0, …, 0, 1)."""
+        found = torch.zeros(self.source.dim, dtype=torch.float64)
+        found[-1] = 1
         return found
 
     def signal(self, x: torch.Tensor) -> torch.Tensor:
         """F*(x), (n, k) float64."""
-        w = self.matrices()
-        return (values(self.functions, x @ w["w1"].T) * (x @ w["w2"].T)) @ w["a"].T
+        return self.terms_of(x) @ self.matrices()["a"].T

@@ -14,7 +14,9 @@ from beyondkernels.papers.overparam.theory.estimate import (
 )
 from beyondkernels.papers.overparam.theory.existence import (
     ExistingNetwork as ExistingNetwork,
+    biased_constants as biased_constants,
     existing_weights as existing_weights,
+    unbiased_constants as unbiased_constants,
 )
 from beyondkernels.papers.overparam.theory.expectation import (
     gated_mean as gated_mean,
@@ -33,6 +35,7 @@ from beyondkernels.papers.overparam.theory.lemma53 import (
     lemma53 as lemma53,
     practical as practical,
     waiting_time as waiting_time,
+    with_powers as with_powers,
 )
 from beyondkernels.papers.overparam.theory.pseudo import (
     ThreeLayerGates as ThreeLayerGates,

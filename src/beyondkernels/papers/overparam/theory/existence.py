@@ -9,14 +9,17 @@ from typing import Annotated
 
 import torch
 
+from beyondkernels.activations import Activation, Polynomial, sample_complexity, smooth_complexity
 from beyondkernels.core import Case, InputError, Learner, Outcome, Problem, Progress, Tensors
 from beyondkernels.core.constraints import between, positive
 from beyondkernels.papers.overparam.networks import TwoLayerLearner
 from beyondkernels.papers.overparam.problems import TwoLayerTruth
+from beyondkernels.papers.overparam.theory.estimate import least_star
 from beyondkernels.papers.overparam.theory.indicator import (
     REACH,
     IndicatorFunction,
     indicator_function,
+    least_constant,
     unbiased_indicator_function,
 )
 
@@ -144,3 +147,49 @@ def _errors(
     }
     found = {name: float((value - target).abs().sum()) for name, value in outputs.items()}
     return found | {"expected_error": float(spread.sum()) * math.sqrt(2 / math.pi)}
+
+
+def biased_constants(
+    function: Activation, epsilon: float, reach: float, star: float, rows: tuple[float, float]
+) -> dict[str, float]:
+    r"""Lemma G.1: with which C its bound on rows holds, and log₁₀ of ε over its limit.
+
+    The proof's bound on rows has :math:`\mathfrak C(\phi, \sqrt{\log(1/\varepsilon)})` in the place of the largest |h|.
+
+    Arguments:
+        function: φ.
+        epsilon: ε.
+        reach: the constant in :math:`B_i`.
+        star: C of the complexity in the condition on ε.
+        rows: ``row_norm`` and ``row_bound`` of :class:`ExistingNetwork`.
+    """
+    h = indicator_function(function, epsilon, reach)
+    complexity = smooth_complexity(Polynomial(h.coefficients), 1.0, star=star)
+    return {
+        "rows_constant": least_constant(h.coefficients, math.sqrt(math.log(1 / epsilon)), h.most * rows[0] / rows[1]),
+        "log_hypothesis": math.log10(epsilon) + complexity.log / math.log(10),
+    }
+
+
+def unbiased_constants(
+    function: Activation, epsilon: float, many: int, star: float, norms: tuple[float, float]
+) -> dict[str, float]:
+    r"""``resnet`` Lemma E.1: with which C* its bounds on norms hold, and log₁₀ of ε over its limit.
+
+    .. math:: m \|\tilde W\|_{2,\infty} \le kp\,\mathfrak C_\varepsilon(\phi), \qquad
+              \sqrt m\,\|\tilde W\|_F \le kp\,\mathfrak C_s(\phi)
+
+    Arguments:
+        function: φ.
+        epsilon: ε.
+        many: kp, outputs times terms.
+        star: C* of the complexity in the condition on ε.
+        norms: the two left sides.
+    """
+    complexity = sample_complexity(function, star=1.0).value
+    h = unbiased_indicator_function(function, epsilon)
+    return {
+        "rows_constant": least_star(h.coefficients, epsilon, norms[0] / many),
+        "frobenius_constant": norms[1] / (many * complexity),
+        "log_hypothesis": math.log10(epsilon * many * star * complexity),
+    }

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from beyondkernels.core import Component, require, require_between, require_positive, require_whole
 from beyondkernels.core.constraints import not_negative, positive, size
 from beyondkernels.core.errors import shown
-from beyondkernels.core.hypotheses import Hypothesis
+from beyondkernels.core.hypotheses import Hypothesis, WithHypotheses
 
 _MOST = 10**18  # of widths, steps and samples
 _SIZES = 1e-30, 1e30  # of rates and constants
@@ -18,7 +18,7 @@ _LARGEST = 600.0  # of the logarithm of a number that is to stay a float, also w
 
 
 @dataclass(frozen=True)
-class ThreeLayerSettings(Component):
+class ThreeLayerSettings(WithHypotheses, Component):
     r"""What Algorithm 2 is told besides its steps and their size.
 
     Arguments:
@@ -42,11 +42,6 @@ class ThreeLayerSettings(Component):
         r""":math:`\tau'_w, \tau_v`: an objective of at most 2 keeps the increments inside; ∞ without a penalty."""
         w, v = self.penalties
         return (2 / w) ** 0.25 if w else math.inf, (2 / v) ** 0.5 if v else math.inf
-
-    @property
-    def missed(self) -> tuple[Hypothesis, ...]:
-        """The hypotheses that do not hold."""
-        return tuple(hypothesis for hypothesis in self.hypotheses if not hypothesis.holds)
 
 
 def waiting_time(rate: float, steps: int, epsilon: float, *, constant: float = 1.0) -> int:
@@ -157,6 +152,7 @@ def lemma53(
         f"complexity must be at least ε/(k p₁ p₂) = {epsilon / (outputs * p1 * p2):.4g}, so that C₁ ≥ 1, "
         f"got {complexity:g}",
     )
+    # In logarithms, because C₁ is a power of a power and may lie far beyond what a float holds.
     log_small = math.log(epsilon) - log_c1
     require(
         4 * max(*exponents, scale_degree) * abs(log_small) < _LARGEST,
@@ -167,6 +163,7 @@ def lemma53(
     tau_v, tau_w = small**c1, small**-c2 * m**-0.75
     sigma_w, sigma_v = m**-0.99, small**c3 * m**-0.5
     wait = waiting_time(rate, steps, epsilon, constant=wait_constant)
+    # (1 − η)^(T/T_w): as a power of a number close to 1 it would lose the digits of a small η.
     least = math.exp(steps / wait * math.log1p(-min(rate, 1 - 1e-15)))
     needed = (complexity / epsilon) ** degree
     asked = (
@@ -238,6 +235,43 @@ def practical(
         gradient_noise=gradient_noise,
         penalties=(2 * width / radius**4, 2 / radius**2),
         wait=waiting_time(rate, steps, epsilon, constant=wait_constant),
+        draws=draws,
+    )
+
+
+def with_powers(
+    width: int,
+    *,
+    smoothing: float,
+    gradient_noise: float,
+    radii: tuple[float, float],
+    wait: int,
+    draws: int,
+) -> ThreeLayerSettings:
+    r"""The powers of m of Lemma 5.3, with numbers of one's own in the place of its :math:`(\varepsilon')^{\Theta(1)}`.
+
+    .. math:: \sigma_w = m^{-0.99}, \quad \sigma_v = s\,m^{-1/2}, \quad \sigma_n = n / m^2, \quad
+              \tau'_w = R_w m^{-3/4}, \quad \tau_v = R_v
+
+    Arguments:
+        width: m.
+        smoothing: s.
+        gradient_noise: n.
+        radii: :math:`R_w` and :math:`R_v`.
+        wait: T_w.
+        draws: how many noise matrices are drawn at the end.
+
+    >>> settings = with_powers(16, smoothing=0.2, gradient_noise=0.0, radii=(4.0, 2.0), wait=5, draws=1)
+    >>> settings.smoothing[1], settings.radii
+    (0.05, (0.5, 2.0))
+
+    Reference: Allen-Zhu, Li & Liang (overparam), Lemma 5.3, eqs. (25)–(27).
+    """
+    return ThreeLayerSettings(
+        smoothing=(width**-0.99, smoothing * width**-0.5),
+        gradient_noise=gradient_noise / width**2,
+        penalties=(2 * width**3 / radii[0] ** 4, 2 / radii[1] ** 2),
+        wait=wait,
         draws=draws,
     )
 

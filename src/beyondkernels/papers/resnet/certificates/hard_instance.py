@@ -11,6 +11,7 @@ from beyondkernels.certificates.universal import UniversalCertificate, require_a
 from beyondkernels.core import InputError, Stream, require, require_whole, shown
 from beyondkernels.kernels import Kernel, RandomFeatures
 from beyondkernels.kernels.checks import Numbers, tensor
+from beyondkernels.papers.resnet.certificates.correlation import certify_correlation
 from beyondkernels.papers.resnet.certificates.feature_certificate import Features, certify_features
 from beyondkernels.papers.resnet.certificates.kernel_certificate import ROUTES, Route, certify_kernel
 from beyondkernels.papers.resnet.problems.hard import HardInstance
@@ -28,6 +29,7 @@ def certify_hard_instance(
     seed: int = 0,
     targets: int = 1000,
     route: Route | None = None,
+    ridge: float | None = None,
 ) -> Certificate:
     """The certificate behind :meth:`bk.resnet.HardInstance.certify`, which explains the arguments."""
     require_alpha(problem.alpha)
@@ -37,6 +39,13 @@ def certify_hard_instance(
     if route not in (None, *ROUTES):
         raise InputError(f"route must be {' or '.join(map(repr, ROUTES))}, got {shown(route)}")
     require(x is None or n is None, "x and n must not both be given: x holds the training points, n says how many")
+    if ridge is not None:
+        if not isinstance(what, Kernel):
+            raise InputError(f"what must be a kernel where a ridge is given, got {shown(what)}")
+        require(x is None and route is None, "x and route must be left out with a ridge: its training sets are drawn")
+        if n is None:
+            raise InputError("n must be given with a ridge: how many training points are drawn")
+        return certify_correlation(what, problem, n=n, seed=seed, ridge=ridge)
     if what is None:
         count = len(_points(x)) if x is not None else n
         if count is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import at_least, between, not_empty, not_negative, rising
-from beyondkernels.lab import At, Backend, Count, Counts, Size, setting
 from beyondkernels.store import RunSpec
 
 if TYPE_CHECKING:
@@ -24,49 +24,46 @@ BASE_NORM = 1.0
 LIPSCHITZ = 2.0
 """L_G in the unit ball: G(h) = √2·(h₁h₂, −h₁h₂), whose derivative has the norm 2‖h‖."""
 
-_AT_THE_END = (
-    *("first_radius", "second_radius", "regret", "regret_se", "risk", "club", "spade", "diamond"),
-    *("first_start", "first_now", "first_rest", "second_start", "second_now"),
-)
-
 
 @dataclass(frozen=True)
 class CouplingSettings(Checked):
     """The numbers of the experiment; the defaults are those of its largest scale."""
 
-    dim: Annotated[int, at_least(2)] = setting(5, "ours", "d; inputs are uniform on the sphere")
-    frequency: Annotated[float, between(0, 5, "(]")] = setting(
+    dim: Annotated[int, at_least(2)] = lab.setting(5, "ours", "d; inputs are uniform on the sphere")
+    frequency: Annotated[float, between(0, 5, "(]")] = lab.setting(
         2.0, "ours", "ω of F(x) = (sin ω⟨w, x⟩, cos ω⟨w, x⟩) with ‖w‖ = 1/√2"
     )
-    alpha: Size = setting(
+    alpha: lab.Size = lab.setting(
         0.1, "ours", "at 0.3, tried too, Claim C.6's right side is above the whole signal and says nothing"
     )
-    widths: Annotated[Counts, at_least(2)] = setting(
+    widths: Annotated[lab.Counts, at_least(2)] = lab.setting(
         (100, 316, 1000, 3162, 10_000, 31_623, 100_000), "ours", "m, half-decades"
     )
-    fit_from: Count = setting(
+    fit_from: lab.Count = lab.setting(
         1000, "ours", "slopes are fitted over the widths from here on: the lemmas speak of m beyond an unstated M"
     )
-    first_power: Annotated[float, between(-0.5, -0.125, "()")] = setting(
+    first_power: Annotated[float, between(-0.5, -0.125, "()")] = lab.setting(
         -5 / 16, "theorem", "σ_w = m to this power: the middle of what Table 1 leaves as m grows at a fixed τ_w"
     )
-    second_power: Annotated[float, between(0, 0.375, "()")] = setting(
+    second_power: Annotated[float, between(0, 0.375, "()")] = lab.setting(
         3 / 16, "theorem", "σ_v = m to this power: likewise, between m⁰ and m^(3/8)"
     )
-    steps: Count = setting(100_000, "ours", "T, one fresh point a step, the same at all widths")
-    first_rate: Size = setting(0.05, "ours", "η_w; the theorem's Θ̃(min{1, δ})")
-    second_rate: Size = setting(
+    steps: lab.Count = lab.setting(100_000, "ours", "T, one fresh point a step, the same at all widths")
+    first_rate: lab.Size = lab.setting(0.05, "ours", "η_w; the theorem's Θ̃(min{1, δ})")
+    second_rate: lab.Size = lab.setting(
         0.005, "ours", "η_v; the theorem's own share of η_w, 0.0058 with constants 1, hardly moves V in so many steps"
     )
-    snapshots: Annotated[tuple[int, ...], not_negative, rising, not_empty] = setting(
+    snapshots: Annotated[tuple[int, ...], not_negative, rising, not_empty] = lab.setting(
         (0, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000), "ours", "where everything is measured, beside the end"
     )
-    points: Count = setting(500, "ours", "fresh points at which terms are measured")
-    witness_points: Count = setting(150, "ours", "on which W* and V* are fitted")
-    witness_ridge: Size = setting(0.01, "ours", "of that fit, as a share of the Gram matrix's mean diagonal")
-    test_samples: Count = setting(5000, "ours")
-    seeds: Count = setting(10, "ours", "0, 1, 2, …: start and points of the training; all share the measured points")
-    backend: Backend = setting("compiled", "ours", "needs a C++ compiler; eager does without, more slowly")
+    points: lab.Count = lab.setting(500, "ours", "fresh points at which terms are measured")
+    witness_points: lab.Count = lab.setting(150, "ours", "on which W* and V* are fitted")
+    witness_ridge: lab.Size = lab.setting(0.01, "ours", "of that fit, as a share of the Gram matrix's mean diagonal")
+    test_samples: lab.Count = lab.setting(5000, "ours")
+    seeds: lab.Count = lab.setting(
+        10, "ours", "0, 1, 2, …: start and points of the training; all share the measured points"
+    )
+    backend: lab.Backend = lab.setting("compiled", "ours", "needs a C++ compiler; eager does without, more slowly")
 
     def __post_init__(self) -> None:
         require(len(self.wide) >= 2, f"fit_from must leave at least two widths to fit over, got {self.fit_from}")
@@ -133,7 +130,7 @@ def sizes_of(s: CouplingSettings) -> ConceptSizes:
     return bk.resnet.concept_complexity(problem_of(s), star=1.0).sizes
 
 
-def spec(s: CouplingSettings, at: At) -> RunSpec:
+def spec(s: CouplingSettings, at: lab.At) -> RunSpec:
     """Algorithm 1 at a width."""
     learner = bk.engine.TrainedNetwork(
         bk.networks.theorem_network(at.width, *s.stds(at.width)),
@@ -149,23 +146,11 @@ def spec(s: CouplingSettings, at: At) -> RunSpec:
     return RunSpec(problem_of(s), learner, s.steps, s.test_samples, at.seed, measurements)
 
 
-def row(s: CouplingSettings, at: At, outcome: Outcome) -> dict[str, Any]:
+def row(s: CouplingSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
     """One run at its end, and the worst along its way."""
     line: dict[str, Any] = dict(zip(("first_std", "second_std"), s.stds(at.width), strict=True))
     if outcome.status != "finished":
         return line
-
-    def end(name: str) -> float:
-        home = "coupling" if f"coupling/{name}" in outcome.series else "regret"
-        return outcome.at(f"{home}/{name}", s.steps)
-
-    line |= {"test_error": outcome.scalars["test_loss"]}
-    line |= {name: outcome.scalars[name] for name in ("first_witness", "second_witness")}
-    line |= {name: end(name) for name in _AT_THE_END}
-    terms = [field.name for field in fields(bk.resnet.CouplingTerms)]
-    line |= {name + part: end(name + part) for name in terms for part in ("", "_max", "_bound", "_ratio")}
-    line["second_matrix_order"] = line["second_matrix_max"] / line["second_radius"]
-    for name in ("first_gates", "second_gates"):  # squares as measured; the lemma speaks of the norm
-        line |= {name: math.sqrt(end(name)), f"{name}_ratio": math.sqrt(end(f"{name}_ratio"))}
+    line |= {"test_error": outcome.scalars["test_loss"], **bk.resnet.terms_at(outcome, s.steps)}
     line |= bk.resnet.error_along(outcome, s.alpha, LIPSCHITZ, BASE_NORM, sizes_of(s).accuracy)
     return line | bk.resnet.regret_along(outcome, s.first_rate, s.second_rate)

@@ -1,4 +1,4 @@
-"""What Figures 2 and 3 share: the composite parity, the networks, and how they are trained."""
+"""What Figures 2, 3 and 4 share: their searches; and of 2 and 3 the target, the networks, and how they are trained."""
 
 from __future__ import annotations
 
@@ -6,34 +6,82 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import beyondkernels as bk
-from beyondkernels.core import require, require_between
-from beyondkernels.core.constraints import not_negative
-from beyondkernels.lab import Count, Counts, Size, setting
-from beyondkernels.papers.resnet.experiments.searching import SearchSettings
+from beyondkernels import lab
+from beyondkernels.core import Checked, require, require_between
+from beyondkernels.core.constraints import between, not_negative
+from beyondkernels.lab.declaration.search_axes import check_axis
 from beyondkernels.store import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.algorithms import GradientDescent
     from beyondkernels.core import Outcome
-    from beyondkernels.lab import At, setting
     from beyondkernels.papers.resnet.problems import CompositeParity
 
 NetworkName = Literal["3resnet", "3layer", "2layer"]
+
+CRITERIA = {"test": "test_loss", "validation": "validation_loss"}
+"""The paper chooses by test error; the second choice does without test points."""
+
+SEARCHED = {
+    "width": lab.Quantity("width m", within=lab.NON_NEGATIVE, log=True, heading="Width"),
+    "learning_rate": lab.Quantity("learning rate", "g", lab.NON_NEGATIVE, log=True, heading="Rate"),
+    "weight_decay": lab.Quantity("weight decay", "g", lab.NON_NEGATIVE, log=True, heading="Decay"),
+}
+
+QUANTITIES = {
+    **SEARCHED,
+    "test_error": lab.Quantity(
+        "test error E‖out − y‖²", ".3f", lab.NON_NEGATIVE, log=True, better="less", heading="Test error"
+    ),
+    "search_error": lab.Quantity("error in the search", ".3f", lab.NON_NEGATIVE, heading="In the search"),
+}
+
+_ON_TEST, _WITHOUT = {"choice": "test"}, {"choice": ("validation", "leave-one-out", "held out")}
+BY_TEST = "the learning rate and weight decay that a search with other seeds found best on test points"
+
+
+@dataclass(frozen=True)
+class SearchSettings(Checked):
+    """The numbers of a search over learning rate and weight decay."""
+
+    batch: lab.Count = lab.setting(50, "paper")
+    momentum: Annotated[float, between(0, 1, "[)")] = lab.setting(0.9, "paper")
+    learning_rates: lab.Sizes = lab.setting(
+        (0.01, 0.02, 0.05, 0.1, 0.2), "ours", "to begin with; the paper names only the set {1, 2, 5}·10^k"
+    )
+    weight_decays: lab.Sizes = lab.setting((0.001, 0.002, 0.005, 0.01, 0.02, 0.05), "ours", "to begin with")
+    rate_limits: lab.Sizes = lab.setting((1e-3, 1.0), "ours", "the grid does not grow beyond")
+    decay_limits: lab.Sizes = lab.setting((1e-4, 1.0), "ours", "the grid does not grow beyond")
+    search_seeds: lab.Seeds = lab.setting(2, "ours", "1000, 1001, …: for the search alone; not stated in the paper")
+    seeds: lab.Count = lab.setting(5, "ours", "0, 1, 2, …: for what is reported; not stated in the paper")
+    validation_samples: lab.Count = lab.setting(1000, "ours", "fresh points for the second choice")
+    test_samples: lab.Count = lab.setting(10_000, "ours", "not stated in the paper")
+    backend: lab.Backend = lab.setting("compiled", "ours", "needs a C++ compiler; eager does without, more slowly")
+
+    def __post_init__(self) -> None:
+        check_axis(self, "learning_rates", "rate_limits")
+        check_axis(self, "weight_decays", "decay_limits")
+
+    @property
+    def axes(self) -> dict[str, lab.Axis]:
+        """Learning rates and weight decays to begin with."""
+        decays = lab.Axis(self.weight_decays, self.decay_limits)
+        return {"learning_rate": lab.Axis(self.learning_rates, self.rate_limits), "weight_decay": decays}
 
 
 @dataclass(frozen=True)
 class CompositeSettings(SearchSettings):
     """The numbers of §8.1; the defaults are the paper's."""
 
-    dim: Count = setting(30, "paper")
-    outputs: Count = setting(15, "paper")
-    alpha: Size = setting(0.3, "paper")
-    samples: Count = setting(500, "paper", "N")
-    widths: Counts = setting(
+    dim: lab.Count = lab.setting(30, "paper")
+    outputs: lab.Count = lab.setting(15, "paper")
+    alpha: lab.Size = lab.setting(0.3, "paper")
+    samples: lab.Count = lab.setting(500, "paper", "N")
+    widths: lab.Counts = lab.setting(
         (20, 50, 100, 200, 500, 1000), "paper", "m; the paper goes on to what 16 GB of GPU memory hold"
     )
-    epochs: Count = setting(800, "paper")
-    decay_epoch: Annotated[int, not_negative] = setting(400, "paper", "the learning rate falls by 10 after it")
+    epochs: lab.Count = lab.setting(800, "paper")
+    decay_epoch: Annotated[int, not_negative] = lab.setting(400, "paper", "the learning rate falls by 10 after it")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,6 +111,17 @@ SMOKE: dict[str, Any] = {
 """What differs at smoke scale in both figures."""
 
 
+def columns(*more: lab.Shown) -> list[lab.Shown]:
+    """What both tables show: the errors of either choice, what the search saw, and what it chose on test points."""
+    return [
+        lab.Shown("test_error", "Chosen on test points", where=_ON_TEST),
+        lab.Shown("test_error", "Chosen without", where=_WITHOUT),
+        lab.Shown("search_error", where=_ON_TEST, show="first"),
+        *more,
+        *(lab.Shown(name, where=_ON_TEST, show="first") for name in ("learning_rate", "weight_decay")),
+    ]
+
+
 def problem_of(s: CompositeSettings, beta: float = 1.0) -> CompositeParity:
     """βF + αG(F) on uniform signs."""
     return bk.resnet.CompositeParity(s.dim, s.outputs, s.alpha, beta)
@@ -76,7 +135,7 @@ def network_of(name: NetworkName, width: int, form: Literal["full", "bottleneck"
     return bk.networks.FullyConnected(width, int(name[0]), parameterisation=start)
 
 
-def descent_of(s: CompositeSettings, at: At, samples: int, group: str) -> GradientDescent:
+def descent_of(s: CompositeSettings, at: lab.At, samples: int, group: str) -> GradientDescent:
     """SGD with the learning rate and weight decay of a place."""
     in_epoch = samples // s.batch
     return bk.algorithms.GradientDescent(
@@ -92,7 +151,7 @@ def descent_of(s: CompositeSettings, at: At, samples: int, group: str) -> Gradie
 
 
 def trained(
-    s: CompositeSettings, problem: Any, network: Any, rule: Any, samples: int, at: At, *measured: Any
+    s: CompositeSettings, problem: Any, network: Any, rule: Any, samples: int, at: lab.At, *measured: Any
 ) -> RunSpec:
     """A network trained on a sample; where something is measured, the ResNet's weights are kept for it."""
     end = sum(stage.steps for stage in rule.stages())
@@ -101,41 +160,6 @@ def trained(
     return RunSpec(problem, learner, samples, s.test_samples, at.seed, measured, s.validation_samples)
 
 
-def errors(s: Any, at: At, outcome: Outcome) -> dict[str, Any]:
+def errors(s: Any, at: lab.At, outcome: Outcome) -> dict[str, Any]:
     """Training and test error of a trained network."""
     return {"train_error": outcome.scalars.get("train_loss"), "test_error": outcome.scalars.get("test_loss")}
-
-
-def solved(outcome: Outcome, other: str, edge: str) -> list[dict[str, Any]]:
-    """A kernel's two rows: with what is best on the test points, and with what was chosen without them.
-
-    Arguments:
-        outcome: of the run.
-        other: how the second was chosen.
-        edge: the column that says whether the choice sits on an edge.
-    """
-    if outcome.status != "finished":
-        return [{"choice": choice} for choice in ("test", other)]
-    path, found = outcome.arrays, outcome.scalars
-    at = int(path["path_test_loss"].argmin())
-    best = {name: path[f"path_{name}"][at] for name in ("train_loss", "test_loss", "ridge")}
-    ends = bool(found["ridge_on_edge"] or found.get("weight_on_edge", False))
-    return [
-        {
-            "choice": choice,
-            "train_error": float(numbers["train_loss"]),
-            "test_error": float(numbers["test_loss"]),
-            edge: at_end,
-            "ridge": float(numbers["ridge"]),
-            "tried": len(path["path_ridge"]),
-        }
-        for choice, numbers, at_end in (("test", best, on_edge(path, at)), (other, found, ends))
-    ]
-
-
-def on_edge(path: Any, at: int) -> bool:
-    """Whether a place on a path has the first or last of several ridges, or of several weights."""
-    weights = path["path_weight"] if "path_weight" in path else [0] * len(path["path_ridge"])
-    ridges = sum(weight == weights[0] for weight in weights)  # the path goes through all ridges at each weight
-    places = (at // ridges, len(weights) // ridges), (at % ridges, ridges)
-    return any(count > 1 and place in (0, count - 1) for place, count in places)

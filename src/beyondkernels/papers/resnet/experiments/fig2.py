@@ -3,53 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, NamedTuple
 
 import beyondkernels as bk
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    AtMost,
-    Axis,
-    Count,
-    Experiment,
-    Over,
-    Runs,
-    Scale,
-    Searched,
-    Shown,
-    Sizes,
-    Statement,
-    Table,
-    claim,
-    of,
-    scale,
-    setting,
-)
+from beyondkernels import lab
 from beyondkernels.lab.declaration.search_axes import check_axis
 from beyondkernels.papers.resnet.experiments import composite
-from beyondkernels.papers.resnet.experiments.searching import CRITERIA, axes_of
 from beyondkernels.papers.resnet.paper import PAPER
 from beyondkernels.store import RunSpec
 
 Regime = Literal["all", "hidden", "last", "NTK"]
 
 _NETWORKS: tuple[composite.NetworkName, ...] = ("3resnet", "3layer", "2layer")
+_TO_BEGIN_WITH = "for kernels trained by SGD, to begin with"
 _ANY_WIDTH = 1000  # the limits of infinite width do not depend on it
 
 
-@dataclass(frozen=True)
-class Method:
-    """One curve of the figure.
-
-    Arguments:
-        network: which network.
-        regime: what is trained: all layers, the hidden ones, the last one, or all of them in the tangent kernel.
-        solved: whether a kernel is solved exactly or its network is trained by SGD.
-    """
+class Method(NamedTuple):
+    """One curve: a network, which of its layers are trained, and whether it is solved as a kernel or trained by SGD."""
 
     network: composite.NetworkName
     regime: Regime
@@ -79,10 +52,10 @@ BY_SGD = [Method(method.network, method.regime) for method in SOLVED]
 class Fig2aSettings(composite.CompositeSettings):
     """The numbers of Figure 2(a); the defaults are the paper's."""
 
-    kernel_rates: Sizes = setting((0.005, 0.01, 0.02, 0.05, 0.1), "ours", "for kernels trained by SGD, to begin with")
-    kernel_decays: Sizes = setting((0.01, 0.02, 0.05, 0.1, 0.2), "ours", "for kernels trained by SGD, to begin with")
-    kernel_rate_limits: Sizes = setting((1e-5, 1.0), "ours", "the kernels' grid does not grow beyond")
-    kernel_decay_limits: Sizes = setting((1e-4, 10.0), "ours", "the kernels' grid does not grow beyond")
+    kernel_rates: lab.Sizes = lab.setting((0.005, 0.01, 0.02, 0.05, 0.1), "ours", _TO_BEGIN_WITH)
+    kernel_decays: lab.Sizes = lab.setting((0.01, 0.02, 0.05, 0.1, 0.2), "ours", _TO_BEGIN_WITH)
+    kernel_rate_limits: lab.Sizes = lab.setting((1e-5, 1.0), "ours", "the kernels' grid does not grow beyond")
+    kernel_decay_limits: lab.Sizes = lab.setting((1e-4, 10.0), "ours", "the kernels' grid does not grow beyond")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,19 +63,20 @@ class Fig2aSettings(composite.CompositeSettings):
         check_axis(self, "kernel_decays", "kernel_decay_limits")
 
     @property
-    def kernel_axes(self) -> dict[str, Axis]:
+    def kernel_axes(self) -> dict[str, lab.Axis]:
         """Learning rates and weight decays to begin with, for kernels trained by SGD."""
-        return axes_of(self.kernel_rates, self.kernel_rate_limits, self.kernel_decays, self.kernel_decay_limits)
+        decays = lab.Axis(self.kernel_decays, self.kernel_decay_limits)
+        return {"learning_rate": lab.Axis(self.kernel_rates, self.kernel_rate_limits), "weight_decay": decays}
 
 
 @dataclass(frozen=True)
 class Fig2bSettings(Fig2aSettings):
     """The numbers of Figure 2(b)."""
 
-    samples: Count = setting(1000, "paper", "N")
+    samples: lab.Count = lab.setting(1000, "paper", "N")
 
 
-_LAPTOP = scale(
+_LAPTOP = lab.scale(
     widths=(20, 50, 100, 200),
     learning_rates=(0.02, 0.05, 0.1),
     weight_decays=(0.002, 0.01, 0.05),
@@ -115,177 +89,147 @@ _SMOKE = {
     "widths": (8, 16),
     "kernel_rates": (0.005, 0.01),
     "kernel_decays": (0.01, 0.05),
-    "rate_limits": (0.005, 0.02),
-    "decay_limits": (0.002, 0.05),
-    "kernel_rate_limits": (0.005, 0.02),
-    "kernel_decay_limits": (0.002, 0.05),
+    **dict.fromkeys(("rate_limits", "kernel_rate_limits"), (0.005, 0.02)),
+    **dict.fromkeys(("decay_limits", "kernel_decay_limits"), (0.002, 0.05)),
 }
 
 
-class Fig2a(Experiment):
+class Fig2a(lab.Experiment):
     """N = 500, all layers trained."""
 
-    id: ClassVar[str] = "resnet/fig2a"
+    id = "resnet/fig2a"
     reference = PAPER.at("§8.1, Figure 2(a)")
-    text_file: ClassVar[str] = "fig2.md"
-    symbols: ClassVar[Mapping[str, str]] = {"width": "width"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.05, "laptop": 0.3, "paper": 3.5}
-    settings_class: ClassVar[type] = Fig2aSettings
-    scales: ClassVar[Mapping[str, Scale]] = {"laptop": _LAPTOP, "smoke": scale(**_SMOKE)}
-    regime: ClassVar[Regime] = "all"
+    text_file = "fig2.md"
+    quantities = composite.QUANTITIES
+    seconds_per_run = {"smoke": 0.05, "laptop": 0.3, "paper": 3.5}
+    settings_class = Fig2aSettings
+    scales = {"laptop": _LAPTOP, "smoke": lab.scale(**_SMOKE)}
+    regime: Regime = "all"
 
     @property
     def networks(self) -> list[Method]:
         """The networks trained in the figure's regime, the ResNet first."""
         return [Method(network, self.regime) for network in _NETWORKS]
 
-    def runs(self, s: Fig2aSettings) -> list[Runs]:
+    def runs(self, s: Fig2aSettings) -> list[lab.Runs]:
         """What SGD trains, searched anew at every width; every kernel at every width, and at infinite width."""
-        by_name = {method.name: method for method in (*self.networks, *BY_SGD, *SOLVED)}
-        names = {name: method for name, method in by_name.items() if not method.solved}
+        trained = {method.name: method for method in (*self.networks, *BY_SGD)}
+        solved = {method.name: method for method in SOLVED}
         return [
-            Searched(
-                lambda s, at: trained_spec(s, by_name[at.method], at),
-                {"method": list(names), "width": s.widths},
+            lab.Searched(
+                lambda s, at: _trained_spec(s, trained[at.method], at),
+                {"method": list(trained), "width": s.widths},
                 composite.errors,
-                axes=lambda at: s.kernel_axes if by_name[at.method].kernel else s.axes,
-                criteria=CRITERIA,
+                axes=lambda at: s.kernel_axes if trained[at.method].kernel else s.axes,
+                criteria=composite.CRITERIA,
                 search_seeds=s.search_seeds,
             ),
-            Runs(
-                lambda s, at: solved_spec(s, by_name[at.method], at),
-                {"method": [method.name for method in SOLVED], "width": (*s.widths, math.inf)},
-                lambda _, at, outcome: composite.solved(outcome, "leave-one-out", "ridge_on_edge"),
+            lab.Runs(
+                lambda s, at: _solved_spec(s, solved[at.method], at),
+                {"method": list(solved), "width": (*s.widths, math.inf)},
+                lambda _, at, outcome: bk.resnet.ridge_choices(outcome, "leave-one-out", "ridge_on_edge"),
             ),
         ]
 
-    def claims(self, s: Fig2aSettings) -> list[Statement]:
+    def claims(self, s: Fig2aSettings) -> list[lab.Statement]:
         """The ResNet learns more than F; nothing else does.
 
         The ResNet's setting and width are those with the least validation error in the search, so no reported number
         chose them. The others are favoured: their settings are chosen on test points.
         """
-        bound, limit = s.threshold, f"{s.threshold:.4g}"
-        resnet, *others = self.networks
-        chosen = {"method": resnet.name, "choice": "validation"}
+        limit, (resnet, *others) = f"{s.threshold:.4g}", self.networks
+        error, searched = (
+            lab.of(column, "width", method=resnet.name, choice="validation")
+            for column in ("test_error", "search_error")
+        )
+        text = f"At the width that validation points choose, {resnet.name} has a test error below {limit}"
         made = [
-            claim(
-                resnet.id,
-                f"At the width that validation points choose, {resnet.name} has a test error below {limit}",
-                of("test_error", "width", **chosen).at_minimum_of(of("search_error", "width", **chosen)),
-                AtMost(bound),
-                paper=f"below {limit}",
-            )
+            lab.claim(resnet.id, text, error.at_minimum_of(searched), lab.AtMost(s.threshold), paper=f"below {limit}")
         ]
         for method in (*others, *BY_SGD, *SOLVED):
             how = ", solved with the ridge that suits the test points best," if method.solved else ""
-            if (method.network, method.regime, method.solved) == ("3resnet", "last", False):
+            if method == Method("3resnet", "last"):
                 how = " (no kernel method in the strict sense, since A stands twice in this network)"
-            words = ("At every width", "stays above") if method.kernel else ("At no width", "falls clearly below")
-            made.append(
-                claim(
-                    method.id,
-                    f"{words[0]} the test error of {method.name}{how} {words[1]} {limit}",
-                    of("test_error", "width", method=method.name, choice="test"),
-                    AtLeast(bound, "mean" if method.kernel else "unless clearly not"),
-                    paper=f"above {limit}",
-                )
-            )
+            text = f"At no width the test error of {method.name} falls clearly below {limit}"
+            if method.kernel:
+                text = f"At every width the test error of {method.name}{how} stays above {limit}"
+            condition = lab.AtLeast(s.threshold, "mean" if method.kernel else "unless clearly not")
+            value = lab.of("test_error", "width", method=method.name, choice="test")
+            made.append(lab.claim(method.id, text, value, condition, paper=f"above {limit}"))
         return made
 
-    def table(self, s: Fig2aSettings) -> Table:
+    def table(self, s: Fig2aSettings) -> lab.Table:
         """A line for each method and width."""
-        on_test, without = {"choice": "test"}, {"choice": ("validation", "leave-one-out")}
-        return Table(
-            {"method": "Method", "width": "Width"},
-            [
-                Shown("test_error", "Chosen on test points", ".3f", on_test),
-                Shown("test_error", "Chosen without", ".3f", without),
-                Shown("search_error", "In the search", ".3f", on_test, "first"),
-                Shown("learning_rate", "Rate", "g", on_test, "first"),
-                Shown("weight_decay", "Decay", "g", on_test, "first"),
-            ],
-        )
+        return lab.Table(["method", "width"], composite.columns())
 
-    def figures(self, s: Fig2aSettings) -> list[Over]:
+    def figures(self, s: Fig2aSettings) -> list[lab.Over]:
         """Test error over width, of networks and of kernels trained by SGD, and what the choices do to the ResNet's."""
-        facts = self.facts(s)
-        levels = {"F learnt, G(F) not": s.threshold, "constant": facts.constant}
-        axes: dict[str, Any] = {
-            "x": "width",
-            "y": "test_error",
-            "x_label": "width m",
-            "y_label": "test error E‖out − y‖²",
-            "x_scale": "log",
-            "y_scale": "log",
-        }
-        resnet = self.networks[0]
+        axes: dict[str, Any] = {"x": "width", "y": "test_error"}
+        floor = {"F learnt, G(F) not": s.threshold}
+        levels = {**floor, "constant": self.facts(s).constant}
+        resnet = self.networks[0].name
 
         def lines(methods: list[Method]) -> dict[str, dict[str, str]]:
             return {method.name: {"method": method.name, "choice": "test"} for method in methods}
 
-        by_test = "the learning rate and weight decay that a search with other seeds found best on test points"
         return [
-            Over(
+            lab.Over(
                 "error",
                 "Test error over width",
-                f"Networks have {by_test}. Kernels are solved with the ridge that is best on the test points.",
-                "Only the three-layer ResNet falls below the error of learning F alone; the kernels stay far above it",
+                f"Networks have {composite.BY_TEST}. Kernels are solved with the ridge that is best on the test "
+                "points.",
                 line=lines([*self.networks, *SOLVED]),
                 levels=levels,
                 **axes,
             ),
-            Over(
+            lab.Over(
                 "kernels-by-sgd",
                 "Test error over width of kernels trained by SGD",
-                f"(last) trains the readout, (NTK) all parameters of the linearised network, each with {by_test}. The "
-                "figure above has them solved.",
-                "The kernels trained by SGD stay far above the error of learning F alone",
+                "(last) trains the readout, (NTK) all parameters of the linearised network, each with "
+                f"{composite.BY_TEST}. The figure above has them solved.",
                 line=lines(BY_SGD),
                 levels=levels,
                 **axes,
             ),
-            Over(
+            lab.Over(
                 "choices",
-                f"{resnet.name}: what the choice is worth",
+                f"{resnet}: what the choice is worth",
                 "The least error that the search met, which is what choosing by test error alone would print, and the "
                 "errors of the chosen settings with fresh seeds.",
-                "Test error over width of the same network: in the search, and retrained with fresh seeds",
                 line={
                     "fresh seeds, by test error": {"choice": "test"},
                     "fresh seeds, by validation": {"choice": "validation"},
                     "the search's own best": {"choice": "test", "y": "search_error"},
                 },
-                where={"method": resnet.name},
-                levels={"F learnt, G(F) not": s.threshold},
+                where={"method": resnet},
+                levels=floor,
                 **axes,
             ),
         ]
 
     def facts(self, settings: Fig2aSettings) -> Any:
         """The settings, and the risk of a constant."""
-        constant = settings.outputs * (1 + settings.alpha**2)
-        return SimpleNamespace(s=settings, constant=constant)
+        return SimpleNamespace(s=settings, constant=settings.outputs * (1 + settings.alpha**2))
 
 
 class Fig2b(Fig2a):
     """N = 1000, hidden layers trained."""
 
-    id: ClassVar[str] = "resnet/fig2b"
-    title: ClassVar[str] = "A three-layer ResNet trained in its hidden layers, against kernels and plain networks"
-    summary: ClassVar[str] = (
+    id = "resnet/fig2b"
+    title = "A three-layer ResNet trained in its hidden layers, against kernels and plain networks"
+    summary = (
         "As resnet/fig2a, but the readout keeps its random start and only the hidden layers are trained, from "
         "{{s.samples}} points: the setting of Theorem 1. Again the ResNet alone learns the composite part, once it is "
         "wide enough."
     )
     reference = PAPER.at("§8.1, Figure 2(b)")
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.1, "laptop": 0.5, "paper": 7.0}
-    settings_class: ClassVar[type] = Fig2bSettings
-    scales: ClassVar[Mapping[str, Scale]] = {"laptop": _LAPTOP, "smoke": scale(**{**_SMOKE, "samples": 200})}
-    regime: ClassVar[Regime] = "hidden"
+    seconds_per_run = {"smoke": 0.1, "laptop": 0.5, "paper": 7.0}
+    settings_class = Fig2bSettings
+    scales = {"laptop": _LAPTOP, "smoke": lab.scale(**{**_SMOKE, "samples": 200})}
+    regime = "hidden"
 
 
-def trained_spec(s: Fig2aSettings, method: Method, at: At) -> RunSpec:
+def _trained_spec(s: Fig2aSettings, method: Method, at: lab.At) -> RunSpec:
     """A network, or its linearisation, trained by SGD."""
     network, tangent = composite.network_of(method.network, at.width), method.regime == "NTK"
     rule = composite.descent_of(s, at, s.samples, "all" if tangent else method.regime)
@@ -293,7 +237,7 @@ def trained_spec(s: Fig2aSettings, method: Method, at: At) -> RunSpec:
     return composite.trained(s, composite.problem_of(s), network, rule, s.samples, at)
 
 
-def solved_spec(s: Fig2aSettings, method: Method, at: At) -> RunSpec:
+def _solved_spec(s: Fig2aSettings, method: Method, at: lab.At) -> RunSpec:
     """Kernel ridge regression with the kernel of a network drawn with the run's seed, or of an infinitely wide one."""
     tangent = method.regime == "NTK"
     if math.isinf(at.width):

@@ -4,52 +4,22 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from beyondkernels.lab import (
-    AtLeast,
-    AtMost,
-    Between,
-    Drawn,
-    Experiment,
-    Line,
-    Needed,
-    Runs,
-    Scale,
-    Shown,
-    Statement,
-    Table,
-    Value,
-    claim,
-    scale,
-)
-from beyondkernels.papers.resnet.experiments.exact_risks import THRESHOLD
-from beyondkernels.papers.resnet.experiments.scaling_runs import (
-    BEST,
-    KERNELS,
-    LEARNERS,
-    MACHINE,
-    NETWORK,
-    ScalingSettings,
-    bisection,
-    bound,
-    enough,
-    row,
-    spec,
-)
-from beyondkernels.papers.resnet.experiments.scaling_views import (
-    amount,
-    exponent_dots,
-    exponent_lines,
-    for_every,
-    least_over,
-    needed,
-    needed_curves,
-    over_d_log_d,
-    winner,
-)
+import beyondkernels as bk
+from beyondkernels import lab
+from beyondkernels.core import require
+from beyondkernels.core.constraints import at_least, at_most, between, not_empty, rising
+from beyondkernels.papers.resnet.experiments import hard_targets as hard, scaling_views as views
+from beyondkernels.papers.resnet.experiments.hard_targets import NETWORK, THRESHOLD
+from beyondkernels.papers.resnet.experiments.scaling_views import BEST, KERNELS, LEARNERS, MACHINE, for_every, needed
 from beyondkernels.papers.resnet.paper import PAPER
+from beyondkernels.store import RunSpec
+
+if TYPE_CHECKING:
+    from beyondkernels.core import Learner, Outcome
+    from beyondkernels.kernels import Kernel
 
 CLOSE = 0.15
 """How far from 1 the kernels' exponent of C may be: degrees below k take points too, and relatively more at small d."""
@@ -57,19 +27,63 @@ CLOSE = 0.15
 LOWER = 0.25
 """By how much the other exponents of C are claimed to be lower."""
 
+LEAST = 8
+"""The least N that is tried."""
 
-class Scaling(Experiment):
+Dims = Annotated[tuple[int, ...], at_most(100), rising, not_empty]
+
+
+@dataclass(frozen=True)
+class ScalingSettings(hard.HardSettings):
+    """The numbers of the experiment."""
+
+    outputs: Annotated[tuple[int, ...], between(2, 4), rising, not_empty] = lab.setting((2, 3, 4), "ours", "k")
+    dims2: Dims = lab.setting((10, 14, 20, 28, 40, 56), "ours", "d for k = 2")
+    dims3: Dims = lab.setting((8, 10, 12, 15, 18, 22), "ours", "d for k = 3")
+    dims4: Dims = lab.setting((8, 9, 10, 12, 14, 16), "ours", "d for k = 4")
+    start: Annotated[int, at_least(LEAST)] = lab.setting(64, "ours", "the first N of network and feature machine")
+    most: Annotated[int, at_least(LEAST), at_most(5000)] = lab.setting(2400, "ours", "no larger N is tried")
+    resolution: Annotated[float, between(0, 1, "[]")] = lab.setting(
+        0.05, "ours", "how well N is known, relative: for network and feature machine"
+    )
+    growth: Annotated[float, between(1.1, 100)] = lab.setting(
+        1.25, "ours", "by which N grows from the bound on, until a kernel gets there"
+    )
+    kernel_resolution: Annotated[float, between(0, 1, "[]")] = lab.setting(0.03, "ours", "for kernels")
+    width: lab.Count = lab.setting(100, "ours", "m")
+    rounds: Annotated[int, at_least(1), at_most(100)] = lab.setting(5, "ours", "of the feature machine")
+    test_samples: lab.Count = lab.setting(10_000, "ours", "fresh points for the risk of network and feature machine")
+
+    def __post_init__(self) -> None:
+        for k, dims in self.dims.items():
+            require(len(dims) > 1 and dims[0] > k, f"dims{k} must hold at least two numbers, all above {k}, got {dims}")
+        require(self.start <= self.most, f"start must be at most {self.most}, the largest N, got {self.start}")
+
+    @property
+    def dims(self) -> dict[int, tuple[int, ...]]:
+        """All d, by k."""
+        given = {2: self.dims2, 3: self.dims3, 4: self.dims4}
+        return {k: given[k] for k in self.outputs}
+
+
+class Scaling(lab.Experiment):
     """Samples needed against C and d."""
 
-    id: ClassVar[str] = "resnet/scaling"
+    id = "resnet/scaling"
     reference = PAPER.at("§3.1, §7: Corollary 7.1, Theorem 2")
-    text_file: ClassVar[str] = "scaling.md"
-    symbols: ClassVar[Mapping[str, str]] = {"outputs": "k", "dim": "d", "targets": "C"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.02, "laptop": 0.3, "paper": 1.5}
-    settings_class: ClassVar[type] = ScalingSettings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(dims2=(10, 14, 20, 28), dims3=(8, 10, 12, 15), dims4=(8, 9, 10, 12), most=800, seeds=5),
-        "smoke": scale(
+    text_file = "scaling.md"
+    quantities = {
+        "outputs": lab.Quantity("k", within=lab.NON_NEGATIVE),
+        "targets": lab.Quantity("C", within=lab.NON_NEGATIVE, log=True),
+        "needed": lab.Quantity("samples needed", within=lab.NON_NEGATIVE, log=True, better="less"),
+        "bound": lab.Quantity("all kernels ≥", ".0f", lab.NON_NEGATIVE, about=f"C(1 − 1/({THRESHOLD}k))."),
+    }
+    seconds_per_run = {"smoke": 0.02, "laptop": 0.3, "paper": 1.5}
+    settings_class = ScalingSettings
+    scales = {
+        "laptop": lab.scale(dims2=(10, 14, 20, 28), dims3=(8, 10, 12, 15), dims4=(8, 9, 10, 12), most=800, seeds=5),
+        "smoke": lab.scale(
+            **hard.SMOKE,
             outputs=(2,),
             dims2=(3, 4),
             start=16,
@@ -78,18 +92,14 @@ class Scaling(Experiment):
             growth=100.0,
             kernel_resolution=1.0,
             width=8,
-            batch=10,
-            steps=50,
             rounds=2,
-            seeds=2,
-            test_samples=100,
         ),
     }
 
-    def runs(self, s: ScalingSettings) -> list[Runs]:
+    def runs(self, s: ScalingSettings) -> list[lab.Runs]:
         """A search for N at every place."""
         return [
-            Needed(
+            lab.Needed(
                 spec,
                 {"method": [NETWORK, MACHINE, *KERNELS], "outputs": [k], "dim": dims},
                 row,
@@ -100,120 +110,144 @@ class Scaling(Experiment):
             for k, dims in s.dims.items()
         ]
 
-    def claims(self, s: ScalingSettings) -> list[Statement]:
+    def claims(self, s: ScalingSettings) -> list[lab.Statement]:
         """Exponents, and the numbers at the largest d."""
         exponent = {
             (k, name): needed(k, methods, "targets").slope() for k in s.dims for name, methods in LEARNERS.items()
         }
+        lower = f"exponent of C is clearly lower than the best kernel's by {LOWER:g} or more: the difference"
         made = [
-            claim(
+            lab.claim(
                 "bound",
                 f"Every kernel needs at least C(1 − 1/({THRESHOLD}k)) points, as counting dimensions says: the least "
                 "ratio",
-                least_over(KERNELS, "bound"),
-                AtLeast(1.0),
-                interval="one number over all kernels, d, k and seeds",
+                views.least_over(KERNELS, "bound"),
+                lab.AtLeast(1.0),
             )
         ]
+        clearly = lab.AtLeast(LOWER, "clearly")
         for k, dims in s.dims.items():
+            text = f"For k = {k}, the best kernel's samples grow as C to a power within {CLOSE:g} of 1"
+            close = lab.Between(1 - CLOSE, 1 + CLOSE)
+            last = "between the two largest d it is", needed(k, KERNELS, "targets", dim=dims[-2:]).slope()
+            own = "the network's exponent is", exponent[k, NETWORK]
+            less = exponent[k, BEST] - exponent[k, NETWORK]
             made += [
-                claim(
-                    f"kernel-{k}",
-                    f"For k = {k}, the best kernel's samples grow as C to a power within {CLOSE:g} of 1",
-                    exponent[k, BEST],
-                    Between(1 - CLOSE, 1 + CLOSE),
-                    paper="at least 1",
-                    beside=("between the two largest d it is", needed(k, KERNELS, "targets", dim=dims[-2:]).slope()),
-                ),
-                claim(
-                    f"network-{k}",
-                    f"For k = {k}, the network's exponent of C is clearly lower than the best kernel's by {LOWER:g} or "
-                    "more: the difference",
-                    exponent[k, BEST] - exponent[k, NETWORK],
-                    AtLeast(LOWER, "clearly"),
-                    beside=("the network's exponent is", exponent[k, NETWORK]),
-                ),
+                lab.claim(f"kernel-{k}", text, exponent[k, BEST], close, paper="at least 1", beside=last),
+                lab.claim(f"network-{k}", f"For k = {k}, the network's {lower}", less, clearly, beside=own),
             ]
+        less = for_every({k: exponent[k, BEST] - exponent[k, MACHINE] for k in s.dims})
+        made.append(lab.claim("machine", f"For every k, the feature machine's {lower}", less, clearly))
+        for name in (NETWORK, MACHINE):
+            text = (
+                f"For every k, at the largest d the {name} needs clearly fewer samples than the best kernel: the ratio"
+            )
+            fewer = for_every({k: _fewer(k, dims[-1], name) for k, dims in s.dims.items()})
+            made.append(lab.claim(f"{name.split()[-1]}-fewer", text, fewer, lab.AtMost(1.0, "clearly")))
         return [
             *made,
-            claim(
-                "machine",
-                f"For every k, the feature machine's exponent of C is clearly lower than the best kernel's by "
-                f"{LOWER:g} or more: the difference",
-                for_every({k: exponent[k, BEST] - exponent[k, MACHINE] for k in s.dims}),
-                AtLeast(LOWER, "clearly"),
-            ),
-            *(
-                claim(
-                    f"{name.split()[-1]}-fewer",
-                    f"For every k, at the largest d the {name} needs clearly fewer samples than the best kernel: the "
-                    "ratio",
-                    for_every({k: fewer(k, dims[-1], name) for k, dims in s.dims.items()}),
-                    AtMost(1.0, "clearly"),
-                )
-                for name in (NETWORK, MACHINE)
-            ),
-            claim(
+            lab.claim(
                 "network-dim",
                 "For every k, the network's samples grow no faster than d log d: the exponent of d that is left after "
                 "division",
-                for_every({k: over_d_log_d(needed(k, LEARNERS[NETWORK], "dim")).slope() for k in s.dims}),
-                AtMost(0.0),
+                for_every({k: views.over_d_log_d(needed(k, LEARNERS[NETWORK], "dim")).slope() for k in s.dims}),
+                lab.AtMost(0.0),
                 paper="d, up to logarithms",
             ),
         ]
 
-    def table(self, s: ScalingSettings) -> Table:
+    def table(self, s: ScalingSettings) -> lab.Table:
         """A line for each k and d, and the exponents."""
-        by = {"outputs": "k", "dim": "d", "targets": "C"}
         columns = [
-            Shown("bound", "All kernels ≥", ".0f", show="first", about=f"C(1 − 1/({THRESHOLD}k))."),
-            Shown("needed", "Best kernel", where={"method": KERNELS}, show=amount),
-            Shown("method", "Which", where={"method": KERNELS}, show=winner),
+            lab.Shown("bound", show="first"),
+            lab.Shown("needed", "Best kernel", where={"method": KERNELS}, show=views.amount),
+            lab.Shown("method", "Which", where={"method": KERNELS}, show=views.winner),
             *(
-                Shown("needed", name.capitalize(), where={"method": name}, show=amount)
+                lab.Shown("needed", name.capitalize(), where={"method": name}, show=views.amount)
                 for name in (NETWORK, MACHINE, *KERNELS[1:])
             ),
         ]
-        keys = {BEST: "needed", NETWORK: "needed_2", MACHINE: "needed_3"}
-        more = exponent_lines(list(s.dims), LEARNERS, keys)
-        return Table(by, columns, order=("outputs", "dim"), remarks=False, more=more)
+        keys = {NETWORK: "needed_2", MACHINE: "needed_3", BEST: "needed"}
+        more = functools.partial(views.exponent_lines, orders=list(s.dims), keys=keys)
+        return lab.Table(["outputs", "dim", "targets"], columns, order=("outputs", "dim"), remarks=False, more=more)
 
-    def remarks(self, s: ScalingSettings) -> list[str]:
-        """What a seed's number of samples rests on."""
-        judged = "For the network and the feature machine, one run with one start decides it at each N and seed."
-        return [f"Whether N samples suffice is exact for kernels. {judged}"]
-
-    def figures(self, s: ScalingSettings) -> list[Drawn]:
+    def figures(self, s: ScalingSettings) -> list[lab.Drawn]:
         """Samples needed over C for each k, the exponents, and every kernel by itself."""
 
-        def over_targets(name: str, k: int, lines: dict[str, tuple[str, ...]], words: str) -> Drawn:
+        def over_targets(name: str, k: int, lines: dict[str, tuple[str, ...]], words: str) -> lab.Drawn:
             sizes = [(math.comb(d, k), bound(k, d)) for d in s.dims[k]]
-            least = Line("least of any kernel", *map(list, zip(*sizes, strict=True)))
-            return Drawn(
+            least = lab.Line("least of any kernel", *map(list, zip(*sizes, strict=True)))
+            return lab.Drawn(
                 f"{name}-{k}",
                 f"Samples needed over the number of targets, k = {k}{words}",
                 f"To bring the risk to α²/{THRESHOLD}: mean over seeds, shaded from the lowest to the highest. Both "
                 "axes are logarithmic. The last line is C(1 − 1/(16k)), below which no kernel is.",
                 f"Samples needed over C(d, {k}) by {', '.join(lines)}, beside the bound for all kernels",
-                functools.partial(needed_curves, k, lines, least),
+                functools.partial(views.needed_curves, k, lines, least),
             )
 
-        single = {name: (name,) for name in KERNELS}
         return [
             *(over_targets("needed", k, LEARNERS, "") for k in s.dims),
-            Drawn(
+            lab.Drawn(
                 "exponents",
                 "Exponents of the samples needed",
                 "Least squares of log N on log C(d, k), and on log d, seed by seed.",
                 "Fitted exponents of C and of d with their intervals, for each learner and k",
-                functools.partial(exponent_dots, list(s.dims), LEARNERS),
+                functools.partial(views.exponent_dots, list(s.dims)),
             ),
-            *(over_targets("kernels", k, single, ": every kernel") for k in s.dims),
+            *(over_targets("kernels", k, {name: (name,) for name in KERNELS}, ": every kernel") for k in s.dims),
         ]
 
 
-def fewer(outputs: int, dim: int, name: str) -> Value:
+def _fewer(outputs: int, dim: int, name: str) -> lab.Value:
     """The samples a learner needs over those of the best kernel, at one d."""
     mine, best = (needed(outputs, LEARNERS[each], "dim", dim=dim) for each in (name, BEST))
     return (mine / best).largest()
+
+
+def bound(outputs: int, dim: int) -> float:
+    """No kernel has a mean best risk of α²/16 with fewer points: C(1 − 1/(16k)), where kα²(1 − N/C) is α²/16.
+
+    >>> bound(2, 10)
+    43.59375
+    """
+    return math.comb(dim, outputs) * (1 - 1 / (THRESHOLD * outputs))
+
+
+def bisection(s: ScalingSettings, at: lab.At) -> lab.Bisection:
+    """How N is searched at a place: for a kernel from the bound upwards."""
+    if at.method in KERNELS:
+        start = max(1, min(s.most, math.ceil(bound(at.outputs, at.dim))))
+        return lab.Bisection(start, s.most, 1, s.growth, s.kernel_resolution)
+    return lab.Bisection(s.start, s.most, LEAST, resolution=s.resolution)
+
+
+def enough(s: ScalingSettings, at: lab.At, outcome: Outcome) -> bool:
+    """Whether the risk is α²/16 or less: the mean over targets of a kernel's best risk, or the test error."""
+    return outcome.scalars["risk" if at.method in KERNELS else "test_loss"] <= s.threshold
+
+
+def spec(s: ScalingSettings, at: lab.At) -> RunSpec:
+    """One learner with N points; each seed has a target of its own."""
+    problem = hard.problem_of(s, at.dim, at.outputs, at)
+    if at.method in KERNELS:
+        learner: Learner = bk.resnet.BestRisk(made_kernel(at.method, at.outputs), targets=1)
+        return RunSpec(problem, learner, at.samples, 0, at.seed)
+    if at.method == MACHINE:
+        learner = bk.kernels.RecursiveFeatureMachine("gaussian", rounds=s.rounds)
+        return RunSpec(problem, learner, at.samples, s.test_samples, at.seed)
+    return hard.network_spec(s, problem, s.width, at.samples, at)
+
+
+def made_kernel(name: str, outputs: int) -> Kernel:
+    """The kernel of that name; two of them know the degree k."""
+    polynomial = bk.kernels.PolynomialKernel
+    if name == "linear + power":
+        return polynomial(1, offset=0.0) + polynomial(outputs, offset=0.0)
+    return polynomial(outputs) if name == "polynomial" else hard.kernel_of(name, 1, outputs, 0)
+
+
+def row(s: ScalingSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+    """The number of targets, the bound for all kernels, and the risk."""
+    risk = outcome.scalars.get("risk" if at.method in KERNELS else "test_loss")
+    return {"targets": math.comb(at.dim, at.outputs), "bound": bound(at.outputs, at.dim), "risk": risk}

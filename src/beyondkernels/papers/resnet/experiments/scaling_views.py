@@ -3,84 +3,81 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from beyondkernels.lab import Curves, Dot, Dots, Drawn, Line, Quantity, Rows, Series, Value, mean_interval, select
+from beyondkernels import lab
+from beyondkernels.papers.resnet.experiments.hard_targets import NETWORK
 
-Learners = Mapping[str, Sequence[str]]
+MACHINE, BEST = "feature machine", "best kernel"
+KERNELS = ("linear + power", "polynomial", "Gaussian", "tangent")
+LEARNERS = {NETWORK: (NETWORK,), MACHINE: (MACHINE,), BEST: KERNELS}
 """Learners by name, each with its methods. Of several methods the one that needs the fewest samples counts."""
 
 AGAINST = {"C": "targets", "d": "dim"}
 """What exponents are fitted against, and the column that holds it."""
 
+RATIO = lab.Quantity("ratio of the samples needed", within=lab.NON_NEGATIVE)
 
-def needed(outputs: int, methods: Sequence[str], against: str, **where: Any) -> Value:
+
+def needed(outputs: int, methods: Sequence[str], against: str, **where: Any) -> lab.Value:
     """The samples that the best of several methods needs, for each d and seed; no number where none gets there.
 
-    Arguments:
-        outputs: k.
-        methods: of which the least number counts.
-        against: ``dim`` or ``targets``, the coordinate that is left free.
-        where: further conditions on the rows.
+    ``against``, either ``dim`` or ``targets``, is the coordinate that is left free.
     """
 
-    def compute(rows: Rows) -> Series:
-        mine = select(rows, {"outputs": outputs, "method": tuple(methods), **where})
-        if mine.empty:
-            return _nothing(against)
-        numbers = mine.assign(needed=mine["needed"].astype(float))
-        return numbers.groupby([against, "seed"], sort=False)["needed"].min()
+    def compute(rows: lab.Rows) -> lab.Series:
+        mine = _numbers(lab.select(rows, {"outputs": outputs, "method": tuple(methods), **where}))
+        return mine.groupby([against, "seed"], sort=False)["needed"].min() if len(mine) else _nothing(against)
 
-    return Value(compute, against, name=f"needed({outputs}, {methods}, {against!r}, {where})")
+    return lab.Value(compute, against, "needed", f"needed({outputs}, {methods}, {against!r}, {where})")
 
 
-def over_d_log_d(value: Value) -> Value:
+def over_d_log_d(value: lab.Value) -> lab.Value:
     """A value that is free in d, divided by d log d."""
 
-    def compute(rows: Rows) -> Series:
+    def compute(rows: lab.Rows) -> lab.Series:
         series = value.compute(rows)
         return series / [d * math.log(d) for d in series.index.get_level_values(0)]
 
-    return Value(compute, value.free, name=f"over_d_log_d({value.name})")
+    return lab.Value(compute, value.free, RATIO, f"over_d_log_d({value.name})")
 
 
-def for_every(values: Mapping[int, Value]) -> Value:
-    """Values for several k as one value that is free in k."""
+def for_every(values: Mapping[int, lab.Value]) -> lab.Value:
+    """Values for several k, all of one quantity, as one value that is free in k."""
 
-    def compute(rows: Rows) -> Series:
+    def compute(rows: lab.Rows) -> lab.Series:
         import pandas as pd
 
         found = {k: series for k, value in values.items() if len(series := value.compute(rows))}
-        if not found:
-            return _nothing("outputs")
-        return pd.concat(list(found.values()), keys=list(found), names=["outputs", "seed"])
+        return (
+            pd.concat(list(found.values()), keys=list(found), names=["outputs", "seed"])
+            if found
+            else _nothing("outputs")
+        )
 
     names = ", ".join(f"{k}: {value.name}" for k, value in values.items())
-    return Value(compute, "outputs", name=f"for_every({names})")
+    return lab.Value(compute, "outputs", next(iter(values.values())).quantity, f"for_every({names})")
 
 
-def least_over(methods: Sequence[str], column: str) -> Value:
+def least_over(methods: Sequence[str], column: str) -> lab.Value:
     """The least ratio of the samples needed to a column, over all rows that have the former."""
 
-    def compute(rows: Rows) -> Series:
-        import pandas as pd
+    def compute(rows: lab.Rows) -> lab.Series:
+        mine = _numbers(lab.select(rows, {"method": tuple(methods)}))
+        return (mine["needed"] / mine[column]).dropna().groupby(mine["seed"]).min() if len(mine) else _nothing(column)
 
-        mine = select(rows, {"method": tuple(methods)})
-        ratios = (mine["needed"].astype(float) / mine[column]).dropna() if len(mine) else []
-        return pd.Series([min(ratios)] if len(ratios) else [], dtype=float)
-
-    return Value(compute, None, name=f"least_over({methods}, {column!r})")
+    return lab.Value(compute, None, RATIO, f"least_over({methods}, {column!r})", "least")
 
 
-def amount(rows: Rows) -> str | None:
+def amount(rows: lab.Rows) -> str | None:
     """The samples needed in one cell of the table: mean and standard deviation over seeds, and who does not get there.
 
     Of several methods the least counts, seed by seed.
     """
     if rows.empty:
         return None
-    least = rows.assign(needed=rows["needed"].astype(float)).groupby("seed")["needed"].min()
+    least = _numbers(rows).groupby("seed")["needed"].min()
     there, missing = least.dropna(), int(least.isna().sum())
     beyond = f"> {rows['not_enough'].astype(float).max():.0f}"
     if there.empty:
@@ -89,56 +86,42 @@ def amount(rows: Rows) -> str | None:
     return f"{there.mean():.0f}{spread}" + (f"; {missing} of {len(least)} {beyond}" if missing else "")
 
 
-def winner(rows: Rows) -> str | None:
+def winner(rows: lab.Rows) -> str | None:
     """The method that needs the fewest samples on the mean over seeds, among those that always get there."""
-    means = (
-        rows.assign(needed=rows["needed"].astype(float))
-        .groupby("method")["needed"]
-        .agg(lambda mine: mine.mean(skipna=False))
-    )
-    there = means.dropna()
-    return str(there.idxmin()) if len(there) else None
+    means = _numbers(rows).groupby("method")["needed"].agg(lambda mine: mine.mean(skipna=False)).dropna()
+    return str(means.idxmin()) if len(means) else None
 
 
-def exponents(rows: Rows, outputs: int, methods: Sequence[str], letter: str) -> list[float]:
-    """The fitted exponents of the seeds whose learner gets there at every d."""
-    return needed(outputs, methods, AGAINST[letter]).slope().compute(rows).dropna().tolist()
+def exponent(rows: lab.Rows, outputs: int, name: str, letter: str) -> tuple[float | None, float | None, float | None]:
+    """The mean of the fitted exponents with its interval, of the seeds whose learner gets there at every d."""
+    found = needed(outputs, LEARNERS[name], AGAINST[letter]).slope().compute(rows).dropna().tolist()
+    return lab.mean_interval(found)[:3]
 
 
-def exponent_lines(orders: Sequence[int], learners: Learners, keys: Mapping[str, str]) -> Callable[[Rows], list[dict]]:
-    """Lines for the table with exponents and their intervals.
-
-    Arguments:
-        orders: all k.
-        learners: by name.
-        keys: the table's column of each learner.
-    """
-
-    def lines(rows: Rows) -> list[dict]:
-        made = []
-        for k in orders:
-            for letter in AGAINST:
-                line: dict[str, Any] = {"outputs": k, "dim": f"exponent of {letter}"}
-                for name, methods in learners.items():
-                    mean, low, high, _ = mean_interval(exponents(rows, k, methods, letter))
-                    if mean is not None:
-                        line[keys[name]] = f"{mean:.2f}" + ("" if low is None else f" [{low:.2f}, {high:.2f}]")
-                if len(line) > 2:
-                    made.append(line)
-        return made
-
+def exponent_lines(rows: lab.Rows, orders: Sequence[int], keys: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Lines for the table with exponents and their intervals, for all k, in the column of each learner."""
+    lines = []
+    for k in orders:
+        for letter in AGAINST:
+            line: dict[str, Any] = {"outputs": k, "dim": f"exponent of {letter}"}
+            for name, key in keys.items():
+                mean, low, high = exponent(rows, k, name, letter)
+                if mean is not None:
+                    line[key] = f"{mean:.2f}" + ("" if low is None else f" [{low:.2f}, {high:.2f}]")
+            lines += [line] if len(line) > 2 else []
     return lines
 
 
-def needed_curves(outputs: int, learners: Learners, bound: Line, picture: Drawn, rows: Rows) -> list[Curves]:
+def needed_curves(
+    outputs: int, learners: Mapping[str, Sequence[str]], bound: lab.Line, picture: lab.Drawn, rows: lab.Rows
+) -> list[lab.Curves]:
     """Samples needed over C, a line for each learner; a line is broken where a seed does not get there."""
     lines, left_out = [], []
     for name, methods in learners.items():
         series = needed(outputs, methods, "targets").compute(rows)
-        wide = series.unstack(-1) if len(series) else series
-        if len(series) and not wide.isna().all(axis=None):
-            wide = wide.sort_index()
-            lines.append(Line(name, [float(C) for C in wide.index], wide.to_numpy().T))
+        if series.notna().any():
+            wide = series.unstack(-1).sort_index()
+            lines.append(lab.Line(name, [float(C) for C in wide.index], wide.to_numpy().T))
         left_out += [
             f"{name} at C = {C:g} ({int(mine.isna().sum())} of {len(mine)})"
             for C, mine in series.groupby(level=0, sort=False)
@@ -149,40 +132,35 @@ def needed_curves(outputs: int, learners: Learners, bound: Line, picture: Drawn,
     words = dict(picture.words)
     if left_out:
         words["caption"] += f" Not within the largest N that was tried, so not drawn: {', '.join(left_out)}."
-    return [
-        Curves(
-            **words,
-            lines=[*lines, bound],
-            x_label="number of targets C(d, k)",
-            y_label="samples needed",
-            x_scale="log",
-            y_scale="log",
-        )
-    ]
+    axes: dict[str, Any] = {"x_label": "number of targets C(d, k)", "y_label": "samples needed"}
+    return [lab.Curves(**words, lines=[*lines, bound], **axes, x_scale="log", y_scale="log")]
 
 
-def exponent_dots(orders: Sequence[int], learners: Learners, picture: Drawn, rows: Rows) -> list[Dots]:
+def exponent_dots(orders: Sequence[int], picture: lab.Drawn, rows: lab.Rows) -> list[lab.Dots]:
     """The fitted exponents with their intervals, a row for each learner and k."""
-    places = [(name, methods, k) for k in orders for name, methods in learners.items()]
-    found = {
-        letter: [mean_interval(exponents(rows, k, methods, letter))[:3] for _, methods, k in places]
-        for letter in AGAINST
-    }
+    places = [(name, k) for k in orders for name in LEARNERS]
+    found = {letter: [exponent(rows, k, name, letter) for name, k in places] for letter in AGAINST}
     if all(mean is None for dots in found.values() for mean, _, _ in dots):
         return []
     return [
-        Dots(
+        lab.Dots(
             **picture.words,
-            methods=[f"{name}, k = {k}" for name, _, k in places],
+            methods=[f"{name}, k = {k}" for name, k in places],
             quantities=[
-                Quantity(f"exponent of {letter}", [Dot(*dot) for dot in dots]) for letter, dots in found.items()
+                lab.DotColumn(f"exponent of {letter}", [lab.Dot(*dot) for dot in dots])
+                for letter, dots in found.items()
             ],
             interval="95 % t interval over seeds",
         )
     ]
 
 
-def _nothing(free: str) -> Series:
+def _numbers(rows: lab.Rows) -> lab.Rows:
+    """The rows with the samples needed as numbers."""
+    return rows.assign(needed=rows["needed"].astype(float)) if len(rows) else rows
+
+
+def _nothing(free: str) -> lab.Series:
     import pandas as pd
 
     return pd.Series([], dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=[free, "seed"]))

@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any
 
+import beyondkernels as bk
+from beyondkernels import lab
 from beyondkernels.core import require
-from beyondkernels.core.constraints import at_least, at_most, not_empty, positive, rising
-from beyondkernels.lab import (
-    At,
-    AtLeast,
-    AtMost,
-    Between,
-    Experiment,
-    Picture,
-    Runs,
-    Scale,
-    Statement,
-    Table,
-    claim,
-    least,
-    of,
-    scale,
-    setting,
-)
-from beyondkernels.papers.resnet.experiments.exact_kernels import BOTH, KERNELS, NARROW, kernel_of
-from beyondkernels.papers.resnet.experiments.exact_risks import (
-    MOST_FUNCTIONS,
-    NETWORK,
-    PAPER_SHARE,
-    THRESHOLD,
-    Dim,
-    ExactRiskSettings,
-    Outputs,
-    class_size,
-    exact_spec,
-    network_spec,
-    numbers_of,
-    problem_of,
-    row,
-)
-from beyondkernels.papers.resnet.experiments.exact_views import columns, pictures, theorem_claims
+from beyondkernels.core.constraints import at_most, not_empty, positive, rising
+from beyondkernels.papers.resnet.experiments import exact_risks, hard_targets as hard
+from beyondkernels.papers.resnet.experiments.exact_risks import LARGE, SMALL, Dim
+from beyondkernels.papers.resnet.experiments.hard_targets import BOTH, KERNELS, NARROW, NETWORK, THRESHOLD, class_size
 from beyondkernels.papers.resnet.paper import PAPER
 from beyondkernels.store import RunSpec
 
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-
-CUBE, FINITE, LARGE = "closed form", "enumeration", "large d"
-"""The cases: d moderate, d so small that all points are enumerated, d large."""
+CUBE = "closed form"
+"""The case of a moderate d, beside those of both theorems."""
 
 AGREEMENT = 1e-9
 """How far two routes may differ."""
@@ -57,176 +24,128 @@ AGREEMENT = 1e-9
 TENTH = 0.1
 """The share N/C at which the network is compared."""
 
+Numbers = Annotated[tuple[int, ...], positive, at_most(exact_risks.MOST_FUNCTIONS), rising, not_empty]
+
 
 @dataclass(frozen=True)
-class Theorem2Settings(ExactRiskSettings):
+class Theorem2Settings(exact_risks.ExactRiskSettings):
     """The numbers of the experiment."""
 
-    dim: Dim = setting(30, "ours", "d = d₁ for the closed form")
-    outputs: Outputs = setting(3, "ours", "k, there and in enumeration")
-    enumerated_dim: Annotated[int, at_least(2), at_most(16)] = setting(14, "ours", "d for kernels of finite width")
-    large_dim: Dim = setting(100, "ours", "d where N stays below C/1000")
-    large_outputs: Outputs = setting(4, "ours", "k there")
-    large_samples: Annotated[tuple[int, ...], positive, at_most(MOST_FUNCTIONS), rising, not_empty] = setting(
-        (250, 500, 1000, 2000, 3921), "ours", "N there"
-    )
-    width: Annotated[int, positive, at_most(100_000)] = setting(100, "ours", "m")
+    dim: Dim = lab.setting(30, "ours", "d = d₁ for the closed form")
+    outputs: Dim = lab.setting(3, "ours", "k, there and in enumeration")
+    enumerated_dim: exact_risks.EnumeratedDim = lab.setting(14, "ours", "d for kernels of finite width")
+    large_dim: Dim = lab.setting(100, "ours", "d where N stays below C/1000")
+    large_samples: Numbers = lab.setting((250, 500, 1000, 2000, 3921), "ours", "N there")
+    width: Annotated[int, positive, at_most(100_000)] = lab.setting(100, "ours", "m")
 
     def __post_init__(self) -> None:
-        for case in (CUBE, FINITE):
-            numbers_of(self.shares, class_size(*self.sizes(case)))
-        class_size(*self.sizes(LARGE))
-        require(
-            any(share >= TENTH for share in self.shares),
-            f"shares must hold one of at least {TENTH:g}, got {self.shares}",
-        )
+        for case in self.cases:
+            class_size(*self.cases[case])
+            self.samples(case)
+        there = any(share >= TENTH for share in self.shares)
+        require(there, f"shares must hold one of at least {TENTH:g}, got {self.shares}")
 
-    def sizes(self, case: str) -> tuple[int, int]:
-        """The dimension d and k in a case."""
-        if case == LARGE:
-            return self.large_dim, self.large_outputs
-        return (self.dim if case == CUBE else self.enumerated_dim), self.outputs
+    @property
+    def cases(self) -> dict[str, tuple[int, int]]:
+        """The dimension d and k of each case."""
+        small, large = (self.enumerated_dim, self.outputs), (self.large_dim, self.large_outputs)
+        return {CUBE: (self.dim, self.outputs), SMALL: small, LARGE: large}
 
     def samples(self, case: str) -> tuple[int, ...]:
         """All N in a case."""
-        return self.large_samples if case == LARGE else numbers_of(self.shares, class_size(*self.sizes(case)))
+        return self.large_samples if case == LARGE else self.numbers(case)
+
+    @property
+    def shown(self) -> lab.Where:
+        """Of the many N those around a thousandth, a tenth and all of C."""
+        few = {n for all_ in map(self.samples, (CUBE, SMALL)) for n in (all_[0], all_[-1], *all_[4:6])}
+        return {"functions": sorted({*few, *self.large_samples})}
 
     @property
     def tenth(self) -> int:
         """The N at which the network is compared for the closed form."""
-        share = next(share for share in self.shares if share >= TENTH)
-        return numbers_of([share], class_size(*self.sizes(CUBE)))[0]
+        return self.numbers(CUBE, [next(share for share in self.shares if share >= TENTH)])[0]
 
 
-class Theorem2(Experiment):
+class Theorem2(exact_risks.ExactRisks):
     """Exact best risks of kernels, and a network."""
 
-    id: ClassVar[str] = "resnet/theorem2"
+    id = "resnet/theorem2"
     reference = PAPER.at("Theorem 2 (§3.1, §7.1, App. D.1)")
-    text_file: ClassVar[str] = "theorem2.md"
-    symbols: ClassVar[Mapping[str, str]] = {"functions": "N"}
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 0.03, "laptop": 1.5, "paper": 8.0}
-    settings_class: ClassVar[type] = Theorem2Settings
-    scales: ClassVar[Mapping[str, Scale]] = {
-        "laptop": scale(dim=20, large_samples=(250, 500, 1000, 2000), exact_seeds=2, seeds=5),
-        "smoke": scale(
-            dim=8,
-            enumerated_dim=6,
-            large_dim=12,
-            large_outputs=4,
-            large_samples=(40,),
-            shares=(0.1, 1.0),
-            width=8,
-            steps=50,
-            batch=10,
-            exact_seeds=1,
-            seeds=2,
-            test_samples=100,
+    text_file = "theorem2.md"
+    letter, what = "N", "kernel"
+    quantities = exact_risks.quantities_of("N")
+    drawn = {CUBE: KERNELS, LARGE: KERNELS, SMALL: (*NARROW, BOTH[0])}
+    seconds_per_run = {"smoke": 0.03, "laptop": 1.5, "paper": 8.0}
+    settings_class = Theorem2Settings
+    scales = {
+        "laptop": lab.scale(dim=20, large_samples=(250, 500, 1000, 2000), exact_seeds=2, seeds=5),
+        "smoke": lab.scale(
+            **exact_risks.SMOKE, dim=8, enumerated_dim=6, large_dim=12, large_outputs=4, large_samples=(40,), width=8
         ),
     }
 
-    def runs(self, s: Theorem2Settings) -> list[Runs]:
+    def runs(self, s: Theorem2Settings) -> list[lab.Runs]:
         """Kernels in every case, and the network wherever there are at least d points."""
-        kernels = {CUBE: KERNELS, FINITE: (*NARROW, *BOTH), LARGE: KERNELS}
         made = []
-        for case, learners in kernels.items():
-            enough = [n for n in s.samples(case) if n >= s.sizes(case)[0]]
-            places: dict[str, Any] = {"case": [case], "learner": learners, "functions": s.samples(case)}
+        for case, kernels in {CUBE: KERNELS, SMALL: (*NARROW, *BOTH), LARGE: KERNELS}.items():
+            enough = [n for n in s.samples(case) if n >= s.cases[case][0]]
+            places: dict[str, Any] = {"case": [case], "learner": kernels, "functions": s.samples(case)}
             made += [
-                Runs(spec, places, read, seeds=s.exact_seeds),
-                Runs(spec, {**places, "learner": [NETWORK], "functions": enough}, read),
+                lab.Runs(spec, places, exact_risks.row, seeds=s.exact_seeds),
+                lab.Runs(spec, {**places, "learner": [NETWORK], "functions": enough}, exact_risks.row),
             ]
         return made
 
-    def claims(self, s: Theorem2Settings) -> list[Statement]:
+    def claims(self, s: Theorem2Settings) -> list[lab.Statement]:
         """The bounds, the theorem, and the network where they hold."""
         most, whole = s.large_samples[-1], s.samples(CUBE)[-1]
-        targets = {case: class_size(*s.sizes(case)) for case in (CUBE, LARGE)}
-        failed = 1 - 16 * s.tenth / (15 * targets[CUBE])
+        targets = {case: class_size(*sizes) for case, sizes in s.cases.items()}
+        relation = f"C/{targets[LARGE] // most}" if most <= targets[LARGE] else "above C"
+        failed = max(0.0, 1 - 16 * s.tenth / (15 * targets[CUBE]))
 
-        def network(name: str, text: str, case: str, n: int) -> Statement:
-            where = {"case": case, "functions": n}
-            return claim(
+        def network(name: str, words: str, case: str, n: int) -> lab.Statement:
+            (dim, k), where = s.cases[case], {"case": case, "functions": n}
+            return lab.claim(
                 name,
-                f"{text}, the network's risk is clearly below α²/{THRESHOLD}",
-                of("risk", learner=NETWORK, **where),
-                AtMost(s.threshold, "clearly"),
+                f"At d = {dim}, k = {k}, N = {n}{words}, the network's risk is clearly below α²/{THRESHOLD}",
+                lab.of("risk", learner=NETWORK, **where),
+                lab.AtMost(s.threshold, "clearly"),
                 beside=(
                     "on the same points and target the smallest best risk of a kernel, in units of it, is",
-                    least("own_excess", per_seed=False, **where),
+                    lab.least("own_excess", per_seed=False, **where),
                 ),
             )
 
-        relation = f"C/{targets[LARGE] // most}" if most <= targets[LARGE] else "above C"
+        every = f", where every kernel has a risk above α²/{THRESHOLD} for at least {failed:.0%} of the targets"
+        routes = [lab.of("risk", "functions", case=SMALL, learner=name) for name in BOTH]
         return [
-            *theorem_claims("kernel", "N", 2),
-            network(
-                "network-large", f"At d = {s.large_dim}, k = {s.large_outputs}, N = {most} = {relation}", LARGE, most
-            ),
-            network(
-                "network",
-                f"At d = {s.dim}, k = {s.outputs}, N = {s.tenth}, where every kernel has a risk above α²/{THRESHOLD} "
-                f"for at least {max(0.0, failed):.0%} of the targets",
-                CUBE,
-                s.tenth,
-            ),
-            claim(
+            *self.bounds(2),
+            network("network-large", f" = {relation}", LARGE, most),
+            network("network", every, CUBE, s.tenth),
+            lab.claim(
                 "all-points",
-                f"Even with N = {whole} points at d = {s.dim} none of the six "
-                f"kernels has a best risk of α²/{THRESHOLD} or less for any of the listed targets: the smallest, "
-                "in units of it",
-                least("smallest_excess", per_seed=False, case=CUBE, functions=whole),
-                AtLeast(1.0),
+                f"Even with N = {whole} points at d = {s.dim} none of the six kernels has a best risk of "
+                f"α²/{THRESHOLD} or less for any of the listed targets: the smallest, in units of it",
+                lab.least("smallest_excess", per_seed=False, case=CUBE, functions=whole),
+                lab.AtLeast(1.0),
             ),
-            claim(
+            lab.claim(
                 "routes",
                 "Closed form and enumeration of the cube give one mean risk at every N: their difference, within "
                 f"{AGREEMENT:g}",
-                of("risk", "functions", case=FINITE, learner=BOTH[0])
-                - of("risk", "functions", case=FINITE, learner=BOTH[1]),
-                Between(-AGREEMENT, AGREEMENT),
+                routes[0] - routes[1],
+                lab.Between(-AGREEMENT, AGREEMENT),
             ),
         ]
 
-    def table(self, s: Theorem2Settings) -> Table:
-        """A line for each case, learner and N; of the many N those around a thousandth, a tenth and all of C."""
-        shown = {case: s.samples(case) for case in (CUBE, FINITE, LARGE)}
-        few = {n for case in (CUBE, FINITE) for n in (shown[case][0], shown[case][-1], *shown[case][4:6])}
-        return Table(
-            {"case": "Case", "learner": "Learner", "functions": "N"},
-            columns("N"),
-            {"functions": sorted({*few, *shown[LARGE]})},
-        )
 
-    def figures(self, s: Theorem2Settings) -> list[Picture]:
-        """Risks and shares in every case."""
-        found: list[Picture] = []
-        for case, learners in ((CUBE, KERNELS), (LARGE, KERNELS), (FINITE, (*NARROW, BOTH[0]))):
-            dim, outputs = s.sizes(case)
-            words = f"d = {dim}, k = {outputs}"
-            found += pictures(s, case, "N", class_size(dim, outputs), outputs, words, (NETWORK, *learners))
-        return found
-
-    def remarks(self, s: Theorem2Settings) -> list[str]:
-        """How many targets there are."""
-        sizes = [(*s.sizes(case), class_size(*s.sizes(case))) for case in (CUBE, FINITE, LARGE)]
-        words = "; ".join(
-            f"C({d}, {k}) = {count:,}, C/{PAPER_SHARE} = {count / PAPER_SHARE:,.4g}" for d, k, count in sizes
-        )
-        return [f"The numbers of targets: {words}. α²/{THRESHOLD} = {s.threshold:.4g}."]
-
-
-def spec(s: Theorem2Settings, at: At) -> RunSpec:
+def spec(s: Theorem2Settings, at: lab.At) -> RunSpec:
     """A kernel's best risk on N points, or the network trained on them."""
-    dim, outputs = s.sizes(at.case)
-    problem = problem_of(s, dim, outputs, at)
+    dim, outputs = s.cases[at.case]
+    problem = hard.problem_of(s, dim, outputs, at)
     if at.learner == NETWORK:
-        return network_spec(s, problem, s.width, at.functions, at)
-    kernel = kernel_of(at.learner, s.width, outputs, at.seed)
+        return hard.network_spec(s, problem, s.width, at.functions, at)
+    kernel = hard.kernel_of(at.learner, s.width, outputs, at.seed)
     route = "enumeration" if at.learner == BOTH[1] else None
-    return exact_spec(s, problem, kernel, at.functions, at, route)
-
-
-def read(s: Theorem2Settings, at: At, outcome: Outcome) -> dict[str, Any]:
-    """The row of a run."""
-    return row(s, at.functions, *s.sizes(at.case), outcome)
+    return RunSpec(problem, bk.resnet.BestRisk(kernel, s.targets, at.seed, route), at.functions, 0, at.seed)

@@ -1,4 +1,4 @@
-"""Measurements for the paper on ResNets: coupling with the start, regret, learnt signals."""
+"""Measurements for the paper on ResNets: coupling with the start, regret, learnt signals, ridge paths."""
 
 from beyondkernels.papers.resnet.measurements.coupling import (
     Coupling as Coupling,
@@ -16,6 +16,7 @@ from beyondkernels.papers.resnet.measurements.proof import (
     error_along as error_along,
     regret_along as regret_along,
     regret_ratio as regret_ratio,
+    terms_at as terms_at,
 )
 from beyondkernels.papers.resnet.measurements.regret import (
     Regret as Regret,
@@ -23,4 +24,8 @@ from beyondkernels.papers.resnet.measurements.regret import (
     along as along,
     error_bound as error_bound,
     regret_terms as regret_terms,
+)
+from beyondkernels.papers.resnet.measurements.ridge_path import (
+    on_path_edge as on_path_edge,
+    ridge_choices as ridge_choices,
 )

@@ -5,9 +5,44 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import fields
 
 from beyondkernels.core import Outcome
+from beyondkernels.papers.resnet.measurements.coupling import CouplingTerms
 from beyondkernels.papers.resnet.measurements.regret import error_bound
+
+_AT_A_SNAPSHOT = (
+    *("first_radius", "second_radius", "regret", "regret_se", "risk", "club", "spade", "diamond"),
+    *("first_start", "first_now", "first_rest", "second_start", "second_now"),
+)
+
+
+def terms_at(outcome: Outcome, step: int) -> dict[str, float]:
+    r"""Lemmas C.1 to C.3 at one snapshot of a run: what ``Coupling`` and ``Regret`` measured there, by name.
+
+    Beside it the witnesses' norms, and ``second_matrix_order``, the largest :math:`\|A D V^{(0)}\|` over the norm of
+    what V has learnt. ``first_gates`` and ``second_gates`` are norms here, as Lemma C.3 has them, where ``Regret`` has
+    their squares.
+
+    Arguments:
+        outcome: a run that was measured with ``Coupling`` and ``Regret``.
+        step: the snapshot.
+
+    Reference: Allen-Zhu & Li (resnet), Lemmas C.1 to C.3.
+    """
+
+    def measured(name: str) -> float:
+        home = "coupling" if f"coupling/{name}" in outcome.series else "regret"
+        return outcome.at(f"{home}/{name}", step)
+
+    found = {name: outcome.scalars[name] for name in ("first_witness", "second_witness")}
+    found |= {name: measured(name) for name in _AT_A_SNAPSHOT}
+    terms = [field.name for field in fields(CouplingTerms)]
+    found |= {name + part: measured(name + part) for name in terms for part in ("", "_max", "_bound", "_ratio")}
+    found["second_matrix_order"] = found["second_matrix_max"] / found["second_radius"]
+    for name in ("first_gates", "second_gates"):
+        found |= {each: math.sqrt(measured(each)) for each in (name, f"{name}_ratio")}
+    return found
 
 
 def error_along(

@@ -12,6 +12,7 @@ from beyondkernels.core import Problem, Sample, Stream, require
 from beyondkernels.core.errors import shown
 from beyondkernels.data.inputs import Inputs
 from beyondkernels.papers.resnet.problems.risk import MOST, Predictor, Risk, mean_over
+from beyondkernels.papers.resnet.problems.spectrum import Spectrum, beyond
 
 if TYPE_CHECKING:
     from beyondkernels.papers.resnet.problems.smooth import SmoothComposite
@@ -105,6 +106,31 @@ class CompositeProblem(Problem):
     def base_risk(self, n: int = 10_000, stream: Stream | None = None) -> Risk:
         r"""The risk of βF alone, :math:`\alpha^2 E\|G(F(x))\|^2 + 2\,\mathrm{OPT}`."""
         return self.risk(lambda x: self.beta * self.base_signal(x), n, stream, dtype=torch.float64)
+
+
+class BooleanProblem(CompositeProblem):
+    """A composite target of signs, with k outputs whose Fourier coefficients are known."""
+
+    outputs: int
+
+    @property
+    @abstractmethod
+    def spectrum(self) -> Spectrum:
+        """The Fourier coefficients of H."""
+
+    @property
+    def out_dim(self) -> int:
+        """The number of outputs k."""
+        return self.outputs
+
+    @property
+    def base_only_risk(self) -> float:
+        """The risk of βF alone: kα² + 2·OPT."""
+        return self.outputs * self.alpha**2 + 2 * self.optimal_risk
+
+    def polynomial_risk(self, degree: int) -> float:
+        """The risk of the best polynomial of a degree: 0 for the best constant, 1 for the best linear predictor."""
+        return beyond(self.spectrum, degree) + 2 * self.optimal_risk
 
 
 def require_plain(problem: CompositeProblem) -> None:

@@ -13,11 +13,11 @@ from beyondkernels.core import require
 from beyondkernels.core.constraints import at_least, not_negative, positive, size
 from beyondkernels.data.inputs import Background, Biased, CubeWithBackground
 from beyondkernels.data.maps import LENGTH, GivenMap, nested
-from beyondkernels.papers.resnet.problems.composite import CompositeProblem, require_plain
+from beyondkernels.papers.resnet.problems.composite import BooleanProblem, require_plain
 from beyondkernels.papers.resnet.problems.powers import product_map
 from beyondkernels.papers.resnet.problems.relevant import check_indices, drawn_indices
 from beyondkernels.papers.resnet.problems.smooth import SmoothComposite
-from beyondkernels.papers.resnet.problems.spectrum import Spectrum, beyond, collect
+from beyondkernels.papers.resnet.problems.spectrum import Spectrum, collect
 
 if TYPE_CHECKING:
     from beyondkernels.certificates import Certificate
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class HardInstance(CompositeProblem):
+class HardInstance(BooleanProblem):
     r"""k unknown coordinates, and a small multiple of their product.
 
     .. math:: x \sim U(\{\pm 1/\sqrt d\}^{d_1}) \times D_2, \quad F(x) = \sqrt d\,(x_{i_1}, \dots, x_{i_k}), \quad
@@ -81,11 +81,6 @@ class HardInstance(CompositeProblem):
         return CubeWithBackground(self.dim, self._uniform, self.background)
 
     @property
-    def out_dim(self) -> int:
-        """The number of outputs k."""
-        return self.outputs
-
-    @property
     def relevant(self) -> tuple[int, ...]:
         """The indices i₁, …, i_k from 0."""
         return drawn_indices(self.instance, self.outputs, self._uniform) if self.indices is None else self.indices
@@ -110,15 +105,6 @@ class HardInstance(CompositeProblem):
         terms = [((i,), self.beta * unit[r]) for r, i in enumerate(self.relevant)]
         return collect([*terms, (self.relevant, self.alpha * torch.ones(self.outputs, dtype=torch.float64))])
 
-    @property
-    def base_only_risk(self) -> float:
-        """The risk of βF alone: kα² + 2·OPT."""
-        return self.outputs * self.alpha**2 + 2 * self.optimal_risk
-
-    def polynomial_risk(self, degree: int) -> float:
-        """The risk of the best polynomial of a degree: 0 for the best constant, 1 for the best linear predictor."""
-        return beyond(self.spectrum, degree) + 2 * self.optimal_risk
-
     def certify(
         self,
         what: Kernel | Features | None,
@@ -128,8 +114,9 @@ class HardInstance(CompositeProblem):
         seed: int = 0,
         targets: int = 1000,
         route: Route | None = None,
+        ridge: float | None = None,
     ) -> Certificate:
-        """What a kernel, a feature map, or all of them cannot do here: Theorems 2 and 3.
+        """What a kernel, a feature map, or all of them cannot do here: Theorems 2 and 3, and that of the short version.
 
         Arguments:
             what: a kernel (Theorem 2 with its exact risks), a feature map (Theorem 3 with its exact risks), or None
@@ -139,12 +126,15 @@ class HardInstance(CompositeProblem):
             seed: of the draws of training points, of targets and of random features.
             targets: how many targets to list; all, if there are no more. Means are over all of them in any case.
             route: ``closed form`` or ``enumeration``. By default the closed form, where it applies.
+            ridge: with it, the theorem of the short version: what regression with this kernel, n points and this ridge
+                leaves, in place of what the best predictor leaves (:func:`bk.resnet.certify_correlation` has more
+                options).
 
         Reference: Allen-Zhu & Li (resnet), §7 and App. D.
         """
         from beyondkernels.papers.resnet.certificates import certify_hard_instance
 
-        return certify_hard_instance(what, self, x, n=n, seed=seed, targets=targets, route=route)
+        return certify_hard_instance(what, self, x, n=n, seed=seed, targets=targets, route=route, ridge=ridge)
 
     def concept(self) -> SmoothComposite:
         r"""The target in Concept 1, labels divided by √k.

@@ -10,6 +10,7 @@ import torch
 
 from beyondkernels.core import Problem, Sample, Stream, require
 from beyondkernels.core.constraints import at_least, size
+from beyondkernels.core.contracts import ScalarProblem
 from beyondkernels.core.errors import shown
 from beyondkernels.data.inputs import Cube
 from beyondkernels.papers.resnet.problems.relevant import check_indices, drawn_indices
@@ -17,7 +18,7 @@ from beyondkernels.papers.resnet.problems.risk import MOST, Predictor, Risk, mea
 
 
 @dataclass(frozen=True)
-class Monomial(Problem):
+class Monomial(ScalarProblem):
     r"""The parity of a few coordinates of the scaled cube, as a regression target.
 
     .. math:: x \sim U(\{\pm 1/\sqrt d\}^d), \qquad y = d^{q/2} x_{i_1} x_{i_2} \cdots x_{i_q} \in \{-1, +1\}
@@ -52,16 +53,6 @@ class Monomial(Problem):
     def inputs(self) -> Cube:
         """Uniform on the cube with ‖x‖ = 1."""
         return Cube(self.dim)
-
-    @property
-    def in_dim(self) -> int:
-        """The dimension d."""
-        return self.dim
-
-    @property
-    def out_dim(self) -> int:
-        """One."""
-        return 1
 
     @property
     def relevant(self) -> tuple[int, ...]:

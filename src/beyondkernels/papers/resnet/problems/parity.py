@@ -13,16 +13,16 @@ from beyondkernels.core import require
 from beyondkernels.core.constraints import not_negative, size
 from beyondkernels.data.inputs import Cube
 from beyondkernels.data.maps import GivenMap, nested
-from beyondkernels.papers.resnet.problems.composite import CompositeProblem, require_plain
+from beyondkernels.papers.resnet.problems.composite import BooleanProblem, require_plain
 from beyondkernels.papers.resnet.problems.powers import product_map
 from beyondkernels.papers.resnet.problems.smooth import SmoothComposite
-from beyondkernels.papers.resnet.problems.spectrum import Spectrum, beyond, collect
+from beyondkernels.papers.resnet.problems.spectrum import Spectrum, collect
 
 _FACTORS = 4
 
 
 @dataclass(frozen=True)
-class CompositeParity(CompositeProblem):
+class CompositeParity(BooleanProblem):
     r"""Parities of two signs each, plus the parity of four of these with a smaller factor.
 
     .. math:: x \sim U(\{-1, 1\}^d), \quad F(x) = (x_1 x_2, x_3 x_4, \dots, x_{2k-1} x_{2k}), \quad
@@ -66,11 +66,6 @@ class CompositeParity(CompositeProblem):
         return Cube(self.dim, side=1.0)
 
     @property
-    def out_dim(self) -> int:
-        """The number of outputs k."""
-        return self.outputs
-
-    @property
     def signs(self) -> torch.Tensor:
         """(−1)^i for i = 1, …, k, float64."""
         return torch.tensor([(-1.0) ** i for i in range(1, self.outputs + 1)], dtype=torch.float64)
@@ -91,15 +86,6 @@ class CompositeParity(CompositeProblem):
         unit = torch.eye(k, dtype=torch.float64)
         terms = [((2 * i, 2 * i + 1), self.beta * unit[i]) for i in range(k)]
         return collect([*terms, (tuple(range(2 * _FACTORS)), self.alpha * self.signs)])
-
-    @property
-    def base_only_risk(self) -> float:
-        """The risk of βF alone: kα² + 2·OPT."""
-        return self.outputs * self.alpha**2 + 2 * self.optimal_risk
-
-    def polynomial_risk(self, degree: int) -> float:
-        """The risk of the best polynomial of a degree: 0 for the best constant, 1 for the best linear predictor."""
-        return beyond(self.spectrum, degree) + 2 * self.optimal_risk
 
     def concept(self) -> SmoothComposite:
         r"""The target in Concept 1: inputs divided by √d, labels by √k.

@@ -1,5 +1,6 @@
 """Allen-Zhu & Li, What can ResNet learn efficiently, going beyond kernels: Theorem 1 and what it needs."""
 
+from beyondkernels.papers.resnet.theory.anchored import anchored_theorem1 as anchored_theorem1
 from beyondkernels.papers.resnet.theory.closed_form import ClosedForm as ClosedForm, closed_form as closed_form
 from beyondkernels.papers.resnet.theory.concept_complexity import (
     ConceptComplexity as ConceptComplexity,
@@ -14,7 +15,11 @@ from beyondkernels.papers.resnet.theory.minimal_norm import (
     minimal_network as minimal_network,
     parity_norm as parity_norm,
 )
-from beyondkernels.papers.resnet.theory.ranges import Theorem1Ranges as Theorem1Ranges, radius_ranges as radius_ranges
+from beyondkernels.papers.resnet.theory.ranges import (
+    Theorem1Ranges as Theorem1Ranges,
+    radius_excess as radius_excess,
+    radius_ranges as radius_ranges,
+)
 from beyondkernels.papers.resnet.theory.theorem1 import (
     Theorem1Constants as Theorem1Constants,
     Theorem1Settings as Theorem1Settings,

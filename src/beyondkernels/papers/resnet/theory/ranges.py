@@ -121,3 +121,25 @@ def radius_ranges(width: int, outputs: int, first_std: float, second_std: float)
     """
     m, w, v = width, first_std, second_std
     return (m ** (1 / 8 + 0.001) * w, m ** (1 / 8 - 0.001) * w**0.25), (v * (outputs / m) ** (3 / 8), v)
+
+
+def radius_excess(width: int, outputs: int, stds: Range, radii: Range) -> Range:
+    r"""By which factors :math:`\tau_w` and :math:`\tau_v` lie above (more than 1) or below (less) Lemma C.1's ranges.
+
+    Within a range the factor is 1.
+
+    Arguments:
+        width: m.
+        outputs: k.
+        stds: :math:`\sigma_w` and :math:`\sigma_v`.
+        radii: :math:`\tau_w` and :math:`\tau_v`.
+
+    >>> radius_excess(width=10_000, outputs=2, stds=(0.1, 4.0), radii=(0.5, 8.0))
+    (0.5, 2.0)
+
+    Reference: Allen-Zhu & Li (resnet), Lemma C.1.
+    """
+    of_w, of_v = radius_ranges(width, outputs, *stds)
+    ends = (max(1.0, of_w[0]), of_w[1]), of_v
+    w, v = (tau / high if tau > high else min(1.0, tau / low) for tau, (low, high) in zip(radii, ends, strict=True))
+    return w, v

@@ -10,7 +10,7 @@ from beyondkernels.activations import ReLU, activation
 from beyondkernels.algorithms import OnePass
 from beyondkernels.core import Component, InputError, require, require_positive
 from beyondkernels.core.constraints import any_number, positive
-from beyondkernels.core.hypotheses import Hypothesis
+from beyondkernels.core.hypotheses import Hypothesis, WithHypotheses
 from beyondkernels.networks import ThreeLayerResNet, theorem_network
 from beyondkernels.papers.resnet.theory.concept_sizes import ConceptSizes
 from beyondkernels.papers.resnet.theory.ranges import Theorem1Ranges
@@ -44,7 +44,7 @@ class Theorem1Constants(Component):
 
 
 @dataclass(frozen=True)
-class Theorem1Settings(Component):
+class Theorem1Settings(WithHypotheses, Component):
     r"""The numbers Theorem 1 sets.
 
     Arguments:
@@ -80,11 +80,6 @@ class Theorem1Settings(Component):
     def algorithm(self) -> OnePass:
         """Algorithm 1 with these steps and rates."""
         return OnePass(self.steps, self.first_rate, self.second_rate)
-
-    @property
-    def missed(self) -> tuple[Hypothesis, ...]:
-        """The hypotheses that do not hold."""
-        return tuple(hypothesis for hypothesis in self.hypotheses if not hypothesis.holds)
 
 
 def theorem1(
