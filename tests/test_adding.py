@@ -45,7 +45,7 @@ def test_it_runs_and_its_own_tests_pass(file: Path, tmp_path: Path, monkeypatch:
     assert page.summary == "The label is the parity of 3 patterns among ten."
     assert "The learning rate is searched from 0.5 on." in page.notes[0].replace("\n", " ")
     assert [figure.name for figure in page.figures] == ["accuracy"]
-    assert {column.heading for column in page.columns} >= {"N", "Method", "Test accuracy", "Rate"}
+    assert {column.heading for column in page.columns} >= {"N", "Method", "Test accuracy", "Learning rate"}
     assert all(claim.measured is not None for claim in result.claims if claim.id != "crossing")
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from beyondkernels.cli.documents import documents, filled
-from beyondkernels.lab import ask, kept_path, out_of_date
+from beyondkernels.lab import Crossing, ask, judged_again, kept_path, out_of_date
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
 KEPT = sorted(path for path in RESULTS.glob("*/*.json"))
+WORDS = ("id", "text", "paper", "interval", "holds", "strength")
 AGAIN = "make results makes it again"
 
 
@@ -24,6 +25,35 @@ def test_a_kept_result_belongs_to_the_code(path: Path) -> None:
     assert kept_path(RESULTS, request) == path
     why = out_of_date(path, request)
     assert not why, f"{name} no longer belongs to the code: {why}; {AGAIN}"
+
+
+WITH_ROWS = [path for path in KEPT if "rows" in json.loads(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("path", WITH_ROWS, ids=lambda path: path.relative_to(RESULTS).as_posix())
+def test_kept_rows_give_the_kept_verdicts(path: Path) -> None:
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    again = judged_again(path, ask(kept["experiment"], kept["scale"]))
+    assert again is not None and len(again["claims"]) == len(kept["claims"])
+    for one, other in zip(kept["claims"], again["claims"], strict=True):
+        assert [one[name] for name in WORDS] == [other[name] for name in WORDS], one["id"]
+        for name in ("measured", "low", "high"):  # another machine's logarithms may differ in the last digit
+            assert one[name] == (other[name] if other[name] is None else pytest.approx(other[name], rel=1e-9))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.relative_to(RESULTS).as_posix())
+def test_no_kept_interval_leaves_what_its_quantity_can_be(path: Path) -> None:
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    request = ask(kept["experiment"], kept["scale"])
+    experiment = request.experiment
+    found = {statement.id: statement for statement in experiment.claims(request.settings)}
+    for claim in kept["claims"]:
+        statement = found[claim["id"]]
+        least, greatest = statement.value.quantity_in(experiment.declared).within
+        if not isinstance(statement.condition, Crossing):  # its interval is one of the coordinate
+            assert claim["low"] is None or claim["low"] >= least, claim["id"]
+            assert claim["high"] is None or claim["high"] <= greatest, claim["id"]
+            assert claim["measured"] is None or least <= claim["measured"] <= greatest, claim["id"]
 
 
 def test_there_are_results() -> None:

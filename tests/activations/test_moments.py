@@ -17,7 +17,6 @@ from beyondkernels.activations import (
     Polynomial,
     ReLU,
     Sine,
-    Tanh,
     quadrature_dual,
 )
 from beyondkernels.activations.moments import line_moments
@@ -100,15 +99,6 @@ def test_the_error_covers_tails():
             value, _, stated = quadrature_dual(sigma, q, q, rho * q)
             truth = math.exp(std**2 * (1 + rho))
             assert abs(value.item() - truth) <= stated + 1e-13 * truth
-
-
-def test_rows_do_not_depend_on_each_other():
-    q = torch.logspace(-3, 3, 700, dtype=F64)
-    assert torch.equal(
-        stacked(Tanh().moments(q)), torch.cat([stacked(Tanh().moments(part)) for part in q.split(13)], 1)
-    )
-    assert stacked(Tanh().moments_error(q.view(7, 100))).shape == (3, 7, 100)
-    assert stacked(Tanh().moments(q[:0])).shape == (3, 0)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -12,6 +11,7 @@ import torch
 from beyondkernels.activations import Polynomial, PowerSeries, Sinh, smooth_function, taylor_series
 from beyondkernels.activations.power_series import NAMED
 from beyondkernels.core import InputError, build, canonical_json
+from refusals import refused
 
 Z = torch.linspace(-1, 1, 9, dtype=torch.float64)
 
@@ -66,21 +66,9 @@ def test_a_power_series_with_a_radius():
     torch.testing.assert_close(function.derivative(z), 0.5 / (1 - z / 2) ** 2, rtol=1e-11, atol=1e-11)
     with pytest.raises(InputError, match=r"^z must lie within the radius 2 where the series converges, got \|z\| = 2$"):
         function.value(torch.tensor([2.0]))
-    with pytest.raises(InputError, match=r"further inside the radius 2 \(more than 4096 terms"):
-        function.value(torch.tensor([1.9999]).double())
+    refused(r"further inside the radius 2 \(more than 4096 terms", function.value, torch.tensor([1.9999]).double())
 
 
 def test_a_bound_that_does_not_hold():
     with pytest.raises(InputError, match="must bound every coefficient, but that of order 3 exceeds them"):
         PowerSeries(lambda n: float(n == 3), rate=0.5).value(torch.ones(1))
-
-
-def test_unknown_names():
-    with pytest.raises(InputError, match=r"^unknown smooth function 'sinn', did you mean sin"):
-        smooth_function("sinn")
-
-
-def test_a_coefficient_that_is_no_number():
-    series: Any = PowerSeries(lambda n: "a" if n == 1 else 1.0)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="coefficient must give a number for each order, got 'a' for 1"):
-        series.value(torch.tensor([0.1]))

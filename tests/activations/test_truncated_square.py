@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from beyondkernels.activations import TruncatedSquare
-from beyondkernels.core import InputError, build, describe
 
 BOUNDS = (0.3, 1.0, 7.0)
 every_bound = pytest.mark.parametrize("bound", BOUNDS)
@@ -90,9 +89,3 @@ def test_the_derivative_by_three_routes(bound):
     h = 1e-5 * bound
     differences = (sigma.value(z + h) - sigma.value(z - h)) / (2 * h)
     torch.testing.assert_close(sigma.derivative(z), differences, rtol=1e-6, atol=1e-8 * bound)
-
-
-def test_as_a_component():
-    assert build(describe(TruncatedSquare(2.0))) == TruncatedSquare(2.0)
-    with pytest.raises(InputError, match=r"^bound must be positive, got 0$"):
-        TruncatedSquare(0)

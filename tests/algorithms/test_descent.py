@@ -35,10 +35,11 @@ from beyondkernels.algorithms.optimisers import (
     chain,
     sgd,
 )
-from beyondkernels.core import InputError, Stream, build, describe, digest
+from beyondkernels.core import InputError, Stream, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import FullyConnected, Linearised, Parameterisation, Symmetric, ThreeLayerResNet, TwoLayer
 from beyondkernels.papers.resnet.problems import CompositeParity
+from refusals import refused
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
@@ -159,13 +160,10 @@ def test_compiled_against_eager(optimiser):
     "optimiser",
     [
         chain(Adam(), Momentum(0.9), Rate(0.01)),
-        chain(Decay(0.1), Decay(0.1), Adam(), Rate(0.01)),
-        chain(Momentum(0.9), Momentum(0.9), Rate(0.01)),
         sgd(0.1, 0.9, nesterov=True),
         chain(ClipNorm(1.0), sgd(0.1)),
         chain(Momentum(0.9), Decay(0.1), Rate(0.1)),
         chain(Decay(0.1), Momentum(0.9, decay=0.1), Rate(0.1)),
-        chain(Decay(0.1), Decay(0.1), Rate(0.1)),
     ],
     ids=str,
 )
@@ -252,26 +250,7 @@ def test_alone_and_in_company(name):
     assert not same(members[0], trained(rules[1], seed=0))
 
 
-def test_stopping_and_going_on_changes_no_noise():
-    rule = Descent(40, RULES["noisy"], 10, loss=Squared())
-    through, halted = trained(rule), trained(rule, until=13)
-    train([halted], [frozenset()], lambda _: None)
-    assert same(through, halted)
-
-
-def test_it_learns():
-    rule = Descent(300, adam(0.02), 20, loss=Squared())
-    start = trained(rule, until=0).view().objective()
-    end = trained(rule)
-    end.stage_index = 0
-    assert end.view().objective() < 0.1 * start
-
-
 def test_identity_and_sentences():
-    rule = Descent(10, adamw(0.1), 5)
-    assert build(describe(rule)) == rule
     assert digest(Descent(10, Rate(0.1))) == digest(Descent(10, chain(Rate(0.1))))
-    with pytest.raises(InputError, match=r"^optimiser must end with its learning rate, .* got a last rule Adam$"):
-        Descent(10, Adam())
-    with pytest.raises(InputError, match=r"^steps must be positive, got 0$"):
-        Descent(0, Rate(0.1))
+    refused(r"^optimiser must end with its learning rate, .* got a last rule Adam$", Descent, 10, Adam())
+    refused(r"^steps must be positive, got 0$", Descent, 0, Rate(0.1))

@@ -21,12 +21,6 @@ def test_squared_is_summed_over_outputs():
     assert Squared().each(torch.tensor([[2.0]]), torch.tensor([1.0])).tolist() == [1.0]
 
 
-def test_labels_may_be_a_column():
-    out = torch.tensor([[2.0], [-1.0]])
-    assert Hinge().each(out, torch.tensor([[1.0], [1.0]])).tolist() == [0.0, 2.0]
-    assert Hinge().report(out, torch.tensor([[1.0], [-1.0]]))["accuracy"] == 1.0
-
-
 def test_cross_entropy_point_by_point():
     """Against the formula with plain numbers, and far out, where the formula overflows."""
     out, y = torch.tensor([[2.0], [0.5], [-0.5], [0.0]]).double(), torch.tensor([1.0, -1.0, 1.0, -1.0]).double()

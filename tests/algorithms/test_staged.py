@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 
 from beyondkernels.algorithms import Descent, GradientDescent, Squared, Staged
 from beyondkernels.algorithms.optimisers import Cosine, GradientNoise, Rate, adamw, chain
-from beyondkernels.core import InputError, Stream, build, describe, digest
+from beyondkernels.core import InputError, Stream
 from beyondkernels.engine import Member, train
 from beyondkernels.networks import FromCopy, FullyConnected, with_blocks
 from beyondkernels.papers.resnet.problems import CompositeParity
+from refusals import refused
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
@@ -72,30 +71,9 @@ def test_stages_that_begin_anew_are_rules_one_after_the_other():
     assert moved == {0: {"layer1.weight", "layer2.weight"}, 7: {"output.weight"}}
 
 
-def test_alone_and_in_company():
-    rules = [Staged(replace(RULE, optimiser=adamw(rate)), ("all", "last"), (5, 25)) for rate in (0.01, 0.02)]
-    members = [Member(FullyConnected(10, 3), rule, SAMPLE, Stream(seed)) for seed, rule in enumerate(rules)]
-    for member in members:
-        member.start(8, 4)
-    assert members[0].group() == members[1].group()
-    train(members, [frozenset({9})] * 2, lambda _: None)
-    for seed, rule in enumerate(rules):
-        alone, _ = trained(FullyConnected(10, 3), rule, seed)
-        assert all(torch.equal(value, members[seed].params[name]) for name, value in alone.params.items())
-
-
-def test_identity():
-    rule = Staged.frozen_after(RULE, 12)
-    assert build(describe(rule)) == rule
-    assert digest(rule) != digest(replace(rule, fresh=True))
-
-
 def test_bad_stages():
-    with pytest.raises(InputError, match="one value for each stage"):
-        Staged(RULE, ("all",), (3, 4))
-    with pytest.raises(InputError, match="steps must lie between 0 and the 30 of the rule, got 30"):
-        Staged.frozen_after(RULE, 30)
-    with pytest.raises(InputError, match="steps must be positive, got 0"):
-        Staged(RULE, ("all", "last"), (3, 0))
+    refused("one value for each stage", Staged, RULE, ("all",), (3, 4))
+    refused("steps must lie between 0 and the 30 of the rule, got 30", Staged.frozen_after, RULE, 30)
+    refused("steps must be positive, got 0", Staged, RULE, ("all", "last"), (3, 0))
     with pytest.raises(InputError, match=r"unknown parameter group 'lst', did you mean last\?"):
         trained(FullyConnected(10, 3), Staged(RULE, ("all", "lst"), (3, 4)))

@@ -11,14 +11,15 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from beyondkernels.auditing.claims import best_fixed, claims, error_of, interval_of
-from beyondkernels.auditing.finding import corrected, diverged, how_much, uncounted, when, where
+from beyondkernels.auditing.claims import best_fixed, claims, error_of, interval_of, quantities
+from beyondkernels.auditing.finding import corrected, diverged, how_much, when, where
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import lead
 from beyondkernels.auditing.scores import Scores
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
+from beyondkernels.lab import Quantities
 from beyondkernels.lab.declaration.rows import OUTCOME
 from beyondkernels.networks import Block
 
@@ -61,23 +62,11 @@ def test_a_clear_gain_that_the_trained_kernel_has():
     )
 
 
-def test_a_kernel_that_is_better_than_the_model_shows_its_own_score():
-    sentence = said(linear=[70, 71], trained_tangent_kernel=[98, 99], model=[90, 91])
-    assert "20.0 are features" in sentence
-    assert "(98.5 %)" in sentence
-
-
 def test_a_gain_that_the_trained_kernel_does_not_have_is_not_called_features():
     sentence = said(linear=[70, 71], trained_tangent_kernel=[60, 61], model=[90, 91])
     assert "none can be put down to features" in sentence
     assert "no better than fixed features (60.5 %)" in sentence
     assert "are features" not in sentence
-
-
-def test_without_the_trained_kernel_nothing_is_said_of_it():
-    assert said(linear=[70, 71], model=[90, 91]).startswith(
-        "There are 20.0 points between the best learner with fixed features (linear, 70.5 %) and the model (90.5 %)."
-    )
 
 
 def test_a_tiny_gain_that_is_clear_is_a_gain():
@@ -101,20 +90,9 @@ def test_no_gain_and_a_loss():
     assert "The difference stands beyond seeds (95 % interval −10.3 to −9.5 points)." in behind
 
 
-def test_features_that_the_model_does_not_make_the_best_of():
-    unused = "Yet training has made better features: a kernel that is frozen at the end of training is 3.0 points ahead"
-    assert unused in said(tangent_kernel=[92, 93], trained_tangent_kernel=[95, 96.1], model=[90, 91])
-    assert "Yet" not in said(tangent_kernel=[92, 93], trained_tangent_kernel=[92.5, 93.5], model=[90, 91])
-    assert "Yet" not in said(tangent_kernel=[92, 93], trained_tangent_kernel=[90, 101], model=[90, 91])
-
-
 def test_one_seed_says_so():
     for model in (60.0, 90.0):
         assert "With one seed it cannot be said" in said(linear=[70.0], trained_tangent_kernel=[89.0], model=[model])
-
-
-def test_an_interval_has_no_negative_zero():
-    assert "−0.0" not in said(linear=[90, 90, 90.02], model=[90, 90.01, 90])
 
 
 def test_a_model_that_finds_the_largest_class_alone_has_learnt_nothing():
@@ -141,11 +119,6 @@ def test_a_learner_that_diverged_with_some_seeds_is_not_the_best_one():
     rows = {"linear": [70, 71], "last_layer": [LOST, 99], "model": [90, 91]}
     assert "(linear, 70.5 %)" in said(**rows)
     assert (best_fixed() - error_of(MODEL)).groups(ladder(**rows))[None] == [20, 20]
-
-
-def test_a_learner_that_diverged_together_with_the_model_counts():
-    rows = {"linear": [70, 71, 72], "linearised_network": [LOST, 80, 81], "model": [LOST, 90, 91]}
-    assert "(linearised network, 80.5 %)" in said(**rows)
 
 
 def test_a_diverged_model():
@@ -177,10 +150,7 @@ def course(*steps: float | None) -> Any:
         ((5, 5), "From step 5 of 100 on, KERNEL NEAR."),
         ((5, 20), "From a step between 5 and 20 of 100 on, which depends on the seed, KERNEL NEAR."),
         ((None, None), "There is no step from which on KERNEL NEAR."),
-        (
-            (None, 5),
-            "With 1 of 2 seeds there is no step from which on KERNEL NEAR.",
-        ),
+        ((None, 5), "With 1 of 2 seeds there is no step from which on KERNEL NEAR."),
     ],
 )
 def test_when(monkeypatch: pytest.MonkeyPatch, steps: tuple[float | None, ...], sentence: str):
@@ -188,16 +158,6 @@ def test_when(monkeypatch: pytest.MonkeyPatch, steps: tuple[float | None, ...], 
     kernel = "a tangent kernel that is frozen there and fitted to 50 points"
     near = "stays at most 1 point below the trained model"
     assert when(subject(), SETTINGS, course(*steps)) == sentence.replace("KERNEL", kernel).replace("NEAR", near)
-
-
-def test_when_of_numbers_speaks_of_the_loss(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Subject, "steps", 100)
-    for squared, words in (
-        (True, "stays at most 1 point, or 5 % of the error, behind the trained model."),
-        (False, "keeps its loss at most 5 % above the trained model's."),
-    ):
-        monkeypatch.setattr(Subject, "has_squared_loss", squared)
-        assert when(subject(classes=False), SETTINGS, course(7)).endswith(words)
 
 
 def blocks(**costs: list[float]) -> Any:
@@ -213,7 +173,7 @@ def test_where():
         "average."
     )
     assert where(subject(), SETTINGS, blocks(a=[0, 10, 11], b=[3, 3, 3], c=[3, 3, 4])) == (
-        "Freezing block a at its start costs 7.0 points (not beyond seeds: 95 % interval −19.9 to 33.9), not clearly "
+        "Freezing block a at its start costs 7.0 points (not beyond seeds: 95 % interval −19.7 to 32.8), not clearly "
         "more than freezing b (3.0) or c (3.3)."
     )
     assert where(subject(), SETTINGS, blocks(a=[0, 0.01, 0], b=[0, 0.01, 0], c=[0, 0, 0.01])) == (
@@ -221,20 +181,6 @@ def test_where():
     )
     few = where(subject(), SETTINGS, blocks(a=[0, 0.01, 0], c=[0, 0, 0.01]))
     assert "freezing a or c at its start" in few
-
-
-def test_small_means_that_may_be_large_say_so():
-    """Costs of 35, −35 and 0 points do not show that a block is free."""
-    sentence = where(subject(), SETTINGS, blocks(a=[35, -35, 0], b=[0, 0.01, 0], c=[0, 0, 0.01]))
-    assert "on average (seeds do not rule out 100.0 points for a)" in sentence
-    assert "(with one seed)" in where(subject(), SETTINGS, blocks(a=[0.1], b=[0.2], c=[0.0]))
-
-
-def test_where_pairs_seeds():
-    """The seed with which the model diverged says nothing of a block."""
-    rows = blocks(a=[9, 10, 11], b=[0, 0, 0], c=[0, 0, 0])
-    rows.loc[(rows["part"] == "ladder") & (rows["seed"] == 0), "score"] = LOST
-    assert "costs 10.5 points" in where(subject(), SETTINGS, rows)
 
 
 def correction(fixed: list[float], released: list[float], longer: Sequence[float] = ()) -> Any:
@@ -251,7 +197,7 @@ def test_correction():
     assert clear.endswith("gains 10.1 points over keeping them fixed.")
     open_ = corrected(subject(), SETTINGS, correction([80, 91, 82], [90, 91, 84]))
     assert open_.startswith("Backward feature correction does not show clearly")
-    assert "(not beyond seeds: 95 % interval −9.1 to 17.1)" in open_
+    assert "(not beyond seeds: 95 % interval −9.1 to 17.0)" in open_
     none = corrected(subject(), SETTINGS, correction([80, 81, 82], [80, 81.1, 82]))
     assert none == (
         "No backward feature correction shows: if the blocks up to a are trained first, training them on with the "
@@ -272,26 +218,10 @@ def test_what_lower_blocks_gain_by_further_steps_alone_is_no_correction():
     assert worse.endswith("gains 4.1 points over keeping them fixed.")
 
 
-def test_one_seed_does_not_say_that_correction_matters():
-    one = corrected(subject(), SETTINGS, correction([80], [90]))
-    assert one.startswith("Backward feature correction may matter")
-    assert one.endswith("gains 10.0 points over keeping them fixed (with one seed).")
-
-
-def test_a_learner_that_does_not_count_is_named():
-    rows = ladder(linear=[70, 71], last_layer=[LOST, 99], model=[90, 91])
-    assert uncounted(subject(), SETTINGS, rows) == (
-        "Among the learners with fixed features, last layer does not count: it diverged with a seed with which the "
-        "model did not."
-    )
-    assert uncounted(subject(), SETTINGS, ladder(linear=[70, 71], model=[90, 91])) == ""
-    assert uncounted(subject(), SETTINGS, ladder(linear=[LOST, 71], model=[LOST, 91])) == ""
-
-
 def test_a_trained_kernel_that_is_not_clearly_ahead_attributes_nothing():
     sentence = said(linear=[90, 90, 90], trained_tangent_kernel=[97, 88, 88], model=[97, 98, 99])
     assert "it cannot be said how many are features" in sentence
-    assert "is 1.0 points ahead of fixed features (not beyond seeds: 95 % interval −11.9 to 13.9)" in sentence
+    assert "is 1.0 points ahead of fixed features (not beyond seeds: 95 % interval −11.9 to 13.8)" in sentence
 
 
 def test_numbers_that_are_rounded_do_not_contradict_the_words():
@@ -321,20 +251,16 @@ def test_test_points_count_beside_seeds(monkeypatch: pytest.MonkeyPatch):
     assert sentence.startswith("It cannot be said whether learning features gains anything")
     d = np.array([100.0] * 8 + [-100.0] * 3 + [0.0] * 49 + [100, -100])
     half = 1.959964 * d.std(ddof=1) / math.sqrt(62)
-    assert f"interval {500 / 60 - half:.1f} to {500 / 60 + half:.1f} points" in sentence.replace("−", "-")
+    mean = 500 / 60 / 100  # between −1 and 1, where the interval is taken on the scale of artanh
+    low, high = (100 * math.tanh(math.atanh(mean) + sign * half / 100 / (1 - mean**2)) for sign in (-1, 1))
+    assert f"interval {low:.1f} to {high:.1f} points" in sentence.replace("−", "-")
     assert "does not stand beyond seeds and test points" in sentence
     many = on_points(6000, {"linear": range(1000), TRAINED_KERNEL: range(800, 1300), MODEL: range(800, 1300)})
     assert "stands beyond seeds and test points" in how_much(subject(test=6000), SETTINGS, many)
     (first, *_) = claims(subject(test=60), AuditSettings(parts=("ladder",)), ["linear", MODEL])
-    claim = first.claim(few, True, {})
+    claim = first.claim(few, True, Quantities(quantities(subject(test=60))))
     assert (claim.holds, claim.interval) == (False, "95 % t interval over 3 seeds and test points")
-    assert first.claim(on_points(60, {"linear": range(10), MODEL: range(1)}), True, {}).holds is True
-
-
-def test_learners_that_never_differ_may_differ_at_other_points(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Subject, "shares_test", True)
-    same = on_points(360, {"linear": range(7), MODEL: range(7)})
-    assert "interval −0.8 to 0.8 points" in how_much(subject(test=360), SETTINGS, same)
+    assert first.claim(on_points(60, {"linear": range(10), MODEL: range(1)}), True, Quantities()).holds is True
 
 
 def test_the_largest_of_several_gains_has_a_wider_interval():
@@ -343,8 +269,9 @@ def test_the_largest_of_several_gains_has_a_wider_interval():
     one, three = lead(subject(), first, second), lead(subject(), first, second, among=3)
     assert one is not None and three is not None and one.low is not None and three.low is not None
     s = math.sqrt(7 / 3)  # the standard deviation of 2, 3 and 5
-    assert one.low == pytest.approx(10 / 3 - t.ppf(0.975, 2) * s / math.sqrt(3))
-    assert three.low == pytest.approx(10 / 3 - t.ppf(1 - 0.05 / 6, 2) * s / math.sqrt(3))
+    # about 10/3 in units of the half range, where the interval's own scale bends little
+    assert one.low == pytest.approx(10 / 3 - t.ppf(0.975, 2) * s / math.sqrt(3), abs=0.01)
+    assert three.low == pytest.approx(10 / 3 - t.ppf(1 - 0.05 / 6, 2) * s / math.sqrt(3), abs=0.1)
 
 
 def test_numbers_that_are_equal_up_to_rounding_have_no_interval():

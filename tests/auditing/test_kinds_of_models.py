@@ -100,20 +100,6 @@ def test_every_run_ends(kind: str) -> None:
     assert len(found._repr_html_()) < 200_000
 
 
-def test_a_model_of_one_block_has_no_layers_to_train_one_by_one() -> None:
-    found = audit(*KINDS["linear alone"], parts=("ladder", "where"))
-    assert found.frozen.empty and found.correction.empty
-    assert "layer by layer" not in found.ladder["rung"].tolist()
-    assert [claim.id for claim in found.claims] == ["features", "carried", "nonlinear"]
-
-
-def test_the_only_block_that_learns_is_named_and_not_frozen() -> None:
-    found = audit(*KINDS["frozen"], parts="where")
-    assert "All that is learnt is learnt in block 2. The model itself keeps 0 frozen." in found.sentence
-    assert found.frozen.empty and found.correction.empty
-    assert "correction" not in [claim.id for claim in found.claims]
-
-
 @pytest.mark.parametrize("kind", ["recurrent", "long memory"])
 def test_a_recurrent_model_has_tangent_kernels(kind: str) -> None:
     found = audit(*KINDS[kind], parts=("ladder", "when"))
@@ -198,14 +184,6 @@ def test_a_block_of_two_branches_has_both_names(tmp_path: Path) -> None:
     found.write(tmp_path)
     pages = "".join(page.read_text() for page in tmp_path.rglob("*.html"))
     assert "skip&amp;a" in pages and not re.search("skip&(?!amp;)", pages)
-
-
-def test_flat_outputs_are_a_column() -> None:
-    """A module that squeezes its one output has the numbers of one that does not."""
-    column, flat = dense(out_dim=1), nn.Sequential(dense(out_dim=1), nn.Flatten(0))
-    runs = [bk.fit(model, (X, X[:, 0]), steps=5, progress=False) for model in (column, flat)]
-    assert runs[0].test_loss == pytest.approx(runs[1].test_loss, rel=1e-5)
-    assert runs[0].train_loss == pytest.approx(runs[1].train_loss, rel=1e-5)
 
 
 @pytest.mark.parametrize("model", [Encoder, lambda: Recurrent(nn.LSTM)])

@@ -94,6 +94,7 @@ def test_a_lazy_model_learns_no_features():
     assert min(lazy.layers["correlation"]) > 0.999
     assert min(lazy.layers["similarity"].iloc[::2]) > 0.999  # the first block; the second is the output itself
     assert abs(scores(lazy)["model"] - scores(lazy)["linearised network"]) < 1.5
+    options["parts"] = ("when", "where")
     rich = bk.audit(rich_network, (x, y), learning_rate=5e-2, **options)
     assert min(rich.when["tangent/start"]) < 0.97
     assert min(rich.layers["correlation"]) < 0.97

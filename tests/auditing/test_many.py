@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import InputError
+from refusals import refused
 
 X = bk.core.Stream(0).child("points").normal(80, 4)
 Y = (X[:, 0] * X[:, 1]).reshape(-1, 1)
@@ -40,7 +40,5 @@ def test_each_model_has_its_audit_and_shared_learners_run_once(tmp_path):
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="models must hold at least one model by name"):
-        bk.audit_many({}, (X, Y))
-    with pytest.raises(InputError, match="name cannot be given"):
-        bk.audit_many({"a": network(2)}, (X, Y), name="b")
+    refused("models must hold at least one model by name", bk.audit_many, {}, (X, Y))
+    refused("name cannot be given", bk.audit_many, {"a": network(2)}, (X, Y), name="b")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from beyondkernels.algorithms import Descent, PseudoHuber, Scaled, Squared
 from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.auditing import Audit, ladder
 from beyondkernels.auditing.scores import Scores, error_of_test_points
-from beyondkernels.lab import Dots
+from beyondkernels.lab import Dots, Quantities
 from beyondkernels.lab.declaration.rows import OUTCOME
 
 STREAM = torch.Generator().manual_seed(0)
@@ -45,18 +44,6 @@ def test_numbers_are_measured_in_the_variance_of_their_own_labels() -> None:
     mean = TRAIN[1].mean(0).expand(40, 2)
     assert rows.loc["constant", "score"] == pytest.approx(explained(mean[:20], TEST[1]), abs=1e-3)
     assert rows.loc["constant", "train_score"] == pytest.approx(0, abs=1e-3)
-
-
-def test_seeds_of_a_distribution_are_measured_in_the_variance_of_their_own_labels() -> None:
-    """The labels of another seed may vary ten times as much: the mean explains nothing of either."""
-    problem = bk.bfc.QuadraticTarget(10)
-    network = torch.nn.Sequential(torch.nn.Linear(10, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
-    subject = Audit(network, problem, test=50, n=30, steps=2).subject
-    variances = [float(problem.take("test", 50, seed).y.var(unbiased=False)) for seed in range(5)]
-    assert max(variances) > 1.5 * min(variances)
-    for seed, variance in enumerate(variances):
-        scalars = {"test_loss": variance, "train_loss": 1.0}
-        assert subject.score(scalars, seed)["score"] == pytest.approx(0, abs=1e-3)
 
 
 @pytest.mark.parametrize("loss", [Scaled(Squared(), 0.01), PseudoHuber()])
@@ -99,7 +86,7 @@ def test_a_score_that_all_but_diverged_does_not_spoil_the_picture() -> None:
         ]
     )
     (picture, *_) = experiment.figures(experiment.settings("laptop"))
-    (figure,) = picture.draw(rows)
+    (figure,) = picture.draw(rows, Quantities())
     assert isinstance(figure, Dots)
     shown = [dot.measured for dot in figure.quantities[0].dots]
     assert shown[:2] == [0.0, 50.0] and shown[2] is None
@@ -157,13 +144,6 @@ def test_the_error_of_test_points_for_numbers_is_that_of_drawing_others() -> Non
 
     spread, error = resampled(draw)
     assert error == pytest.approx(spread, rel=0.06)
-
-
-def test_a_single_learner_has_an_error_too() -> None:
-    errors = (np.arange(400) < 40).astype(float)
-    found = error_of_test_points(Shared(), Scores({0: 90.0, 1: 90.0}, {0: errors, 1: errors}))  # pyright: ignore
-    assert found == pytest.approx(100 * math.sqrt(0.1 * 0.9 / 400), rel=0.03)
-    assert error_of_test_points(Shared(), Scores({0: 90.0})) == 0  # pyright: ignore
 
 
 @pytest.mark.parametrize("numbers", [True, False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from beyondkernels.bench import BENCHMARKS, audit, bench
+from beyondkernels.bench import audit
 
 
 @pytest.mark.parametrize(("head", "chunk"), [("pooled", None), ("pooled", 2), ("flat", 3)])
@@ -16,8 +16,3 @@ def test_all_routes_to_the_tangent_kernel_give_one_tensor(head, chunk):
     assert (ours - theirs).abs().max() <= 1e-5 * theirs.abs().max()
     traced, summed = audit.by_layers(head, "traced", n=4)(), audit.contraction(head, "traced", n=4, chunk=chunk)()
     assert (10 * traced - summed).abs().max() <= 1e-5 * summed.abs().max()
-
-
-def test_it_has_a_name():
-    assert "audit" in BENCHMARKS
-    assert bench("audit") is audit.rows

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from beyondkernels.bench import engine
-from beyondkernels.bench.jax_peer import Peer, installed
 from beyondkernels.bench.timing import children_time, in_turns, pinned, processor_seconds
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 
@@ -50,23 +49,6 @@ def test_each_row_is_there_before_the_next_is_measured(monkeypatch):
         assert len(measured) == count
 
 
-def test_time_is_spread_over_the_whole_grid(monkeypatch):
-    """Ten steps of three members in one second, the plain loop's 400 of one in 40, JAX's one in 0.1: by hand."""
-    monkeypatch.setattr(engine, "MEMBERS", 3)
-    monkeypatch.setattr(engine, "compile_seconds", lambda: 15.0)
-    monkeypatch.setattr(engine, "engine", lambda *_: "ours")
-    monkeypatch.setattr(engine, "plain_loop", lambda *_: "plain")
-    monkeypatch.setattr(engine, "processor_seconds", {"ours": 1.0, "plain": 40.0}.get)
-    peer = SimpleNamespace(seconds=lambda: 0.1, compile_seconds=2.0)
-    compiled, eager = (engine.measure("bottleneck", 4, one, 1, 1e9, peer) for one in ("compiled", "eager"))  # type: ignore
-    assert eager.ratio_plain == pytest.approx(0.1 / (1 / 30))
-    assert eager.ratio_jax == pytest.approx(0.1 / (1 / 30))
-    assert eager.seconds == pytest.approx(1.0)
-    assert compiled.ratio_plain == pytest.approx(0.1 / (1 / 30 + 15 / 30))
-    assert compiled.seconds == pytest.approx(16.0)
-    assert eager.jax_compile_seconds == 2.0
-
-
 @pytest.mark.parametrize(("width", "members"), [(20, 48), (200, 9), (1000, 1)])
 def test_ensembles_are_those_of_runs(width, members, monkeypatch):
     """Not of a size that flatters: of what a sweep would train at once, and its state is looked at as often."""
@@ -75,19 +57,6 @@ def test_ensembles_are_those_of_runs(width, members, monkeypatch):
     monkeypatch.setattr(engine, "plain_loop", lambda *_: lambda: None)
     engine.measure("bottleneck", width, "eager", 800, 1e9)
     assert seen[0][2:] == (2000, members, 400)
-
-
-def test_turns():
-    """The best of each, in turns."""
-    calls = []
-    numbers = iter([5.0, 1.0, 3.0, 2.0])
-
-    def timed(name: str) -> float:
-        calls.append(name)
-        return next(numbers)
-
-    assert in_turns(lambda: timed("a"), lambda: timed("b"), repeats=2) == [3.0, 1.0]
-    assert calls == ["a", "b", "a", "b"]
 
 
 def test_waiting_is_not_work():
@@ -107,13 +76,13 @@ def test_one_core_for_all_that_is_started_inside():
     assert os.sched_getaffinity(0) == before
 
 
-@pytest.mark.skipif(not installed(), reason="JAX is not a dependency")
-@pytest.mark.parametrize("form", ["bottleneck", "full"])
-def test_the_peer_answers(form):
-    peer = Peer(form, 4, 20)
-    assert peer.seconds() > 0
-    assert peer.compile_seconds > 0
-    peer.close()
+def test_the_plain_loop_trains_as_long_as_it_says(monkeypatch):
+    steps = []
+    original = torch.optim.SGD.step
+    monkeypatch.setattr(torch.optim.SGD, "step", lambda self, *a: steps.append(1) or original(self, *a))
+    network = ThreeLayerResNet(4, "bottleneck", parameterisation=popular_initialisation(4))
+    engine.plain_loop(network, 13)()
+    assert len(steps) == 13
 
 
 @pytest.mark.parametrize("form", ["bottleneck", "full"])
@@ -132,10 +101,31 @@ def test_the_arithmetic_is_counted_as_autograd_does_it(form):
     assert 1.0 <= counter.get_total_flops() / engine.flops(network) <= 1.15
 
 
-def test_the_plain_loop_trains_as_long_as_it_says(monkeypatch):
-    steps = []
-    original = torch.optim.SGD.step
-    monkeypatch.setattr(torch.optim.SGD, "step", lambda self, *a: steps.append(1) or original(self, *a))
-    network = ThreeLayerResNet(4, "bottleneck", parameterisation=popular_initialisation(4))
-    engine.plain_loop(network, 13)()
-    assert len(steps) == 13
+def test_time_is_spread_over_the_whole_grid(monkeypatch):
+    """Ten steps of three members in one second, the plain loop's 400 of one in 40, JAX's one in 0.1: by hand."""
+    monkeypatch.setattr(engine, "MEMBERS", 3)
+    monkeypatch.setattr(engine, "compile_seconds", lambda: 15.0)
+    monkeypatch.setattr(engine, "engine", lambda *_: "ours")
+    monkeypatch.setattr(engine, "plain_loop", lambda *_: "plain")
+    monkeypatch.setattr(engine, "processor_seconds", {"ours": 1.0, "plain": 40.0}.get)
+    peer = SimpleNamespace(seconds=lambda: 0.1, compile_seconds=2.0)
+    compiled, eager = (engine.measure("bottleneck", 4, one, 1, 1e9, peer) for one in ("compiled", "eager"))  # type: ignore
+    assert eager.ratio_plain == pytest.approx(0.1 / (1 / 30))
+    assert eager.ratio_jax == pytest.approx(0.1 / (1 / 30))
+    assert eager.seconds == pytest.approx(1.0)
+    assert compiled.ratio_plain == pytest.approx(0.1 / (1 / 30 + 15 / 30))
+    assert compiled.seconds == pytest.approx(16.0)
+    assert eager.jax_compile_seconds == 2.0
+
+
+def test_turns():
+    """The best of each, in turns."""
+    calls = []
+    numbers = iter([5.0, 1.0, 3.0, 2.0])
+
+    def timed(name: str) -> float:
+        calls.append(name)
+        return next(numbers)
+
+    assert in_turns(lambda: timed("a"), lambda: timed("b"), repeats=2) == [3.0, 1.0]
+    assert calls == ["a", "b", "a", "b"]

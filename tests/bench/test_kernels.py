@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 
 import pytest
 import torch
 
-from beyondkernels.bench import BENCHMARKS, bench, kernels
-from beyondkernels.bench.timing import Times, alternating, memory_ratio, one_core, peak_bytes
-from beyondkernels.core import InputError
+from beyondkernels.bench import kernels
+from beyondkernels.bench.timing import Times, memory_ratio, peak_bytes
 
 
 def test_both_routes_to_the_tangent_kernel_give_one_tensor():
@@ -46,19 +44,6 @@ def test_small_versions_of_the_rows():
         assert row.as_json().keys() >= {"name", "against", "ratio", "seconds", "memory_ratio"}
 
 
-def test_times_are_taken_in_turns():
-    calls = []
-    alternating(lambda: calls.append("ours"), lambda: calls.append("theirs"), repeats=2)
-    assert calls == ["ours", "theirs"] * 2
-
-
-def test_waiting_counts_on_the_clock_alone():
-    asleep, quick = alternating(lambda: time.sleep(0.2), lambda: None, repeats=1)
-    assert asleep.wall >= 0.2
-    assert asleep.processor < 0.1
-    assert quick.wall < 0.2
-
-
 def test_rows_divide_their_time_by_ours():
     found = kernels.row("a", "b", Times(2.0, 5.0), Times(6.0, 10.0), "remark", 3.0)
     assert (found.ratio, found.wall_ratio, found.seconds, found.wall_seconds) == (3.0, 2.0, 2.0, 5.0)
@@ -74,16 +59,3 @@ def test_peak_memory_of_a_fresh_process(monkeypatch, tmp_path):
     assert peak is not None
     assert 80_000_000 <= peak <= 100_000_000
     assert memory_ratio("hungry_case:prepare", "hungry_case:prepare") == 1.0
-
-
-def test_one_core_only_inside():
-    before = torch.get_num_threads()
-    with one_core():
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before
-
-
-def test_names():
-    assert [bench(name).__module__ for name in BENCHMARKS] == [f"beyondkernels.bench.{name}" for name in BENCHMARKS]
-    with pytest.raises(InputError, match="unknown benchmark 'kernel', did you mean kernels"):
-        bench("kernel")

@@ -8,8 +8,6 @@ import pytest
 import torch
 
 from beyondkernels.bench import training
-from beyondkernels.core import Stream
-from beyondkernels.networks import FromCopy
 
 
 @pytest.mark.parametrize("make", [training.dense, training.convolutional])
@@ -24,15 +22,6 @@ def test_our_training_and_the_loop_take_equally_many_steps(make):
     run = training.by_fit(make(), data, epochs=2)()
     assert run.steps == 4
     assert all(torch.equal(value, member.params[name]) for name, value in run.module.named_parameters())
-
-
-def test_a_batch_of_all_points_gives_the_same_network():
-    data = training.images(64)
-    member = training.by_engine(training.dense(), data, epochs=3)()
-    twin = FromCopy.of(training.dense()).fresh((1, 28, 28), 10, Stream(0).child("learner", "initial"))
-    training.by_hand(twin, data, epochs=3)()
-    for name, value in twin.named_parameters():
-        assert torch.allclose(value, member.params[name], atol=1e-5), name
 
 
 def test_a_row(monkeypatch):

@@ -75,16 +75,6 @@ def test_an_interrupt_leaves_what_was_measured(rows, monkeypatch, capsys, tmp_pa
     assert "goes on from there" not in shown.err
 
 
-def test_an_interrupt_before_the_first_row(monkeypatch, capsys):
-    def interrupted():
-        raise KeyboardInterrupt
-        yield
-
-    monkeypatch.setattr("beyondkernels.bench.kernels.rows", interrupted)
-    assert run(monkeypatch, "bench", "kernels") == 130
-    assert "interrupted after 0 rows" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -53,19 +53,6 @@ def test_no_cell_is_wrapped_at_80_columns() -> None:
     assert lines[start + 2 + len(METHODS)] == "± standard deviation over seeds"
 
 
-def test_a_wide_window_has_room() -> None:
-    lines = printed(paper_result(), 140)
-    assert any("94.0 ± 13.4" in line for line in lines)
-
-
-def test_a_narrow_window_loses_no_number() -> None:
-    rows = [{"method": "Network w/o structure", "test": 98.76, "sd": 0.12}]
-    columns = [Column("method"), Column("test", format=".2f", spread="sd")]
-    out = Console(file=io.StringIO(), width=20)
-    out.print(*tables_of(columns, rows, 20))
-    assert "…" not in cast(io.StringIO, out.file).getvalue()
-
-
 @pytest.mark.parametrize("width", [30, 50, 80, 200])
 def test_what_does_not_fit_beside_each_other_stands_below(width: int) -> None:
     names = [f"column {i}" for i in range(12)]
@@ -79,20 +66,6 @@ def test_what_does_not_fit_beside_each_other_stands_below(width: int) -> None:
     assert all([str(cell) for cell in table.columns[0].cells] == ["1", "10", "100"] for table in tables)
     assert len(tables) == {30: 6, 50: 4, 80: 3, 200: 1}[width]
     assert "±" in text
-
-
-def test_a_table_below_says_which_row_it_speaks_of_and_of_no_other() -> None:
-    rows: list[dict[str, Any]] = [
-        {"method": method, "width": width, "error": 1.5, "remark": "", "gap": None}
-        for method in ("network", "kernel")
-        for width in (500, 1000)
-    ]
-    rows[2]["remark"] = "on the edge of its grid"
-    columns = [Column(key) for key in ("method", "width", "error", "remark", "gap")]
-    first, second = tables_of(columns, rows, 40)  # what has no gap at all is not shown as a table of its own
-    assert first.row_count == 4
-    cells = [[str(cell) for cell in column.cells] for column in second.columns]
-    assert cells[:3] == [["kernel"], ["500"], ["on the edge of its grid"]]
 
 
 def test_claims_hang_beneath_their_mark() -> None:
@@ -109,14 +82,6 @@ def test_claims_hang_beneath_their_mark() -> None:
     assert [line[0] for line in lines[2:] if line[0] != " "] == ["✓", "✗", "–"]
     assert all(line.startswith("  ") for line in lines[2:] if line[0] == " ")
     assert lines[-2:] == ["– Unsaid (paper about 3)", "  nothing to say"]
-
-
-def test_a_common_reason_is_said_once() -> None:
-    out = Console(file=io.StringIO(), width=80, highlight=False)
-    show_claims([Claim(name, name, reason="not at this scale") for name in "abc"], out)
-    text = cast(io.StringIO, out.file).getvalue()
-    assert "Claims: 3 undecided (not at this scale)" in text
-    assert text.count("not at this scale") == 1
 
 
 def test_missing_runs_are_listed_by_reason() -> None:

@@ -104,29 +104,6 @@ def test_no_compiler(bk: Any, own_cache: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "--set backend=eager" in lacks
 
 
-@needs_compiler
-def test_no_compiler_but_a_full_cache(bk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert bk("doctor").exit_code == 0
-    without_compiler(monkeypatch)
-    answer = bk("doctor")
-    assert answer.exit_code == 0
-    assert "ok      there is no C++ compiler, but the compiled steps are in the cache and work" in sentences(
-        answer.stdout
-    )
-
-
-def test_a_cache_that_others_can_write_to(bk: Any, own_cache: Path) -> None:
-    own_cache.mkdir(mode=0o700)
-    own_cache.chmod(0o777)
-    answer = bk("doctor")
-    assert answer.exit_code == 1
-    assert (
-        f"PROBLEM the compile cache {own_cache} is not used, because it can be written to by other users (mode 777)"
-        in sentences(answer.stdout)
-    )
-    assert answer.stderr == ""
-
-
 def test_an_accelerator_is_named(bk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 

@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.cli.documents import (
-    bench_block,
-    contents_block,
-    filled,
-    papers_block,
-    results_block,
-    update_documents,
-)
+from beyondkernels.cli.documents import bench_block, contents_block, filled, papers_block, results_block
 from beyondkernels.cli.kept_results import kept_results
 from beyondkernels.core import Paper
 
@@ -67,14 +60,6 @@ def test_filling_twice_changes_nothing() -> None:
     once = filled(text, parts)
     assert once == "a\n<!-- results -->\n\n| \\1 |\n\n<!-- /results -->\nb\n<!-- bench -->\n\ny\n\n<!-- /bench -->\n"
     assert filled(once, parts) == once
-
-
-def test_a_document_without_markers_is_left_alone(tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
-    assert update_documents(tmp_path / "results", write=True) == {}
-    readme.write_text("no markers")
-    assert update_documents(tmp_path / "results", write=True) == {"README.md": "up to date"}
-    assert readme.read_text() == "no markers"
 
 
 def test_a_line_for_each_paper(tmp_path: Path) -> None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from beyondkernels.algorithms import ProcessSettings
 from beyondkernels.core import load_file
 from beyondkernels.execution import SerialExecutor
 from beyondkernels.lab import ask, run
-from beyondkernels.papers.features.experiments import tables
-from beyondkernels.papers.features.experiments.cases import Case, process_of
 from beyondkernels.store import Store
 
 
@@ -101,28 +97,6 @@ def test_diverged_runs_are_results(bk: Any, user: Path, tmp_path: Path) -> None:
     rows = read_json(tmp_path / "out.json")[0]["rows"]
     assert [(row["status"], row["error"] is None) for row in rows] == [("finished", False), ("diverged", True)] * 2
     assert bk("store", "size").stdout.splitlines()[0] == "runs        4 (2 diverged, 2 finished)"
-
-
-def test_a_network_that_diverges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_fast(case: Case, seed: int, own_schedule: bool, *more: bool) -> ProcessSettings:
-        process = process_of(case, seed, own_schedule, *more)
-        later = replace(process.later, output_rate=1e38)  # more than the constraint of a setting lets through
-        return replace(process, later=later) if own_schedule else process
-
-    monkeypatch.setattr(tables, "process_of", too_fast)
-    request = ask("features/table1", "smoke", 1, {"steps": 5, "samples": 200, "test_samples": 50})
-    result = run(request, store=tmp_path / "store", executor=SerialExecutor())
-    assert result.missing == {}
-    status = {row["method"]: row["status"] for row in result.rows}
-    assert {name for name, how in status.items() if how == "diverged"} == {
-        "Network",
-        "One Step",
-        "Two Step",
-        "Network w/o structure",
-    }
-    assert all(row["test_accuracy"] is None for row in result.rows if row["status"] == "diverged")
-    json.dumps(result.as_json(), allow_nan=False)
-    assert {"accuracy", "table"} <= {figure.name for figure in result.page().figures}
 
 
 def test_a_full_disk(bk: Any, user: Path) -> None:

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-import torch
 
 from beyondkernels.core import Case, Ended, InputError, Learner, Outcome, Problem, Progress, Sample, Stream, digest
+from refusals import refused
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,6 @@ def test_learning_together_is_learning_one_after_the_other():
     assert told == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
 
 
-def test_learners_and_cases_must_pair_up():
-    with pytest.raises(ValueError, match="zip"):
-        Slope.fit_together([Slope(), Slope()], [case(1.0)], lambda _: None)
-
-
 def test_defaults():
     assert Slope(2).ensemble_key() == Slope(2.0).ensemble_key() == digest(Slope(2))
     assert Slope(2).ensemble_key() != Slope(3).ensemble_key()
@@ -64,10 +59,6 @@ def test_defaults():
     outcome.scalars["a"] = 1.0
     assert outcome.status == "finished"
     assert other.scalars == {}
-
-
-def test_sample_has_a_length():
-    assert len(Sample(torch.zeros(5, 2), torch.zeros(5))) == 5
 
 
 SERIES = {
@@ -86,10 +77,8 @@ def test_a_series_has_the_axis_of_its_group():
     assert type(outcome.at("test_loss", 0)) is float
     assert outcome.at("test_loss", 3, missing=None) is None
     assert outcome.at("nothing", 3, missing=0.0) == 0.0
-    with pytest.raises(InputError, match=r"^test_loss was looked at after steps 0, 5, not after 3$"):
-        outcome.at("test_loss", 3)
-    with pytest.raises(InputError, match=r"^unknown series 'test_los', did you mean test_loss"):
-        outcome.at("test_los", 5)
+    refused(r"^test_loss was looked at after steps 0, 5, not after 3$", outcome.at, "test_loss", 3)
+    refused(r"^unknown series 'test_los', did you mean test_loss", outcome.at, "test_los", 5)
 
 
 def test_fresh_samples_by_name():

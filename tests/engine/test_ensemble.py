@@ -19,7 +19,7 @@ from beyondkernels.algorithms import (
     Stage,
     StepSettings,
 )
-from beyondkernels.core import InputError, Sample, Stream
+from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, ensemble, tape, train
 from beyondkernels.networks import (
     FromModule,
@@ -260,16 +260,6 @@ def test_a_step_too_large_to_be_kept_is_not_written_down(monkeypatch, ways):
     monkeypatch.setattr(tape, "_BYTES", 1000)
     trained(members(SQUARES, FullyConnected(10), 2, range(2)))
     assert not ways[-1]
-
-
-def test_errors_of_the_step_stay_its_own():
-    @dataclass(frozen=True)
-    class Broken(GradientDescent):
-        def step(self, stage, network, params, buffers, optimiser, batch, noise, hyper):
-            raise InputError("the step is broken")
-
-    with pytest.raises(InputError, match=r"^the step is broken$"):
-        trained(members(Broken(STEPS, 0.1), TwoLayer(4), 1, range(2)))
 
 
 def test_modules_are_not_written_down(ways):

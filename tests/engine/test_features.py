@@ -11,6 +11,7 @@ from beyondkernels.kernels import FixedFeatureClassifier
 from beyondkernels.networks import TwoLayer
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
+from refusals import refused
 
 PROBLEM, NETWORK = DictionaryParity(dim=12, patterns=8, relevant=3), TwoLayer(pairs=6)
 PROCESS = FeatureLearning(theorem26(PROBLEM, NETWORK, steps=6, batch=20))
@@ -60,10 +61,8 @@ def test_a_diverged_network_gives_a_diverged_run():
 def test_bad_input():
     with pytest.raises(InputError, match="after must not exceed the 6 steps of training, got 7"):
         NetworkFeatures(NETWORK, PROCESS, after=7).feature_map(case())
-    with pytest.raises(InputError, match="after must not be negative, got -1"):
-        NetworkFeatures(NETWORK, PROCESS, after=-1)
-    with pytest.raises(InputError, match="kind must be 'neurons' or 'tangent', got 'deep'"):
-        NetworkFeatures(NETWORK, PROCESS, kind="deep")  # pyright: ignore[reportArgumentType]
+    refused("after must not be negative, got -1", NetworkFeatures, NETWORK, PROCESS, after=-1)
+    refused("kind must be 'neurons' or 'tangent', got 'deep'", NetworkFeatures, NETWORK, PROCESS, kind="deep")
 
 
 def test_golden_numbers_of_this_revision():

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import InputError
 from beyondkernels.engine import FrozenKernel
 from beyondkernels.execution.outcomes import cases_of, perform
 from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
 from beyondkernels.kernels.solvers.repeats import groups_of_copies
+from refusals import refused
 
 
 def parity(learner, seed=0):
@@ -82,8 +82,7 @@ def test_a_network_that_diverges_has_no_kernel():
 
 
 def test_a_step_beyond_the_training_is_refused():
-    with pytest.raises(InputError, match="step must be at most 40, the steps of the training, got 41"):
-        FrozenKernel(NETWORK, RULE, 41)
+    refused("step must be at most 40, the steps of the training, got 41", FrozenKernel, NETWORK, RULE, 41)
 
 
 STREAM, KINDS = bk.core.Stream(0), {"tangent": TangentAt, "conjugate": ConjugateAt}

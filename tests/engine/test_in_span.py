@@ -73,12 +73,6 @@ def test_the_part_outside_is_there_and_shrinks() -> None:
     assert 0.2 * outside[0] < outside[1] < 0.95 * outside[0]
 
 
-def test_any_dictionary_without_noise() -> None:
-    problem = replace(PROBLEM, dictionary=Incoherent(mu=2.0))
-    whole, inside = (each.fit(case(problem), lambda _: None) for each in (decaying(), bk.engine.InSpan(decaying())))
-    same(whole, inside)
-
-
 @pytest.mark.parametrize("kind", ["neurons", "tangent", "inputs"])
 def test_the_same_features(kind: Any) -> None:
     features: Any = bk.kernels.InputFeatures()
@@ -122,8 +116,3 @@ def test_what_is_refused() -> None:
     for sentence, learner in refused.items():
         with pytest.raises(InputError, match=sentence):
             bk.engine.InSpan(learner)  # type: ignore[arg-type]
-
-
-def test_a_run_is_stored_under_its_own_key() -> None:
-    specs = [bk.store.RunSpec(PROBLEM, each, 200, 100, 0) for each in (trained(), bk.engine.InSpan(trained()))]
-    assert specs[0].key != specs[1].key

@@ -49,11 +49,6 @@ def test_a_rules_own_numbers_have_their_own_axis() -> None:
     np.testing.assert_allclose(found.series["rule/norm"], norms, rtol=1e-6)
 
 
-def test_most_rules_record_nothing_of_their_own() -> None:
-    found = outcome_of(TrainedNetwork(TwoLayer(3), GradientDescent(6, 0.01), (0, 2)), PARITY)
-    assert not [name for name in found.series if name.startswith("rule/")]
-
-
 def test_algorithm_1_records_its_objective() -> None:
     problem = QuadraticTarget(dim=4, widths=(1, 1))
     settings = practical((2.0, 0.5), problem.scales, error=1e-6, decay=0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from beyondkernels.networks import FromModule, FullyConnected, Linearised, Param
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
+from interrupted import EndedError, Kept
 
 IGNORE = lambda _: None  # noqa: E731
 PARITY = DictionaryParity(dim=12, patterns=8, relevant=3)
@@ -48,10 +50,7 @@ LEARNERS = {
     "compiled tangent": (COMPOSITE, watched(Linearised(SMALL), DESCENT, backend="compiled")),
     "layerwise": (COMPOSITE, watched(BOTTLENECK, Layerwise(GENTLE, GENTLE))),
     "compiled layerwise": (COMPOSITE, watched(BOTTLENECK, Layerwise(GENTLE, GENTLE), backend="compiled")),
-    "compiled one pass": (
-        COMPOSITE,
-        watched(BOTTLENECK, OnePass(60, 0.01, 0.02, end="average"), backend="compiled"),
-    ),
+    "compiled one pass": (COMPOSITE, watched(BOTTLENECK, OnePass(60, 0.01, 0.02, end="average"), backend="compiled")),
     "one pass": (COMPOSITE, watched(BOTTLENECK, OnePass(60, 0.01, 0.02, end="average"))),
     "stages": (PARITY, watched(TwoLayer(pairs=7), FeatureLearning(PROCESS))),
     "stages with noise": (PARITY, watched(TwoLayer(pairs=7), FeatureLearning(PROCESS, noise_kind="drawn"))),
@@ -60,29 +59,6 @@ LEARNERS = {
     "noise": (COMPOSITE, watched(SMALL, Descent(60, chain(GradientNoise(0.1), Rate(0.01)), 10, loss=Squared()))),
     "a module": (PARITY, watched(FromModule(make_module, "small"), GradientDescent(40, 0.1, 20))),
 }
-
-
-class EndedError(Exception):
-    """What happens to a run in the middle."""
-
-
-class Kept(Checkpoint):
-    """Keeps states in memory, and ends the run when it has seen so many."""
-
-    def __init__(self, most: float = float("inf")) -> None:
-        self.states: list[Saved] = []
-        self.most = most
-
-    def load(self) -> Saved | None:
-        return self.states[-1] if self.states else None
-
-    def due(self) -> bool:
-        return True
-
-    def save(self, state: Saved) -> None:
-        self.states.append(Saved(state.facts, {name: array.copy() for name, array in state.arrays.items()}))
-        if len(self.states) >= self.most:
-            raise EndedError
 
 
 def case(problem, seed: int = 100, checkpoint: Checkpoint | None = None) -> Case:
@@ -103,7 +79,7 @@ def same(p: Outcome, q: Outcome) -> None:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("moments", [(1,), (2, 5), (9, 1, 6)])
+@pytest.mark.parametrize("moments", [(1,), (9, 1, 6)])
 def test_a_run_that_was_ended_and_goes_on(name, moments):
     problem, learner = LEARNERS[name]
     alone = learner.fit(case(problem), IGNORE)
@@ -152,9 +128,10 @@ def test_a_diverged_member_stays_so():
     assert (outcome.status, outcome.scalars) == ("diverged", {"steps": 5.0})
 
 
-def test_saving_changes_nothing():
+@functools.cache
+def alone_by_descent() -> Outcome:
     problem, learner = LEARNERS["descent"]
-    same(learner.fit(case(problem, checkpoint=Kept()), IGNORE), learner.fit(case(problem), IGNORE))
+    return learner.fit(case(problem), IGNORE)
 
 
 def started() -> Member:
@@ -240,4 +217,4 @@ def test_a_state_that_is_none_is_left_alone(change):
     kept = Kept()
     kept.states.append(broken(change))
     problem, learner = LEARNERS["descent"]
-    same(learner.fit(case(problem, checkpoint=kept), IGNORE), learner.fit(case(problem), IGNORE))
+    same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone_by_descent())

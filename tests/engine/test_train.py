@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from beyondkernels.algorithms import FeatureLearning, GradientDescent, ProcessSettings, Squared, Stage, StepSettings
-from beyondkernels.core import Case, InputError, Outcome, Stream
+from beyondkernels.algorithms import FeatureLearning, GradientDescent, ProcessSettings, Stage, StepSettings
+from beyondkernels.core import Case, Outcome, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.learning import fit
 from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
@@ -83,17 +83,6 @@ def test_a_diverging_member_is_marked_and_the_others_go_on():
     same(outcomes[1], learner().fit(case(1), IGNORE))
 
 
-def test_divergence_has_its_own_step_whatever_the_company():
-    wild = GradientDescent(steps=40, learning_rate=1e6, batch=10, loss=Squared())
-    runs = [
-        TrainedNetwork(NETWORK, wild),
-        TrainedNetwork(NETWORK, replace(wild, learning_rate=0.1), record_at=(1, 2, 3)),
-    ]
-    alone = runs[0].fit(case(0), IGNORE)
-    assert alone.status == "diverged"
-    assert alone.scalars == TrainedNetwork.fit_together(runs, [case(0), case(0)], IGNORE)[0].scalars
-
-
 def test_members_with_and_without_drawn_noise_do_not_share_it():
     quiet = replace(PROCESS, first=replace(PROCESS.first, noise_std=0.0), second=replace(PROCESS.second, noise_std=0.0))
     learners = [learner(algorithm=FeatureLearning(process, noise_kind="drawn")) for process in (quiet, PROCESS, quiet)]
@@ -133,18 +122,6 @@ def test_the_record_is_what_it_says():
     assert set(outcome.series) == {"step", "train_loss", "train_accuracy", "test_loss", "test_accuracy"}
 
 
-def test_recording_changes_nothing():
-    bare = TrainedNetwork(NETWORK, FeatureLearning(PROCESS)).fit(case(0), IGNORE)
-    assert bare.scalars == learner().fit(case(0), IGNORE).scalars
-
-
-def test_snapshot_zero_is_the_initialisation():
-    where = case(0)
-    params, _ = FeatureLearning(PROCESS).initialise(NETWORK, 12, 1, where.stream.child("initial"))
-    outcome = learner().fit(where, IGNORE)
-    assert (outcome.arrays["snapshot/0/hidden.weight"] == params["hidden.weight"].numpy()).all()
-
-
 def test_training_to_a_step_and_on_is_training_through():
     def member() -> Member:
         made = Member(NETWORK, FeatureLearning(PROCESS), case(3).train, case(3).stream)
@@ -173,69 +150,10 @@ def test_an_epoch_visits_every_point_once():
     assert not torch.equal(torch.cat(seen[:4]), torch.cat(seen[4:]))
 
 
-def test_a_batch_larger_than_the_sample_is_refused():
-    with pytest.raises(InputError, match="batch must not exceed the 10 points of the sample, got 16"):
-        learner().fit(case(0, n=10), IGNORE)
-
-
-@dataclass(frozen=True)
-class Staged(GradientDescent):
-    """Two stages, the second from a halved readout; left early when the readout has grown: a threshold."""
-
-    enough: float = 1e9
-
-    def stages(self):
-        first = replace(super().stages()[0], check_every=2)
-        return (first, replace(first, name="halved"))
-
-    def transition(self, view):
-        after, readout = super().transition(view), view.params["output.weight"]
-        if view.stage == 0 and (after.stage == 1 or readout.norm() > self.enough):
-            return view.enter(1, view.params | {"output.weight": readout / 2})
-        return after
-
-
 def started(rule, seed=0) -> Member:
     member = Member(NETWORK, rule, case(seed).train, Stream(seed))
     member.start(12, 1)
     return member
-
-
-def test_a_transition_may_change_the_state():
-    member, plain = started(Staged(5, 0.1, 10)), started(GradientDescent(5, 0.1, 10))
-    train([plain], [frozenset()], IGNORE)
-    train([member], [frozenset()], IGNORE, until=5)
-    assert torch.equal(member.params["output.weight"], plain.params["output.weight"] / 2)
-    assert member.stage.name == "halved"
-    train([member], [frozenset()], IGNORE)
-    assert member.step == 10
-
-
-def test_a_threshold_is_looked_at_every_few_steps_and_moves_one_member_alone():
-    early, late = started(Staged(5, 0.1, 10, enough=0.0)), started(Staged(5, 0.1, 10), seed=1)
-    alone = started(Staged(5, 0.1, 10), seed=1)
-    train([early, late], [frozenset(), frozenset()], IGNORE)
-    train([alone], [frozenset()], IGNORE)
-    assert early.step == 7  # two steps of the first stage, five of the second
-    assert late.step == 10
-    assert all(torch.equal(late.params[name], alone.params[name]) for name in alone.params)
-
-
-def test_looking_at_a_member_does_not_ask_for_a_transition():
-    member, watched = started(Staged(5, 0.1, 10)), started(Staged(5, 0.1, 10))
-    train([member], [frozenset()], IGNORE)
-    train([watched], [frozenset(range(20))], IGNORE)
-    assert all(torch.equal(member.params[name], watched.params[name]) for name in member.params)
-
-
-def test_a_stage_that_is_over_cannot_go_on():
-    @dataclass(frozen=True)
-    class Stuck(GradientDescent):
-        def transition(self, view):
-            return view.stay()
-
-    with pytest.raises(InputError, match="stage 'descent' has had its 2 steps and cannot go on"):
-        train([started(Stuck(2, 0.1))], [frozenset()], IGNORE)
 
 
 def make_module(in_dim: int, out_dim: int) -> torch.nn.Module:
@@ -299,3 +217,8 @@ def test_golden_numbers_of_this_revision():
     assert run.steps == 9
     assert float(abs(weights).sum()) == pytest.approx(GOLDEN_WEIGHTS, rel=1e-4)
     assert run.train_loss == pytest.approx(GOLDEN_LOSS, rel=1e-4)
+
+
+def test_recording_changes_nothing():
+    bare = TrainedNetwork(NETWORK, FeatureLearning(PROCESS)).fit(case(0), IGNORE)
+    assert bare.scalars == learner().fit(case(0), IGNORE).scalars

@@ -10,11 +10,13 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import Algorithm, GradientDescent, Hinge, MemberView, Squared, Transition
-from beyondkernels.core import Case, Checkpoint, DivergedError, InputError, Sample, Saved, Stream
+from beyondkernels.core import Case, Checkpoint, DivergedError, InputError, Sample, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import FullyConnected, Network, TwoLayer
 from beyondkernels.papers.resnet.problems import CompositeParity
 from growing import Factored, Growing
+from interrupted import EndedError, Kept
+from refusals import refused
 
 torch.set_num_threads(1)
 IGNORE = lambda _: None  # noqa: E731
@@ -97,27 +99,6 @@ def test_random_times_are_those_that_were_drawn():
     assert float(seen[steps[-1]].buffers["scale"]) == pytest.approx(0.99 ** len(jumps))
 
 
-def test_the_end_is_the_best_of_the_draws():
-    member = started()
-    (seen,) = history([member])
-    assert not member.active
-    one_draw = started(replace(RULE, draws=1))
-    history([one_draw])
-    readouts, found = [], []
-    last = seen[member.step]
-    base = one_draw.params["a"] - 0.3 * case(0).stream.child("transition").at(member.step).child("end", "0").normal(
-        4, 10
-    )
-    for j in range(4):
-        noise = case(0).stream.child("transition").at(member.step).child("end", str(j)).normal(4, 10)
-        readouts.append(base + 0.3 * noise)
-        out = NETWORK.apply(last.params | {"a": readouts[-1]}, last.buffers, case(0).train.x)[0]
-        found.append(float((out - case(0).train.y).square().sum(1).mean()))
-    best = int(np.argmin(found))
-    assert best > 0  # not the first one for want of a choice
-    torch.testing.assert_close(member.params["a"], readouts[best])
-
-
 def test_alone_and_in_company():
     """Members leave the first stage at different steps and with different ranks: groups form and dissolve."""
     rules = [RULE, replace(RULE, enough=4.3), replace(RULE, least=0.6), RULE, replace(RULE, enough=100.0)]
@@ -141,30 +122,6 @@ def test_members_of_one_shape_go_on_as_one():
     assert twin.group() == one.group()
     twin.optimiser = {name: value.double() for name, value in twin.optimiser.items()}
     assert twin.group() != one.group()
-
-
-class EndedError(Exception):
-    """What happens to a run in the middle."""
-
-
-class Kept(Checkpoint):
-    """Keeps the last state in memory, and ends the run when it has seen so many."""
-
-    def __init__(self, most: float) -> None:
-        self.state: Saved | None = None
-        self.most = most
-
-    def load(self) -> Saved | None:
-        return self.state
-
-    def due(self) -> bool:
-        return True
-
-    def save(self, state: Saved) -> None:
-        self.state = Saved(state.facts, {name: array.copy() for name, array in state.arrays.items()})
-        self.most -= 1
-        if self.most == 0:
-            raise EndedError
 
 
 @pytest.mark.parametrize("moment", [1, 4, 6, 9, 12])
@@ -298,8 +255,7 @@ class Odd(GradientDescent):
     ],
 )
 def test_sentences(answer, sentence):
-    with pytest.raises(InputError, match=f"^{sentence}$"):
-        train([started(Odd(2, 0.1, loss=Squared(), answer=answer))], [frozenset()], IGNORE)
+    refused(f"^{sentence}$", train, [started(Odd(2, 0.1, loss=Squared(), answer=answer))], [frozenset()], IGNORE)
 
 
 def test_asking_at_once_again_is_refused():
@@ -312,8 +268,7 @@ def test_asking_at_once_again_is_refused():
             return (replace(super().stages()[0], check_every=1),)
 
     sentence = "the transition of Hasty must be asked again after at least one step, got check_after=0"
-    with pytest.raises(InputError, match=f"^{sentence}$"):
-        train([started(Hasty(2, 0.1, loss=Squared()))], [frozenset()], IGNORE)
+    refused(f"^{sentence}$", train, [started(Hasty(2, 0.1, loss=Squared()))], [frozenset()], IGNORE)
 
 
 @pytest.mark.parametrize("answer", ["give up", "infinite"])

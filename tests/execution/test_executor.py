@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from beyondkernels.core import InputError, StoreError, UncacheableError, build
 from beyondkernels.execution import LocalExecutor, SerialExecutor, executor, worker_process as pool
 from beyondkernels.store import RunSpec, Store
+from refusals import refused
 
 TOYS = Path(__file__).parents[1] / "store" / "toys.py"
 
@@ -186,8 +186,7 @@ def test_bad_specifications_are_refused_at_once(toys, store):
     with pytest.raises(InputError, match="defined in the main script or inside a function is not found by workers"):
         local().execute([RunSpec(toys.Line(), Local(), 20, 10, 0)], store)
     for workers in (0, -1, 1.5):
-        with pytest.raises(InputError, match="workers must be a positive whole number, got"):
-            LocalExecutor(workers)  # pyright: ignore[reportArgumentType]
+        refused("workers must be a positive whole number, got", LocalExecutor, workers)
 
 
 def test_component_that_workers_do_not_find(toys, store):
@@ -218,9 +217,3 @@ def test_workers_that_do_not_start_are_an_error(toys, store, tmp_path, monkeypat
     monkeypatch.setattr(pool.sys, "executable", str(python))
     with pytest.raises(RuntimeError, match="ended by itself with exit code 3: no interpreter here"):
         list(local(2).execute(seeds(toys.Line(), toys.Mean(), 4), store))
-
-
-def test_default_is_a_worker_for_each_processor(monkeypatch):
-    assert executor.processors() == len(os.sched_getaffinity(0))
-    monkeypatch.delattr(os, "sched_getaffinity")
-    assert executor.processors() == os.cpu_count()

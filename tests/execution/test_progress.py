@@ -6,7 +6,7 @@ import sys
 import types
 
 from beyondkernels.execution import Event
-from beyondkernels.execution.progress import Meter, _Lines, watching
+from beyondkernels.execution.progress import Meter, watching
 from beyondkernels.execution.progress_bars import Bar
 
 
@@ -38,13 +38,6 @@ def test_the_rest_is_estimated_from_what_is_done():
     assert meter.fraction == 0.375
     meter.close()
     assert seen.closed
-
-
-def test_many_events_are_counted_one_by_one():
-    meter = Meter(20_000, Seen, lambda: 0.0)
-    for i in range(20_000):
-        meter(Event("run", str(i), "finished", fraction=1.0))
-    assert meter.fraction == 1.0
 
 
 def test_a_notebook_shows_a_bar_and_takes_it_away(monkeypatch):
@@ -94,25 +87,3 @@ def test_what_is_over_soon_shows_nothing():
     now[0] += 1.5
     meter(Event("progress", fraction=0.1, chunk=("a",)))
     assert made[0].drawn == [(0.1, "10 %, about 14 s left")]  # a single run has no number of runs
-
-
-def test_lines_come_less_and_less_often(capsys):
-    now = [1.0]
-    lines = _Lines(lambda: now[0])
-    spoken = []
-    for second in range(1, 120):
-        now[0] = float(second)
-        lines.draw(second / 120, f"{100 * second / 120:.0f} %, about {120 - second} s left")
-        if capsys.readouterr().err:
-            spoken.append(second)
-    assert spoken == [5, 15, 35, 65, 95]
-
-
-def test_silence_when_asked(capsys):
-    told = []
-    with watching(False, 1) as watch:
-        watch(Event("progress", fraction=0.5, chunk=("a",)))
-    with watching(told.append, 1) as watch:
-        watch(Event("progress", fraction=0.5, chunk=("a",)))
-    assert told == [0.5]
-    assert capsys.readouterr() == ("", "")

@@ -14,6 +14,7 @@ from beyondkernels.kernels.base import Kernel, Product, Scaled, Sum, square_by_t
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.classical.random_features import GaussianFeatures, RandomFeatureKernel
+from refusals import refused
 
 torch.set_num_threads(1)
 F64 = torch.float64
@@ -69,10 +70,8 @@ def test_what_is_not_a_kernel_does_not_add():
     with pytest.raises(TypeError):
         _ = A * "a"  # pyright: ignore[reportOperatorIssue]
     for kind in (Sum, Product):
-        with pytest.raises(InputError, match="kernels must hold at least one value, got none"):
-            kind(())
-        with pytest.raises(InputError, match="each of kernels must be a Kernel, got"):
-            kind((A, 3))  # pyright: ignore[reportArgumentType]
+        refused("kernels must hold at least one value, got none", kind, ())
+        refused("each of kernels must be a Kernel, got", kind, (A, 3))
     for factor in (-1.0, math.inf, math.nan):
         with pytest.raises(InputError, match=r"factor must (not be negative|be finite), got"):
             _ = factor * A
@@ -108,16 +107,6 @@ def test_invariance_and_accuracy_are_inherited():
     assert A.accuracy == 1e-12
 
 
-@pytest.mark.parametrize("kernel", [2 * A, A + B, A * B])
-def test_terms_are_not_written_over(kernel):
-    x = sample(3)
-    before = A(x, x), A(x), A.diagonal(x)
-    kernel(x, x).fill_(0)
-    kernel(x).fill_(0)
-    kernel.diagonal(x).fill_(0)
-    assert all(torch.equal(p, q) for p, q in zip(before, (A(x, x), A(x), A.diagonal(x)), strict=True))
-
-
 @pytest.mark.parametrize("n", [0, 1, 4, 5, 12, 13])
 def test_squares_by_tiles(n):
     x = sample(n)
@@ -126,34 +115,6 @@ def test_squares_by_tiles(n):
     assert torch.equal(gram.diagonal(), Rough().diagonal(x))
     torch.testing.assert_close(gram, x @ x.T, rtol=0, atol=1e-6)
     torch.testing.assert_close(square_by_tiles(B, x, rows=4), B(x), rtol=1e-13, atol=1e-13)
-
-
-def test_the_square_of_a_rough_kernel_is_symmetric():
-    x = sample(7)
-    gram = Rough()(x)
-    assert torch.equal(gram, gram.T)
-    assert torch.equal(gram.diagonal(), Rough().diagonal(x))
-
-
-def test_points_of_every_real_kind_are_accepted():
-    x = torch.tensor([[1, 2], [3, 4]])
-    assert torch.equal(B(x), B(x.double()))
-    assert torch.equal(B(x.numpy()), B(x.double()))  # pyright: ignore[reportArgumentType]
-    assert B(x.float()).dtype == F64
-    assert not B(x.double().requires_grad_()).requires_grad
-    assert B(x[:0]).shape == (0, 0)
-
-
-def test_points_that_are_refused():
-    x = sample(3)
-    with pytest.raises(InputError, match="x1 and x2 must have points of one dimension, got 3 and 2"):
-        A(x, x[:, :2])
-    with pytest.raises(InputError, match=r"x1 must have shape \(n, in_dim\), got \(3,\)"):
-        A(x[:, 0])
-    with pytest.raises(InputError, match="x2 must be finite, got 2 infinite or NaN entries"):
-        A(x, torch.tensor([[math.nan, math.inf, 0.0]]))
-    with pytest.raises(InputError, match="x1 must be real, got complex64"):
-        A(torch.ones(2, 2, dtype=torch.complex64))
 
 
 @pytest.mark.parametrize("kernel", [A, B, C, A + B, A * B, 2 * A], ids=repr)
@@ -169,5 +130,4 @@ def test_the_diagonal_has_the_same_door_as_the_matrix(kernel):
         (torch.full((2, 3), math.nan), "x must be finite, got 6 infinite or NaN entries"),
         (x.to(torch.complex64), "x must be real, got complex64"),
     ):
-        with pytest.raises(InputError, match=sentence):
-            kernel.diagonal(bad)
+        refused(sentence, kernel.diagonal, bad)

@@ -27,6 +27,7 @@ from beyondkernels.kernels import (
 from beyondkernels.kernels.checks import require_representable, tensor
 from beyondkernels.kernels.solvers.intercept import solve_gram
 from beyondkernels.networks import FullyConnected
+from refusals import refused
 
 F64 = torch.float64
 X = Stream(0).normal(8, 2, dtype=F64)
@@ -59,18 +60,12 @@ def test_arrays_that_torch_does_not_take_as_they_are():
     assert tensor("x", array).tolist() == array.tolist()
 
 
-def test_no_history():
-    assert not tensor("x", torch.ones(2, requires_grad=True)).requires_grad
-
-
 @pytest.mark.parametrize("bad", [[[1.0], [1.0, 2.0]], "points", [["a"]], None, {"a": 1}])
 def test_what_is_not_numbers_is_refused(bad: Any):
     kind = type(bad).__name__
     sentence = "must be a tensor, an array or lists of numbers of one length, got a"
-    with pytest.raises(InputError, match=f"x {sentence} {kind}"):
-        tensor("x", bad)
-    with pytest.raises(InputError, match=f"x1 {sentence}"):
-        Gaussian(1.0)(bad)
+    refused(f"x {sentence} {kind}", tensor, "x", bad)
+    refused(f"x1 {sentence}", lambda: Gaussian(1.0)(bad))
 
 
 def test_large_sums_of_finite_values_are_no_overflow():
@@ -113,16 +108,7 @@ def test_solvers_take_lists():
 @pytest.mark.parametrize(
     "model", [KernelRidgePath(), TangentKernelRegressor(FullyConnected(8)), RecursiveFeatureMachineRegressor(rounds=2)]
 )
-def test_estimators_take_lists(model):
-    exact = model.fit(X.numpy(), Y.numpy()).predict(X.numpy())
-    np.testing.assert_array_equal(model.fit(X.tolist(), Y.tolist()).predict(X.tolist()), exact)
-
-
-@pytest.mark.parametrize(
-    "model", [KernelRidgePath(), TangentKernelRegressor(FullyConnected(8)), RecursiveFeatureMachineRegressor(rounds=2)]
-)
 def test_estimators_refuse_what_overflows(model):
-    with pytest.raises(InputError, match=r"float64"):
-        model.fit(1e160 * X.numpy(), Y.numpy())
+    refused(r"float64", model.fit, 1e160 * X.numpy(), Y.numpy())
     with pytest.raises(InputError, match=r"^y must stay below 1e\+150, for errors are squared, got 1\.\d+e\+200$"):
         model.fit(X.numpy(), 1e200 * np.sign(Y.numpy()) * 1.5)

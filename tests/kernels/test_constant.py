@@ -25,10 +25,3 @@ def test_classes_get_the_largest():
     assert run.train_accuracy == pytest.approx(3 / 5)
     assert run.test_accuracy == pytest.approx(2 / 4)
     assert run.predict(torch.zeros(2, 2)).tolist() == ["b", "b"]
-
-
-def test_two_classes_agree_with_the_classifier_of_signs():
-    problem = bk.features.DictionaryParity(dim=8, patterns=6, relevant=3)
-    runs = bk.compare(problem, 101, learners={"mean": Constant(), "sign": bk.kernels.ConstantClassifier()}, seeds=3)
-    accuracies = runs.to_frame().pivot(index="seed", columns="learner", values="test_accuracy")
-    assert accuracies["mean"].tolist() == accuracies["sign"].tolist()

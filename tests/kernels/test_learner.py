@@ -9,11 +9,11 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
-from beyondkernels.kernels.base import Kernel
+from beyondkernels.core import Case, InputError, Problem, Sample, Stream, digest
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.learner import KernelRidge
+from refusals import refused
 
 torch.set_num_threads(1)
 F64 = torch.float64
@@ -39,17 +39,6 @@ class Waves(Problem):
         x = stream.child("x").normal(n, 3)
         y = torch.sin(2 * x[:, : self.outputs]) + self.noise * stream.child("noise").normal(n, self.outputs)
         return Sample(x, torch.where(y[:, 0] > 0, 1.0, -1.0) if self.signs else y)
-
-
-@dataclass(frozen=True)
-class Unkernel(Kernel):
-    """A distance, which is no kernel."""
-
-    def block(self, x1, x2):
-        return torch.cdist(x1, x2)
-
-    def _diagonal(self, x):
-        return torch.zeros(len(x), dtype=F64)
 
 
 def case(n=60, problem=None, seed=0) -> Case:
@@ -177,16 +166,6 @@ def test_the_iterative_solver_agrees_with_the_exact_one(signs):
     assert s["training_error_bound"] < 1e-8
 
 
-def test_the_iterative_grid_is_short_and_relative_to_the_diagonal():
-    here, kernel = case(n=80), 3 * Gaussian(2.0)
-    outcome = KernelRidge(kernel, choose="validation", solver="iterative").fit(here, quiet)
-    np.testing.assert_allclose(outcome.arrays["path_ridge"], 3 * np.array([10, 1, 0.1, 0.01, 1e-3]))
-    short = KernelRidge(kernel, (1e3, 1e2), "validation", solver="iterative", max_iterations=1).fit(here, quiet)
-    assert short.arrays["path_ridge"].tolist() == [1e3, 1e2]  # no growth
-    assert short.scalars["ridge_on_edge"] == 1
-    assert short.scalars["iterations"] == 1
-
-
 def test_the_iterative_grid_grows_where_it_is_asked_to():
     """Both ways, as far as asked and not beyond the limits, and it finds what the exact solver finds."""
     here, kernel = case(n=80), 3 * Gaussian(2.0)
@@ -213,8 +192,7 @@ def test_memory_decides_whether_there_is_an_answer_and_is_no_part_of_the_identit
     for choose, matrices in choices.items():
         needed = 8 * matrices * 100**2
         sentence = rf"memory must be at least {needed} bytes .* 100 points, got {needed - 1}; .*solver='iterative'\)"
-        with pytest.raises(InputError, match=sentence):
-            KernelRidge(kernel, choose=choose, memory=needed - 1).fit(here, quiet)
+        refused(sentence, KernelRidge(kernel, choose=choose, memory=needed - 1).fit, here, quiet)
         enough = KernelRidge(kernel, choose=choose, memory=needed)
         assert enough.fit(here, quiet).scalars == KernelRidge(kernel, choose=choose).fit(here, quiet).scalars
         assert digest(enough) == digest(KernelRidge(kernel, choose=choose))
@@ -271,66 +249,25 @@ def test_the_grid_does_not_grow_below_rounding():
     assert outcome.scalars["test_loss"] < 1e-10
 
 
-def test_labels_may_come_as_a_vector_or_a_column():
-    here = case(problem=Waves(1, signs=True))
-    column = Case(
-        here.problem,
-        Sample(here.train.x, here.train.y[:, None]),
-        Sample(here.test.x, here.test.y[:, None]),
-        here.stream,
-    )
-    learner = KernelRidge(Gaussian(2.0))
-    assert learner.fit(column, quiet).scalars == learner.fit(here, quiet).scalars
-
-
-def test_learners_have_an_identity():
-    learner = KernelRidge(Gaussian(2.0), ridges=(1, 0.1), choose="validation")
-    assert build(describe(learner)) == learner
-    assert digest(learner) == digest(KernelRidge(Gaussian(2.0), ridges=(1.0, 0.1), choose="validation"))
-
-
-def test_an_indefinite_kernel_is_refused():
-    with pytest.raises(InputError, match="gram is indefinite: its smallest eigenvalue is −"):
-        KernelRidge(Unkernel()).fit(case(), quiet)
-    with pytest.raises(
-        InputError, match=r"kernel \(at 48 of the 48 points\) is indefinite: its smallest eigenvalue is −"
-    ):
-        KernelRidge(Unkernel(), choose="validation", solver="iterative").fit(case(), quiet)
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"solver": "cg"}, "solver must be 'exact' or 'iterative', got 'cg'"),
         ({"solver": "iterative"}, "choose must be 'validation' with the iterative solver, .*, got 'leave_one_out'"),
-        (
-            {"solver": "iterative", "choose": "validation", "ridges": (0.0,)},
-            "ridges must be positive with",
-        ),
-        ({"tolerance": 0.0}, r"tolerance must lie in \(0, 1\), got 0.0"),
-        ({"max_iterations": 0}, "max_iterations must be positive, got 0"),
-        ({"memory": 0}, "memory must be positive, got 0"),
+        ({"solver": "iterative", "choose": "validation", "ridges": (0.0,)}, "ridges must be positive with"),
         ({"choose": "validate"}, "choose must be 'leave_one_out' or 'validation', got 'validate'"),
-        ({"validation": 1.0}, r"validation must lie in \(0, 1\), got 1.0"),
-        ({"ridges": (-1.0,)}, r"ridges must not be negative, got -1.0"),
-        ({"smallest": 0.0}, r"smallest must be positive, got 0.0"),
     ],
 )
 def test_bad_settings_are_named(change, sentence):
-    with pytest.raises(InputError, match=sentence):
-        KernelRidge(Gaussian(1.0), **change)
+    refused(sentence, KernelRidge, Gaussian(1.0), **change)
 
 
 def test_bad_samples_are_named():
     here = case(n=2)
     with pytest.raises(InputError, match=r"validation must leave points on both sides, got 0\.2 of 2"):
         KernelRidge(Gaussian(1.0), choose="validation").fit(here, quiet)
-    bad = Case(here.problem, Sample(here.train.x, torch.full((2, 2), torch.nan)), here.test, here.stream)
-    with pytest.raises(InputError, match="y must be finite"):
-        KernelRidge(Gaussian(1.0)).fit(bad, quiet)
     wide = Case(here.problem, here.train, Sample(here.test.x, torch.ones(70, 3)), here.stream)
-    with pytest.raises(InputError, match="test labels must have 2 outputs like y, got 3"):
-        KernelRidge(Gaussian(1.0)).fit(wide, quiet)
+    refused("test labels must have 2 outputs like y, got 3", lambda: KernelRidge(Gaussian(1.0)).fit(wide, quiet))
 
 
 @pytest.mark.parametrize("choose", ["leave_one_out", "validation"])

@@ -12,6 +12,7 @@ from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.learner import KernelRidge
 from beyondkernels.kernels.two_step import TwoStepRidge
 from beyondkernels.papers.resnet.problems import CompositeParity, LinearThenPolynomial
+from refusals import refused
 
 torch.set_num_threads(1)
 
@@ -156,25 +157,6 @@ def test_it_learns_the_composite_part_where_one_kernel_does_not():
     assert two["first_loss"] > floor > two["base_loss"] > 0
 
 
-def test_nothing_is_learnt_from_a_second_kernel_that_is_blind_to_the_composite_part():
-    here = case(PARITY, 400, test=1000)
-    blind = TwoStepRidge(PolynomialKernel(2, scale=1 / 12), PolynomialKernel(3), weights=(0.01, 1.0))
-    assert blind.fit(here, quiet).scalars["test_loss_best"] > PARITY.base_only_risk
-
-
-def test_the_risk_falls_like_the_fourth_power():
-    # the cubes' share in the best linear function is what F' is wrong by, however many points there are: α-close
-    alphas = (0.2, 0.5)
-    learner = TwoStepRidge(PolynomialKernel(1), PolynomialKernel(4), weights=(0.1, 1.0))
-    found = [learner.fit(case(LinearThenPolynomial(6, alpha, 3, 0.2), 300), quiet).scalars for alpha in alphas]
-    slopes = {
-        name: np.log(found[1][name] / found[0][name]) / np.log(alphas[1] / alphas[0])
-        for name in ("test_loss", "base_loss")
-    }
-    assert slopes["base_loss"] == pytest.approx(2, abs=0.2)
-    assert slopes["test_loss"] == pytest.approx(4, abs=0.3)
-
-
 def test_leave_one_out_predictions_betray_the_label_and_folds_hide_it():
     """On pure noise nothing can be better than the labels' variance, unless the second step has seen labels."""
     here = case(Noise(), 200, test=500)
@@ -185,16 +167,6 @@ def test_leave_one_out_predictions_betray_the_label_and_folds_hide_it():
     assert betrayed["leave_one_out_loss"] < 0.01 * variance  # a function of x and of F'(x_i) gives y_i back
     assert betrayed["test_loss"] > 0.9
     assert hidden["leave_one_out_loss"] > 0.95 * variance
-
-
-def test_a_validation_error_is_that_of_points_unseen_even_where_leave_one_out_is_not():
-    here = case(CompositeParity(20, 4), 300, test=1000)
-    learner = TwoStepRidge(PolynomialKernel(2, scale=1 / 20), PolynomialKernel(4), folds=0)
-    honest = learner.fit(here, quiet).scalars
-    assert honest["choice_loss"] > honest["test_loss"]  # fewer points
-    fooled = replace(learner, choose="leave_one_out").fit(here, quiet).scalars
-    assert fooled["choice_loss"] < fooled["test_loss"] / 3
-    assert honest["test_loss"] < fooled["test_loss"]
 
 
 def test_same_run_same_numbers_and_identity():
@@ -217,30 +189,19 @@ def test_a_problem_without_a_base_has_no_base_error():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"weights": ()}, "weights must hold at least one value, got none"),
         ({"weights": (1.0, 1.0)}, "weights must hold different values"),
-        ({"weights": (-1.0, 1.0)}, r"weights must not be negative, got -1.0"),
-        ({"ridges": (0.0, 1.0)}, r"ridges must be positive, got 0.0"),
-        ({"ridges": ()}, "ridges must hold at least one value, got none"),
         ({"folds": 1}, "folds must be 0 or at least 2, got 1"),
         ({"choose": "test"}, "choose must be 'validation' or 'leave_one_out', got 'test'"),
-        ({"validation": 1.0}, r"validation must lie in \(0, 1\), got 1.0"),
-        ({"memory": 0}, "memory must be positive, got 0"),
     ],
 )
 def test_bad_arguments(changes, sentence):
-    with pytest.raises(InputError, match=sentence):
-        replace(SMALL, **changes)
+    refused(sentence, replace, SMALL, **changes)
 
 
 def test_samples_that_do_not_fit():
     here = case(PARITY, 40)
-    with pytest.raises(InputError, match="folds must not exceed the 40 training points, got 41"):
-        replace(SMALL, folds=41).fit(here, quiet)
-    with pytest.raises(InputError, match="validation must leave points on both sides"):
-        replace(SMALL, validation=0.01).fit(here, quiet)
-    with pytest.raises(InputError, match=r"one for each of 35 folds, got 0\.2 of 40"):
-        replace(SMALL, folds=35).fit(here, quiet)
+    refused("folds must not exceed the 40 training points, got 41", lambda: replace(SMALL, folds=41).fit(here, quiet))
+    refused(r"one for each of 35 folds, got 0\.2 of 40", lambda: replace(SMALL, folds=35).fit(here, quiet))
     with pytest.raises(
         InputError, match=r"memory must be at least \d+ bytes .* 40 points, got 50000; \d+ points"
     ) as said:

@@ -15,7 +15,7 @@ import beyondkernels as bk
 from beyondkernels.algorithms import Descent
 from beyondkernels.algorithms.losses import PseudoHuber
 from beyondkernels.algorithms.optimisers import adam
-from beyondkernels.learning.curves import comparison_pictures, recording, run_pictures, sweep_pictures
+from beyondkernels.learning.curves import comparison_pictures, recording, run_pictures
 
 X = np.random.default_rng(0).normal(size=(300, 6)).astype(np.float32)
 WORDS = np.array(["a", "b", "c"])[X[:, :3].argmax(1)]
@@ -42,26 +42,6 @@ def test_the_record_changes_no_number_of_the_run():
     assert chosen.outcome.series["step"].tolist() == [0, 5]
 
 
-def test_specifications_of_problems_stay_as_they_were():
-    problem = bk.features.DictionaryParity(dim=8, patterns=6, relevant=3)
-    rule = bk.algorithms.GradientDescent(steps=4, learning_rate=0.1)
-    run = bk.fit(bk.networks.TwoLayer(pairs=4), problem, n=30, algorithm=rule, test=20)
-    assert run.learner == bk.engine.TrainedNetwork(bk.networks.TwoLayer(pairs=4), rule)
-    assert run.spec.measurements == ()
-
-
-@pytest.mark.parametrize(("steps", "batch", "n"), [(1, 10, 10), (2, 64, 500), (300, 64, 3200), (20_000, 64, 60_000)])
-def test_the_record_looks_at_few_points(steps, batch, n):
-    found = recording(Descent(steps, adam(1e-3), batch), n, samples=2)
-    times, points = found["record_at"], found["record_points"]
-    assert times[0] == 0
-    assert times[-1] == steps
-    assert len(times) <= 21
-    assert len(set(times)) == len(times)
-    if steps * batch > 2 * 3 * 64 / 0.04:  # with less than that, three times 64 points are looked at
-        assert 2 * len(times) * points <= 0.041 * steps * batch
-
-
 def test_pictures_of_a_run_and_of_a_comparison():
     run = bk.fit(module(), (X, WORDS), epochs=8, learning_rate=0.01, validation=0.2)
     loss, accuracy = run_pictures(run.outcome)
@@ -82,18 +62,6 @@ def test_pictures_of_a_run_and_of_a_comparison():
     assert picture.levels[0] == ("kernel", pytest.approx(100 * comparison.rows[1]["test_accuracy"]))
     assert "svg" in comparison._repr_html_()
     assert "svg" not in bk.compare((X, WORDS), learners={"kernel": bk.kernels.Gaussian(2.0)}, seeds=1)._repr_html_()
-
-
-def test_the_picture_of_a_sweep():
-    sweep = bk.fit_many(
-        module(), (X, WORDS), steps=3, grid=bk.grid(learning_rate=[1e-3, 1e-2], optimiser=["adam", "sgd"])
-    )
-    (picture,) = sweep_pictures(sweep.rows, ["learning_rate", "optimiser"])
-    assert (picture.x_label, picture.x_scale) == ("learning_rate", "log")
-    assert [label for label, _, _ in picture.lines] == ["optimiser = adam", "optimiser = sgd"]
-    assert picture.lines[1][2][0][0] == pytest.approx(100 * sweep.rows[1]["test_accuracy"])
-    assert "svg" in sweep._repr_html_()
-    assert sweep_pictures(sweep.rows[:1], ["learning_rate"]) == []
 
 
 def test_all_learners_have_one_common_number_for_classes():
@@ -130,3 +98,15 @@ def test_numbers_are_compared_by_their_squared_error():
     other = bk.compare((X, NUMBERS), learners=learners, seeds=1, epochs=2, loss=PseudoHuber())
     row = other.rows[0]
     assert f"{row['test_squared_error']:.3g}" in str(other)  # its own loss cannot be compared with the kernel's
+
+
+@pytest.mark.parametrize(("steps", "batch", "n"), [(1, 10, 10), (2, 64, 500), (300, 64, 3200), (20_000, 64, 60_000)])
+def test_the_record_looks_at_few_points(steps, batch, n):
+    found = recording(Descent(steps, adam(1e-3), batch), n, samples=2)
+    times, points = found["record_at"], found["record_points"]
+    assert times[0] == 0
+    assert times[-1] == steps
+    assert len(times) <= 21
+    assert len(set(times)) == len(times)
+    if steps * batch > 2 * 3 * 64 / 0.04:  # with less than that, three times 64 points are looked at
+        assert 2 * len(times) * points <= 0.041 * steps * batch

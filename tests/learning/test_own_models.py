@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from torch import nn
 
 import beyondkernels as bk
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.networks import FromCopy
+from refusals import refused
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(size=(200, 6)).astype(np.float32)
@@ -68,13 +69,6 @@ def test_losses_by_name(name, outputs):
     assert set(run.predict(X)) == {"up", "down"}
 
 
-def test_numbers_to_predict():
-    run = bk.fit(nn.Linear(6, 1), (X, X @ np.arange(6)), epochs=100, learning_rate=0.1)
-    assert run.test_loss < 0.1
-    assert not hasattr(run, "test_accuracy")
-    assert run.predict(X).shape == (200,)
-
-
 def test_all_kinds_of_models_side_by_side():
     learners = {
         "module": module(),
@@ -100,18 +94,7 @@ def test_runs_of_data_are_stored_and_read(tmp_path):
     assert stored[0] == stored[1] == bk.fit(module(), (X, WORDS), steps=3).test_loss
     two = bk.compare((X, WORDS), learners={"a": learner}, seeds=2, steps=3, workers=2)
     assert two.runs["a"][0].test_loss == first.test_loss
-    with pytest.raises(InputError, match="cannot predict: it was read from a store"):
-        again.predict(X)
-
-
-class Counting(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.line, self.calls = nn.Linear(6, 3), 0
-
-    def forward(self, x):
-        self.calls += 1
-        return self.line(x) * self.calls
+    refused("cannot predict: it was read from a store", again.predict, X)
 
 
 class Bare(nn.Module):
@@ -136,24 +119,18 @@ class Uncopied(nn.Module):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: bk.fit(module(5), (X, WORDS)), "model must have an output for each of 3 classes, got 5"),
         (lambda: bk.fit(nn.Linear(7, 3), (X, WORDS)), r"cannot take points of the shape \(6,\)"),
-        (lambda: bk.fit(nn.Linear(6, 1), (X, WORDS)), "an output for each of 3 classes, got 1"),
-        (lambda: bk.fit(Counting(), (X, WORDS)), "keeps state between calls"),
         (lambda: bk.fit(Bare(), (X, WORDS)), "no reset_parameters draws scale of Bare"),
         (lambda: bk.fit(Uncopied(), (X, WORDS)), "cannot be copied"),
         (lambda: bk.fit(nn.ReLU(), (X, WORDS)), "has no parameters"),
         (lambda: bk.fit(module(), (X, WORDS), los="squared"), "unknown argument 'los', did you mean loss"),
         (lambda: bk.fit(module(), (X, WORDS), loss="sqared"), "unknown loss 'sqared', did you mean squared"),
-        (lambda: bk.fit(nn.Linear(6, 1), (X, X[:, 0]), loss="hinge"), "loss must be 'squared' for labels that are"),
         (lambda: bk.fit(module(), (X, WORDS), epochs=1, steps=3), "either epochs or steps"),
-        (lambda: bk.fit(module(), (X, WORDS), n=500), "n must be at most 160"),
         (lambda: bk.fit(module(), (X, WORDS), test=50), "test must be test points or a fraction"),
     ],
 )
 def test_bad_input(call, sentence):
-    with pytest.raises(InputError, match=sentence):
-        call()
+    refused(sentence, call)
 
 
 def test_a_module_that_starts_as_it_is():
@@ -164,5 +141,4 @@ def test_a_module_that_starts_as_it_is():
     assert FromCopy.of(Bare(), fresh_start=False).architecture != network.architecture
     assert FromCopy.of(module()).architecture == FromCopy.of(module()).architecture
     assert FromCopy.of(module(2)).architecture != FromCopy.of(module()).architecture
-    with pytest.raises(InputError, match="in the process that made it alone"):
-        dataclasses.replace(network, module=None)
+    refused("in the process that made it alone", dataclasses.replace, network, module=None)

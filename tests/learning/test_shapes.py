@@ -11,7 +11,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import Learner, Problem, Sample, Stream, load_file
 from beyondkernels.engine import TrainedNetwork
-from beyondkernels.execution import SerialExecutor, perform
+from beyondkernels.execution import perform
 from beyondkernels.kernels import (
     FixedFeatureClassifier,
     InputFeatures,
@@ -21,7 +21,7 @@ from beyondkernels.kernels import (
     TwoStepRidge,
 )
 from beyondkernels.networks import FromModule, FullyConnected, Linearised, Parameterisation, ThreeLayerResNet, TwoLayer
-from beyondkernels.store import RunSpec, Store
+from beyondkernels.store import RunSpec
 
 images = load_file(Path(__file__).parents[1] / "images.py")
 PROBLEM: Problem = images.Stripes()
@@ -99,15 +99,3 @@ def test_a_module_takes_images_as_they_are_and_beats_the_line():
     seen = run.outcome.predictor.intermediates(x)  # pyright: ignore[reportOptionalMemberAccess, reportFunctionMemberAccess]
     assert seen["0"][0].shape == (4, 8, 6, 6)
     assert torch.equal(seen["5"][0], run.predict(x))
-
-
-def test_a_store_does_not_mind(tmp_path):
-    network = FromModule(images.rows_and_columns, "convolution")
-    learners = [TrainedNetwork(network, replace(RULE, steps=5)), KernelRidge(PolynomialKernel(2))]
-    specs = [RunSpec(PROBLEM, learner, 40, 20, 0) for learner in learners]
-    store = Store.open(tmp_path / "store")
-    events = [event for event in SerialExecutor().execute(specs, store) if event.kind == "run"]
-    assert [event.status for event in events] == ["finished", "finished"]
-    for spec in specs:
-        (again,) = perform([spec])
-        assert store.read(spec.key).outcome.scalars == again.scalars

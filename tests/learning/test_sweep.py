@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError, build, describe
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.learning import fit, fit_many, grid, one_two_five
-from beyondkernels.networks import FullyConnected, Parameterisation, TwoLayer
+from beyondkernels.networks import FullyConnected, Parameterisation
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.store import RunSpec, Store
 from beyondkernels.store.checkpoints import Checkpoints
+from refusals import refused
 
 PROBLEM = DictionaryParity(dim=8, patterns=6, relevant=3)
 NETWORK = FullyConnected(width=8, depth=2, parameterisation=Parameterisation("standard"))
@@ -51,8 +51,7 @@ def test_runs_that_blow_up_are_rows_too():
     found = sweep(grid(learning_rate=[0.01, 1e20]), backend="compiled")
     assert [row["status"] for row in found.rows] == ["finished", "diverged"]
     assert found.best()["learning_rate"] == 0.01
-    with pytest.raises(InputError, match="no finished run has 'test_risk'; there are learning_rate, status"):
-        found.best("test_risk")
+    refused("no finished run has 'test_risk'; there are learning_rate, status", found.best, "test_risk")
 
 
 def test_best_is_one_that_finished():
@@ -66,8 +65,7 @@ def test_best_is_one_that_finished():
     assert bk.learning.Sweep(rows).best("steps")["seed"] == 2
     assert bk.learning.Sweep(rows).best("loss")["seed"] == 2
     assert bk.learning.Sweep(rows).best("loss", smallest=False)["seed"] == 4
-    with pytest.raises(InputError, match="no run finished: of 2 runs 1 diverged and 1 crashed"):
-        bk.learning.Sweep(rows[1:4:2]).best("steps")
+    refused("no run finished: of 2 runs 1 diverged and 1 crashed", lambda: bk.learning.Sweep(rows[1:4:2]).best("steps"))
     with pytest.raises(InputError, match=r"'loss' is not a number in any finished run; of 2 runs 1 diverged and 0 cra"):
         bk.learning.Sweep(rows[:2]).best("loss")
 
@@ -77,11 +75,6 @@ def test_a_store_keeps_them_and_workers_change_nothing(tmp_path):
     first = sweep(points, store=tmp_path / "store", workers=2, memory=2**34)
     assert Store.open(tmp_path / "store").size().runs == 4
     assert first.rows == sweep(points).rows == sweep(points, store=tmp_path / "store").rows
-
-
-def test_best_by_the_largest():
-    rows = sweep(grid(seed=range(4)))
-    assert rows.best("test_loss", smallest=False)["test_loss"] == max(row["test_loss"] for row in rows.rows)
 
 
 def test_one_two_five():
@@ -99,86 +92,45 @@ POINTS = r"grid must be a list of points, as bk.grid\(learning_rate=\[0.1, 0.2\]
     ("call", "sentence"),
     [
         (lambda: grid(learning_rate=[0.1, 0.2, 0.1]), "learning_rate must take each value once, got 0.1 twice"),
-        (lambda: grid(learning_rate=[1, 1.0]), "learning_rate must take each value once, got 1.0 twice"),
         (lambda: grid(learning_rate=[0.1, 0.0]), "learning_rate must be positive, got 0.0"),
         (lambda: grid(learning_rate=[math.nan]), "learning_rate must be finite, got nan"),
-        (lambda: grid(weight_decay=[math.inf]), "weight_decay must be finite, got inf"),
-        (lambda: grid(learning_rate=["0.1"]), "learning_rate must be a number, got '0.1'"),
-        (lambda: grid(learning_rate=[True]), "learning_rate must be a number, got True"),
         (lambda: grid(learning_rate=0.1), r"learning_rate must be several values, such as \[0.1\], got 0.1"),  # pyright: ignore
         (lambda: grid(seed=5), r"seed must be several values, such as range\(5\), got 5"),  # pyright: ignore
-        (lambda: grid(seed=0), r"seed must be several values, such as \[0\], got 0"),  # pyright: ignore
         (lambda: grid(group="all"), r"group must be several values, such as \['all'\], got 'all'"),
         (lambda: grid(width=[-5]), "width must be positive, got -5"),
-        (lambda: grid(n=[0]), "n must be positive, got 0"),
         (lambda: grid(seed=[]), "seed must take at least one value, got none"),
         (lambda: one_two_five(0, 1), "low and high must be positive and in order, got 0 and 1"),
-        (lambda: one_two_five("a", 1), "low must be a number, got 'a'"),  # pyright: ignore
         (lambda: sweep([]), "grid must hold at least one point, got none"),
         (lambda: sweep({"seed": [0]}), POINTS),
-        (lambda: sweep(None), POINTS),
-        (lambda: sweep([1, 2]), POINTS),
         (lambda: sweep([{"seed": 0}, {"seed": 0}]), "grid must hold each point once, got {'seed': 0} twice"),
         (
             lambda: sweep([{"seed": 0}, {"learning_rate": 0.1}]),
             "grid must hold each point once, got {'learning_rate': 0.1} and {'seed': 0}, which are one run",
         ),
-        (lambda: sweep([{"learning_rate": -0.1}]), "learning_rate must be positive, got -0.1"),
-        (lambda: sweep([{"learning_rate": math.nan}]), "learning_rate must be finite, got nan"),
         (lambda: sweep([{"learning_rate": "0.1"}]), "learning_rate must be a number, got '0.1'"),
-        (lambda: sweep([{"weight_decay": -0.1}]), "weight_decay must not be negative, got -0.1"),
-        (lambda: sweep([{"weight_decay": "a"}]), "weight_decay must be a number, got 'a'"),
-        (lambda: sweep([{"momentum": True}]), "momentum must be a number, got True"),
-        (lambda: sweep([{"width": 0}]), "width must be positive, got 0"),
         (lambda: sweep([{"width": 2.5}]), "width must be a whole number, got 2.5"),
-        (lambda: sweep([{"depth": True}]), "depth must be a whole number, got True"),
-        (lambda: sweep([{"batch": 2.5}]), "batch must be a whole number, got 2.5"),
         (lambda: sweep([{"batch": 61}]), "batch must not exceed the 60 points of the sample, got 61"),
         (lambda: sweep([{"n": 9}]), "batch must not exceed the 9 points of the sample, got 10"),
-        (lambda: sweep([{"n": 2.5}]), "n must be a whole number, got 2.5"),
         (lambda: sweep([{"seed": 1.5}]), "seed must be a whole number, got 1.5"),
-        (lambda: sweep([{"seed": True}]), "seed must be a whole number, got True"),
         (lambda: sweep([{"problem__dim": 2.5}]), "problem__dim must be a whole number, got 2.5"),
         (lambda: sweep([{"problem__dims": 3}]), "unknown setting 'problem__dims', did you mean problem__dim"),
-        (lambda: sweep([{"problem": PROBLEM}]), "unknown setting 'problem', did you mean problem__dim"),
         (lambda: sweep(grid(learning_rat=[0.1])), "unknown setting 'learning_rat', did you mean learning_rate"),
         (
             lambda: sweep(grid(parameterisation__weight=[1.0])),
             "unknown setting 'parameterisation__weight', did you mean parameterisation__weight_variance",
         ),
-        (
-            lambda: sweep(grid(parameterization__weight_variance=[1.0])),
-            "unknown setting 'parameterization__weight_variance', did you mean parameterisation__weight_variance",
-        ),
-        (lambda: sweep(grid(width__x=[1.0])), "unknown setting 'width__x', did you mean width"),
         (lambda: sweep(grid(seed=[0]), record_at=(13,)), r"record_at must lie in \[0, 12\], the steps .*, got 13"),
-        (lambda: sweep(grid(seed=[0]), snapshot_at=(-1,)), r"snapshot_at must lie in \[0, 12\], the steps .*, got -1"),
-        (lambda: sweep(grid(seed=[0]), record_at="12"), "record_at must be a list, got '12'"),
         (lambda: sweep(grid(seed=[0]), recordat=(1,)), "unknown argument 'recordat', did you mean record_at"),
         (lambda: sweep(grid(seed=[0]), backend="fast"), "backend must be 'eager' or 'compiled', got 'fast'"),
         (lambda: sweep(grid(seed=[0]), workers=0), "workers must be a positive whole number, got 0"),
-        (lambda: sweep(grid(seed=[0]), memory=0), "memory must be positive, got 0"),
-        (lambda: sweep(grid(seed=[0]), memory="8GB"), r"memory must be a whole number, got '8GB'"),
         (lambda: sweep(grid(seed=[0]), seeds=5), r"seeds go into the grid: bk.grid\(seed=range\(5\)\)"),
-        (lambda: sweep(grid(seed=[0]), seed=5), r"seeds go into the grid: bk.grid\(seed=range\(5\)\)"),
         (lambda: sweep(grid(loss=["squared"])), r"loss must be a Loss, such as Squared\(\), got 'squared'"),
-        (lambda: sweep(grid(loss=[Squared])), r"loss must be a Loss, such as Squared\(\), got <class"),
-        (lambda: sweep(grid(loss=[None])), r"loss must be a Loss, such as Squared\(\), got None"),
         (lambda: sweep(grid(activation=[3])), "activation must be an Activation or str, such as .*, got 3"),
         (lambda: sweep(grid(width=[8, 10**9])), MEMORY),
     ],
 )
 def test_bad_grids(call, sentence):
-    with pytest.raises(InputError, match=sentence):
-        call()
-
-
-def test_sizes_of_samples_are_whole():
-    for n, sentence in ((0, "n must be positive, got 0"), (2.5, "n must be a whole number, got 2.5")):
-        with pytest.raises(InputError, match=sentence):
-            fit_many(NETWORK, PROBLEM, n, algorithm=RULE, grid=grid(seed=[0]))  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="test must be at least 0, got -1"):
-        fit_many(NETWORK, PROBLEM, 60, algorithm=RULE, grid=grid(seed=[0]), test=-1)
+    refused(sentence, call)
 
 
 @pytest.mark.parametrize("which", ["network", "problem", "algorithm"])
@@ -212,8 +164,7 @@ def test_all_points_are_looked_at_before_the_first_is_trained(tmp_path, monkeypa
 def test_memory_is_the_callers_to_give():
     points = [{"width": 8}]
     for workers in (1, 2):  # with enough memory, workers that start: in the test of a store above
-        with pytest.raises(InputError, match=r"width=8 needs .* KiB, memory allows"):
-            sweep(points, memory=2000, workers=workers)
+        refused(r"width=8 needs .* KiB, memory allows", sweep, points, memory=2000, workers=workers)
     assert sweep(points, memory=2**34, workers=1).rows == sweep(points).rows
 
 
@@ -245,15 +196,6 @@ def test_numbers_of_other_libraries_are_the_same_numbers(tmp_path):
     assert type(grid(seed=np.arange(2))[1]["seed"]) is int
 
 
-def test_numbers_of_single_precision_are_what_they_say():
-    for given in (np.array([0.01, 1e-7], np.float32), torch.tensor([0.01, 1e-7]), [np.float32(0.01), np.float32(1e-7)]):
-        assert [point["weight_decay"] for point in grid(weight_decay=given)] == [0.01, 1e-7]
-    assert grid(weight_decay=np.array([0.1], np.float16)) == [{"weight_decay": 0.1}]
-    assert grid(weight_decay=np.array([0.1], np.float64)) == [{"weight_decay": 0.1}]
-    points = [{"learning_rate": np.float32(0.01)}]
-    assert sweep(points).rows == sweep(grid(learning_rate=[0.01])).rows
-
-
 def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr("beyondkernels.learning.batch.SAVE_EVERY", 0.0)
     points, store = grid(learning_rate=[0.01, 0.1], seed=range(2)), tmp_path / "store"
@@ -272,22 +214,3 @@ def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):
     assert Store.open(store).size().checkpoints == len(set(saved)) == 4
     assert sweep(points, store=store).rows == sweep(points).rows
     assert Store.open(store).size().checkpoints == 0
-
-
-def test_the_front_door():
-    assert bk.fit_many is fit_many
-    assert bk.grid is grid
-    assert bk.one_two_five is one_two_five
-    found = bk.fit_many(
-        TwoLayer(pairs=4), PROBLEM, 60, algorithm=GradientDescent(5, 0.1), grid=bk.grid(seed=[0]), test=30
-    )
-    assert "test_accuracy" in found.rows[0]
-
-
-def test_the_best_of_a_sweep_by_its_name():
-    rows = tuple({"status": "finished", "test_accuracy": a, "test_r2": a, "test_loss": a} for a in (0.5, 0.9, 0.7))
-    found = bk.learning.Sweep(rows)
-    assert found.best("test_accuracy") is found.best("test_r2") is rows[1]
-    assert found.best("test_loss") is found.best() is rows[0]
-    assert found.best("test_accuracy", smallest=True) is rows[0]
-    assert found.best("test_loss", smallest=False) is rows[1]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import beyondkernels as bk
-from beyondkernels.core import InputError, Learner, Problem, Stream, describe
+from beyondkernels.core import Learner, Problem, Stream, describe
 from beyondkernels.core.components import build
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.execution import perform
@@ -95,19 +93,6 @@ def test_a_run_without_it_keeps_its_key():
     assert spec_of("constant", 25).key not in (spec.key, spec_of("constant", 26).key)
     for n in (0, 25):
         assert build(describe(spec_of("constant", n))) == spec_of("constant", n)
-
-
-def test_its_size_is_checked():
-    with pytest.raises(InputError, match="validation_samples must be at least 0, got -1"):
-        spec_of("constant", -1)
-    with pytest.raises(InputError, match="validation_samples must be a whole number"):
-        replace(spec_of("constant", 0), validation_samples=2.0)  # pyright: ignore[reportArgumentType]
-
-
-def test_members_with_and_without_it_go_to_different_chunks():
-    specs = [replace(spec_of("hinge", n), seed=seed) for n in (0, 25) for seed in range(2)]
-    groups = bk.execution.chunks(specs, 1)
-    assert sorted({spec.validation_samples for spec in group} for group in groups) == [{0}, {25}]
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import InputError
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.measure.norms import NormedNetwork
 from beyondkernels.store import RunSpec
@@ -50,8 +49,3 @@ def test_a_diverged_run_has_no_norm_at_its_end() -> None:
     assert outcome.status == "diverged"
     assert outcome.series["norm/step"].tolist() == [0]
     assert outcome.at("norm/layer1.weight", 8, missing=None) is None
-
-
-def test_something_must_be_wanted() -> None:
-    with pytest.raises(InputError, match=r"^snapshot_at and snapshot_names must say which norms are wanted, got none$"):
-        NormedNetwork(NETWORK, rule(0.1), snapshot_at=(8,))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, Tensors, build, canonical_json, digest
+from beyondkernels.core import Stream, Tensors
 from beyondkernels.networks import (
     FromModule,
     FullyConnected,
@@ -23,6 +22,7 @@ from beyondkernels.networks import (
     TwoLayer,
 )
 from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
+from refusals import refused
 
 
 class Perceptron(torch.nn.Module):
@@ -45,10 +45,7 @@ def make_perceptron(in_dim: int, out_dim: int) -> torch.nn.Module:
     return Perceptron(in_dim, out_dim)
 
 
-PARTS = {
-    "hidden": ("first.weight", "first.bias", "norm.weight", "norm.bias"),
-    "last": ("second.weight", "second.bias"),
-}
+PARTS = {"hidden": ("first.weight", "first.bias", "norm.weight", "norm.bias"), "last": ("second.weight", "second.bias")}
 BIASED = Parameterisation("standard", 1.5, bias_variance=0.2, readout_bias_variance=0.1)
 NETWORKS: dict[str, Network] = {
     "two layers": TwoLayer(pairs=5),
@@ -132,7 +129,7 @@ def test_init_is_a_pure_function_of_the_stream(network, out_dim):
 
 @every_network
 @every_out_dim
-@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.parametrize("n", [0, 5])
 def test_shapes(network, out_dim, n):
     params, buffers = network.init(IN_DIM, out_dim, Stream(0))
     out, after = network.apply(params, buffers, Stream(1).normal(n, IN_DIM))
@@ -201,15 +198,12 @@ def test_groups_name_parameters(network, out_dim):
         assert sorted(itertools.chain(*layers)) == sorted(params)
     else:
         assert isinstance(inside(network), TwoLayer | FromModule)
-    with pytest.raises(InputError, match=r"^unknown parameter group 'hiden', did you mean hidden\?$"):
-        network.trained("hiden", params)
+    refused(r"^unknown parameter group 'hiden', did you mean hidden\?$", network.trained, "hiden", params)
 
 
 @pytest.mark.parametrize("network", VMAPPED.values(), ids=VMAPPED.keys())
 @every_out_dim
-@pytest.mark.parametrize(
-    ("size", "in_dim", "n"), [(1, 1, 1), (2, 5, 3), (3, 7, 31), (16, 16, 16), (25, 6, 17), (50, 9, 101)]
-)
+@pytest.mark.parametrize(("size", "in_dim", "n"), [(1, 1, 1), (3, 7, 31), (16, 16, 16), (50, 9, 101)])
 def test_alone_and_in_company_bitwise(network, out_dim, size, in_dim, n):
     """Outputs and gradients, for sizes at which members begin anywhere in memory."""
     network = resized(network, size)
@@ -244,21 +238,6 @@ def test_rows_of_a_larger_sample_bitwise(network, rows):
     together = apply(stacked(params), x)
     for i in range(4):
         assert torch.equal(apply(stacked(params[i : i + 1]), x[i : i + 1].clone())[0], together[i])
-
-
-@every_network
-def test_description_and_back(network):
-    again = build(json.loads(canonical_json(network)))
-    assert again == network
-    assert digest(again) == digest(network)
-    assert again.batching == network.batching
-    params, buffers = network.init(IN_DIM, 1, Stream(0))
-    x = torch.ones(2, IN_DIM)
-    assert torch.equal(again.apply(params, buffers, x)[0], network.apply(params, buffers, x)[0])
-
-
-def test_descriptions_differ():
-    assert len({digest(network) for network in NETWORKS.values()}) == len(NETWORKS)
 
 
 @every_network
@@ -309,8 +288,7 @@ def test_smoothed(network):
     inner = inside(network)
     if not isinstance(inner, TwoLayer):
         sentence = rf"^{type(inner).__name__} has no closed form under noise of std 0\.3; draw the noise"
-        with pytest.raises(InputError, match=sentence):
-            network.smoothed(0.3)
+        refused(sentence, network.smoothed, 0.3)
         return
     smooth = network.smoothed(0.3)
     assert type(smooth) is type(network)

@@ -7,7 +7,7 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.core import InputError, Stream
-from beyondkernels.networks import FromCopy, FromModule, find_blocks
+from beyondkernels.networks import FromCopy
 
 
 def half_frozen() -> Any:
@@ -52,11 +52,6 @@ def test_kernels_take_no_derivative_in_a_frozen_parameter():
     h = torch.relu(model[0](x)).detach().double()
     expected = h @ h.T + 1
     assert bk.kernels.tangent_gram(network, params, buffers, x) == pytest.approx(expected, rel=1e-5)
-
-
-def test_blocks_list_the_parameters_that_are_trained():
-    blocks = find_blocks(FromCopy.of(half_frozen()), 4, 1)
-    assert {block.name: block.parameters for block in blocks} == {"0": (), "2": ("2.weight", "2.bias")}
 
 
 def test_a_module_that_is_frozen_altogether_is_refused():
@@ -116,12 +111,3 @@ def test_the_statistics_of_a_frozen_part_are_part_of_the_identity(monkeypatch):
     monkeypatch.setattr(copied, "_draws_still_buffers", lambda _: False)
     assert FromCopy.of(frozen_normalisation()).architecture != names[0]
     assert FromCopy.of(untouched).architecture == known
-
-
-def build(in_dim, out_dim):
-    return half_frozen()
-
-
-def test_a_function_may_make_a_frozen_layer():
-    trained: Any = bk.fit(FromModule(build, "half"), data(), epochs=2, progress=False).module
-    assert torch.equal(trained[0].weight, half_frozen()[0].weight)

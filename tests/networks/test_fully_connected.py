@@ -7,10 +7,10 @@ import math
 import pytest
 import torch
 
-from beyondkernels.activations import ReLU
-from beyondkernels.core import InputError, Stream, digest
+from beyondkernels.core import Stream
 from beyondkernels.kernels import FiniteTangent, infinite_conjugate, infinite_tangent
 from beyondkernels.networks import FullyConnected, Parameterisation
+from refusals import refused
 
 F64 = torch.float64
 GOLDEN = [-2.064831018, 1.023210526, 1.240857244, -1.131260514]
@@ -75,15 +75,7 @@ def test_groups():
         assert ("layer1.bias" in params, "output.bias" in params) == (bias is not None, readout_bias is not None)
         assert network.trained("hidden", params) + network.trained("last", params) == tuple(params)
         assert network.trained("layer1", params) == network.trained("hidden", params)
-    with pytest.raises(InputError, match=r"^unknown parameter group 'layer3', did you mean layer\d or layer\d"):
-        plain.trained("layer3", {})
-
-
-def test_its_gradient_is_its_own():
-    network = FullyConnected(3)
-    params, buffers = network.init(4, 2, Stream(0))
-    point = network.expansion_point(params, buffers)
-    assert [one is other for one, other in zip(point, (network, params, buffers), strict=True)] == [True] * 3
+    refused(r"^unknown parameter group 'layer3', did you mean layer\d or layer\d", plain.trained, "layer3", {})
 
 
 def test_depth_and_width_change_the_start_of_no_other_layer():
@@ -100,13 +92,6 @@ def test_golden_start():
     params, _ = FullyConnected(2, depth=2, parameterisation=Parameterisation("standard")).init(2, 1, Stream(0))
     drawn = torch.cat([params["layer1.weight"].flatten()[:2], params["output.weight"].flatten()])
     assert drawn.tolist() == pytest.approx(GOLDEN, abs=1e-6)
-
-
-def test_names_and_what_they_stand_for_are_one_network():
-    spelled = FullyConnected(3, activation="relu")
-    assert spelled == FullyConnected(3) == FullyConnected(3, 3, ReLU(), Parameterisation())
-    assert digest(spelled) == digest(FullyConnected(3, 3, ReLU(), Parameterisation()))
-    assert digest(spelled) != digest(FullyConnected(3, parameterisation=Parameterisation("standard")))
 
 
 @pytest.mark.parametrize(("kind", "size"), [("ntk", 1.0), ("standard", math.sqrt(0.6 / 8))])
@@ -172,8 +157,7 @@ def test_the_tangent_kernel_does_not_mind_the_signs():
 
 def test_the_conjugate_kernel_of_balanced_signs_is_refused():
     sentence = r"^network must have a normal readout .* got readout='signs'"
-    with pytest.raises(InputError, match=sentence):
-        infinite_conjugate(FullyConnected(6, depth=2, readout="signs"))
+    refused(sentence, infinite_conjugate, FullyConnected(6, depth=2, readout="signs"))
 
 
 @pytest.mark.parametrize(
@@ -181,20 +165,9 @@ def test_the_conjugate_kernel_of_balanced_signs_is_refused():
     [
         ({"readout": "sign"}, r"^readout must be 'normal' or 'signs', got 'sign'$"),
         ({"readout": "signs"}, r"^width must be even for a readout of half of each sign, got 3$"),
-        ({"width": 0}, r"^width must be positive, got 0$"),
-        ({"width": 2.0}, r"^width must be a whole number, got 2\.0$"),
         ({"depth": 1}, r"^depth must lie in \[2, 10000\], got 1$"),
-        ({"depth": "3"}, r"^depth must be a whole number, got '3'$"),
         ({"activation": "rlu"}, r"^unknown activation 'rlu', did you mean relu"),
     ],
 )
 def test_sentences(arguments, sentence):
-    with pytest.raises(InputError, match=sentence):
-        FullyConnected(**{"width": 3} | arguments)
-
-
-def test_points_of_another_dimension():
-    network = FullyConnected(3)
-    params, buffers = network.init(4, 1, Stream(0))
-    with pytest.raises(InputError, match=r"^points must have dimension 4 to fit the weights, got 5$"):
-        network.apply(params, buffers, torch.ones(2, 5))
+    refused(sentence, FullyConnected, **{"width": 3} | arguments)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from beyondkernels.core import InputError
 from beyondkernels.networks import FromModule, ThreeLayerResNet, popular_initialisation
+from refusals import refused
 
 NETWORK = ThreeLayerResNet(4, "bottleneck", parameterisation=popular_initialisation(4))
 PARAMS = {name: torch.zeros(()) for name in ("W.weight", "W.bias", "V.weight", "V.bias", "A.weight")}
@@ -27,15 +27,12 @@ def test_sums_and_differences(group, names):
 
 @pytest.mark.parametrize("group", ["hidden-W-V", "all-all", "-W"])
 def test_nothing_left(group):
-    with pytest.raises(InputError, match=f"^group must leave some parameters, got {group!r}$"):
-        NETWORK.trained(group, PARAMS)
+    refused(f"^group must leave some parameters, got {group!r}$", NETWORK.trained, group, PARAMS)
 
 
 def test_unknown_parts():
-    with pytest.raises(InputError, match=r"^unknown parameter group 'hiden', did you mean hidden\?$"):
-        NETWORK.trained("W+hiden", PARAMS)
-    with pytest.raises(InputError, match=r"^unknown parameter group ''"):
-        NETWORK.trained("W+", PARAMS)
+    refused(r"^unknown parameter group 'hiden', did you mean hidden\?$", NETWORK.trained, "W+hiden", PARAMS)
+    refused(r"^unknown parameter group ''", NETWORK.trained, "W+", PARAMS)
 
 
 def test_a_name_with_a_sign_in_it_is_found_first():

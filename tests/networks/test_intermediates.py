@@ -6,15 +6,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.networks import (
-    FromModule,
-    FullyConnected,
-    Linearised,
-    Parameterisation,
-    ThreeLayerResNet,
-    TwoLayer,
-    theorem_network,
-)
+from beyondkernels.networks import FromModule, FullyConnected, Parameterisation, ThreeLayerResNet, theorem_network
 from beyondkernels.papers.resnet.networks import ResNetWeights
 
 X = Stream(3).normal(6, 5)
@@ -31,14 +23,6 @@ def test_fully_connected_by_hand():
     torch.testing.assert_close(found["layer1"][0], z1)
     torch.testing.assert_close(found["layer2"][0], z2)
     assert torch.equal(found["output"][0], network.apply(params, buffers, X)[0])
-
-
-def test_two_layers_and_noise():
-    network = TwoLayer(pairs=3)
-    params, _ = network.init(5, 1, Stream(0))
-    found = network.intermediates(params, {}, X)
-    torch.testing.assert_close(found["hidden"][0], X @ params["hidden.weight"].T + params["hidden.bias"])
-    assert torch.equal(found["output"][0], network.apply(params, {}, X)[0])
 
 
 @pytest.mark.parametrize("form", ["full", "bottleneck"])
@@ -86,11 +70,3 @@ def test_modules_by_the_names_of_their_parts():
     assert torch.equal(found["5"][0], network.apply(params, buffers, X)[0])
     assert torch.equal(network.intermediates(params, buffers, X)["5"][0], found["5"][0])  # no hook is left behind
     assert len(network.intermediates(params, buffers, X)["5"]) == 1
-
-
-def test_an_expansion_shows_the_layers_of_its_network():
-    inner = FullyConnected(4, 2)
-    params, buffers = Linearised(inner).init(5, 2, Stream(0))
-    network, start, rest = Linearised(inner).expansion_point(params, buffers)
-    found = network.intermediates(start, rest, X)
-    assert torch.equal(found["output"][0], Linearised(inner).apply(params, buffers, X)[0])

@@ -8,6 +8,7 @@ from torch import nn
 
 from beyondkernels.core import InputError, Stream
 from beyondkernels.networks import FromCopy, FullyConnected, ThreeLayerResNet
+from refusals import refused
 
 X = Stream(3).normal(5, 6)
 
@@ -78,33 +79,25 @@ def test_what_changes_no_number_may_follow(end):
     assert network.features(params, buffers, x).shape == (5, 5)
 
 
-def test_a_module_that_is_a_linear_layer():
-    network, params, buffers, x = at(nn.Linear(6, 2))
-    assert network.last_layer(params, buffers, x) == ("weight", "bias")
-
-
 @pytest.mark.parametrize("module", [Ending(nn.Tanh()), Ending(nn.ReLU()), Ending(nn.Softmax(1)), Gated(), Branches()])
 def test_modules_that_do_not_end_with_a_linear_layer(module):
     """The head starts at zero, so that outputs are the same before and after some activations."""
     network, params, buffers, x = at(module)
     params = {name: torch.zeros_like(value) if "head" in name else value for name, value in params.items()}
     for ask in (network.features, network.last_layer):
-        with pytest.raises(InputError, match="does not end with a linear layer on vectors: the linear layer"):
-            ask(params, buffers, x)
+        refused("does not end with a linear layer on vectors: the linear layer", ask, params, buffers, x)
 
 
 def test_positions_are_no_vectors():
     network = FromCopy.of(nn.Sequential(nn.Linear(6, 4), nn.Linear(4, 1), nn.Flatten(0)))
     params, buffers = network.init((1, 6), 1, Stream(0))
-    with pytest.raises(InputError, match=r"called last and given \(2, 1, 4\), not \(n, features\)"):
-        network.features(params, buffers, X[:, None])
+    refused(r"called last and given \(2, 1, 4\), not \(n, features\)", network.features, params, buffers, X[:, None])
 
 
 @pytest.mark.parametrize("twice", [True, False])
 def test_tied_weights_cannot_be_trained_alone(twice):
     network, params, buffers, x = at(Tied(twice), 6)
-    with pytest.raises(InputError, match="the numbers of the last layer of Tied are also used before it"):
-        network.last_layer(params, buffers, x)
+    refused("the numbers of the last layer of Tied are also used before it", network.last_layer, params, buffers, x)
     assert network.features(params, buffers, x).shape == (5, 7)
 
 
@@ -112,8 +105,7 @@ def test_a_frozen_last_layer_cannot_be_trained_alone():
     module = Ending()
     module.head.requires_grad_(False)
     network, params, buffers, x = at(module)
-    with pytest.raises(InputError, match="the last layer of Ending is frozen"):
-        network.last_layer(params, buffers, x)
+    refused("the last layer of Ending is frozen", network.last_layer, params, buffers, x)
     module.head.bias.requires_grad_(True)
     network, params, buffers, x = at(module)
     assert network.last_layer(params, buffers, x) == ("head.bias",)

@@ -16,11 +16,7 @@ from beyondkernels.core import InputError, Stream, UncacheableError, digest, see
 from beyondkernels.networks import (
     FromCopy,
     FromModule,
-    FullyConnected,
-    Linearised,
     NetworkModule,
-    Parameterisation,
-    ThreeLayerResNet,
 )
 
 
@@ -56,43 +52,6 @@ def test_it_is_the_module(factory, train, out_dim):
             assert torch.equal(buffers[name], value), name
 
 
-def test_running_means_move_in_training_only():
-    network, x = FromModule(make_normed, "mine"), Stream(1).normal(9, 5)
-    params, buffers = network.init(5, 1, Stream(0))
-    kept = {name: value.clone() for name, value in buffers.items()}
-    _, trained = network.apply(params, buffers, x, train=True)
-    _, evaluated = network.apply(params, buffers, x, train=False)
-    assert not torch.equal(trained["1.running_mean"], kept["1.running_mean"])
-    assert trained["1.num_batches_tracked"] == 1
-    for name, value in kept.items():
-        assert torch.equal(buffers[name], value)
-        assert torch.equal(evaluated[name], value)
-
-
-def test_gradient_inside_a_transform():
-    """The engine differentiates ``apply``; buffers come out beside the gradient."""
-    network, x = FromModule(make_normed, "mine"), Stream(1).normal(9, 5)
-    params, buffers = network.init(5, 1, Stream(0))
-
-    def loss(params):
-        out, after = network.apply(params, buffers, x, train=True)
-        return out.square().sum(), after
-
-    gradient, after = torch.func.grad(loss, has_aux=True)(params)
-    module = reference(make_normed, 5, 1, Stream(0))
-    module(x).square().sum().backward()
-    for name, value in module.named_parameters():
-        assert value.grad is not None
-        assert torch.allclose(gradient[name], value.grad, rtol=1e-5, atol=1e-6)
-    for name, value in module.named_buffers():
-        assert torch.equal(after[name], value)
-
-
-def test_linearised_module_is_not_vmapped():
-    network = FromModule(make_normed, "mine")
-    assert network.batching == Linearised(network).batching == "sequential"
-
-
 def test_unnamed_factory_has_no_identity():
     network = FromModule(lambda i, o: torch.nn.Linear(i, o), "mine")
     out = network.apply(*network.init(2, 3, Stream(0)), torch.ones(4, 2))[0]
@@ -114,34 +73,6 @@ def test_module_keeps_its_buffers():
     assert torch.equal(module(x), truth(x))
     assert not torch.equal(twin(x), truth(x))
     assert module.double()(x.double()).dtype == torch.float64
-
-
-def make_fully_connected(in_dim: int, out_dim: int) -> torch.nn.Module:
-    scales = Parameterisation(bias_variance=0.1)
-    return NetworkModule(FullyConnected(4, parameterisation=scales), in_dim, out_dim, Stream(3))
-
-
-def make_residual(in_dim: int, out_dim: int) -> torch.nn.Module:
-    return NetworkModule(ThreeLayerResNet(4, "bottleneck"), in_dim, out_dim, Stream(3))
-
-
-@pytest.mark.parametrize("factory", [make_fully_connected, make_residual])
-@pytest.mark.parametrize("out_dim", [1, 3])
-def test_out_and_in_again(factory, out_dim):
-    """A network handed out as a module and taken back as a network: the same values and gradients."""
-    module, x = factory(5, out_dim), Stream(1).normal(6, 5)
-    network = module.network
-    params, buffers = network.init(5, out_dim, Stream(3))
-    again = FromModule(factory, "again")
-    own, rest = again.init(5, out_dim, Stream(0))
-    assert own.keys() == {name.replace(".", "_") for name in params}
-    assert torch.equal(again.apply(own, rest, x)[0], network.apply(params, buffers, x)[0])
-    found = torch.func.grad(lambda p: again.apply(p, rest, x)[0].square().sum())(own)
-    truth = torch.func.grad(lambda p: network.apply(p, buffers, x)[0].square().sum())(params)
-    for name, value in truth.items():
-        assert torch.equal(found[name.replace(".", "_")], value)
-    moved = {name: value + 0.1 for name, value in own.items()}
-    assert not torch.equal(again.apply(moved, rest, x)[0], again.apply(own, rest, x)[0])
 
 
 @pytest.mark.parametrize("factory", [make_normed, make_tied])

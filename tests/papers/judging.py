@@ -6,23 +6,52 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from beyondkernels.core import Outcome
-from beyondkernels.lab import At, Claim, Experiment, Reading, render_svg, specs_of, tabulate
+import pytest
+
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.lab import At, Claim, Experiment, Reading, changed, render_svg, specs_of, tabulate
 from beyondkernels.store import RunSpec, StoredRun
 
 
 def claims_of(experiment: Experiment, settings: Any, records: Iterable[dict[str, Any]]) -> dict[str, Claim]:
     """The claims by id, at a scale where they speak."""
     rows = tabulate(records)
-    return {each.id: each.claim(rows, True, experiment.symbols) for each in experiment.claims(settings)}
+    return {each.id: each.claim(rows, True, experiment.declared) for each in experiment.claims(settings)}
 
 
-def failing(claims: dict[str, Claim]) -> list[str]:
-    return [name for name, claim in claims.items() if claim.holds is False]
+def claims_in(reading: Reading) -> dict[str, Claim]:
+    """The claims of a reading by id."""
+    return {claim.id: claim for claim in reading.claims}
 
 
-def undecided(claims: dict[str, Claim]) -> list[str]:
-    return [name for name, claim in claims.items() if claim.holds is None]
+def failing(found: Reading | dict[str, Claim]) -> list[str]:
+    return [name for name, claim in _by_id(found).items() if claim.holds is False]
+
+
+def undecided(found: Reading | dict[str, Claim]) -> list[str]:
+    return [name for name, claim in _by_id(found).items() if claim.holds is None]
+
+
+def _by_id(found: Reading | dict[str, Claim]) -> dict[str, Claim]:
+    return claims_in(found) if isinstance(found, Reading) else found
+
+
+def refuted(found: Reading | dict[str, Claim]) -> list[str]:
+    """The claims that fail, where every other one holds."""
+    claims = _by_id(found)
+    assert undecided(claims) == []
+    return failing(claims)
+
+
+def cases(*made_and_wanted: tuple[Any, list[str]]) -> pytest.MarkDecorator:
+    """A test for each pair: numbers that are made up, and the claims that fail on them."""
+    return pytest.mark.parametrize(("made", "wanted"), made_and_wanted)
+
+
+def refuse(settings: Any, changes: dict[str, Any], sentence: str) -> None:
+    """Settings with these changes are refused, in words that match the sentence."""
+    with pytest.raises(InputError, match=sentence):
+        changed(settings, changes)
 
 
 def stored(outcome: Outcome) -> StoredRun:

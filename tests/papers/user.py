@@ -12,27 +12,14 @@ import resource
 import sys
 import time
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, Reference, Sample
-from beyondkernels.lab import (
-    At,
-    Experiment,
-    Finished,
-    Label,
-    OverTime,
-    Picture,
-    Runs,
-    Scale,
-    Statement,
-    of,
-    scale,
-    setting,
-)
+from beyondkernels.lab import At, Experiment, Finished, Label, OverTime, Picture, Runs, Statement, of, scale, setting
 from beyondkernels.lab.report.claims import AtMost
 from beyondkernels.store import RunSpec
 
@@ -111,14 +98,14 @@ class Settings:
 class Plain(Experiment):
     """Every guess with every seed."""
 
-    id: ClassVar[str] = "user/plain"
-    title: ClassVar[str] = "Guessing a slope"
-    summary: ClassVar[str] = "A line is guessed. The nearer guess is better."
-    settings_class: ClassVar[type] = Settings
-    reference: ClassVar[Reference] = Reference(None, "nowhere")
-    scales: ClassVar[Mapping[str, Scale]] = {"smoke": scale("paper", samples=5, seeds=2)}
-    speaks_at: ClassVar[Sequence[str]] = ("smoke", "laptop")
-    seconds_per_run: ClassVar[Mapping[str, float]] = {"smoke": 100.0}
+    id = "user/plain"
+    title = "Guessing a slope"
+    summary = "A line is guessed. The nearer guess is better."
+    settings_class = Settings
+    reference = Reference(None, "nowhere")
+    scales = {"smoke": scale("paper", samples=5, seeds=2)}
+    speaks_at = ("smoke", "laptop")
+    seconds_per_run = {"smoke": 100.0}
 
     def runs(self, settings: Settings, /) -> Sequence[Runs]:
         return [Runs(guessed, {"guess": [guess_of(i) for i in range(len(settings.guesses))]}, read)]
@@ -162,7 +149,7 @@ class Refined(Runs):
 class Rounds(Plain):
     """Refines the best guess."""
 
-    id: ClassVar[str] = "user/rounds"
+    id = "user/rounds"
 
     def runs(self, settings: Settings, /) -> Sequence[Runs]:
         (first,) = super().runs(settings)

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from beyondkernels.core import Case, InputError, Outcome, Saved, StoreError, load_file
+from beyondkernels.core import Saved, StoreError, load_file
 from beyondkernels.core.components import USER_MODULES
-from beyondkernels.execution import Event, LocalExecutor, SerialExecutor
+from beyondkernels.execution import Event, LocalExecutor
 from beyondkernels.execution.checkpoint_schedule import Saving
 from beyondkernels.execution.chunk_worker import work
 from beyondkernels.store import RunSpec, Store, checkpoints, provenance
+from refusals import refused
 
 HERE = Path(__file__).parent
 KEY, OTHER = "0" * 32, "1" * 32
@@ -72,16 +73,7 @@ def test_every_flipped_byte_is_found_and_the_state_removed(store):
 
 
 @pytest.mark.parametrize(
-    "made",
-    [
-        MADE | {"version": "2"},
-        MADE | {"commit": "abd"},
-        MADE | {"dirty": True},
-        MADE | {"libraries": {"torch": "3"}},
-        MADE | {"cpu": "y"},
-        MADE | {"python": "4"},
-        {},
-    ],
+    "made", [MADE | {"version": "2"}, MADE | {"dirty": True}, MADE | {"libraries": {"torch": "3"}}, {}]
 )
 def test_what_something_else_began_is_left_to_it(store, made):
     store.checkpoints.write(KEY, STATE, MADE, 1.0)
@@ -131,8 +123,7 @@ def test_a_state_of_another_run_is_removed_and_one_of_another_format_not_used(st
 def test_no_pickle_is_opened(store):
     store.checkpoints.write(KEY, STATE, MADE, 1.0)
     evil = Saved({}, {"objects": np.array([None])})
-    with pytest.raises(InputError, match="only arrays of numbers can be stored"):
-        store.checkpoints.write(KEY, evil, MADE, 1.0)
+    refused("only arrays of numbers can be stored", store.checkpoints.write, KEY, evil, MADE, 1.0)
     header, _, _ = state_file(store).read_bytes().partition(b"\n")
     data = json.loads(header)
     import io
@@ -155,33 +146,12 @@ def test_prune(store, spec, stored):
     assert len(store.verify()) == 1
     with pytest.raises(StoreError, match="opened for reading only"):
         Store.open(store.path, read_only=True).prune()
-    with pytest.raises(InputError, match="days must not be negative, got -1"):
-        store.prune(-1)
+    refused("days must not be negative, got -1", store.prune, -1)
     assert store.prune() == 3
     assert store.checkpoints.keys() == [KEY]
     assert store.verify() == []
     assert store.prune(0) == 1
     assert store.prune(0) == 0
-
-
-def test_prune_removes_a_stray_file_and_not_its_neighbour(store):
-    store.checkpoints.write(KEY, STATE, MADE, 1.0)
-    (store.path / "checkpoints" / KEY).touch()
-    (store.path / "checkpoints" / ".DS_Store").touch()
-    assert store.checkpoints.keys() == [KEY]
-    assert [finding.key for finding in store.verify()] == [f"checkpoints/{KEY}"]
-    assert store.prune() == 1
-    assert store.checkpoints.keys() == [KEY]
-    assert store.checkpoints.read(KEY, MADE) is not None
-    assert store.verify() == []
-
-
-def test_a_store_made_before_there_were_checkpoints(store):
-    (store.path / "checkpoints").rmdir()
-    again = Store.open(store.path, read_only=True)
-    assert again.size().checkpoints == 0
-    assert again.verify() == []
-    assert again.checkpoints.read(KEY, MADE) is None
 
 
 def test_saving_takes_a_fiftieth_of_the_time_at_most(store, monkeypatch):
@@ -218,13 +188,6 @@ def test_saving_takes_a_fiftieth_of_the_time_at_most(store, monkeypatch):
     (always,) = Saving(store.checkpoints, [KEY], MADE, 0.0, print).members
     always.save(STATE)
     assert always.due()
-
-
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "60", True])
-def test_save_every_is_seconds(value):
-    for executor in (SerialExecutor, LocalExecutor):
-        with pytest.raises(InputError, match="save_every must be seconds, at least 0, or None to save nothing, got"):
-            executor(save_every=value)
 
 
 def steps(toys: Any, **fields: Any) -> RunSpec:
@@ -305,7 +268,7 @@ def test_nothing_is_saved_where_nobody_wants_it(toys, store, monkeypatch):
         assert [e.status for e in perform(steps(toys, count=count), store, save_every=every)] == ["finished"]
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 def test_a_full_disk_does_not_end_a_run_that_saves_its_state(toys, store, number):
     script = load_file(HERE / "write_and_die.py")
     for count in range(8):  # at every system call of a save, and of the one after
@@ -353,7 +316,7 @@ def test_workers_save_too(toys, store, tmp_path):
 
 
 def test_a_training_killed_again_and_again_gives_the_same_bytes(tmp_path):
-    script, backends = load_file(HERE / "train_and_die.py"), ("eager", "compiled", "growing")
+    script, backends = load_file(HERE / "train_and_die.py"), ("compiled", "growing")
     command = [sys.executable, HERE / "train_and_die.py", tmp_path / "killed", ",".join(backends), "1", "4", "9", "2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -372,12 +335,3 @@ def test_a_training_killed_again_and_again_gives_the_same_bytes(tmp_path):
             assert one.read_bytes() == other.read_bytes()
     assert killed.checkpoints.keys() == whole.checkpoints.keys() == []
     assert killed.verify() == []
-
-
-def test_learners_that_save_nothing_are_given_the_same(toys, store):
-    """Whoever does not know of checkpoints works as before, also when saving is on."""
-    spec = RunSpec(toys.Line(), toys.Mean(), 20, 10, 0)
-    assert [event.status for event in perform(spec, store)] == ["finished"]
-    case = Case(*[None] * 4)  # pyright: ignore[reportArgumentType]
-    assert case.checkpoint is None
-    assert isinstance(store.read(spec.key).outcome, Outcome)

@@ -51,11 +51,6 @@ def test_file_is_not_a_store(tmp_path):
         Store.open(tmp_path / "file" / "below")
 
 
-def test_draft_of_another_process_does_not_count(tmp_path):
-    (tmp_path / ".store-1-abc").touch()
-    assert Store.open(tmp_path).keys() == []
-
-
 def test_store_of_a_newer_version_is_refused(tmp_path):
     mark(tmp_path, format=2, made_by="9.9")
     with pytest.raises(StoreError, match=f"has format 2, made by version 9.9; this is version {__version__}"):

@@ -8,7 +8,6 @@ import pytest
 
 import beyondkernels
 from beyondkernels.core import Component, InputError, build, canonical_json, describe, load_file
-from beyondkernels.core.components import class_name
 from beyondkernels.core.public_names import homes
 from beyondkernels.execution import LocalExecutor
 from beyondkernels.lab import ask
@@ -16,12 +15,6 @@ from beyondkernels.store import RunSpec
 from beyondkernels.store.keys import key_of
 
 ROOT = Path(beyondkernels.__file__).parent
-
-
-def test_a_class_is_known_by_room_and_name():
-    assert class_name(beyondkernels.features.DictionaryProblem) == "features.DictionaryProblem"
-    assert class_name(beyondkernels.kernels.Laplace) == "kernels.Laplace"
-    assert homes("features.DictionaryProblem") == ("beyondkernels.papers.features.problems.dictionary",)
 
 
 @pytest.mark.parametrize("name", ["bfc/toy12", "features/table1", "overparam/theorem41", "resnet/fig4a"])

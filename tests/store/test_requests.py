@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from beyondkernels.core import InputError
 from beyondkernels.store import Finding, MissingRequestError
 from beyondkernels.store.documents import sealed
 from beyondkernels.store.requests import digest
+from refusals import refused
 
 
 def asked(scale="smoke", **other):
@@ -76,25 +76,19 @@ def test_a_request_says_whether_it_is_complete(store):
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"seeds": "0"}, "has seeds of the wrong kind, a str"),
         ({"seeds": [0, True]}, "has seeds that are not whole numbers"),
         ({"settings": []}, "has settings of the wrong kind, a list"),
-        ({"runs": {"a": 1}}, "has runs of the wrong kind, a dict"),
         ({"runs": [1]}, "has runs without a label"),
         ({"runs": [{"label": ["a"], "key": "../../etc"}]}, "has runs without a key"),
         ({"claims": [[]]}, "has claims without an id"),
-        ({"complete": "yes"}, "has complete of the wrong kind, a str"),
         ({"name": None}, "has name of the wrong kind, a NoneType"),
-        ({"provenance": None}, "has a provenance that is wrong: it must be a table, got a NoneType"),
-        ({"provenance": {"commit": 7}}, "has a provenance that is wrong: commit must be a text, got a int"),
         ({"provenance": {"seconds": "1"}}, "has a provenance that is wrong: seconds must be a number, got a str"),
         ({"experiment": "resnet/fig3"}, "does not name its experiment"),
         ({"scale": "smoke\n"}, "has a scale that must be a word"),
     ],
 )
 def test_requests_of_the_wrong_kind_are_damaged(store, change, what):
-    with pytest.raises(InputError, match=f"a request {what}"):
-        store.write_request("features/table1", asked(**change))
+    refused(f"a request {what}", store.write_request, "features/table1", asked(**change))
     path = as_before(store, "features/table1", asked())
     path.write_bytes(sealed({"experiment": "features/table1", "written": 1, "request": asked(**change)}))
     assert store.requests() == []
@@ -132,21 +126,8 @@ def test_missing_request_says_what_to_do(store):
 
 @pytest.mark.parametrize("name", ["", "/etc/x", "../x", "a/../b", ".", "a//b", "a__b", "a b", "a\\b"])
 def test_names_cannot_lead_elsewhere(store, name):
-    with pytest.raises(InputError, match="an experiment's id reads like features/table1, got"):
-        store.write_request(name, asked())
-    with pytest.raises(InputError, match="an experiment's id reads like features/table1, got"):
-        store.read_request(name)
-
-
-@pytest.mark.parametrize("scale", [None, "../x", "", 3])
-def test_scale_is_a_word(store, scale):
-    with pytest.raises(InputError, match="a request has a scale that must be a word, got"):
-        store.write_request("features/table1", asked(scale))
-
-
-def test_id_of_a_file_is_fine(store):
-    store.write_request("mine/file.py:BEST", asked(x=1))
-    assert store.read_request("mine/file.py:BEST")["x"] == 1
+    refused("an experiment's id reads like features/table1, got", store.write_request, name, asked())
+    refused("an experiment's id reads like features/table1, got", store.read_request, name)
 
 
 def test_every_flipped_byte_of_a_request_is_found(store):

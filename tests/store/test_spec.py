@@ -3,11 +3,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import typing
 
 import pytest
 
-from beyondkernels.core import InputError, UncacheableError, build, describe, digest
+from beyondkernels.core import InputError, UncacheableError, describe, digest
 from beyondkernels.store import RunSpec, is_key, key_of
 
 
@@ -47,23 +46,12 @@ def test_key_changes_with_every_field(toys):
     assert dataclasses.replace(spec, problem=toys.Line(slope=1)).key == spec.key  # an int in a float field is a float
 
 
-def test_spec_survives_its_description(toys):
-    spec = RunSpec(toys.Line(), toys.Mean(seconds=0.1), 50, 20, 3, (toys.Doubled("mean"),))
-    again = build(json.loads(json.dumps(describe(spec))))
-    assert again == spec
-    assert again.key == spec.key
-    assert typing.get_type_hints(RunSpec)["seed"] is int
-
-
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
         ("samples", 0, "samples must be at least 1, got 0"),
-        ("samples", 1e3, "samples must be a whole number, got 1000.0"),
         ("seed", True, "seed must be a whole number, got True"),
-        ("test_samples", -1, "test_samples must be at least 0, got -1"),
         ("learner", "mean", "learner must be a Learner, got 'mean'"),
-        ("problem", None, "problem must be a Problem, got None"),
         ("measurements", ["error"], "each of measurements must be a Component, got 'error'"),
     ],
 )

@@ -33,7 +33,8 @@ from beyondkernels.algorithms.optimisers import (
     descend,
     sgd,
 )
-from beyondkernels.core import InputError, Stream, build, describe, digest
+from beyondkernels.core import Stream
+from refusals import refused
 
 OPTIMISERS: dict[str, Optimiser] = {
     "rate": Rate(Drops(0.3, (4,))),
@@ -100,24 +101,10 @@ def test_names_shapes_and_kinds_stay(rule, dtype):
     assert all(not torch.equal(moved[name], params[name]) for name in TRAINED)
 
 
-def test_updates_are_pure(rule):
-    first, again = given(rule, 0), given(rule, 0)
-    ours, theirs = descend(rule, *first), descend(rule, *first)
-    for one, other in (*zip(ours, theirs, strict=True), *zip(first, again, strict=True)):
-        assert all(torch.equal(one[name], other[name]) for name in one)
-
-
 def test_numbers_of_many_steps_are_those_of_each(rule):
     for steps in (range(1, 13), range(4, 6), range(5, 6), range(9, 30)):
         many, one_by_one = rule.numbers(steps), [rule.numbers(range(step, step + 1)) for step in steps]
         assert many == {name: [each[name][0] for each in one_by_one] for name in one_by_one[0]}
-
-
-def test_identity(rule):
-    assert build(describe(rule)) == rule
-    assert digest(build(describe(rule))) == digest(rule)
-    assert sum(digest(rule) == digest(other) for other in OPTIMISERS.values()) == 1
-    hash(rule.program())
 
 
 def test_every_optimiser_is_here():
@@ -151,14 +138,8 @@ TORCH: dict[str, tuple[Chain, Callable[..., torch.optim.Optimizer]]] = {
         lambda p: torch.optim.SGD(p, 0.02, 0.9, weight_decay=0.1, nesterov=True),
     ),
     "adam": (adam(0.03), lambda p: torch.optim.Adam(p, 0.03)),
-    "adam with other averages": (
-        adam(0.03, (0.5, 0.9), 1e-3),
-        lambda p: torch.optim.Adam(p, 0.03, (0.5, 0.9), 1e-3),
-    ),
-    "adam with L2": (
-        chain(Decay(0.2), Adam(), Rate(0.03)),
-        lambda p: torch.optim.Adam(p, 0.03, weight_decay=0.2),
-    ),
+    "adam with other averages": (adam(0.03, (0.5, 0.9), 1e-3), lambda p: torch.optim.Adam(p, 0.03, (0.5, 0.9), 1e-3)),
+    "adam with L2": (chain(Decay(0.2), Adam(), Rate(0.03)), lambda p: torch.optim.Adam(p, 0.03, weight_decay=0.2)),
     "adamw": (adamw(0.03, 0.2), lambda p: torch.optim.AdamW(p, 0.03, weight_decay=0.2)),
     "adamw by shrinking": (
         chain(Adam(), Rate(0.03), Shrink(1 - 0.03 * 0.2)),
@@ -251,12 +232,6 @@ def test_parts_with_the_same_names_are_kept_apart():
         assert params["W"].tolist() == pytest.approx([w, w])
 
 
-def test_a_program_is_what_numbers_do_not_say():
-    assert sgd(0.1, 0.9).program() == sgd(Cosine(0.3, 9), 0.1, 0.2).program()
-    programs = {rule.program() for rule in OPTIMISERS.values()}
-    assert len(programs) == len(OPTIMISERS)
-
-
 def test_shrinking_to_nothing_is_exact():
     rule, params = chain(Rate(1.0), Shrink(0.0)), {"W": torch.tensor([1e20])}
     moved, _ = descend(
@@ -279,8 +254,7 @@ def test_shrinking_to_nothing_is_exact():
     ],
 )
 def test_sentences(make, sentence):
-    with pytest.raises(InputError, match=f"^{sentence}$"):
-        make()
+    refused(f"^{sentence}$", make)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from beyondkernels.algorithms import GradientDescent, Hinge, Layerwise, Squared
-from beyondkernels.core import Case, InputError, Stream
+from beyondkernels.algorithms import GradientDescent, Layerwise, Squared
+from beyondkernels.core import Case, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 from beyondkernels.papers.resnet.problems import CompositeParity
@@ -39,7 +39,7 @@ def gap(one, other) -> float:
     return max(float((one[name] - value).abs().max() / (value.abs().max() + 1e-30)) for name, value in other.items())
 
 
-@pytest.mark.parametrize("until", [1, 13, 14, 15, None])
+@pytest.mark.parametrize("until", [13, 15, None])
 @pytest.mark.parametrize("rule", [RULE, HIDDEN], ids=["all", "hidden"])
 @pytest.mark.parametrize("form", ["full", "bottleneck"])
 def test_both_stages_follow_the_eager_backend(form, rule, until):
@@ -48,26 +48,6 @@ def test_both_stages_follow_the_eager_backend(form, rule, until):
     assert compiled.stage_index == eager.stage_index
     assert gap(compiled.params, eager.params) <= 3e-6
     assert gap(compiled.optimiser, eager.optimiser) <= 2e-5
-
-
-@pytest.mark.parametrize("form", ["full", "bottleneck"])
-def test_each_stage_moves_its_own_layers(form):
-    before, first, second = (trained(form, RULE, until=until).params for until in (0, 14, None))
-    letter, drawn = "U" if form == "full" else "V", network_of(form).init(8, 4, Stream(2).child("initial"))[0]
-    for name in ("W.weight", "W.bias", "A.weight"):
-        assert not torch.equal(first[name], before[name])
-        assert torch.equal(second[name], first[name])
-    for name in (f"{letter}.weight", f"{letter}.bias"):
-        assert not before[name].any()  # zero while the first layer trains
-        assert torch.equal(first[name], drawn[name])
-        assert not torch.equal(second[name], first[name])
-
-
-@pytest.mark.parametrize("form", ["full", "bottleneck"])
-def test_stopping_to_look_changes_no_bit(form):
-    through, halted = trained(form, RULE), trained(form, RULE, stops=(1, 5, 13, 14, 15, 22))
-    assert gap(through.params, halted.params) == 0
-    assert gap(through.optimiser, halted.optimiser) == 0
 
 
 def test_alone_and_in_company():
@@ -81,9 +61,3 @@ def test_alone_and_in_company():
     assert [outcome.status for outcome in together] == ["finished", "diverged", "finished"]
     for learner, case, outcome in zip(learners, cases, together, strict=True):
         assert learner.fit(case, lambda _: None).scalars == outcome.scalars
-
-
-def test_another_loss_is_refused():
-    hinge = replace(FIRST, loss=Hinge())
-    with pytest.raises(InputError, match="it knows the losses Squared and PseudoHuber only, not Hinge"):
-        TrainedNetwork(network_of("full"), Layerwise(hinge, hinge), backend="compiled")

@@ -70,12 +70,6 @@ def test_many_steps_follow_the_eager_backend(network, rule):
     assert gap(trained(network, rule, "compiled"), trained(network, rule, "eager")) <= 2e-5
 
 
-def test_stopping_to_look_changes_no_bit():
-    rule = TwoLayerSGD(30, 0.05)
-    through, halted = (trained(NETWORKS["three layers"], rule, "compiled", stops) for stops in ((), (1, 7, 8, 29)))
-    assert gap(through, halted) == 0
-
-
 def test_what_is_refused():
     rule = TwoLayerSGD(3, 0.1)
     assert refusal(TwoLayerLearner(4), rule) is None

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from beyondkernels.core import InputError
 from beyondkernels.engine.compiled import available, cache, compiler, library
+from refusals import refused
 
 REAL = compiler.find_compiler()
 pytestmark = pytest.mark.skipif(REAL is None, reason="there is no C++ compiler here")
@@ -227,15 +227,13 @@ def test_the_users_own_cache_directory_may_be_in_other_hands(place, tmp_path, mo
     with pytest.warns(UserWarning, match="can be written to by other users"):
         assert Path(loaded_again()).parent == tmp_path / "beyondkernels-private"
     (tmp_path / "beyondkernels-private").chmod(0o777)
-    with pytest.raises(InputError, match="set BK_CACHE to a directory that only you can write to"):
-        loaded_again()
+    refused("set BK_CACHE to a directory that only you can write to", loaded_again)
 
 
 def test_no_compiler_and_nothing_compiled(place, monkeypatch):
     without_compiler(monkeypatch)
     assert "install g++ or clang++" in str(available())
-    with pytest.raises(InputError, match=r"needs a C.. compiler, and none was found.*choose backend='eager'"):
-        library.library()
+    refused(r"needs a C.. compiler, and none was found.*choose backend='eager'", library.library)
 
 
 def test_no_compiler_but_compiled_before(place, monkeypatch):
@@ -249,8 +247,7 @@ def test_no_compiler_and_only_a_damaged_library(place, monkeypatch):
     (built,) = place.iterdir()
     built.rename(built.with_name(built.name.replace(built.stem[-4:], "0000")))
     without_compiler(monkeypatch)
-    with pytest.raises(InputError, match=r"needs a C.. compiler"):
-        loaded_again()
+    refused(r"needs a C.. compiler", loaded_again)
     assert list(place.iterdir()) == []
 
 
@@ -260,8 +257,7 @@ def test_a_compiler_that_fails(place, tmp_path, monkeypatch):
     broken.chmod(0o755)
     good = loaded_again("one_pass")
     monkeypatch.setenv("CXX", str(broken))
-    with pytest.raises(InputError, match=r"broken could not compile descent.cpp \(no such flag\); install"):
-        library.library()
+    refused(r"broken could not compile descent.cpp \(no such flag\); install", library.library)
     assert len(list(place.iterdir())) == 1  # nothing half done is left behind
     assert loaded_again("one_pass") == good  # made by the compiler that worked
 
@@ -271,8 +267,7 @@ def test_a_compiler_that_makes_nothing_that_can_be_loaded(place, tmp_path, monke
     odd.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho "$@" > "$2"\n')
     odd.chmod(0o755)
     monkeypatch.setenv("CXX", str(odd))
-    with pytest.raises(InputError, match=r"what odd made of descent.cpp cannot be loaded .* set BK_CACHE"):
-        library.library()
+    refused(r"what odd made of descent.cpp cannot be loaded .* set BK_CACHE", library.library)
 
 
 def test_builders_at_the_same_time(place):

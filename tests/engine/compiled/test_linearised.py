@@ -112,32 +112,12 @@ def test_every_number_against_features_typed_out(name, group, kept):
     assert all(torch.equal(value, at[key]) for key, value in member.buffers.items())
 
 
-@pytest.mark.parametrize("displaced", [False, True])
-@pytest.mark.parametrize("group", ["all", "hidden", "last"])
-@pytest.mark.parametrize("name", NETWORKS)
-def test_one_step_against_the_eager_one(name, group, displaced, kept):
-    rule = replace(RULE, steps=1, group=group)
-    compiled, eager = (finished(started(name, rule, backend, displaced)) for backend in ("compiled", "eager"))
-    assert gap(compiled.params, eager.params) <= 1e-6
-    assert gap(compiled.optimiser, eager.optimiser) <= 2e-6
-
-
 @pytest.mark.parametrize("batch", [8, None])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_run_follows_the_eager_backend(name, batch, kept):
     rule = replace(RULE, steps=40, batch=batch, learning_rate=0.002, drops=(20,))
     compiled, eager = (finished(started(name, rule, backend)) for backend in ("compiled", "eager"))
     assert gap(compiled.params, eager.params) <= 1e-5
-
-
-@pytest.mark.parametrize("batch", [7, None])
-@pytest.mark.parametrize("name", ["three layers", "resnet", "bottleneck"])
-def test_stopping_to_look_changes_no_bit(name, batch, kept):
-    rule = replace(RULE, steps=30, batch=batch)
-    through, halted = finished(started(name, rule)), finished(started(name, rule), (1, 2, 14, 29))
-    assert through.step == halted.step == 30
-    for part in ("params", "optimiser"):
-        assert gap(getattr(through, part), getattr(halted, part)) == 0
 
 
 def test_what_is_kept_is_no_question_of_stops():
@@ -170,13 +150,11 @@ def test_divergence_is_marked_at_the_same_step_as_eagerly(kept):
     assert abs(compiled.step - eager.step) <= 1
 
 
-@pytest.mark.parametrize("name", ["three layers", "resnet", "bottleneck"])
-def test_it_ends_at_the_ridge_regression_on_its_features(name):
-    r"""Where :math:`\frac1N \|r_0 + \Phi\Delta\|^2 + \frac\lambda2 \|\Delta\|^2` is smallest."""
-    member = finished(started(name, replace(RULE, steps=1500, batch=None, learning_rate=0.02)))
-    phi, r0 = features(member)
-    phi, r0 = phi.reshape(N * K, -1), r0.reshape(N * K)
-    hessian = 2 / N * phi.T @ phi + 0.1 * torch.eye(phi.shape[1], dtype=torch.float64)
-    expected = torch.linalg.solve(hessian, -2 / N * phi.T @ r0)
-    found = torch.cat([value.double().flatten() for value in member.params.values()])
-    assert (found - expected).abs().max() <= 2e-5 * expected.abs().max()
+@pytest.mark.parametrize("displaced", [False, True])
+@pytest.mark.parametrize("group", ["all", "hidden", "last"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_one_step_against_the_eager_one(name, group, displaced, kept):
+    rule = replace(RULE, steps=1, group=group)
+    compiled, eager = (finished(started(name, rule, backend, displaced)) for backend in ("compiled", "eager"))
+    assert gap(compiled.params, eager.params) <= 1e-6
+    assert gap(compiled.optimiser, eager.optimiser) <= 2e-6

@@ -11,12 +11,11 @@ import pytest
 import beyondkernels as bk
 from beyondkernels import networks
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.core import InputError
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.engine.compiled import compiler, library
 from beyondkernels.execution import LocalExecutor, SerialExecutor
-from beyondkernels.learning import fit_many
 from beyondkernels.store import RunSpec, Store
+from refusals import refused
 
 LEARNER = TrainedNetwork(
     networks.FullyConnected(
@@ -49,18 +48,9 @@ def test_without_a_compiler_no_run_is_started(executor, nothing_compiled, tmp_pa
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
     store = Store.open(tmp_path / "store")
-    with pytest.raises(InputError, match=r"needs a C\+\+ compiler, and none was found .* install .* backend='eager'"):
-        executor.execute(SPECS, store)
+    refused(r"needs a C\+\+ compiler, and none was found .* install .* backend='eager'", executor.execute, SPECS, store)
     assert list(store.keys()) == []
     assert [event.status for event in executor.execute(SPECS[:1], store) if event.kind == "run"] == ["finished"]
-
-
-def test_a_sweep_without_a_compiler_is_refused_and_not_a_table_of_crashes(nothing_compiled, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("CXX", raising=False)
-    problem, points = SPECS[0].problem, [{"seed": 0}, {"seed": 1}]
-    with pytest.raises(InputError, match=r"needs a C\+\+ compiler"):
-        fit_many(LEARNER.network, problem, 8, algorithm=LEARNER.algorithm, grid=points, test=4, backend="compiled")
 
 
 @pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C++ compiler here")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import naive
-from beyondkernels.core import Stream, build, describe
+from beyondkernels.core import Stream
 from beyondkernels.kernels.classical.arcsin import Arcsin
 
 torch.set_num_threads(1)
@@ -36,7 +36,3 @@ def test_the_origin_is_uncorrelated_with_everything():
     assert Arcsin()(x).tolist() == [[0.0, 0.0], [0.0, math.pi / 2]]
     assert Arcsin()(x, x)[0].tolist() == [0.0, 0.0]
     assert Arcsin().diagonal(x).tolist() == [0.0, math.pi / 2]
-
-
-def test_identity():
-    assert build(describe(Arcsin())) == Arcsin()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from beyondkernels.kernels.classical.laplace import Laplace
@@ -56,8 +55,3 @@ def test_scikit_learn(estimator: Any, check: Any) -> None:
 @parametrize_with_checks(PRECOMPUTED, expected_failed_checks=lambda _: NO_GRAM_MATRIX)
 def test_scikit_learn_on_gram_matrices(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, *PRECOMPUTED], ids=lambda estimator: type(estimator).__name__)
-def test_notebooks_can_show_it(estimator):
-    assert type(estimator).__name__ in estimator._repr_html_()

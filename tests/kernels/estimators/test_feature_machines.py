@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.kernels.estimators.feature_machines import (
     RecursiveFeatureMachineClassifier,
     RecursiveFeatureMachineRegressor,
@@ -69,22 +68,3 @@ def test_classifier(classes):
     assert machine.score(x[200:], labels[200:]) > {2: 0.85, 3: 0.75}[classes]
     fixed = RecursiveFeatureMachineClassifier(rounds=1).fit(x[:200], labels[:200])
     assert machine.score(x[200:], labels[200:]) > fixed.score(x[200:], labels[200:])
-
-
-def test_grid_search():
-    search = GridSearchCV(
-        RecursiveFeatureMachineRegressor("gaussian"), {"rounds": np.array([1, 3]), "diagonal": [True]}, cv=3
-    )
-    search.fit(*data())
-    assert search.best_params_ == {"diagonal": True, "rounds": 3}
-    assert search.best_score_ > 0.9
-
-
-def test_sentences():
-    x, y = data(20)
-    with pytest.raises(InputError, match=r"^y must hold at least two classes, got one class, "):
-        RecursiveFeatureMachineClassifier().fit(x, np.ones(20))
-    with pytest.raises(InputError, match=r"^rounds must be a positive whole number, got 1\.5$"):
-        RecursiveFeatureMachineRegressor(rounds=1.5).fit(x, y)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"^y must vary to have a gradient, got one value at all 20 points$"):
-        RecursiveFeatureMachineRegressor().fit(x, np.full(20, 0.3))

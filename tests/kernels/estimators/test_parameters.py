@@ -9,11 +9,9 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from beyondkernels.activations.truncated_relu import SmoothedTruncatedReLU, TruncatedReLU
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
 from beyondkernels.kernels.classical.random_features import FourierFeatures
@@ -28,6 +26,7 @@ from beyondkernels.kernels.estimators import (
 from beyondkernels.kernels.estimators.network import DEFAULT_NETWORK
 from beyondkernels.kernels.infinite.fully_connected import InfiniteTangent
 from beyondkernels.networks import FromModule, FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
+from refusals import refused
 
 X = Stream(0).child("x").normal(30, 3, dtype=torch.float64).numpy()
 Y = X[:, 0] * X[:, 1]
@@ -52,11 +51,6 @@ def test_fields_of_components_are_parameters():
     assert params["network__width"] == 7
     assert params["network__activation__std"] == 0.5
     assert params["network__parameterisation__weight_variance"] == 2.0
-
-
-def test_shallow_parameters_are_the_arguments():
-    given = {"kernel": Gaussian(2.0), "ridges": 1.0, "fit_intercept": False}
-    assert KernelRidgePath(**given).get_params(deep=False) == given
 
 
 def test_fields_are_set_in_a_copy():
@@ -111,14 +105,9 @@ def test_numpy_numbers_become_pythons():
     [
         ({"widht": 3}, r"Invalid parameter 'widht' for estimator .* Valid parameters are: \['fit_intercept', .*\]\.$"),
         (
-            {"net__width": 3},
-            r"Invalid parameter 'net' for estimator .* Valid parameters are: \['fit_intercept', .*\]\.$",
-        ),
-        (
             {"network__widht": 3},
             r"Invalid parameter 'network__widht' .*: \['network__width', 'network__depth', .*\]\.$",
         ),
-        ({"network__parameterisation__king": 3}, r"Invalid parameter 'network__parameterisation__king' for estimator"),
         ({"network__width__x": 3}, r"Invalid parameter 'network__width__x' for estimator .* are: \[\]\.$"),
         ({"group__x": 3}, r"Invalid parameter 'group__x' for estimator"),
     ],
@@ -133,8 +122,7 @@ def test_unknown_names_get_scikit_learns_sentence_and_change_nothing(params, sen
 
 def test_a_value_that_the_component_refuses_changes_nothing():
     model = TangentKernelRegressor(FullyConnected(width=7))
-    with pytest.raises(InputError, match="width must be positive, got 0"):
-        model.set_params(memory=1, network__width=0)
+    refused("width must be positive, got 0", model.set_params, memory=1, network__width=0)
     assert (model.memory, model.network.width) == (2**31, 7)
 
 
@@ -179,22 +167,7 @@ def test_grid_search_over_fields_of_the_network():
     np.testing.assert_array_equal(search.predict(X), by_hand.predict(X))
 
 
-def test_grid_search_over_the_default_network_of_a_pipeline():
-    pipeline = make_pipeline(StandardScaler(), ConjugateKernelClassifier(ridges=0.1))
-    grid = {"conjugatekernelclassifier__network__width": [8, 16], "conjugatekernelclassifier__infinite_width": [True]}
-    search = GridSearchCV(pipeline, grid, cv=2).fit(X, Y > 0)
-    assert search.best_estimator_[-1].network.width in (8, 16)
-    scores = search.cv_results_["mean_test_score"]
-    assert scores[0] == scores[1], "at infinite width the width says nothing"
-
-
-def test_grid_search_over_networks_and_ridges():
-    grid = {"network": [FullyConnected(8), TwoLayer(4)], "ridges": [None, 0.1, (0.1, 1.0)], "infinite_width": [False]}
-    search = GridSearchCV(TangentKernelRegressor(), grid, cv=2).fit(X, Y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-
-
-@pytest.mark.parametrize("kernel", [None, Gaussian(1.0), Laplace(1.0)])
+@pytest.mark.parametrize("kernel", [None, Laplace(1.0)])
 def test_grid_search_over_the_bandwidth(kernel):
     grid = {"kernel__bandwidth": np.geomspace(0.1, 100, 4)}
     search = GridSearchCV(KernelRidgePath(kernel), grid, cv=3).fit(X, Y)

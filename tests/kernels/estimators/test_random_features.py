@@ -7,18 +7,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 from beyondkernels.activations.truncated_relu import TruncatedReLU
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels.classical.random_features import FourierFeatures, FunctionFeatures, GaussianFeatures
-from beyondkernels.kernels.estimators import (
-    ConjugateKernelClassifier,
-    ConjugateKernelRegressor,
-    KernelRidgePath,
-    RandomFeaturesClassifier,
-    RandomFeaturesRegressor,
-)
+from beyondkernels.kernels.classical.random_features import FourierFeatures, GaussianFeatures
+from beyondkernels.kernels.estimators import ConjugateKernelRegressor, KernelRidgePath, RandomFeaturesRegressor
 from beyondkernels.kernels.finite.functional import conjugate_features
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
@@ -41,14 +34,6 @@ def fresh(estimator: Any) -> Any:
 
 def module(in_dim: int, out_dim: int) -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Linear(in_dim, 8), torch.nn.Tanh(), torch.nn.Linear(8, out_dim))
-
-
-def signs(stream: Stream, count: int, in_dim: int) -> torch.Tensor:
-    return stream.bernoulli(0.5, count, in_dim).double() * 2 - 1
-
-
-def absolute(w: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return (x @ w.T).abs()
 
 
 @pytest.mark.parametrize("count", [5, 15, 60])
@@ -75,12 +60,6 @@ def test_features_and_their_kernel_agree(count):
     np.testing.assert_allclose(features.predict(X), kernel.predict(X), rtol=1e-6)
 
 
-def test_weights_scale_with_the_dimension_by_default():
-    default = RandomFeaturesRegressor(20).fit(X, Y)
-    named = RandomFeaturesRegressor(20, weight_std=1 / math.sqrt(3)).fit(X, Y)
-    np.testing.assert_allclose(default.predict(X), named.predict(X), rtol=1e-9)
-
-
 @pytest.mark.parametrize("count", [5, 60])
 def test_waves_by_hand(count):
     features = FourierFeatures(count, bandwidth=3.0)
@@ -90,14 +69,6 @@ def test_waves_by_hand(count):
     b = 2 * math.pi * stream.child("phases").uniform(count, dtype=torch.float64).numpy()
     v, predictions = solved_by_hand(np.sqrt(2 / count) * np.cos(X @ W.T + b), 0.02)
     np.testing.assert_allclose(model.coefficients_, v, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(model.predict(X[15:]), predictions, rtol=1e-9)
-
-
-def test_a_users_features_by_hand():
-    features = FunctionFeatures(10, signs, absolute)
-    model = RandomFeaturesRegressor(features=features, ridges=0.02, random_state=3).fit(X[:15], Y[:15])
-    w = signs(Stream(3).child("features"), 10, 3).numpy()
-    _, predictions = solved_by_hand(np.abs(X @ w.T) / math.sqrt(10), 0.02)
     np.testing.assert_allclose(model.predict(X[15:]), predictions, rtol=1e-9)
 
 
@@ -125,13 +96,6 @@ def test_a_networks_features_give_the_regression_of_its_conjugate_kernel(network
     np.testing.assert_allclose(by_features.predict(X[15:]), predictions, rtol=1e-8)
 
 
-def test_classes_from_a_networks_features():
-    network, labels = FullyConnected(width=16), np.digitize(Y, [1.5, 2.5])
-    by_features = RandomFeaturesClassifier(features=network, ridges=0.1, random_state=1).fit(X, labels)
-    by_kernel = ConjugateKernelClassifier(network, ridges=0.1, random_state=1).fit(X, labels)
-    np.testing.assert_allclose(by_features.decision_function(X), by_kernel.decision_function(X), rtol=0, atol=1e-9)
-
-
 def test_simple_arguments_are_gaussian_features():
     simple = RandomFeaturesRegressor(30, activation="truncated_relu", weight_std=0.5, bias_std=0.2, ridges=0.1)
     given = RandomFeaturesRegressor(features=GaussianFeatures(30, TruncatedReLU(), 0.5, 0.2), ridges=0.1)
@@ -150,16 +114,6 @@ def test_fields_of_the_features_are_parameters():
     assert model.fit(X, Y).coefficients_.shape == (12,)
     with pytest.raises(ValueError, match="Invalid parameter 'features__count' for estimator"):
         RandomFeaturesRegressor().set_params(features__count=5)
-
-
-def test_grid_search_over_features():
-    grid = [
-        {"count": [5, 20]},
-        {"features": [FourierFeatures(count=20, bandwidth=2.0)], "features__bandwidth": [0.5, 5.0]},
-        {"features": [FullyConnected(width=8)], "features__depth": [2, 3]},
-    ]
-    search = GridSearchCV(RandomFeaturesRegressor(), grid, cv=3).fit(X, Y)
-    assert len(set(search.cv_results_["mean_test_score"])) == 6
 
 
 @pytest.mark.parametrize("features", [GaussianFeatures(50), FullyConnected(width=50)], ids=["neurons", "network"])

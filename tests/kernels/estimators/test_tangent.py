@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.kernels.estimators import TangentKernelClassifier, TangentKernelRegressor
 from beyondkernels.kernels.finite.functional import tangent_gram
 from beyondkernels.kernels.infinite.fully_connected import infinite_tangent
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
 from naive import ridge_with_intercept
+from refusals import refused
 
 X = Stream(0).child("x").normal(25, 3, dtype=torch.float64)
 Y = (X[:, 0] * X[:, 1] + 2).numpy()
@@ -64,24 +65,6 @@ def test_infinite_width(network: Network, group: str):
     assert model.kernel_ == kernel
 
 
-def test_wide_networks_come_near_to_infinite_ones():
-    def distance(width: int) -> float:
-        network, seeds = FullyConnected(width, depth=2), range(4)
-        limit = TangentKernelRegressor(network, infinite_width=True, ridges=0.5).fit(TRAIN.numpy(), Y[:15])
-        drawn = [TangentKernelRegressor(network, ridges=0.5, random_state=s).fit(TRAIN.numpy(), Y[:15]) for s in seeds]
-        gaps = [model.predict(TEST.numpy()) - limit.predict(TEST.numpy()) for model in drawn]
-        return float(np.sqrt(np.mean(np.square(gaps))))
-
-    near, far = distance(4096), distance(64)
-    assert near < far / 4, "errors fall like one over the root of the width: an eighth"
-
-
 def test_a_network_without_limit_says_so():
     network = ThreeLayerResNet(width=16, form="bottleneck")
-    with pytest.raises(InputError, match="bottleneck"):
-        TangentKernelClassifier(network, infinite_width=True).fit(TRAIN.numpy(), Y[:15] > 2)
-
-
-def test_a_memory_too_small_says_what_would_do():
-    with pytest.raises(InputError, match="memory"):
-        TangentKernelRegressor(FullyConnected(width=16), memory=100).fit(TRAIN.numpy(), Y[:15])
+    refused("bottleneck", lambda: TangentKernelClassifier(network, infinite_width=True).fit(TRAIN.numpy(), Y[:15] > 2))

@@ -20,6 +20,7 @@ from beyondkernels.kernels.feature_machines.machine import (
     mean_error,
 )
 from naive import ridge_with_intercept
+from refusals import refused
 
 torch.set_num_threads(1)
 
@@ -143,39 +144,6 @@ def test_it_learns_the_coordinates_that_matter(kernel, diagonal, falls, share, s
     assert fit.record[fit.best - 1].loo_error < 0.25 * fit.record[0].loo_error
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-@every_kernel
-def test_under_noise_the_round_is_better_chosen_by_held_out_points(kernel, seed):
-    """Labels of noise alone: leave-one-out errors fall round by round, for a predictor that only gets worse."""
-    x, y = Stream(seed).child("x").normal(400, 20, dtype=F64), Stream(seed).child("e").normal(400, dtype=F64)
-    new = Stream(seed).child("t").normal(1000, 20, dtype=F64)
-    by_loo = fit_feature_machine(x, y, kernel=kernel)
-    by_validation = fit_feature_machine(x, y, kernel=kernel, validation=0.25, stream=Stream(seed))
-    assert by_loo.best > 1
-    assert by_loo.record[by_loo.best - 1].loo_error < 0.98 * by_loo.record[0].loo_error
-    size = by_loo.predict(new).square().mean().item()
-    assert size > 0.02  # what it adds to the error of saying zero
-    assert by_validation.predict(new).square().mean().item() < 0.6 * size
-
-
-@every_kernel
-def test_rotations_go_along(kernel):
-    """M ↦ QMQᵀ, and the same predictions; a diagonal metric depends on the coordinates."""
-    x, y = product(60, 0, d=6)
-    Q = torch.linalg.qr(Stream(3).normal(6, 6, dtype=F64)).Q
-    new = Stream(4).normal(9, 6, dtype=F64)
-    arguments: Any = {"kernel": kernel, "ridge": 1e-3, "rounds": 4}
-    fit, turned = fit_feature_machine(x, y, **arguments), fit_feature_machine(x @ Q.T, y, **arguments)
-    assert fit.best == turned.best > 1
-    assert torch.allclose(turned.metric, Q @ fit.metric @ Q.T, rtol=0, atol=1e-9)
-    assert torch.allclose(turned.predict(new @ Q.T), fit.predict(new), rtol=0, atol=1e-9)
-    fit, turned = (
-        fit_feature_machine(x, y, diagonal=True, **arguments),
-        fit_feature_machine(x @ Q.T, y, diagonal=True, **arguments),
-    )
-    assert not torch.allclose(turned.predict(new @ Q.T), fit.predict(new), rtol=0, atol=1e-3)
-
-
 @every_kernel
 def test_units_do_not_matter(kernel):
     """Points moved and stretched, labels stretched: with the bandwidth from the points, the same fit."""
@@ -202,15 +170,6 @@ def test_the_size_of_blocks_changes_nothing(kernel, diagonal):
         fit_feature_machine(x, y, memory=least - 1, **arguments)
 
 
-def test_the_ridge_of_a_round_is_the_best_of_its_path():
-    x, y = product(60, 0, d=6)
-    y = x[:, 0] + Stream(9).normal(60, dtype=F64)
-    free = fit_feature_machine(x, y, rounds=1).record[0]
-    for ridge in (free.ridge / 10, free.ridge * 10):
-        assert fit_feature_machine(x, y, rounds=1, ridge=ridge).record[0].loo_error > free.loo_error
-    assert 1e-3 < free.ridge < 100
-
-
 def test_held_out_points_choose_the_round_and_nothing_else():
     x, y = product(80, 0, d=6)
     plain = fit_feature_machine(x, y, ridge=1e-3)
@@ -232,49 +191,17 @@ def test_held_out_points_choose_the_round_and_nothing_else():
     assert fit.best == least + 1
 
 
-def test_a_fit_keeps_its_points():
-    x, y = product(30, 0, d=3)
-    fit, new = fit_feature_machine(x, y), Stream(4).normal(5, 3, dtype=F64)
-    before = fit.predict(new)
-    x.zero_()
-    assert torch.equal(fit.predict(new), before)
-
-
-def test_progress_goes_up_to_one():
-    x, y = product(30, 0, d=3)
-    for validation, steps in ((None, 5), (0.2, 10)):
-        seen: list[float] = []
-        fit_feature_machine(x, y, validation=validation, progress=seen.append)
-        assert seen == pytest.approx([(i + 1) / steps for i in range(steps)])
-
-
-def test_repeated_points():
-    """Each point twice with the same label: (2K + λ)α′ = y is one regression at half the ridge, round by round."""
-    x, y = product(41, 0, d=4)
-    twice = fit_feature_machine(torch.cat([x, x]), torch.cat([y, y]), ridge=1e-2, bandwidth=3.0)
-    once = fit_feature_machine(x, y, ridge=5e-3, bandwidth=3.0)
-    for one, other in zip(once.record, twice.record, strict=True):
-        assert other.train_error == pytest.approx(one.train_error, rel=1e-8)
-        assert other.loo_error < 0.1 * one.loo_error  # the point that is left out is still there
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"kernel": "laplac"}, r"^kernel must be 'laplace' or 'gaussian', got 'laplac'$"),
-        ({"bandwidth": 0.0}, r"^bandwidth must be positive, got 0\.0$"),
-        ({"rounds": 0}, r"^rounds must be positive, got 0$"),
         ({"rounds": 2.0}, r"^rounds must be a whole number, got 2\.0$"),
-        ({"ridge": -1.0}, r"^ridges? must .*, got -1"),
         ({"ridge": math.nan}, r"^ridges? must .*, got nan"),
-        ({"validation": 1.0}, r"^validation must lie in \(0, 1\), got 1\.0$"),
     ],
 )
 def test_bad_settings(change, sentence):
-    with pytest.raises(InputError, match=sentence):
-        fit_feature_machine(*product(10, 0), **change)
-    with pytest.raises(InputError, match=sentence):
-        RecursiveFeatureMachine(**change)
+    refused(sentence, fit_feature_machine, *product(10, 0), **change)
+    refused(sentence, RecursiveFeatureMachine, **change)
 
 
 def test_bad_samples():
@@ -285,14 +212,7 @@ def test_bad_samples():
         fit_feature_machine(x[:1], y[:1])
     with pytest.raises(InputError, match=r"^y must vary to have a gradient, got one value at all 10 points$"):
         fit_feature_machine(x, torch.full((10, 2), 3.0))
-    with pytest.raises(InputError, match=r"^y must have shape \(10,\) or \(10, k\), .*, got \(9,\)$"):
-        fit_feature_machine(x, y[:9])
-    with pytest.raises(InputError, match=r"^x must be finite, got 1 infinite or NaN entries$"):
-        fit_feature_machine(torch.where(x == x[0, 0], math.nan, x), y)
-    with pytest.raises(InputError, match=r"^y must be finite, got 1 infinite or NaN entries$"):
-        fit_feature_machine(x, torch.where(y == y[0], math.inf, y))
-    with pytest.raises(InputError, match=r"^x must have shape \(n, in_dim\), got \(10,\)$"):
-        fit_feature_machine(x[:, 0], y)
+    refused(r"^y must have shape \(10,\) or \(10, k\), .*, got \(9,\)$", fit_feature_machine, x, y[:9])
     with pytest.raises(InputError, match=r"^bandwidth must be given where points do not differ, got None and 10 equal"):
         fit_feature_machine(torch.ones(10, 3), y)
     with pytest.raises(
@@ -303,8 +223,7 @@ def test_bad_samples():
         fit_feature_machine(torch.ones(10, 3), y, bandwidth=1.0, ridge=1.0)
     with pytest.raises(InputError, match=r"^validation must hold out a point and keep two, got 0\.01 of 10$"):
         fit_feature_machine(x, y, validation=0.01)
-    with pytest.raises(InputError, match=r"^x1 must have points of dimension 3, got 4$"):
-        fit_feature_machine(x, y).predict(torch.ones(2, 4))
+    refused(r"^x1 must have points of dimension 3, got 4$", lambda: fit_feature_machine(x, y).predict(torch.ones(2, 4)))
 
 
 @dataclass(frozen=True)
@@ -374,5 +293,3 @@ def test_learner_has_an_identity():
     assert build(describe(learner)) == learner
     assert digest(learner) == digest(RecursiveFeatureMachine("gaussian", 3.0, 4, 1.0, True, 0.2, memory=10**9))
     assert digest(learner) != digest(RecursiveFeatureMachine("laplace", 3, 4, 1, True, 0.2))
-    with pytest.raises(InputError, match=r"^memory must be positive, got 0$"):
-        RecursiveFeatureMachine(memory=0)

@@ -430,9 +430,8 @@ def test_late_convolutions_stay_products():
     assert kept == {"2.weight"}
 
 
-@pytest.mark.parametrize("times", [1.05, 1.5, 4.0])
 @pytest.mark.parametrize("name", ["strided", "late", "residual", "encoder", "bare", "twice", "long memory", "watching"])
-def test_the_budget_is_kept(name, times):
+def test_the_budget_is_kept(name):
     module, _, _ = made(name)
     x = batch(14, CASES[name][1])
 
@@ -442,7 +441,7 @@ def test_the_budget_is_kept(name, times):
     for outputs in ("full", "traced"):
         with pytest.raises(InputError) as refusal:
             gram(outputs, 1)
-        budget = int(times * int(str(refusal.value).split("at least ")[1].split(" bytes")[0].replace(",", "")))
+        budget = int(1.05 * int(str(refusal.value).split("at least ")[1].split(" bytes")[0].replace(",", "")))
         assert peak_bytes(lambda budget=budget, outputs=outputs: gram(outputs, budget)) <= budget
         assert same(gram(outputs, budget), gram(outputs, 2**30), 1e-12)
 

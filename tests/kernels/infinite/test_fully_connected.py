@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from beyondkernels.activations import Polynomial, Sine, SmoothedReLU, activation
-from beyondkernels.core import InputError, Stream, build, describe
+from beyondkernels.core import Stream
 from beyondkernels.kernels.infinite.base import TILE
 from beyondkernels.kernels.infinite.fully_connected import (
     InfiniteConjugate,
@@ -18,6 +18,7 @@ from beyondkernels.kernels.infinite.fully_connected import (
 )
 from beyondkernels.networks import FromModule, FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
 from limits import PAIRS, check_against_means, erf_pair, layer_grams
+from refusals import refused
 
 torch.set_num_threads(1)
 
@@ -127,16 +128,7 @@ def test_the_mean_over_networks_tends_to_the_kernel(name, kind, bias):
 @pytest.mark.parametrize("kind", ["ntk", "standard"])
 @pytest.mark.parametrize(
     "sigma",
-    [
-        "quadratic",
-        "identity",
-        "gelu",
-        "sine",
-        "cosine",
-        Polynomial((0.2, -0.5, 0.1, 0.05)),
-        Sine(frequency=1.7, amplitude=0.8),
-        SmoothedReLU(0.4),
-    ],
+    ["quadratic", "gelu", Polynomial((0.2, -0.5, 0.1, 0.05)), Sine(frequency=1.7, amplitude=0.8), SmoothedReLU(0.4)],
     ids=str,
 )
 def test_two_layers_have_the_kernel_as_their_mean_at_every_width(sigma, kind):
@@ -176,18 +168,6 @@ def test_two_layers_of_relu_at_equal_points_and_at_right_angles():
     assert InfiniteConjugate(2, parameterisation=scales)(-x[:1], x[:1]).item() == pytest.approx(0, abs=1e-13)
 
 
-@pytest.mark.parametrize("name", ["relu", "erf", "quadratic", "tanh"])
-@pytest.mark.parametrize("kind", list(SCALES))
-def test_layers_trained_alone_add_up(name, kind):
-    scales, x = SCALES[kind], points(3)
-    close: Any = {"rtol": 1e-12, "atol": 1e-12 if activation(name).closed_form else 1e-8}
-    single = [InfiniteTangent(4, name, scales, (layer,), WIDTH)(x) for layer in (1, 2, 3, 4)]
-    torch.testing.assert_close(sum(single), InfiniteTangent(4, name, scales, "all", WIDTH)(x), **close)
-    torch.testing.assert_close(sum(single[:3]), InfiniteTangent(4, name, scales, "hidden", WIDTH)(x), **close)
-    if scales.kind == "ntk":
-        torch.testing.assert_close(single[3], InfiniteConjugate(4, name, scales)(x), rtol=1e-13, atol=1e-13)
-
-
 @pytest.mark.parametrize("name", ["relu", "erf", "tanh", "truncated_relu"])
 @pytest.mark.parametrize("kind", list(SCALES))
 def test_the_point_zero_is_a_point(name, kind):
@@ -195,12 +175,6 @@ def test_the_point_zero_is_a_point(name, kind):
     for kernel in (InfiniteTangent(3, name, SCALES[kind], width=WIDTH), InfiniteConjugate(3, name, SCALES[kind])):
         assert torch.isfinite(kernel(x)).all()
         torch.testing.assert_close(kernel(x), kernel(x, x), rtol=1e-6, atol=1e-6)
-
-
-def test_thirty_layers_stay_finite():
-    gram = InfiniteTangent(30)(points(20, 10))
-    assert torch.isfinite(gram).all()
-    assert torch.linalg.eigvalsh(gram)[0] > 0
 
 
 # ------------------------------------------------------------------------------------------------ tiles and errors
@@ -221,17 +195,6 @@ def test_tiles_are_seamless(kernel):
     torch.testing.assert_close(torch.tensor(single, dtype=F64), gram[[0, TILE]][:, [1, n - 1]], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["relu", "erf", "quadratic", "tanh", "truncated_relu"])
-def test_gram_matrices_are_positive_and_do_not_turn_with_the_points(name):
-    x = points(40, 4)
-    turn = torch.linalg.qr(Stream(5).normal(4, 4, dtype=F64)).Q
-    for kernel in (InfiniteTangent(3, name, SCALES["biases"]), InfiniteConjugate(3, name, SCALES["biases"])):
-        gram = kernel(x)
-        assert torch.linalg.eigvalsh(gram)[0] >= -1e-9 * gram.diagonal().max()
-        assert kernel.rotation_invariant
-        torch.testing.assert_close(kernel(x @ turn), gram, rtol=1e-9, atol=1e-9)
-
-
 def test_the_error_covers_what_a_coarse_tolerance_misses():
     x = points(6)
     for name in ("tanh", "truncated_relu"):
@@ -240,13 +203,6 @@ def test_the_error_covers_what_a_coarse_tolerance_misses():
         assert 1e-8 < missed <= coarse.error(x) < 1
         assert fine.error(x) < 1e-8
         assert (coarse(x[:3], x[3:]) - fine(x[:3], x[3:])).abs().max() <= coarse.error(x[:3], x[3:]) <= coarse.error(x)
-
-
-def test_the_error_of_closed_forms_is_rounding():
-    x = points(30, 5)
-    for name in ("relu", "erf", "quadratic"):
-        kernel = InfiniteTangent(3, name, SCALES["biases"])
-        assert 0 < kernel.error(x) < 1e-10 * kernel(x).abs().max()
 
 
 @pytest.mark.parametrize("angle", [1e-7, 1e-6, 1e-5, 1e-4])
@@ -260,19 +216,6 @@ def test_the_error_of_closed_forms_knows_points_that_almost_coincide(angle):
 
 
 # ------------------------------------------------------------------------------------------------ words
-
-
-def test_kernels_say_what_they_are():
-    tangent = InfiniteTangent(3, "erf", SCALES["standard"], (3, 1), width=64)
-    for text in (str(tangent), repr(tangent)):
-        assert "standard" in text
-        assert "64" in text
-        assert "1, 3" in text
-    assert "hidden weights 1.7/p" in str(tangent)
-    assert "ntk parameterisation" in str(InfiniteConjugate(2))
-    assert "Parameterisation(kind='ntk'" in repr(InfiniteConjugate(2))
-    for kernel in (tangent, InfiniteConjugate(2), InfiniteTangent(2, group="hidden")):
-        assert build(describe(kernel)) == kernel
 
 
 def test_networks_name_their_kernels():
@@ -296,40 +239,36 @@ def linear_module(in_dim, out_dim):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: InfiniteConjugate(0), r"depth must lie in \[1, 10000\], got 0"),
         (lambda: InfiniteTangent(NOT_A_DEPTH), "depth must be a whole number, got 2.5"),
         (lambda: InfiniteTangent(2, parameterisation=SCALES["standard"]), "grows with the width"),
-        (lambda: InfiniteTangent(2, width=0), "width must be positive, got 0"),
         (
             lambda: InfiniteTangent(2, group="first"),
             "group must be all, hidden, last, layer1, output, or a tuple of layers by .* from 1 to 2, got 'first'",
         ),
-        (lambda: InfiniteTangent(2, group=(3,)), r"from 1 to 2, got \(3,\)"),
-        (lambda: InfiniteTangent(2, group=("layer2",)), r"from 1 to 2, got \('layer2',\)"),
-        (lambda: InfiniteTangent(2, group=()), r"from 1 to 2, got \(\)"),
         (lambda: InfiniteTangent(2, group=NOT_A_GROUP), "group must be text or a list, got 2"),
-        (lambda: InfiniteTangent(1, group="hidden"), "group must be all, hidden, last, output, .* got 'hidden'"),
         (lambda: infinite_tangent(FullyConnected(8), group="layer3"), "layer1, layer2, output, or .* got 'layer3'"),
         (
             lambda: InfiniteTangent(2, parameterisation=A_WORD),
             r"parameterisation must be a Parameterisation, such as Parameterisation\(kind='ntk'\), got 'standard'",
         ),
-        (lambda: InfiniteConjugate(2, parameterisation=A_WORD), "parameterisation must be a Parameterisation, such as"),
-        (lambda: InfiniteTangent(2, tolerance=0.0), r"tolerance must lie in \(0, 1\), got 0.0"),
         (lambda: InfiniteTangent(2, "rellu"), "unknown activation 'rellu', did you mean relu"),
-        (lambda: InfiniteTangent(2)(torch.ones(2, 3), torch.ones(2, 4)), "one dimension, got 3 and 4"),
-        (lambda: InfiniteTangent(2).error(torch.ones(2, 3), torch.ones(2, 4)), "one dimension, got 3 and 4"),
-        (lambda: InfiniteTangent(2).error(torch.full((2, 3), torch.nan)), "x1 must be finite"),
-        (
-            lambda: infinite_tangent(ThreeLayerResNet(8, "bottleneck")),
-            "no deterministic infinite-width limit.*Mean",
-        ),
-        (lambda: infinite_conjugate(ThreeLayerResNet(8, "bottleneck")), "out₁ stays a random Gaussian of out_dim dim"),
+        (lambda: infinite_tangent(ThreeLayerResNet(8, "bottleneck")), "no deterministic infinite-width limit.*Mean"),
         (lambda: infinite_tangent(TwoLayer(8)), "got TwoLayer, whose weights follow an Initialisation"),
         (lambda: infinite_conjugate(FromModule(linear_module, "linear")), "must be a FullyConnected.*got FromModule"),
         (lambda: activation("tanh").dual(ONE, ONE, ONE), "Tanh has no dual map in closed form"),
     ],
 )
 def test_bad_input_gets_a_sentence(make, sentence):
-    with pytest.raises(InputError, match=sentence):
-        make()
+    refused(sentence, make)
+
+
+@pytest.mark.parametrize("name", ["relu", "erf", "quadratic", "tanh"])
+@pytest.mark.parametrize("kind", list(SCALES))
+def test_layers_trained_alone_add_up(name, kind):
+    scales, x = SCALES[kind], points(3)
+    close: Any = {"rtol": 1e-12, "atol": 1e-12 if activation(name).closed_form else 1e-8}
+    single = [InfiniteTangent(4, name, scales, (layer,), WIDTH)(x) for layer in (1, 2, 3, 4)]
+    torch.testing.assert_close(sum(single), InfiniteTangent(4, name, scales, "all", WIDTH)(x), **close)
+    torch.testing.assert_close(sum(single[:3]), InfiniteTangent(4, name, scales, "hidden", WIDTH)(x), **close)
+    if scales.kind == "ntk":
+        torch.testing.assert_close(single[3], InfiniteConjugate(4, name, scales)(x), rtol=1e-13, atol=1e-13)

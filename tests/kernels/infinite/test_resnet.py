@@ -2,17 +2,17 @@
 
 import itertools
 import math
-from typing import Any
 
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, build, describe
+from beyondkernels.core import Stream, build, describe
 from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate, infinite_tangent
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
 from beyondkernels.networks import Parameterisation, ThreeLayerResNet
 from limits import PAIRS, check_against_means
 from naive import gaussian_mean, truncated_relu
+from refusals import refused
 
 torch.set_num_threads(1)
 
@@ -30,7 +30,6 @@ MEANS = {
     "truncated_relu": lambda q: gaussian_mean(truncated_relu, [0.0, 1.0], 0.0, math.sqrt(q)),
 }
 WIDTH = 50
-A_WORD: Any = "ntk"
 
 
 def points(n=4, in_dim=3):
@@ -94,26 +93,6 @@ def test_known_values_of_relu_at_equal_unit_points():
     assert InfiniteResNetTangent(parameterisation=scales)(x)[0, 0].item() == pytest.approx(5 + 2 / math.pi)
 
 
-def test_the_readout_alone_gives_the_conjugate_kernel():
-    x = points(6)
-    for name in ("relu", "erf", "tanh"):
-        last = InfiniteResNetTangent(name, SCALES["biases"], "last")
-        torch.testing.assert_close(last(x), InfiniteResNetConjugate(name, SCALES["biases"])(x), rtol=1e-13, atol=0)
-
-
-@pytest.mark.parametrize("name", ["relu", "truncated_relu"])
-@pytest.mark.parametrize("kind", ["plain", "biases"])
-def test_gram_matrices_are_symmetric_positive_and_finite_at_zero(name, kind):
-    x = torch.cat([torch.zeros(1, 3, dtype=F64), points(15)])
-    for kernel in (InfiniteResNetTangent(name, SCALES[kind]), InfiniteResNetConjugate(name, SCALES[kind])):
-        gram = kernel(x)
-        assert torch.isfinite(gram).all()
-        assert torch.equal(gram, gram.T)
-        assert torch.equal(gram.diagonal(), kernel.diagonal(x))
-        assert torch.linalg.eigvalsh(gram)[0] >= -1e-9 * gram.diagonal().max()
-        torch.testing.assert_close(kernel(x[:4], x[4:]), gram[:4, 4:], rtol=1e-9, atol=1e-9)
-
-
 def test_the_error_covers_what_a_coarse_tolerance_misses():
     x = points(6)
     coarse, fine = (InfiniteResNetTangent("truncated_relu", SCALES["biases"], tolerance=t) for t in (1e-3, 1e-11))
@@ -131,30 +110,19 @@ def test_networks_name_their_kernels_and_kernels_say_what_they_are():
     assert InfiniteResNetTangent(group=(1, "U")) == InfiniteResNetTangent(group=("U", "W"))
     tangent = InfiniteResNetTangent("erf", scales, ("U", "W"), WIDTH)
     assert build(describe(tangent)) == tangent
-    for text in (str(tangent), repr(tangent)):
-        assert "standard" in text
-        assert "50" in text
-    assert str(tangent).endswith("group: W, U")
-    assert "ntk parameterisation" in str(InfiniteResNetConjugate())
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (
-            lambda: InfiniteResNetTangent(parameterisation=SCALES["standard"]),
-            "width must be given: .* grows with the",
-        ),
+        (lambda: InfiniteResNetTangent(parameterisation=SCALES["standard"]), "width must be given: .* grows with the"),
         (lambda: InfiniteResNetTangent(group=("V",)), r"by name or by number from 1 to 3, got \('V',\)"),
         (
             lambda: InfiniteResNetTangent(group="first"),
             "group must be all, hidden, last, W, U, A, or a tuple of layers",
         ),
-        (lambda: InfiniteResNetTangent(parameterisation=A_WORD), "must be a Parameterisation, such as .* got 'ntk'"),
-        (lambda: InfiniteResNetConjugate(parameterisation=A_WORD), "must be a Parameterisation, such as .* got 'ntk'"),
         (lambda: InfiniteResNetConjugate(parameterisation=Parameterisation(readout_bias_variance=1.0)), "has no bias"),
     ],
 )
 def test_bad_input_gets_a_sentence(make, sentence):
-    with pytest.raises(InputError, match=sentence):
-        make()
+    refused(sentence, make)

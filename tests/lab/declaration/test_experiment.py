@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from beyondkernels.core import InputError, load_file
-from beyondkernels.lab import Experiment, Runs, Scale, expected, scale, setting, specs_of
+from beyondkernels.lab import Experiment, Runs, expected, scale, setting, specs_of
 from beyondkernels.lab.declaration.texts import fill, read_text
 from lab.declaration.toys import place
 
@@ -26,11 +25,11 @@ class Numbers:
 
 
 class Toy(Experiment):
-    id: ClassVar[str] = "toy/toy"
-    title: ClassVar[str] = "A toy"
-    summary: ClassVar[str] = "What learns F alone leaves {{threshold:.3g}}."
-    settings_class: ClassVar[type] = Numbers
-    scales: ClassVar[Mapping[str, Scale]] = {"laptop": scale(widths=(1, 2)), "smoke": scale("laptop", alpha=0.1)}
+    id = "toy/toy"
+    title = "A toy"
+    summary = "What learns F alone leaves {{threshold:.3g}}."
+    settings_class = Numbers
+    scales = {"laptop": scale(widths=(1, 2)), "smoke": scale("laptop", alpha=0.1)}
 
     def runs(self, s: Numbers) -> list[Runs]:
         return [Runs(place, {"width": s.widths}), Runs(place, {"method": ["kernel"]})]
@@ -60,11 +59,6 @@ def test_a_plan_is_that_of_all_its_parts() -> None:
 
     with pytest.raises(InputError, match="gives two different runs the same coordinates"):
         specs_of(Twice(), Numbers(), (0,), {})
-
-
-def test_an_experiment_needs_runs() -> None:
-    with pytest.raises(NotImplementedError, match="runs"):
-        Experiment().runs(None)
 
 
 def test_notes_are_paragraphs_with_numbers_filled_in(tmp_path: Path) -> None:

@@ -49,9 +49,8 @@ def test_runs_are_all_combinations() -> None:
     finished, rounds = finish(runs, [4, 5], lambda at: good(test_loss=at.width + at.seed / 10))
     assert rounds == [12] and runs.expected([4, 5]) == (12, 0)
     rows = list(runs.records(None, [4, 5], finished))
-    assert [(row["method"], row["width"], row["seed"]) for row in rows] == [
-        (method, width, seed) for method in "ab" for width in (1, 2, 3) for seed in (4, 5)
-    ]
+    places = [(method, width, seed) for method in "ab" for width in (1, 2, 3) for seed in (4, 5)]
+    assert [(row["method"], row["width"], row["seed"]) for row in rows] == places
     assert all(row["error"] == row["width"] + row["seed"] / 10 and row["status"] == "finished" for row in rows)
 
 

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.lab import AtLeast, AtMost, Claim
+from beyondkernels.lab import NON_NEGATIVE, PERCENT, AtLeast, AtMost, Claim
+from beyondkernels.lab.declaration.quantities import Quantities, Quantity
 from beyondkernels.lab.declaration.rows import tabulate
 from beyondkernels.lab.declaration.statements import Crossing, Provided, claim
 from beyondkernels.lab.declaration.values import least, of
 from beyondkernels.lab.report.claims import NOT_EVALUATED
 
-SYMBOLS = {"beta": "β"}
+QUANTITIES = Quantities(beta=Quantity("β"), error=Quantity("error", within=NON_NEGATIVE))
 
 
 def rows(errors: dict[float, list[float | None]]) -> Any:
@@ -22,7 +23,7 @@ def rows(errors: dict[float, list[float | None]]) -> Any:
 
 
 def made(errors: dict[float, list[float | None]], test: Any, **more: Any) -> Claim:
-    return claim("id", "The error is small", of("error", "beta"), test, **more).claim(rows(errors), True, SYMBOLS)
+    return claim("id", "The error is small", of("error", "beta"), test, **more).claim(rows(errors), True, QUANTITIES)
 
 
 def test_a_free_coordinate_means_every_value() -> None:
@@ -55,48 +56,44 @@ def test_clearly_is_a_field() -> None:
 
 def test_silence_keeps_what_was_measured() -> None:
     statement = claim("id", "The error is small", of("error", "beta"), AtMost(3), paper=2.5)
-    silent = statement.claim(rows({0.1: [1, 2]}), False, SYMBOLS)
+    silent = statement.claim(rows({0.1: [1, 2]}), False, QUANTITIES)
     assert (silent.holds, silent.reason, silent.measured, silent.paper) == (None, NOT_EVALUATED, 1.5, 2.5)
-    before = statement.claim(None, True, SYMBOLS)
+    before = statement.claim(None, True, QUANTITIES)
     assert (before.holds, before.measured, before.reason) == (None, None, "")
 
 
 def test_nothing_is_said_of_nothing() -> None:
     empty = claim("id", "…", of("error", "beta"), AtMost(3), nowhere="it is learnt nowhere")
-    assert empty.claim(rows({}), True, {}).reason == "it is learnt nowhere"
+    assert empty.claim(rows({}), True, QUANTITIES).reason == "it is learnt nowhere"
 
 
 @pytest.mark.parametrize("trained", [0.5, 0.1])
 def test_a_claim_may_hold_only_provided_that(trained: float) -> None:
     table = rows({0.1: [5, 6]}).assign(train_error=trained)
     provided = Provided(least("train_error", per_seed=False), AtMost(0.12), "no run fits its sample; the least is {}")
-    found = claim("id", "…", of("error", beta=0.1), AtLeast(3), provided=provided).claim(table, True, {})
+    found = claim("id", "…", of("error", beta=0.1), AtLeast(3), provided=provided).claim(table, True, QUANTITIES)
     assert found.holds is (None if trained > 0.12 else True)
     assert (found.reason == "no run fits its sample; the least is 0.5") is (trained > 0.12)
-    refuted = claim("id", "…", of("error", beta=0.1), AtLeast(9), provided=provided).claim(table, True, {})
+    refuted = claim("id", "…", of("error", beta=0.1), AtLeast(9), provided=provided).claim(table, True, QUANTITIES)
     assert refuted.holds is False  # whatever the training was
 
 
 def test_a_control_is_told_beside() -> None:
     table = rows({0.1: [1, 2], 0.2: [4, 8]})
     found = claim("id", "…", of("error", beta=0.1), AtMost(3), beside=("elsewhere", of("error", beta=0.2)))
-    assert found.claim(table, True, {}).reason.endswith("; elsewhere 6")
-
-
-def test_an_interval_in_words() -> None:
-    found = claim("id", "…", least("error", per_seed=False), AtMost(3), interval=lambda rows: f"of {len(rows)} runs")
-    made_ = found.claim(rows({0.1: [1, 2]}), True, {})
-    assert (made_.interval, made_.low, made_.high, made_.measured) == ("of 2 runs", None, None, 1)
+    assert found.claim(table, True, QUANTITIES).reason.endswith("; elsewhere 6")
 
 
 def test_intervals_keep_within_what_can_be() -> None:
     wild = made({0.1: [0.1, 5.0]}, AtMost(9))
-    assert wild.low == 0.0 and wild.high is not None and wild.high > 5
-    shares = tabulate({"seed": seed, "test_accuracy": value} for seed, value in enumerate([60.0, 99.0]))
-    found = claim("id", "…", of("test_accuracy"), AtLeast(50), unit="%").claim(shares, True, {})
-    assert (found.low, found.high) == (0.0, 100.0)
+    assert wild.low is not None and wild.high is not None and 0 <= wild.low < 0.1 and wild.high > 5
+    shares = tabulate({"seed": seed, "score": value} for seed, value in enumerate([60.0, 99.0]))
+    known = Quantities(score=Quantity("score", within=PERCENT, unit="%"))
+    found = claim("id", "…", of("score"), AtLeast(50)).claim(shares, True, known)
+    assert found.low is not None and found.high is not None and 0 <= found.low < found.high <= 100
+    assert found.unit == "%" and "%" in found.reason
     difference = claim("id", "…", of("error", beta=0.1) - of("error", beta=0.2), AtLeast(-9))
-    low = difference.claim(rows({0.1: [1, 2], 0.2: [4, 8]}), True, {}).low
+    low = difference.claim(rows({0.1: [1, 2], 0.2: [4, 8]}), True, QUANTITIES).low
     assert low is not None and low < 0  # a difference may be negative
 
 
@@ -124,3 +121,19 @@ def test_crossing(errors: dict[float, float], holds: bool, low: float | None, hi
 def test_a_crossing_with_a_gap_is_not_located() -> None:
     found = made({0.1: [5, 5], 0.2: [1, None]}, Crossing(LEARNT, 0.1, 0.4))
     assert found.holds is None and found.reason.startswith("at β = 0.2: ")
+
+
+def test_medians_and_least_numbers_have_intervals() -> None:
+    table = rows({0.1: [1, 2, 9, 4, 3]})
+    middle = claim("id", "…", of("error", beta=0.1).median(), AtMost(3)).claim(table, True, QUANTITIES)
+    assert (middle.measured, middle.low, middle.high, middle.values) == (3, 1, 9, (1, 2, 9, 4, 3))
+    lowest = claim("id", "…", least("error", per_seed=False), AtMost(3)).claim(table, True, QUANTITIES)
+    assert (lowest.measured, lowest.low, lowest.high) == (1, 0, 4)
+    number = claim("id", "…", least("error", per_seed=False).number(), AtMost(3)).claim(table, True, QUANTITIES)
+    assert (number.measured, number.low, number.interval) == (1, None, "one number over all seeds")
+
+
+def test_a_declaration_tells_the_range_of_its_value() -> None:
+    ratio = claim("id", "…", of("error", beta=0.1) / of("error", beta=0.2), AtMost(1))
+    assert ratio.declaration(QUANTITIES)["within"] == "(0.0, inf)"
+    assert "within" not in claim("id", "…", of("margin"), AtMost(1)).declaration(QUANTITIES)

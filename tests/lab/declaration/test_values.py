@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from beyondkernels.lab import AtMost
+from beyondkernels.core import InputError
+from beyondkernels.lab import ANY, NON_NEGATIVE, SHARE, AtMost, Quantities, Quantity
 from beyondkernels.lab.declaration.rows import Rows, Series, tabulate
 from beyondkernels.lab.declaration.values import Value, least, of
 
@@ -52,10 +53,11 @@ def test_slopes_against_the_normal_equations() -> None:
 
 
 def test_the_largest_of_all_runs() -> None:
-    (found,) = of("risk", "alpha", method="a").largest(per_seed=False).groups(ROWS)[None]
-    assert found == max(risk("a", alpha, seed) or 0.0 for alpha in ALPHAS for seed in SEEDS)
-    (gap,) = of("risk", "alpha", method="b").largest(per_seed=False).groups(ROWS)[None]
-    assert math.isnan(gap)
+    value = of("risk", "alpha", method="a").largest(per_seed=False)
+    assert value.statistic == "largest"
+    assert value.groups(ROWS)[None] == [max(risk("a", alpha, seed) or 0.0 for alpha in ALPHAS) for seed in SEEDS]
+    gap = of("risk", "alpha", method="b").largest(per_seed=False).groups(ROWS)[None]
+    assert [math.isnan(each) for each in gap] == [False, False, True]
     assert of("risk", "alpha", method="none").largest(per_seed=False).groups(ROWS)[None] == []
 
 
@@ -72,24 +74,36 @@ def test_ratios_and_differences_are_paired() -> None:
     assert difference[0.5] == pytest.approx([(risk("b", 0.5, s) or 0) - (risk("a", 0.5, s) or 0) for s in SEEDS])
 
 
-def test_means_over_seeds() -> None:
+def test_a_statistic_as_one_number() -> None:
     a = of("risk", method="a", alpha=0.2)
-    wanted = a.groups(ROWS)[None]
-    assert a.mean().groups(ROWS) == {None: [pytest.approx(sum(wanted) / len(wanted))]}
-    assert math.isnan(of("risk", method="b", alpha=0.3).mean().groups(ROWS)[None][0])  # a gap is no small number
-    assert of("risk", method="c", alpha=0.2).mean().groups(ROWS) == {None: []}
-    assert a.mean().name == f"{a.name}.mean()"
+    numbers = a.groups(ROWS)[None]
+    assert a.number().groups(ROWS) == {None: [pytest.approx(sum(numbers) / len(numbers))]}
+    assert a.median().number().groups(ROWS) == {None: [sorted(numbers)[1]]}
+    assert math.isnan(of("risk", method="b", alpha=0.3).number().groups(ROWS)[None][0])  # a gap is no small number
+    assert of("risk", method="c", alpha=0.2).number().groups(ROWS) == {None: []}
+    ratio = least("risk", per_seed=False, method="a").number() / a.number()
+    assert ratio.groups(ROWS)[None] == [pytest.approx(min(numbers) * len(numbers) / sum(numbers))]
 
 
-def test_medians_over_seeds() -> None:
-    a, b = of("risk", "alpha", method="a"), of("risk", "alpha", method="b")
-    for alpha, (middle,) in a.median().groups(ROWS).items():
-        assert middle == sorted(float(risk("a", alpha, seed) or math.nan) for seed in SEEDS)[1]
-    assert math.isnan(b.median().groups(ROWS)[0.3][0])  # a gap is no small number
-    assert of("risk", method="a", alpha=0.2).median().groups(ROWS) == {None: [risk("a", 0.2, 1)]}
-    assert of("risk", method="c", alpha=0.2).median().groups(ROWS) == {None: []}
-    assert a.median().groups(tabulate([])) == {}
+def test_a_median_keeps_the_numbers_of_the_seeds() -> None:
+    a = of("risk", "alpha", method="a")
+    assert a.median().groups(ROWS) == a.groups(ROWS) and a.median().statistic == "median"
     assert a.median().name == f"{a.name}.median()"
+    with pytest.raises(InputError, match="before a median is taken"):
+        _ = a / a.median()
+
+
+def test_a_value_knows_its_quantity() -> None:
+    known = Quantities(risk=Quantity("risk", within=SHARE), alpha=Quantity("α", within=NON_NEGATIVE))
+    risk_, alpha = of("risk", method="a"), of("alpha", method="a")
+    assert risk_.quantity_in(known).within == SHARE
+    assert (risk_ - risk_).quantity_in(known).within == (-1.0, 1.0)
+    assert (risk_ - alpha).quantity_in(known).within == (-math.inf, 1.0)
+    assert (alpha / risk_).quantity_in(known).within == NON_NEGATIVE
+    assert (risk_ / (risk_ - alpha)).quantity_in(known).within == ANY
+    assert of("risk", "alpha").slope().quantity_in(known).within == ANY
+    assert of("risk", "alpha").largest().quantity_in(known).within == SHARE
+    assert least("other").quantity_in(known) == Quantity("other")
 
 
 def test_at_the_place_of_the_least_mean() -> None:
@@ -114,7 +128,8 @@ def test_least_of_each_seed_and_of_all() -> None:
     none = least("risk", among={"alpha": lambda alpha: alpha > 1}, method="a").groups(ROWS)[None]
     assert len(none) == 3 and all(map(math.isnan, none))
     overall = min(row["risk"] for row in RECORDS if row["risk"] is not None)
-    assert least("risk", per_seed=False).groups(ROWS) == {None: [overall]}
+    assert least("risk", per_seed=False).statistic == "least"
+    assert min(least("risk", per_seed=False).groups(ROWS)[None]) == overall
     assert least("risk", per_seed=False, method="c").groups(ROWS) == {None: []}
 
 

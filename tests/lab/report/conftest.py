@@ -47,8 +47,8 @@ def make_figures(text: str) -> list[reports.Figure]:
             **words,
             methods=names,
             quantities=[
-                reports.Quantity(text, [reports.Dot(v, v - 3, v + 3, v - 1) for v in (99, 84, 75, 52)], chance=50),
-                reports.Quantity(text, cosines),
+                reports.DotColumn(text, [reports.Dot(v, v - 3, v + 3, v - 1) for v in (99, 84, 75, 52)], chance=50),
+                reports.DotColumn(text, cosines),
             ],
             interval=text,
         ),

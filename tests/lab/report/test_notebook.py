@@ -22,11 +22,6 @@ def test_a_long_table_is_cut_and_says_so():
     assert "more row" not in view_html("sweep", rows=rows[:20])
 
 
-def test_without_claims_there_is_no_verdict():
-    made = view_html("sweep", rows=[{"a": 1}])
-    assert "bk-state" not in made.partition("</style>")[2]
-
-
 def test_smoke_shows_no_published_value(figures):
     page = ExperimentPage(
         "a", "", scale="smoke", claims=[Claim("a", "text", paper=123.5)], figures=[figures("x")[4]], seeds=(0,)

@@ -5,11 +5,6 @@ from beyondkernels.lab import Claim, ExperimentPage, Setting, write_report
 from beyondkernels.lab.report.pages import SMOKE_BANNER
 
 
-def test_verdicts_are_counted():
-    claims = [Claim("a", "", holds=holds) for holds in (True, True, False, None)]
-    assert ExperimentPage("a", "", claims=claims).verdicts == {"holds": 2, "fails": 1, "undecided": 1}
-
-
 def test_origins_are_known():
     with pytest.raises(InputError, match="unknown origin 'papers', did you mean paper"):
         Setting("rate", 1.0, "papers")  # pyright: ignore[reportArgumentType]

@@ -47,14 +47,6 @@ def test_a_differing_cell_has_a_mark_and_a_line():
     assert table_differences(ROWS, COLUMNS) == [Difference("One Step: Cosine", "0.993 ± 0.002", "0.848")]
 
 
-def test_a_line_says_what_is_known():
-    columns = [COLUMNS[0], COSINE, Column("printed", "paper", ".3f", beside="cosine", why="why")]
-    [line] = table_differences([{**ROWS[1], "why": "rounding"}], columns)
-    assert line.why == "rounding"
-    [line] = table_differences([ROWS[1]], columns)
-    assert line.why == ""
-
-
 def test_the_callers_words_on_a_difference_take_the_place_of_the_cells():
     said = Difference("One Step: Cosine", "0.99", "0.848", "rounding")
     other = Difference("Network: training accuracy", "51.8 %", "100 %")
@@ -116,12 +108,8 @@ def test_coordinates_that_were_written_out_stand_right():
 
 
 def test_what_columns_hold_is_said_beneath():
-    columns = [
-        Column("cosine", "(a)", about="the largest"),
-        Column("sd"),
-        Column("printed", "(b)", about="the largest"),
-    ]
-    view = table_view(ROWS, columns)
+    first, last = (Column(key, title, about="the largest") for key, title in (("cosine", "(a)"), ("printed", "(b)")))
+    view = table_view(ROWS, [first, Column("sd"), last])
     assert view["about"] == [{"text": "(a), (b)", "about": "the largest"}]
     assert not view["wide"]
     assert table_view([dict.fromkeys("abcdefghijkl", 1.0)])["wide"]

@@ -11,7 +11,20 @@ import pytest
 
 from beyondkernels.core import InputError
 from beyondkernels.execution import SerialExecutor
-from beyondkernels.lab import CATALOGUE, Result, ask, kept_path, out_of_date, run, write_kept
+from beyondkernels.lab import (
+    CATALOGUE,
+    AtMost,
+    Result,
+    ask,
+    claim,
+    judged_again,
+    kept_path,
+    of,
+    out_of_date,
+    run,
+    write_judged,
+    write_kept,
+)
 from beyondkernels.lab.request.kept_results import _rounded, kept_document
 
 
@@ -51,6 +64,25 @@ def test_a_result_is_out_of_date_when_its_runs_are_computed_otherwise(
     assert out_of_date(path, ask(user.Plain(), "smoke")) == "the runs it needs are others"
 
 
+def test_a_changed_claim_is_judged_again_from_the_rows(
+    result: Result, user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = kept_path(tmp_path, result.request)
+    write_kept(path, result)
+    same = judged_again(path, ask(user.Plain(), "smoke"))
+    assert same == json.loads(path.read_text(encoding="utf-8"))  # rows that were written give the claims that were
+    stricter = [claim("error", "The error is tiny", of("error", guess="g0").median(), AtMost(1e-9))]
+    monkeypatch.setattr(user.Plain, "claims", lambda self, settings: stricter)
+    request = ask(user.Plain(), "smoke")
+    assert out_of_date(path, request) == "the claim error has changed"
+    document = judged_again(path, request)
+    assert document is not None and [each["holds"] for each in document["claims"]] == [False]
+    write_judged(path, document)
+    assert out_of_date(path, request) == ""
+    monkeypatch.setattr(user.Guess, "revision", 2, raising=False)
+    assert judged_again(path, ask(user.Plain(), "smoke")) is None  # other runs would give other rows
+
+
 def test_a_file_from_elsewhere_is_out_of_date(result: Result, tmp_path: Path) -> None:
     path = kept_path(tmp_path, result.request)
     document = kept_document(result)
@@ -81,7 +113,9 @@ def test_the_last_digits_of_a_computed_bound_do_not_count() -> None:
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_claim_is_declared_in_words_that_stay(name: str) -> None:
     request = ask(name, "laptop")
-    declared = [statement.declaration() for statement in request.experiment.claims(request.settings)]
+    declared = [
+        statement.declaration(request.experiment.declared) for statement in request.experiment.claims(request.settings)
+    ]
     assert len({each["id"] for each in declared}) == len(declared) > 0
     assert " at 0x" not in str(declared)
     assert all(each["value"] and each["condition"] for each in declared)

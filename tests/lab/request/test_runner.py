@@ -41,12 +41,8 @@ class Forbidden:
 def test_rows_claims_and_events(user: Any, store: Store) -> None:
     log = Log()
     result = run(user.Plain(), "smoke", store=store, executor=SERIAL, observer=log)
-    assert [(row["guess"], row["seed"], row["status"]) for row in result.rows] == [
-        ("g0", 0, "finished"),
-        ("g0", 1, "finished"),
-        ("g1", 0, "finished"),
-        ("g1", 1, "finished"),
-    ]
+    places = [(guess, seed, "finished") for guess in ("g0", "g1") for seed in (0, 1)]
+    assert [(row["guess"], row["seed"], row["status"]) for row in result.rows] == places
     assert log.rounds == [(["g0 0", "g0 1", "g1 0", "g1 1"], 0)]
     assert sum(event.kind == "run" for event in log.events) == 4
     assert (result.missing, result.holds) == ({}, True)
@@ -157,11 +153,8 @@ def test_requests_tell_what_was_asked_and_nobodys_name(user: Any, store: Store) 
     assert str(USER.parent) not in json.dumps(document)
     run(f"{USER}:Plain", "smoke", seeds=3, store=store, executor=SERIAL)
     run(f"{USER}:Plain", "laptop", seeds=1, store=store, executor=SERIAL)
-    assert [(len(request["seeds"]), request["scale"]) for request in store.requests()] == [
-        (1, "smoke"),
-        (3, "smoke"),
-        (1, "laptop"),
-    ]
+    asked = [(len(request["seeds"]), request["scale"]) for request in store.requests()]
+    assert asked == [(1, "smoke"), (3, "smoke"), (1, "laptop")]
 
 
 def test_an_interrupted_call_can_be_reported(user: Any, store: Store) -> None:
@@ -186,14 +179,8 @@ def test_as_json_is_the_contract(user: Any, store: Store) -> None:
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert list(document) == ["experiment", "scale", "seeds", "settings", "rows", "claims", "provenance"]
     assert (document["experiment"], document["scale"], document["seeds"]) == ("user/plain", "smoke", [4])
-    assert document["settings"] == {
-        "samples": 5,
-        "slope": 1.5,
-        "guesses": [0.0, 1.0],
-        "bound": 10.0,
-        "behaviour": "learn",
-        "seeds": 1,
-    }
+    numbers = {"samples": 5, "slope": 1.5, "guesses": [0.0, 1.0], "bound": 10.0}
+    assert document["settings"] == numbers | {"behaviour": "learn", "seeds": 1}
     assert [row["bound"] for row in document["rows"]] == [None, None]  # infinite
     names = ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason", "strength"]
     assert [list(claim)[:10] for claim in document["claims"]] == [names]
@@ -217,14 +204,11 @@ def test_page(user: Any, store: Store) -> None:
     [
         ({"scale": "labtop"}, "unknown scale 'labtop'"),
         ({"seeds": 0}, "seeds must be positive, got 0"),
-        ({"seeds": -2}, "seeds must be positive, got -2"),
         ({"seeds": []}, "seeds must hold at least one seed"),
         ({"seeds": [0.5]}, "seed must be a whole number, got 0.5"),
-        ({"settings": {"seeds": "0"}}, "seeds must be positive, got 0"),
         ({"settings": {"samples": "0"}}, "samples must be at least 1, got 0"),
         ({"settings": {"sample": "3"}}, "unknown setting 'sample', did you mean samples"),
         ({"workers": 0}, "workers must be a positive whole number, got 0"),
-        ({"workers": -1}, "workers must be a positive whole number, got -1"),
     ],
 )
 def test_bad_input_is_refused_before_a_store_is_made(user: Any, tmp_path: Path, options: Any, sentence: str) -> None:
@@ -242,7 +226,7 @@ def test_settings_without_seeds_are_refused(user: Any) -> None:
         ask(Seedless(), "smoke")
 
 
-def test_reprs_are_short_and_rows_computed_once(user: Any, store: Store) -> None:
+def test_rows_are_computed_once(user: Any, store: Store) -> None:
     calls: list[str] = []
 
     class Counting(user.Plain):
@@ -254,17 +238,12 @@ def test_reprs_are_short_and_rows_computed_once(user: Any, store: Store) -> None
             return user.read(settings, at, outcome)
 
     result = run(Counting(), "smoke", settings={"bound": 3}, store=store, executor=SERIAL)
-    assert repr(result.request) == "<Request user/plain · smoke scale · 2 seeds · bound=3.0>"
     assert repr(result) == "<Result user/plain · smoke scale · 2 seeds · bound=3.0: claims: 1 holds>"
     _ = result.rows, result.claims, result.table, result.holds, result.as_json(), result.page(), result.to_frame()
     assert len(calls) == 4
     frame = result.to_frame()
     assert list(frame.columns) == ["guess", "seed", "status", "error", "bound"]
     assert list(frame["error"]) == [row["error"] for row in result.rows]
-    stored_run = next(iter(result.finished.values()))
-    assert len(repr(stored_run)) < 120
-    assert repr(stored_run).startswith(f"<StoredRun {stored_run.key[:8]} finished")
-    assert repr(stored_run.outcome).startswith("<Outcome finished: ")
 
 
 WRONG = {

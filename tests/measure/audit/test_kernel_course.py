@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from audited import Toy, attentive, convolutional, dense, ended, headless, of, tokens
-from beyondkernels.algorithms import FeatureLearning
-from beyondkernels.core import Case, Ended, InputError, Stream, accuracy, build, describe
-from beyondkernels.engine import Predictor, TrainedNetwork
+from audited import Toy, convolutional, dense, ended, headless, of
+from beyondkernels.core import Ended, InputError, accuracy
+from beyondkernels.engine import Predictor
 from beyondkernels.kernels import Gaussian, KernelRidge
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES
 from beyondkernels.measure import Ansatz, KernelCourse
 from beyondkernels.measure.audit import LayerChange, PointErrors, SquaredError, emergence_step, moments
 from beyondkernels.measure.audit.moments import chosen
-from beyondkernels.networks import FullyConnected, TwoLayer
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.networks import FullyConnected
 
 torch.set_num_threads(1)
 NAMES = {"step", "start", "end", "labels", "change"}
@@ -98,48 +95,11 @@ def test_every_number_by_hand(kind, precision):
     assert found.series[f"model/{score}"] == pytest.approx(wanted, rel=1e-5)
 
 
-def test_a_network_that_does_not_move():
-    found = KernelCourse().measure(ended(of(dense), Toy(), rate=1e-12))
-    for group in ("tangent", "conjugate"):
-        assert found.series[f"{group}/start"] == pytest.approx([1, 1, 1])
-        assert found.series[f"{group}/end"] == pytest.approx([1, 1, 1])
-        assert found.series[f"{group}/change"] == pytest.approx([0, 0, 0], abs=1e-6)
-    # An untrained network is worse than its own kernel, which is there from the start.
-    assert found.scalars["tangent/emergence_step"] == 0
-
-
 def test_the_tangent_kernel_of_the_last_layer_is_the_conjugate_one():
     found = KernelCourse(group="last").measure(ended(FullyConnected(width=8, depth=2), Toy(), rate=0.1))
     assert found.series["tangent/change"][-1] > 0
     for name in ("start", "end", "labels", "accuracy"):
         assert found.series[f"tangent/{name}"] == pytest.approx(found.series[f"conjugate/{name}"], abs=1e-6)
-
-
-def test_features_of_a_parity_emerge_at_step_two():
-    """The two steps of the feature-learning process find the features; no kernel of the start does as well."""
-    problem, network = DictionaryParity(60, 30, 3), TwoLayer(60)
-    settings = theorem26(problem, network, steps=30)
-    learner = TrainedNetwork(
-        network.started_by(settings.initial),
-        FeatureLearning(settings),
-        snapshot_at=(0, 1, 2, 10, 30),
-        snapshot_names=("all",),
-    )
-    stream = Stream(0)
-    samples = (problem.sample(n, stream.child(name)) for name, n in (("train", 4000), ("test", 500)))
-    case = Case(problem, *samples, stream=stream.child("learner"))
-    run = Ended(learner, case, learner.fit(case, lambda _: None))
-    found = KernelCourse(points=300).measure(run)
-    assert found.scalars["tangent/emergence_step"] == found.scalars["conjugate/emergence_step"] == 2
-    accuracies = found.series["tangent/accuracy"]
-    assert max(accuracies[:2]) < 0.9
-    assert min(accuracies[2:]) > 0.98
-    labels = found.series["tangent/labels"]
-    assert labels[2] > 2 * labels[0]
-    # After the first step the features are a constant and something tiny, whose direction counts all the same.
-    assert found.series["conjugate/labels"][1] > 0.1
-    ansatz = Ansatz().measure(run)
-    assert abs(ansatz.arrays["ansatz/end/directions"][0] @ problem.direction.numpy()) > 0.98
 
 
 @pytest.mark.parametrize("factory", [convolutional, headless])
@@ -149,13 +109,6 @@ def test_images(factory):
     assert ("conjugate/start" in found.series) == headed
     assert all(np.isfinite(values).all() for values in found.series.values())
     assert (found.series["tangent/start"][0], found.series["tangent/end"][-1]) == pytest.approx((1, 1))
-
-
-@pytest.mark.parametrize("factory", [tokens, attentive])
-def test_attention(factory):
-    found = KernelCourse(points=10, test_points=8).measure(ended(of(factory), Toy(shape=(3, 6)), steps=4))
-    assert found.series["tangent/change"][-1] > 0
-    assert "conjugate/accuracy" in found.series
 
 
 @pytest.mark.parametrize(
@@ -223,8 +176,3 @@ def test_a_run_in_bfloat16_is_kept_and_looked_at_in_float32():
     for measurement in (KernelCourse(), Ansatz(), LayerChange(), SquaredError(), PointErrors()):
         found = [measurement.measure(one) for one in (run, short)]
         assert found[0].scalars == pytest.approx(found[1].scalars, nan_ok=True)
-
-
-def test_description_and_back():
-    assert build(describe(KernelCourse(points=7))) == KernelCourse(points=7)
-    assert describe(KernelCourse(memory=2**20)) == describe(KernelCourse())

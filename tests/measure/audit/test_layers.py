@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from audited import Toy, convolutional, dense, ended, of, tokens
+from audited import Toy, convolutional, dense, ended, of
 from beyondkernels.algorithms import Descent, Softmax
 from beyondkernels.algorithms.optimisers import adam
-from beyondkernels.core import Ended, build, describe
+from beyondkernels.core import Ended
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.measure import LayerChange
 from beyondkernels.measure.audit import centred_alignment, linear_similarity, moments, relative_move, weight_correlation
 from beyondkernels.measure.audit.layers import layer_parameters
 from beyondkernels.measure.audit.moments import chosen
 from beyondkernels.measure.audit.similarity import feature_gram
-from beyondkernels.networks import FromModule, FullyConnected, ThreeLayerResNet, block_features, with_blocks
+from beyondkernels.networks import FromModule, ThreeLayerResNet, block_features, with_blocks
 
 torch.set_num_threads(1)
 
@@ -43,14 +43,6 @@ def test_every_number_by_hand():
         ends = [found.scalars[f"layer/{name}/{key}"] for key in ("correlation", "move", "similarity")]
         assert [values[-1] for values in got] == ends
         assert all(value < 0.999 for value in (ends[0], ends[2]))
-
-
-def test_an_untrained_network_has_changed_nowhere():
-    found = LayerChange().measure(ended(of(dense), Toy(), rate=1e-12))
-    for name in layers(found):
-        assert found.scalars[f"layer/{name}/correlation"] == pytest.approx(1)
-        assert found.scalars[f"layer/{name}/similarity"] == pytest.approx(1)
-        assert found.scalars[f"layer/{name}/move"] == pytest.approx(0, abs=1e-6)
 
 
 def test_a_frozen_layer_is_found():
@@ -88,20 +80,6 @@ def test_blocks_by_name():
     assert found.scalars["layer/top/similarity"] == pytest.approx(linear_similarity(*outputs))
 
 
-def test_attention():
-    found = LayerChange().measure(ended(of(tokens), Toy(shape=(3, 6))))
-    names = layers(found)
-    assert {"embed", "attend", "read"} <= set(names)
-    assert found.scalars["layer/attend/correlation"] < 1
-    assert all(np.isfinite(values).all() for values in found.series.values())
-
-
-def test_networks_of_the_package():
-    found = LayerChange().measure(ended(FullyConnected(width=8, depth=3), Toy()))
-    assert layers(found) == ["layer1", "layer2", "output"]
-    assert all(found.scalars[f"layer/{name}/similarity"] < 1 for name in layers(found))
-
-
 def test_a_network_that_is_no_chain_is_seen_layer_by_layer():
     """The bottleneck form uses its readout twice."""
     run = ended(ThreeLayerResNet(width=8, form="bottleneck"), Toy(kind="numbers"))
@@ -115,7 +93,3 @@ def test_a_network_that_is_no_chain_is_seen_layer_by_layer():
 def test_parameters_of_layers():
     found = layer_parameters(["a.weight", "a.b.weight", "shift", "ab.weight"], ["ab", "a", "a.b"])
     assert found == {"ab": ("ab.weight",), "a": ("a.weight",), "a.b": ("a.b.weight",), "shift": ("shift",)}
-
-
-def test_description_and_back():
-    assert build(describe(LayerChange(points=7))) == LayerChange(points=7)

@@ -58,14 +58,6 @@ def test_similarity_in_the_form_of_features(p, q):
     assert expected == pytest.approx(naive_alignment(X @ X.T, Y @ Y.T), abs=1e-10)
 
 
-def test_similarity_knows_no_rotation_and_no_scale():
-    X, Y = random(9, 4), random(9, 4)
-    Q = torch.linalg.qr(random(4, 4)).Q
-    assert linear_similarity(X, 3 * X @ Q + 1) == pytest.approx(1)
-    assert linear_similarity(X @ Q, Y) == pytest.approx(linear_similarity(X, Y))
-    assert linear_similarity(X, X * torch.tensor([1, 1, 1, 9.0])) < 0.95
-
-
 def test_features_of_any_shape_and_with_a_large_mean():
     X = random(8, 2, 3, 3)
     assert torch.allclose(feature_gram(X.float() + 1e4), feature_gram(X), atol=0.1)
@@ -79,3 +71,11 @@ def test_relative_change():
     assert relative_change(L, K) == pytest.approx(moved / size)
     zero = torch.zeros(2, 2)
     assert (relative_change(zero, zero), relative_change(zero + 1, zero)) == (0, math.inf)
+
+
+def test_similarity_knows_no_rotation_and_no_scale():
+    X, Y = random(9, 4), random(9, 4)
+    Q = torch.linalg.qr(random(4, 4)).Q
+    assert linear_similarity(X, 3 * X @ Q + 1) == pytest.approx(1)
+    assert linear_similarity(X @ Q, Y) == pytest.approx(linear_similarity(X, Y))
+    assert linear_similarity(X, X * torch.tensor([1, 1, 1, 9.0])) < 0.95

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
-from matplotlib.figure import Figure as Canvas
 
 from beyondkernels.core import InputError
 from beyondkernels.lab import Directions, Panel
 from beyondkernels.lab.report.figures.directions import _frame
+from lab.report.figures.canvas import drawn
 
 DRAW = np.random.Generator(np.random.Philox(5))
 STARS = np.array([[1.0, 0.0], [-1.0, 0.0]])
@@ -16,11 +16,8 @@ GATHERED = np.where(np.arange(60)[:, None] < 40, STARS[0], STARS[1]) + DRAW.norm
 NEAR = [0] * 40 + [1] * 20
 
 
-def drawn(*panels, near=NEAR):
-    figure = Directions(name="d", title="d", panels=panels, star_labels=["+", "-"], near=near)
-    canvas = Canvas(figsize=figure.size())
-    figure.draw(canvas)
-    return canvas.axes
+def axes(*panels, near=NEAR, **more):
+    return drawn(Directions(name="d", title="d", panels=panels, star_labels=["+", "-"], near=near, **more)).axes
 
 
 def counts(ax):
@@ -28,23 +25,23 @@ def counts(ax):
 
 
 def test_neurons_that_lie_together_are_counted():
-    apart, together = drawn(Panel("before", SCATTERED, STARS), Panel("after", GATHERED, STARS))
+    apart, together = axes(Panel("before", SCATTERED, STARS), Panel("after", GATHERED, STARS))
     assert counts(apart) == []
     assert counts(together) == ["20 neurons", "40 neurons"]
 
 
 def test_a_crowd_beside_its_star_is_counted_too():
-    [ax] = drawn(Panel("after", GATHERED + np.array([0.0, 0.3]), STARS))
+    [ax] = axes(Panel("after", GATHERED + np.array([0.0, 0.3]), STARS))
     assert counts(ax) == ["20 neurons", "40 neurons"]
 
 
 def test_neurons_without_a_star_are_not_counted():
-    [ax] = drawn(Panel("after", GATHERED, STARS), near=())
+    [ax] = axes(Panel("after", GATHERED, STARS), near=())
     assert counts(ax) == []
 
 
 def test_stars_hide_no_neuron():
-    [ax] = drawn(Panel("after", GATHERED, STARS))
+    [ax] = axes(Panel("after", GATHERED, STARS))
     marks = [mark for mark in ax.collections if isinstance(mark, PathCollection)]
     places = [np.asarray(mark.get_offsets()) for mark in marks]
     sizes = [float(np.asarray(mark.get_sizes())[0]) for mark in marks]
@@ -69,21 +66,12 @@ def test_every_panel_has_room_for_all_that_is_in_it():
 
 def test_several_stars_of_a_kind():
     stars = np.vstack([STARS, STARS + 0.5])
-    figure = Directions(
-        name="d",
-        title="d",
-        panels=[Panel("after", GATHERED, stars)],
-        star_labels=["+", "-"],
-        star_kinds=[0, 1, 0, 1],
-        near=NEAR,
-    )
-    canvas = Canvas(figsize=figure.size())
-    figure.draw(canvas)
-    marks = [mark for mark in canvas.axes[0].collections if isinstance(mark, PathCollection)]
+    [ax] = axes(Panel("after", GATHERED, stars), star_kinds=[0, 1, 0, 1])
+    marks = [mark for mark in ax.collections if isinstance(mark, PathCollection)]
     colours = [tuple(np.asarray(mark.get_edgecolor())[0]) for mark in marks if np.asarray(mark.get_sizes())[0] > 100]
     assert len(colours) == 8  # a white rim and a star for each
     assert colours[1] == colours[5] != colours[3] == colours[7]
-    assert counts(canvas.axes[0]) == []  # neurons of a kind are not expected at one place
+    assert counts(ax) == []  # neurons of a kind are not expected at one place
 
 
 @pytest.mark.parametrize(
@@ -91,6 +79,4 @@ def test_several_stars_of_a_kind():
 )
 def test_bad_kinds(kinds, sentence):
     with pytest.raises(InputError, match=sentence):
-        Directions(
-            name="d", title="d", panels=[Panel("after", GATHERED, STARS)], star_labels=["+", "-"], star_kinds=kinds
-        )
+        axes(Panel("after", GATHERED, STARS), near=(), star_kinds=kinds)

@@ -11,18 +11,19 @@ from beyondkernels.lab import (
     Directions,
     Distribution,
     Dot,
+    DotColumn,
     Dots,
     Event,
     Histogram,
     Level,
     Line,
     Panel,
-    Quantity,
     render_svg,
 )
+from lab.report.figures.canvas import drawn
 
 PANEL, EMPTY = Panel("p", [[1, 2]], [[0, 0]]), Panel("p", np.zeros((0, 2)), np.zeros((0, 2)))
-NOWHERE = Quantity("q", [Dot(math.nan, None, None, math.inf)])
+NOWHERE = DotColumn("q", [Dot(math.nan, None, None, math.inf)])
 DRAW = np.random.Generator(np.random.Philox(11))
 
 
@@ -59,15 +60,6 @@ def test_events_are_drawn_with_their_labels():
         assert ax.get_xlim() == (0, 4)
 
 
-def drawn(figure, narrow):
-    """The figure on a canvas."""
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=figure.size(narrow), dpi=72)
-    figure.draw(canvas, narrow)
-    return canvas
-
-
 def test_a_line_ends_where_it_was_last_finite():
     assert Line("a", [1, 2, 3], [4, 5, math.nan]).end() == (2, 5)
     assert Line("a", [1, 2], [[1, math.nan], [1, 1]]).end() == (1, 1)
@@ -76,10 +68,7 @@ def test_a_line_ends_where_it_was_last_finite():
 
 def test_shares_are_counted_by_hand():
     values = [np.append(DRAW.uniform(-0.2, 1.2, size=60), [math.nan, 0.0, 1.0]), np.array([0.31])]
-    histogram = Histogram(
-        name="h", title="h", distributions=[Distribution("", v) for v in values], x_label="", limits=(0, 1), bins=10
-    )
-    edges, shares = histogram.shares()
+    edges, shares = histogram(*[Distribution("", v) for v in values], limits=(0, 1), bins=10).shares()
     assert edges == pytest.approx([i / 10 for i in range(11)])
     for v, share in zip(values, shares, strict=True):
         finite = [min(max(x, 0.0), 1.0) for x in v if math.isfinite(x)]
@@ -90,11 +79,21 @@ def test_shares_are_counted_by_hand():
 
 def test_a_histogram_of_one_value_or_none_has_bins():
     for values in ([2.0, 2.0], []):
-        edges, (share,) = Histogram(
-            name="h", title="h", distributions=[Distribution("", values)], x_label="", bins=4
-        ).shares()
+        edges, (share,) = histogram(Distribution("", values), bins=4).shares()
         assert (np.diff(edges) > 0).all()
         assert share.sum() == (1.0 if values else 0.0)
+
+
+def histogram(*distributions, **more):
+    return Histogram(name="h", title="", distributions=distributions, x_label="", **more)
+
+
+def dots(methods, *quantities):
+    return Dots(name="d", title="", methods=methods, quantities=quantities)
+
+
+def directions(panels, star_labels, **more):
+    return Directions(name="d", title="", panels=panels, star_labels=star_labels, **more)
 
 
 @pytest.mark.parametrize(
@@ -102,33 +101,16 @@ def test_a_histogram_of_one_value_or_none_has_bins():
     [
         (lambda: Curves(name="No Spaces", title="", lines=[]), "name of a figure must be small letters"),
         (lambda: Line("a", [1, 2], [1, 2, 3]), r"y of line 'a' must be \(points,\) or \(seeds, points\), got \(1, 3\)"),
-        (lambda: Histogram(name="h", title="", distributions=[], x_label=""), "at least one distribution"),
-        (
-            lambda: Histogram(name="h", title="", distributions=[Distribution("", [])], x_label="", bins=0),
-            "bins must be positive, got 0",
-        ),
-        (
-            lambda: Histogram(name="h", title="", distributions=[Distribution("", [])], x_label="", limits=(1, 1)),
-            "limits must increase",
-        ),
-        (lambda: Dots(name="d", title="", methods=[], quantities=[]), "methods must hold at least one name"),
-        (lambda: Dots(name="d", title="", methods=["a"], quantities=[]), "at least one quantity"),
-        (
-            lambda: Dots(name="d", title="", methods=["a"], quantities=[Quantity("q", [])]),
-            "'q' must hold 1 dots, got 0",
-        ),
-        (lambda: Directions(name="d", title="", panels=[], star_labels=[]), "at least one panel"),
-        (
-            lambda: Directions(name="d", title="", panels=[PANEL], star_labels=[]),
-            r"panel 'p' must hold points \(n, 2\) and 0 stars, got \(1, 2\) and \(1, 2\)",
-        ),
-        (
-            lambda: Directions(
-                name="d", title="", panels=[Panel("p", [[1, 2]], [[0, 0]])], star_labels=["s"], near=[0, 1]
-            ),
-            "near must hold one index for each of the 1 neurons, got 2",
-        ),
-        (lambda: Directions(name="d", title="", panels=[Panel("", [], [])], star_labels=["s"] * 5), "at most 4"),
+        (lambda: histogram(), "at least one distribution"),
+        (lambda: histogram(Distribution("", []), bins=0), "bins must be positive, got 0"),
+        (lambda: histogram(Distribution("", []), limits=(1, 1)), "limits must increase"),
+        (lambda: dots([]), "methods must hold at least one name"),
+        (lambda: dots(["a"]), "at least one quantity"),
+        (lambda: dots(["a"], DotColumn("q", [])), "'q' must hold 1 dots, got 0"),
+        (lambda: directions([], []), "at least one panel"),
+        (lambda: directions([PANEL], []), r"must hold points \(n, 2\) and 0 stars, got \(1, 2\) and \(1, 2\)"),
+        (lambda: directions([PANEL], ["s"], near=[0, 1]), "near must hold one index for each of the 1 neurons, got 2"),
+        (lambda: directions([Panel("", [], [])], ["s"] * 5), "at most 4"),
     ],
 )
 def test_bad_input_is_one_sentence(make, sentence):
@@ -157,12 +139,7 @@ def test_bad_input_is_one_sentence(make, sentence):
             band="deviation",
         ),
         Curves(name="a", title="flat", lines=[Line("a", [0, 1], [5, 5])], x_scale="log"),
-        Dots(
-            name="a",
-            title="no values",
-            methods=["a"],
-            quantities=[NOWHERE],
-        ),
+        Dots(name="a", title="no values", methods=["a"], quantities=[NOWHERE]),
         Directions(name="a", title="no neurons", panels=[EMPTY], star_labels=[]),
         Directions(name="a", title="lost", panels=[Panel("p", [[math.nan, 1]], [[0, 0]])], star_labels=["s"]),
     ],

@@ -8,6 +8,7 @@ import pytest
 from beyondkernels.core import InputError
 from beyondkernels.lab import render_svg
 from beyondkernels.lab.report.figures import Group, Matrix
+from lab.report.figures.canvas import drawn
 
 GROUPS = (Group("with", ["a", "b"], [[50.0, 99.96], [None, math.nan]]), Group("without", ["a"], [[75.0], [100.0]]))
 
@@ -24,12 +25,8 @@ def cells(axes):
 
 @pytest.mark.parametrize("narrow", [False, True])
 def test_every_number_has_its_cell(narrow):
-    from matplotlib.figure import Figure as Canvas
-
     figure = matrix(format=".1f")
-    canvas = Canvas(figsize=figure.size(narrow), dpi=72)
-    figure.draw(canvas, narrow)
-    first, second = canvas.axes
+    first, second = drawn(figure, narrow).axes
     shown = [{place: text.get_text() for place, text in cells(axes).items()} for axes in (first, second)]
     assert shown == [{(0.5, 0.5): "50.0", (1.5, 0.5): "100.0"}, {(0.5, 0.5): "75.0", (0.5, 1.5): "100.0"}]
     assert len(first.patches) == len(second.patches) == 2  # no number, no cell

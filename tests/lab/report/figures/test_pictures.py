@@ -3,24 +3,18 @@
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure as Canvas
 
 from beyondkernels.core import InputError
 from beyondkernels.lab import PictureRow, Pictures, render_svg
 from beyondkernels.lab.report.figures.pictures import coarser, colour_of, shades, strips
 from beyondkernels.lab.report.figures.style import COLOURS
+from lab.report.figures.canvas import drawn
 
 DRAW = np.random.Generator(np.random.Philox(5))
 
 
 def pictures(*rows, **more):
     return Pictures(name="p", title="Directions", rows=rows, **more)
-
-
-def drawn(figure, narrow=False):
-    canvas = Canvas(figsize=figure.size(narrow))
-    figure.draw(canvas, narrow)
-    return canvas
 
 
 def test_colours_diverge_from_white():

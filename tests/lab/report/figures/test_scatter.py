@@ -7,19 +7,15 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure as Canvas
 
 from beyondkernels.core import InputError
 from beyondkernels.lab import Line, render_svg
 from beyondkernels.lab.report.figures.scatter import Marks, Scatter
-from beyondkernels.lab.report.figures.style import house_style
+from lab.report.figures.canvas import drawn
 
 
-def drawn(figure: Scatter, narrow: bool = False):
-    with house_style():
-        canvas = Canvas(figsize=figure.size(narrow))
-        figure.draw(canvas, narrow)
-    (ax,) = canvas.axes
+def parts(figure: Scatter):
+    (ax,) = drawn(figure).axes
     return ax, [(line.get_xdata(), line.get_ydata()) for line in ax.get_lines()]
 
 
@@ -30,7 +26,7 @@ def test_lines_first_then_marks_without_what_is_not_finite():
         marks=[Marks("a", [1, 2, math.nan, 4], [1, math.inf, 3, 0.5]), Marks("b", [3.0], [2.0], hollow=True)],
         lines=[Line("bound", [1, 2], [[1, 3], [3, 5]])],
     )
-    _, found = drawn(figure)
+    _, found = parts(figure)
     expected = [([1, 2], [2, 4]), ([1, 4], [1, 0.5]), ([3], [2])]
     for (x, y), (wanted_x, wanted_y) in zip(found, expected, strict=True):
         assert np.asarray(x).tolist() == wanted_x
@@ -44,13 +40,13 @@ def test_logarithms_leave_out_what_is_not_positive():
         (Scatter(name="s", title="s", marks=marks, x_scale="log", y_scale="log"), [10.0]),
         (Scatter(name="s", title="s", marks=marks, y_scale="log"), [0.0, -1.0, 10.0]),
     ):
-        _, ((x, _),) = drawn(figure)
+        _, ((x, _),) = parts(figure)
         assert np.asarray(x).tolist() == wanted
 
 
 @pytest.mark.parametrize("x_scale", ["linear", "log"])
 def test_no_mark_stands_on_the_edge(x_scale):
-    ax, _ = drawn(Scatter(name="s", title="s", marks=[Marks("a", [2, 50, 3], [1, 2, 3])], x_scale=x_scale))
+    ax, _ = parts(Scatter(name="s", title="s", marks=[Marks("a", [2, 50, 3], [1, 2, 3])], x_scale=x_scale))
     ends = [2.0, 50.0] if x_scale == "linear" else [math.log(2), math.log(50)]
     room = 0.04 * (ends[1] - ends[0])
     limits = ax.get_xlim() if x_scale == "linear" else [math.log(end) for end in ax.get_xlim()]
@@ -83,7 +79,7 @@ def test_strange_data_is_drawn_without_a_warning(marks, scale, narrow):
 
 def test_hollow_marks_are_outlines():
     figure = Scatter(name="s", title="s", marks=[Marks("a", [1], [1], hollow=True), Marks("b", [2], [2])])
-    ax, _ = drawn(figure)
+    ax, _ = parts(figure)
     hollow, full = ax.get_lines()
     assert hollow.get_markerfacecolor() == "none"
     assert hollow.get_markeredgecolor() == hollow.get_color()

@@ -9,7 +9,7 @@ from beyondkernels.execution.outcomes import perform
 from beyondkernels.lab import At, Reading
 from beyondkernels.papers.bfc.experiments import common
 from beyondkernels.papers.bfc.experiments.agnostic import JOINING, LAYERWISE, NOISE, WAVE, Agnostic
-from papers.judging import check_figures, failing, finish, undecided
+from papers.judging import check_figures, finish, refuted
 
 EXPERIMENT = Agnostic()
 SMOKE = EXPERIMENT.settings("smoke")
@@ -32,22 +32,13 @@ def reading(excess: dict[str, Any], features: float = 1e-5, floor: float = FLOOR
     return finish(EXPERIMENT, SMOKE, SEEDS, outcome)
 
 
-def claims(*args: Any, **more: Any) -> dict[str, Any]:
-    return {claim.id: claim for claim in reading(*args, **more).claims}
-
-
 GOOD = {NOISE: 0.02, WAVE: 0.05}
-
-
-def test_all_claims_hold_on_good_numbers() -> None:
-    found = claims(GOOD)
-    assert list(found) == [NOISE, WAVE, "layerwise", "features"]
-    assert failing(found) == undecided(found) == []
 
 
 @pytest.mark.parametrize(
     ("excess", "more", "wanted"),
     [
+        ({}, {}, []),
         ({NOISE: 0.2}, {}, [NOISE]),
         ({WAVE: [0.0, 0.0, 0.0, 0.0, 0.3]}, {}, []),  # four of five
         ({WAVE: [0.0, 0.0, 0.0, 0.3, 0.3]}, {}, [WAVE]),
@@ -56,7 +47,7 @@ def test_all_claims_hold_on_good_numbers() -> None:
     ],
 )
 def test_claims_can_fail(excess: dict[str, Any], more: dict[str, Any], wanted: list[str]) -> None:
-    assert failing(claims(GOOD | excess, **more)) == wanted
+    assert refuted(reading(GOOD | excess, **more)) == wanted
 
 
 def test_the_bound_is_the_theorems() -> None:
@@ -85,7 +76,6 @@ def test_table_and_figures() -> None:
     read = reading(GOOD)
     check_figures(read, ["error", "features"])
     figure: Any = read.figures[0]
-    assert figure.lines[-1].label == "the bound"
     assert list(figure.lines[-1].y) == pytest.approx([1.11, 1.101])
     _, lines = read.table
     assert len(lines) == 3 * len(SMOKE.optima)

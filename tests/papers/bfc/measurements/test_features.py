@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,20 +10,14 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.algorithms.optimisers import Adam, Rate, chain
-from beyondkernels.core import Case, Ended, InputError, Learner, Problem, Stream, build, describe
+from beyondkernels.core import Case, Ended, InputError, Learner, Outcome, Problem, Stream
 from beyondkernels.engine import Predictor, TrainedNetwork
-from beyondkernels.execution import perform
 from beyondkernels.kernels import KernelRidge, PolynomialKernel, SequentialKernels
 from beyondkernels.networks import TwoLayer
-from beyondkernels.papers.bfc.algorithms import Joining
-from beyondkernels.papers.bfc.measurements import FeatureErrors, HiddenNorms, LayerContributions
+from beyondkernels.papers.bfc.measurements import FeatureErrors, HiddenNorms, LayerContributions, below_from
 from beyondkernels.papers.bfc.measurements.course import course
-from beyondkernels.papers.bfc.networks import QuadraticDenseNet
-from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
 from beyondkernels.papers.bfc.theory import distilled, procrustes
 from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.store import RunSpec
 from bfc_cases import ALPHAS, TRUTH, Net, Target, layers
 
 torch.set_num_threads(1)
@@ -84,18 +79,6 @@ def test_series_are_those_of_the_snapshots(step):
             assert found.scalars.keys() | {f"{measurement.group}/step"} == found.series.keys()
 
 
-def test_a_buffer_is_part_of_what_is_measured():
-    run = ended()
-    arrays = dict(run.outcome.arrays)
-    arrays["snapshot/0/buffers/scale"] = np.array(1.0)
-    plain, doubled = (
-        HiddenNorms(500).measure(Ended(run.learner, run.case, replace(run.outcome, arrays=kept))).series
-        for kept in (run.outcome.arrays, arrays)
-    )
-    assert doubled["norms/layer3"][0] == pytest.approx(4 * plain["norms/layer3"][0])
-    assert doubled["norms/layer2"][0] == plain["norms/layer2"][0]
-
-
 def test_the_right_weights_have_no_error():
     run = ended()
     right = Predictor(Net(), TRUTH, {"scale": torch.ones((), dtype=torch.float64)})
@@ -126,14 +109,6 @@ def test_a_layer_that_is_missing_counts_as_zero():
     assert norms["norms/layer3"] == 0
 
 
-def test_they_are_components_of_a_run():
-    outcome = perform([RunSpec(TARGET, LEARNER, 50, 20, 0, MEASUREMENTS)])[0]
-    assert outcome.over("features/relative3")[0].tolist() == [0, 20]
-    assert outcome.scalars["norms/relative2"] > 0
-    for measurement in MEASUREMENTS:
-        assert build(describe(measurement)) == measurement
-
-
 def test_features_that_no_network_learnt():
     """Kernels in sequence hand on features; the first round's are those of the second layer."""
     run = ended(SequentialKernels(2, features=(2,)))
@@ -148,20 +123,6 @@ def test_features_that_no_network_learnt():
         LayerContributions(5).measure(run)
 
 
-def test_a_run_in_which_layers_join():
-    """A layer that has not joined counts as zero; then its error falls."""
-    problem = QuadraticTarget(4, (2, 1), ((1,), (2, 0)), (1.0, 0.5), relative=True, inputs=UniformInputs())
-    network = QuadraticDenseNet(problem.graph, (2, 1), problem.scales, problem.second_moments)
-    rule = Joining(chain(Adam(), Rate(0.02)), (150, 150))
-    run = ended(TrainedNetwork(network, rule, snapshot_at=(149, 300), snapshot_names=("all",)), problem, 300)
-    errors = FeatureErrors(2000).measure(run).series
-    assert errors["features/step"].tolist() == [149, 300]
-    assert errors["features/relative3"][0] == pytest.approx(1)
-    assert errors["features/relative3"][1] < 0.5
-    assert errors["features/relative2"][1] < errors["features/relative2"][0] < 0.5
-    assert HiddenNorms(2000).measure(run).series["norms/layer3"][0] == 0
-
-
 def test_sentences():
     run = ended()
     arrays = {name: array for name, array in run.outcome.arrays.items() if not name.endswith("/A")}
@@ -174,6 +135,15 @@ def test_sentences():
         FeatureErrors(5).measure(Ended(run.learner, run.case, replace(run.outcome, arrays={}, predictor=predictor)))
     with pytest.raises(InputError, match=r"^learner must train a network whose layers can be seen, got KernelRidge$"):
         FeatureErrors(5).measure(ended(KernelRidge(PolynomialKernel(2))))
-    with pytest.raises(InputError, match=r"^points must be positive, got 0$"):
-        FeatureErrors(0)
     assert list(course(run)) == [0, 20]
+
+
+@pytest.mark.parametrize(
+    ("errors", "step"),
+    [([1, 0.05, 0.2, 0.05, 0.01], 30.0), ([0.01] * 5, 0.0), ([1, 0.05, 0.01, 0.01, 0.2], math.nan)],
+)
+def test_below_from_then_on(errors, step):
+    steps = np.array([0.0, 10, 20, 30, 40])
+    outcome = Outcome("finished", {}, {"features/step": steps, "features/distilled2": np.array(errors)})
+    assert below_from(outcome, "features/distilled2", 0.1) == pytest.approx(step, nan_ok=True)
+    assert math.isnan(below_from(outcome, "features/distilled3", 0.1))

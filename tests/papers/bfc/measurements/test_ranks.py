@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Outcome
+from beyondkernels.core import Outcome
 from beyondkernels.engine import Predictor
 from beyondkernels.papers.bfc.measurements import FoundRanks
 from bfc_cases import Net, Target
@@ -45,8 +45,3 @@ def test_ranks_of_known_features():
 def test_what_is_small_does_not_count(least, rank):
     A = torch.diag(torch.tensor([1.0, 0.01, 0.0], dtype=torch.float64))  # second moments 1 and 1e-4
     assert ranks(A, least)["ranks/layer2"] == rank
-
-
-def test_sentences():
-    with pytest.raises(InputError, match=r"^least must lie in \(0, 1\), got 0"):
-        FoundRanks(least=0.0)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from beyondkernels.algorithms.optimisers import adam
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.engine import Predictor, TrainedNetwork
 from beyondkernels.execution import perform
 from beyondkernels.papers.bfc.algorithms import Joining
@@ -18,7 +18,6 @@ from beyondkernels.papers.bfc.measurements.course import Moment
 from beyondkernels.papers.bfc.networks import QuadraticDenseNet
 from beyondkernels.papers.bfc.problems import QuadraticTarget, SecondToy, UniformInputs
 from beyondkernels.store import RunSpec
-from bfc_cases import Target
 
 torch.set_num_threads(1)
 
@@ -68,8 +67,3 @@ def test_series_and_scalars_of_a_run():
     M = torch.tensor(outcome.arrays["snapshot/3/M2.1"])
     assert outcome.at("second/1-3", 3, None) == pytest.approx(2 * float(M[:, 0] @ M[:, 2]))
     assert outcome.scalars["second/unreadable"] == outcome.at("second/unreadable", 8, None)
-
-
-def test_other_problems_are_refused():
-    with pytest.raises(InputError, match=r"problem must have layers, as bk\.bfc\.QuadraticTarget, got Target"):
-        SecondLayer(10).truth(Target(), torch.zeros(2, 3))

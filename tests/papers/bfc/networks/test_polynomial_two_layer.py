@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.algorithms import Descent, Squared
-from beyondkernels.algorithms.optimisers import Adam, Rate, chain
-from beyondkernels.core import Case, InputError, Problem, Sample, Stream
-from beyondkernels.engine import TrainedNetwork
+from beyondkernels.core import InputError, Stream
 from beyondkernels.papers.bfc.networks import PolynomialTwoLayer
 
 torch.set_num_threads(1)
@@ -54,41 +51,6 @@ def test_its_degree_is_that_of_three_layers(squares, degree):
     assert abs(np.diff(values, 9)).max() < 1e-9 * abs(values).max()
 
 
-class Quartic(Problem):
-    """|x|⁴-like sums of two neurons of degree 4."""
-
-    @property
-    def in_dim(self) -> int:
-        return 3
-
-    @property
-    def out_dim(self) -> int:
-        return 1
-
-    def sample(self, n: int, stream: Stream) -> Sample:
-        x = stream.child("x").normal(n, 3, dtype=torch.float64)
-        z = x.square() - 1
-        y = (z[:, 0] + 0.5 * z[:, 1]).square() + 0.3 * (z[:, 1] - z[:, 2]).square()
-        return Sample(x, y[:, None])
-
-
-def test_it_trains_in_company_as_alone_and_learns_what_is_shallow():
-    rule = Descent(600, chain(Adam(), Rate(0.02)), loss=Squared())
-    learner = TrainedNetwork(PolynomialTwoLayer(4, 2), rule)
-    problem, cases = Quartic(), []
-    for seed in range(2):
-        stream = Stream(seed)
-        train, test = problem.sample(300, stream.child("train")), problem.sample(300, stream.child("test"))
-        cases.append(Case(problem, train, test, stream.child("learner")))
-    together = TrainedNetwork.fit_together([learner] * 2, cases, lambda _: None)
-    assert together[0].scalars == learner.fit(cases[0], lambda _: None).scalars
-    assert together[0].scalars["test_loss"] < 0.01 * cases[0].test.y.var().item()
-
-
 def test_sentences():
     with pytest.raises(InputError, match=r"^second_moments must hold one number for each of the 3 coordinates, got"):
         PolynomialTwoLayer(2, 2, second_moments=(1.0, 2.0)).init(3, 1, Stream(0))
-    with pytest.raises(InputError, match=r"^degree must be at least 1, got 0$"):
-        PolynomialTwoLayer(2, 0)
-    with pytest.raises(InputError, match=r"^width must be positive, got 0$"):
-        PolynomialTwoLayer(0, 2)

@@ -8,8 +8,9 @@ import math
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.papers.bfc.problems import even_target, sparse_target
+from refusals import refused
 
 
 def literal(dim, depth, alphas, weights, x):
@@ -64,16 +65,9 @@ def test_the_highest_part_of_even_targets(theorem, depth):
 
 
 def test_bad_input_is_told():
-    with pytest.raises(InputError, match=r"depth \(L\) must be from 2 to 7.*got 1"):
-        sparse_target(4, 1, ())
-    with pytest.raises(InputError, match=r"dim \(d\) must be at least 2\^\(L−1\) = 8 for depth L = 4.*got 6"):
-        sparse_target(6, 4, (1.0, 0.1, 0.01))
-    with pytest.raises(InputError, match="chosen must hold 2 different places from 0 to 3, got"):
-        sparse_target(4, 2, (1.0,), chosen=(0, 4))
-    with pytest.raises(InputError, match="chosen must hold 2 different places"):
-        sparse_target(4, 2, (1.0,), chosen=(1, 1))
-    with pytest.raises(InputError, match=r"unknown theorem 'I\.8'"):
-        even_target(3, 2, (1.0,), "I.8")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="alphas must begin with 1 and decrease"):
-        even_target(3, 3, (1.0, 2.0))
+    refused(r"depth \(L\) must be from 2 to 7.*got 1", sparse_target, 4, 1, ())
+    refused(r"dim \(d\) must be at least 2\^\(L−1\) = 8 for depth L = 4.*got 6", sparse_target, 6, 4, (1.0, 0.1, 0.01))
+    refused("chosen must hold 2 different places from 0 to 3, got", sparse_target, 4, 2, (1.0,), chosen=(0, 4))
+    refused(r"unknown theorem 'I\.8'", even_target, 3, 2, (1.0,), "I.8")
+    refused("alphas must begin with 1 and decrease", even_target, 3, 3, (1.0, 2.0))
     assert math.isfinite(float(even_target(1, 2, (1.0,)).target(torch.ones(1, 1))[0]))

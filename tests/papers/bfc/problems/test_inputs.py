@@ -1,10 +1,9 @@
-import json
 import math
 
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.core import InputError, Stream
 from beyondkernels.papers.bfc.problems import (
     GaussianInputs,
     GivenInputs,
@@ -16,6 +15,7 @@ from beyondkernels.papers.bfc.problems import (
 )
 from beyondkernels.papers.bfc.problems.coordinates import expansion
 from beyondkernels.papers.bfc.problems.matrices import conditioned, nested
+from refusals import refused
 
 D, N = 4, 40_000
 
@@ -51,13 +51,6 @@ def test_draws(inputs):
     squares = x.square()
     error = squares.std(0) / math.sqrt(N)
     assert bool(((squares.mean(0) - torch.tensor(inputs.second_moments(D))).abs() < 5 * error + 1e-12).all())
-
-
-@every
-def test_description_round_trip(inputs):
-    if isinstance(inputs, GivenInputs):
-        return  # the function of a test is not importable by others
-    assert build(json.loads(canonical_json(inputs))) == inputs
 
 
 @every
@@ -124,19 +117,14 @@ def test_conditioned_matrices_have_the_singular_values_said():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: GaussianInputs(0.0), "root must be positive"),
         (lambda: GaussianInputs(((1.0, 0.0),)), r"root must be a square matrix, got 1 rows of \[2\] numbers"),
         (lambda: GaussianInputs(((1.0, 1.0), (1.0, 1.0))), "root must have positive singular values"),
-        (lambda: GaussianInputs(((math.nan,),)), "finite"),
-        (lambda: MixtureOfGaussians(()), "roots must hold at least one value"),
         (lambda: MixtureOfGaussians((((1.0,),),), (0.5,)), "shares must be 1 probabilities with sum 1"),
         (
             lambda: MixtureOfGaussians((((1.0,),), ((1.0, 0.0), (0.0, 1.0)))),
             r"roots must have one size, got sizes \[1, 2\]",
         ),
-        (lambda: UniformInputs(-1.0), "std must be positive"),
         (lambda: GaussianInputs(ROOT).draw(3, 5, Stream(0)), "root must be 5 × 5 for inputs of dimension 5, got 4 × 4"),
-        (lambda: drawn_mixture(4).parts(3), "roots must be 3 × 3"),
         (
             lambda: GivenInputs(shifted_cubes, (1.0,)).second_moments(2),
             "moments must hold one number for each of dim = 2",
@@ -145,11 +133,7 @@ def test_conditioned_matrices_have_the_singular_values_said():
             lambda: GivenInputs(lambda n, d, s: torch.zeros(n, 1)).draw(3, 2, Stream(0)),
             r"function must give finite numbers of shape \(3, 2\), got shape \(3, 1\)",
         ),
-        (lambda: GivenInputs(lambda n, d, s: torch.full((n, d), math.inf)).draw(3, 2, Stream(0)), "other numbers"),
-        (lambda: drawn_mixture(3, parts=0), "parts must be positive"),
-        (lambda: drawn_mixture(3, spread=0.5), "spread must be at least 1"),
     ],
 )
 def test_bad_input(make, sentence):
-    with pytest.raises(InputError, match=sentence):
-        make()
+    refused(sentence, make)

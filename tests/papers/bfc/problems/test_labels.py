@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.core import Stream, build, canonical_json
 from beyondkernels.papers.bfc.problems import (
     Agnostic,
     Classified,
@@ -52,12 +52,6 @@ def test_agnostic(teacher, perturbation):
     torch.testing.assert_close(problem.sample(100, Stream(3)).y, sample.y[:100])
     assert not torch.equal(problem.sample(N, Stream(4)).y, sample.y)
     assert build(json.loads(canonical_json(problem))) == problem
-
-
-def test_no_perturbation_is_the_teacher():
-    assert torch.equal(Agnostic(TEACHER, 0.0).sample(10, Stream(0)).y, TEACHER.sample(10, Stream(0)).y)
-    with pytest.raises(InputError, match="optimal_risk must not be negative"):
-        Agnostic(TEACHER, -1.0)
 
 
 @every

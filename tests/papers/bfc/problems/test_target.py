@@ -1,4 +1,3 @@
-import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -6,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Problem, Stream, build, canonical_json, digest
+from beyondkernels.core import InputError, Problem, Stream
 from beyondkernels.papers.bfc.problems import (
     GaussianInputs,
     QuadraticTarget,
@@ -16,6 +15,7 @@ from beyondkernels.papers.bfc.problems import (
     skip_graph,
 )
 from beyondkernels.papers.bfc.problems.matrices import conditioned, nested
+from refusals import refused
 
 SMALL = QuadraticTarget(3, (2, 1), skip_graph(3), (1.0, 0.2))
 DEEP = QuadraticTarget(4, (3, 2, 1), skip_graph(4), (1.0, 0.2, 0.05), relative=True, kappa=1.5, inputs=UniformInputs())
@@ -63,15 +63,7 @@ def test_sample(problem):
     for other in (Stream(6), Stream(5).child("other"), Stream(5).at(1)):
         assert not torch.equal(problem.sample(50, other).x, sample.x)
     assert len(problem.sample(0, Stream(0))) == 0
-    with pytest.raises(InputError, match="n must be a whole number"):
-        problem.sample(-1, Stream(0))
-
-
-@every
-def test_description_round_trip(problem):
-    again = build(json.loads(canonical_json(problem)))
-    assert again == problem
-    assert digest(again) == digest(problem)
+    refused("n must be a whole number", problem.sample, -1, Stream(0))
 
 
 @every
@@ -168,8 +160,7 @@ def test_given_matrices():
         InputError, match=r"singular values in \[1/κ, κ\] \(well-conditioned, §3\) with kappa = 1, got 2 to 2"
     ):
         replace(SMALL, matrices=doubled)
-    with pytest.raises(InputError, match="kappa = 2 would do"):
-        replace(SMALL, matrices=doubled)
+    refused("kappa = 2 would do", replace, SMALL, matrices=doubled)
     assert replace(SMALL, matrices=doubled, kappa=2.0).weights[2, 1].norm() == pytest.approx(2 * math.sqrt(2))
 
 
@@ -177,26 +168,14 @@ def test_given_matrices():
     ("change", "sentence"),
     [
         ({"widths": (2, 3)}, "widths must not grow .monotone, §3.: d ≥ k₂ ≥ … ≥ k_L, got 3, 2, 3"),
-        ({"widths": (4, 1)}, "widths must not grow"),
         ({"widths": (2,)}, "widths must hold a number for each of the 2 sets of graph, got 1"),
-        ({"widths": (2, 0)}, "widths must be positive, got 0"),
         ({"alphas": (1.0, 1.0)}, r"alphas must begin with 1 and decrease \(information gap, §2\), got \(1.0, 1.0\)"),
-        ({"alphas": (1.0, 1.5)}, "alphas must begin with 1 and decrease"),
-        ({"alphas": (0.5, 0.1)}, "alphas must begin with 1 and decrease"),
-        ({"alphas": (1.0, 0.0)}, "alphas must be positive, got 0"),
         ({"alphas": (1.0,)}, "alphas must hold a number for each of the 2 sets of graph, got 1"),
-        ({"alphas": (1.0, math.nan)}, "alphas must be"),
         ({"graph": ((1,), (2,))}, "skip connection"),
-        ({"kappa": 0.5}, "kappa must be at least 1"),
         ({"inputs": drawn_mixture(2)}, "roots must be 3 × 3"),
-        ({"matrices": (((1.0,),),)}, "matrices"),
         (
             {"matrices": (((((1.0, 0.0, 0.0),)),), ((((1.0, 0.0),)), (((1.0, 0.0, 0.0),))))},
             "a matrix of 2 × 3 for layer 2",
-        ),
-        (
-            {"matrices": (((((1.0, 0.0, 0.0), (0.0, 1.0, math.inf))),), ((((1.0, 0.0),)), (((1.0, 0.0, 0.0),))))},
-            "each of matrices must be finite, got inf",
         ),
         (
             {"matrices": (((((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))),), ((((1.0, 0.0),)), (((1.0, 0.0, 0.0),))))},
@@ -206,8 +185,7 @@ def test_given_matrices():
     ],
 )
 def test_bad_input(change, sentence):
-    with pytest.raises(InputError, match=sentence):
-        replace(SMALL, **change)
+    refused(sentence, replace, SMALL, **change)
 
 
 @pytest.mark.parametrize("inputs", [UniformInputs(1e-200), UniformInputs(1e200)])
@@ -215,29 +193,3 @@ def test_relative_alphas_need_a_spread(inputs):
     """Squares of such inputs round to zero or are not finite."""
     with pytest.raises(InputError, match="layer 2 must vary for relative alphas, got a standard deviation of"):
         _ = replace(SMALL, inputs=inputs, relative=True).scales
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_any_target_of_the_class(seed, literal):
-    """Random graphs, widths, κ and inputs: literal values, bounds on singular values, mean and spread from draws."""
-    pick = Stream(seed).child("pick").generator()
-    depth, dim = int(pick.integers(2, 5)), int(pick.integers(1, 5))
-    widths: tuple[int, ...] = ()
-    graph: tuple[tuple[int, ...], ...] = ()
-    for layer in range(2, depth + 1):
-        widths += (int(pick.integers(1, (widths[-1] if widths else dim) + 1)),)
-        below = list(range(layer - 2))
-        skips = sorted(pick.permutation(below)[: int(pick.integers(1, len(below) + 1))], reverse=True) if below else []
-        graph += ((layer - 1, *map(int, skips)),)
-    alphas = tuple(float(a) for a in sorted([1.0, *pick.uniform(0.01, 0.9, depth - 2)], reverse=True))
-    inputs = (GaussianInputs(), UniformInputs(0.8), drawn_mixture(dim), SphereInputs())[seed % 4]
-    problem = QuadraticTarget(dim, widths, graph, alphas, kappa=1 + float(pick.random()), instance=seed, inputs=inputs)
-    sample = problem.sample(3, Stream(seed))
-    for n, point in enumerate(sample.x.tolist()):
-        assert float(sample.y[n, 0]) == pytest.approx(literal(problem, point)[1], rel=1e-9, abs=1e-12)
-    for w in problem.weights.values():
-        values = torch.linalg.svdvals(w)
-        assert 1 / problem.kappa - 1e-9 <= float(values.min()) <= float(values.max()) <= problem.kappa + 1e-9
-    total = problem.outputs(inputs.draw(40_000, dim, Stream(seed)))[2].sum(1)
-    assert abs(float(total.mean()) - problem.layer_means[2].value) <= 6 * float(total.std()) / 200 + 1e-9
-    assert problem.layer_bounds[2] == max(1.0, problem.layer_means[2].value)

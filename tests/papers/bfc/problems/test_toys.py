@@ -4,8 +4,9 @@ import math
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.core import Stream, build, canonical_json
 from beyondkernels.papers.bfc.problems import FirstToy, SecondToy, UniformInputs, drawn_mixture, require_graph
+from refusals import refused
 
 
 @pytest.mark.parametrize("toy", [FirstToy(), FirstToy(5, 0.3), SecondToy(), SecondToy(6, 0.02, UniformInputs())])
@@ -54,8 +55,7 @@ def test_what_layer_two_may_learn_instead():
 
 
 def test_toys_are_exempt_from_validation():
-    with pytest.raises(InputError, match="must not connect layer 3 to layer 1"):
-        require_graph(FirstToy().graph)
+    refused("must not connect layer 3 to layer 1", require_graph, FirstToy().graph)
     require_graph(SecondToy().graph)
     for make, sentence in (
         (lambda: FirstToy(2), "dim must be at least 3"),
@@ -63,5 +63,4 @@ def test_toys_are_exempt_from_validation():
         (lambda: SecondToy(4, 0.0), "alpha must be positive"),
         (lambda: FirstToy(3, 0.1, drawn_mixture(4)), "roots must be 3 × 3"),
     ):
-        with pytest.raises(InputError, match=sentence):
-            make()
+        refused(sentence, make)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.papers.bfc.problems import (
     FirstToy,
     GaussianInputs,
-    QuadraticTarget,
     SecondToy,
     SphereInputs,
     UniformInputs,
     drawn_mixture,
 )
-from beyondkernels.papers.bfc.theory import best_polynomial, best_second_layer
+from beyondkernels.papers.bfc.theory import best_polynomial, best_second_layer, best_terms, rotated_part
+from refusals import refused
 
 torch.set_num_threads(1)
 UNIT = UniformInputs(3**-0.5)
@@ -23,8 +24,6 @@ UNIT = UniformInputs(3**-0.5)
 
 def grid(half: float, dim: int, nodes: int = 9) -> tuple[torch.Tensor, torch.Tensor]:
     """Gauss–Legendre points and weights on [−half, half]^dim: exact up to degree 17 in each variable."""
-    import numpy as np
-
     x, w = (torch.tensor(part) for part in np.polynomial.legendre.leggauss(nodes))
     points = torch.cartesian_prod(*[half * x] * dim)
     return points, torch.cartesian_prod(*[w / 2] * dim).prod(1)
@@ -77,16 +76,29 @@ def test_the_best_second_layer_by_a_sample():
     assert (phi @ (found - exact)).square().mean() < 0.01 * (phi @ exact - problem.target(x)).square().mean()
 
 
-def test_a_target_of_two_layers_is_its_own_best():
-    # centred G₁: alone, layer 2 finds W*ᵀW* when there is nothing above it
-    problem = QuadraticTarget(4, (2,), ((1,),), (1.0,), inputs=UniformInputs())
-    W = problem.weights[2, 1]
-    assert torch.allclose(best_second_layer(problem), W.T @ W, atol=1e-9)
-
-
 @pytest.mark.parametrize("inputs", [SphereInputs(), drawn_mixture(3)])
 def test_dependent_coordinates_are_refused(inputs):
-    with pytest.raises(InputError, match="inputs must have independent coordinates of one law, got"):
-        best_second_layer(FirstToy(inputs=inputs))
-    with pytest.raises(InputError, match="degree must not be negative, got -1"):
-        best_polynomial(FirstToy(), -1)
+    refused("inputs must have independent coordinates of one law, got", best_second_layer, FirstToy(inputs=inputs))
+    refused("degree must not be negative, got -1", best_polynomial, FirstToy(), -1)
+
+
+def test_coefficients_by_their_names():
+    # by Hermite expansion: x₁⁴x₃² keeps 6x₁²x₃² up to degree 4, and the target has it 2α times
+    gaussian, _ = best_terms(FirstToy(), ("1-3", "3-3"))
+    assert gaussian == pytest.approx({"1-3": 1.2, "3-3": 0.1})
+    # on [−1, 1]: t⁴ = (6/7)t² − 3/35 + degree 4, so 0.2·6/7
+    assert best_terms(FirstToy(inputs=UNIT), ("1-3",))[0]["1-3"] == pytest.approx(0.2 * 6 / 7)
+    # of an almost linear target the best is the target itself
+    _, form = best_terms(FirstToy(alpha=1e-9, inputs=UNIT), ("1-1", "2-2", "1-2", "1-3", "2-3", "3-3"))
+    assert list(form.values()) == pytest.approx([1, 2, 0, 0, 0, 0], abs=1e-6)
+
+
+def test_the_papers_two_neurons_by_moments():
+    # E z², E z³, E z⁴ of z = t², t uniform with variance 1: 9/5, 27/7, 9; the Gram matrix of z₁², z₁z₂, z₂²
+    second, third, fourth = 9 / 5, 27 / 7, 9.0
+    gram = np.array([[fourth, third, second**2], [third, second**2, third], [second**2, third, fourth]])
+    basis = np.array([[1, 4, 4], [4, -4, 1]]) / 5
+    wanted = np.array([[1, 0, 0], [0, 0, 1]])
+    fit = np.linalg.solve(basis @ gram @ basis.T, basis @ gram @ wanted.T).T @ basis
+    left = sum(row @ gram @ row for row in wanted - fit) / (2 * fourth)
+    assert rotated_part(SecondToy(inputs=UniformInputs())) == pytest.approx(left, rel=0.02)

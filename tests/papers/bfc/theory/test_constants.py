@@ -10,6 +10,7 @@ import pytest
 from beyondkernels.core import InputError, build, describe
 from beyondkernels.papers.bfc.problems.graph import Graph
 from beyondkernels.papers.bfc.theory import ProofConstants, definition_b3, practical, theorem1
+from refusals import refused
 
 ALPHAS, WIDTHS, BOUNDS = (1.0, 0.2, 0.01), (3, 2, 1), (2.0, 5.0, 7.0)
 GRAPH = ((1,), (2, 0), (3, 1))
@@ -110,27 +111,22 @@ def test_definition_b3_against_whole_numbers():
     assert [h.holds for h in n.gap] == [False, False]
     assert n.gap[1].bound == pytest.approx(6 * n.product[4] + n.truncation[3])
     assert n.join_at.keys() == {3, 4}
-    with pytest.raises(InputError, match=r"^Thres_Δ of layer 3 is 10\^-\d+, which no float holds; take practical"):
-        n.settings()
-
-
-def test_a_proof_that_floats_could_hold():
-    n = definition_b3(10, GRAPH, ALPHAS, WIDTHS, BOUNDS, error=0.1)
-    logs = {name: dict.fromkeys(getattr(n, name), -2.0) for name in ("distill_at", "cross", "own", "whole", "decay")}
-    s = replace(n, join_at={3: -1.0, 4: -3.0}, **logs).settings()
-    assert s.join_at == pytest.approx((math.inf, math.exp(-1), math.exp(-3)))
-    assert s.whole == pytest.approx((math.exp(-2),) * 3)
-    assert s.hypotheses == n.gap
+    refused(r"^Thres_Δ of layer 3 is 10\^-\d+, which no float holds; take practical", n.settings)
 
 
 def test_refused():
-    with pytest.raises(InputError, match="widths must hold 3 values, one for each layer, got 2"):
-        theorem1(10, ALPHAS, (2, 2), error=0.1)
-    with pytest.raises(InputError, match="base must be larger than gap_base=2, got 2"):
-        theorem1(10, ALPHAS, WIDTHS, error=0.1, base=2)
-    with pytest.raises(InputError, match="error must be positive, got 0"):
-        theorem1(10, ALPHAS, WIDTHS, error=0)
+    refused("widths must hold 3 values, one for each layer, got 2", theorem1, 10, ALPHAS, (2, 2), error=0.1)
+    refused("base must be larger than gap_base=2, got 2", theorem1, 10, ALPHAS, WIDTHS, error=0.1, base=2)
+    refused("error must be positive, got 0", theorem1, 10, ALPHAS, WIDTHS, error=0)
     with pytest.raises(InputError, match="graph must hold 3 sets, one for each α, got 2"):
         definition_b3(10, GRAPH[:2], ALPHAS, WIDTHS, BOUNDS, error=0.1)
     with pytest.raises(InputError, match="cross must hold 2 values, one for each layer, got 1"):
         replace(practical((1.0, 1.0), (1.0, 0.1), error=0.1), cross=(1.0,))
+
+
+def test_thresholds_stand_in_the_order_of_the_stages() -> None:
+    settings = practical((1.0, 0.3, 0.1), (1.0, 0.3, 0.1), error=0.01)
+    join, distill = settings.join_at, settings.distill_at
+    labels = [label.split(":")[0] for label in settings.thresholds]
+    assert labels == ["Thres₂,∇", "Thres₃,Δ", "Thres₃,∇", "Thres₄,Δ", "Thres₄,∇"]  # the first layer joins at once
+    assert [*settings.thresholds.values()] == [distill[0], join[1], distill[1], join[2], distill[2]]

@@ -6,10 +6,9 @@ import math
 
 import pytest
 
-from beyondkernels.core import Case, InputError, Stream
-from beyondkernels.papers.bfc.certificates import NeuronCertificate
-from beyondkernels.papers.bfc.networks import PolynomialTwoLayer, QuadraticDenseNet
-from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs, even_target
+from beyondkernels.core import Case, Stream
+from beyondkernels.papers.bfc.networks import PolynomialTwoLayer
+from beyondkernels.papers.bfc.problems import even_target
 from beyondkernels.papers.bfc.theory import PopulationFit, hermite_grid
 
 
@@ -42,27 +41,3 @@ def test_the_risk_is_that_of_the_network_at_fresh_points(theorem):
     error = float(left.std()) / len(left) ** 0.5
     assert outcome.scalars["test_loss"] == pytest.approx(float(left.mean()), abs=4 * error)
     assert error < 0.1 * outcome.scalars["test_loss"]
-
-
-def test_more_neurons_approach_the_bound_from_above():
-    problem = even_target(4, 2, (1.0,))
-    left = [fitted(problem, PolynomialTwoLayer(r, 2)).scalars["test_loss"] for r in range(1, 5)]
-    bounds = [NeuronCertificate(r, 4, 2, 1.0).risk for r in range(1, 5)]
-    assert all(risk >= bound for risk, bound in zip(left, bounds, strict=True))
-    assert left[:3] == sorted(left[:3], reverse=True)
-    assert left[2] < 1.5 * bounds[2]  # 8 + 16/d, were there no parts of lower degree
-    assert left[3] < 1e-6 * problem.target_std.value**2
-
-
-def test_a_deep_network_fits_its_own_kind():
-    problem = even_target(3, 2, (1.0,), "I.7")
-    network = QuadraticDenseNet(problem.graph, (1,), problem.scales, scale=0.5)
-    assert fitted(problem, network).scalars["test_loss"] < 1e-9
-
-
-def test_bad_input_is_told():
-    learner = PopulationFit(PolynomialTwoLayer(2, 4), 10)
-    with pytest.raises(InputError, match="dim must give a grid of at most 200000 points for an exact risk, got 9\\^6"):
-        learner.check(even_target(6, 3, (1.0, 0.1)), 1, 1)
-    with pytest.raises(InputError, match="QuadraticTarget with standard Gaussian inputs"):
-        learner.check(QuadraticTarget(dim=3, inputs=UniformInputs()), 1, 1)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.core import InputError, Outcome
-from beyondkernels.lab import At, Reading, changed
+from beyondkernels.core import Outcome
+from beyondkernels.lab import At, Reading
 from beyondkernels.papers.features.experiments.theorem34 import (
     ALL,
     EQUAL,
@@ -15,13 +15,12 @@ from beyondkernels.papers.features.experiments.theorem34 import (
     NOISE,
     RANDOM,
     Theorem34,
-    noise_at,
     problem_of as problem_at,
     spec,
 )
 from beyondkernels.papers.features.problems import DictionaryProblem, coherence
 from beyondkernels.store import RunSpec
-from papers.judging import check_figures, failing, finish, undecided
+from papers.judging import check_figures, failing, finish, refuse, refuted
 
 EXPERIMENT = Theorem34()
 SETTINGS = EXPERIMENT.settings("smoke")
@@ -39,20 +38,8 @@ def reading(**by_kind: float) -> Reading:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_claims_can_fail(kind: str) -> None:
-    found = {claim.id: claim for claim in reading(**{kind.replace(" ", ""): 0.985}).claims}
-    assert failing(found) == [kind.replace(" ", "-")]
-    assert undecided(found) == []
-    assert failing({claim.id: claim for claim in reading().claims}) == []
-
-
-@pytest.mark.parametrize("share", [1 / 16, 0.5, 0.999, 1.0, 3.0])
-@pytest.mark.parametrize(("variance", "dim"), [(12.5, 100), (25.0, 500), (0.3, 900)])
-def test_noise_is_a_share_of_the_condition(share: float, variance: float, dim: int) -> None:
-    noise = noise_at(share, variance, dim)
-    scale = math.sqrt(variance + dim * noise**2)
-    first, second = noise * scale, noise * math.sqrt(dim) / scale
-    assert max(first, second) == pytest.approx(share) if share < 1 else first == pytest.approx(share)
-    assert second < 1
+    assert refuted(reading(**{kind.replace(" ", ""): 0.985})) == [kind.replace(" ", "-")]
+    assert failing(reading()) == []
 
 
 def test_problems_stand_where_they_should() -> None:
@@ -88,22 +75,14 @@ def test_table_and_figures() -> None:
     assert len(read.table[1]) == 2 * len(KINDS)
     check_figures(read, ["accuracy"])
     accuracy: Any = read.figures[0]
-    assert [line.label for line in accuracy.lines] == list(KINDS)
     assert [event.x for event in accuracy.events] == [1 / 16, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"shares": (1 / 16, 12.0)}, r"shares must be below patterns \(12\), got 12.0"),
-        ({"shares": (0.5, 1.0)}, "shares must begin at 1/16 or below, where claims speak, got 0.5"),
-        ({"batch": 301}, r"batch must not exceed samples \(300\), got 301"),
-        ({"ratio": 1.0}, r"ratio must lie in \(0, 1\), got 1.0"),
-    ],
-)
-def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        changed(SETTINGS, changes)
+def test_bad_settings() -> None:
+    refuse(SETTINGS, {"shares": (1 / 16, 12.0)}, r"shares must be below patterns \(12\), got 12.0")
+    refuse(SETTINGS, {"shares": (0.5, 1.0)}, "shares must begin at 1/16 or below, where claims speak, got 0.5")
+    refuse(SETTINGS, {"batch": 301}, r"batch must not exceed samples \(300\), got 301")
+    refuse(SETTINGS, {"ratio": 1.0}, r"ratio must lie in \(0, 1\), got 1.0")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,11 +7,12 @@ import pytest
 import torch
 
 import naive
-from beyondkernels.core import InputError, build, describe
+from beyondkernels.core import InputError
 from beyondkernels.measure import classical_scaling
 from beyondkernels.papers.features.measurements import CentreCoverage, CentreDirections, chance_cosine
 from beyondkernels.papers.features.problems import GaussianMixture
 from measuring import measured
+from refusals import refused
 
 PROBLEM = GaussianMixture(dim=3, patterns=2, instance=1)
 
@@ -41,12 +42,6 @@ def test_centres_themselves_cover_all_and_one_left_out_is_missed(outcome_of):
     assert found.series["coverage/nearest"][0].tolist() == [0, 1, 2, 3]
 
 
-def test_another_parameter(outcome_of):
-    outcome = outcome_of(at0=PROBLEM.centres.tolist())
-    outcome.arrays["snapshot/0/layer1.weight"] = np.array([[1.0, 0, 0]])
-    assert measured(CentreCoverage("layer1.weight"), outcome, PROBLEM).series["coverage/least"][0] < 0.9
-
-
 def test_points_in_the_plane(outcome_of):
     """Neurons first, then centres, by scaling of distances that are computed one by one."""
     w = np.array([[0.2, 0.3, -1.0], [0.0, 1.0, 0.4], [1.0, 1.0, 1.0]], dtype=np.float32)
@@ -68,36 +63,11 @@ def test_chance_by_drawing(neurons, dim, probability):
     assert share == pytest.approx(probability, abs=4 * math.sqrt(probability * (1 - probability) / n))
 
 
-def test_chance_on_the_sphere():
-    """In three dimensions a cosine is uniform, so 1 − ((1 + t)/2)^m = p."""
-    for neurons, p in ((1, 0.5), (10, 0.01), (800, 1e-6)):
-        t = 2 * (1 - p) ** (1 / neurons) - 1
-        assert chance_cosine(neurons, 3, p) == pytest.approx(t, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ((0, 3, 0.1), "neurons must be positive, got 0"),
-        ((3, 1, 0.1), "dim must be at least 2, got 1"),
-        ((3, 3, 1.0), r"probability must lie in \(0, 1\), got 1.0"),
-    ],
-)
-def test_bad_chances(wrong, sentence):
-    with pytest.raises(InputError, match=sentence):
-        chance_cosine(*wrong)
-
-
 def test_sentences(outcome_of, pointing):
-    with pytest.raises(InputError, match=r"^Pointing knows no centres$"):
-        measured(CentreCoverage(), outcome_of(at0=[[1, 0, 0]]), pointing)
+    refused(r"^Pointing knows no centres$", measured, CentreCoverage(), outcome_of(at0=[[1, 0, 0]]), pointing)
     with pytest.raises(InputError, match=r"^the run kept no snapshot of layer1\.weight"):
         measured(CentreDirections("layer1.weight"), outcome_of(at0=[[1, 0, 0]]), PROBLEM)
-
-
-def test_description_and_back():
-    for measurement in (CentreCoverage("layer1.weight"), CentreDirections()):
-        assert build(describe(measurement)) == measurement
+    refused(r"probability must lie in \(0, 1\), got 1.0", chance_cosine, 3, 3, 1.0)
 
 
 def test_centres_are_as_far_apart_as_the_bar_says():

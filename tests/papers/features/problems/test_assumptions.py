@@ -108,8 +108,3 @@ def test_classes_drawn_by_a_ratio_are_not_without_structure():
     (found,) = [assumption for assumption in problem.assumptions() if assumption.name == "A1'"]
     assert not found.holds
     assert found.measured > 0.1
-
-
-def test_sentence():
-    line = str(bp.DictionaryParity(8, 6, 3).assumptions()[0])
-    assert line == "(A0) holds: 0.5, required = 1/2"

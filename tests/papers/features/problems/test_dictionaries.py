@@ -5,6 +5,7 @@ import torch
 
 import beyondkernels.papers.features as bp
 from beyondkernels.core import InputError, Stream
+from refusals import refused
 
 
 def literal_coherence(M):
@@ -13,12 +14,6 @@ def literal_coherence(M):
         for j in range(i):
             worst = max(worst, abs(sum(float(a) * float(b) for a, b in zip(M[:, i], M[:, j], strict=True))))
     return worst * math.sqrt(M.shape[0])
-
-
-def test_orthonormal_columns():
-    M = bp.Orthonormal().draw(12, 7, Stream(3))
-    assert M.dtype == torch.float64
-    torch.testing.assert_close(M.T @ M, torch.eye(7, dtype=torch.float64), rtol=0, atol=1e-14)
 
 
 def test_orthonormal_is_gram_schmidt_with_positive_diagonal():
@@ -51,10 +46,6 @@ def test_incoherent_keeps_its_bound(dim, patterns, mu):
     assert bp.coherence(M) == pytest.approx(literal_coherence(M), abs=1e-12)
 
 
-def test_incoherent_is_not_orthogonal():
-    assert bp.coherence(bp.Incoherent(0.4).draw(60, 20, Stream(1))) > 0.3
-
-
 def test_incoherent_turns_with_its_start():
     """Rotating the random directions rotates the result, so its law has no preferred direction."""
     from beyondkernels.papers.features.problems import dictionaries
@@ -83,22 +74,11 @@ def test_equiangular_out_of_reach():
         InputError, match=r"^patterns must not exceed dim for an equiangular dictionary, got 10 patterns"
     ):
         bp.Equiangular(0.5).check(9, 10)
-    with pytest.raises(InputError, match=r"^mu must not be negative, got -0.1$"):
-        bp.Equiangular(-0.1)
-
-
-@pytest.mark.parametrize("dictionary", [bp.Orthonormal(), bp.Incoherent(1.0), bp.Equiangular(1.0)])
-def test_drawing_twice_gives_the_same(dictionary):
-    assert torch.equal(dictionary.draw(9, 6, Stream(2)), dictionary.draw(9, 6, Stream(2)))
-    assert not torch.equal(dictionary.draw(9, 6, Stream(2)), dictionary.draw(9, 6, Stream(3)))
 
 
 def test_out_of_reach():
     with pytest.raises(InputError, match=r"mu must be larger for 16 patterns in dimension 10: .* reached 0\.7\d*, got"):
         bp.Incoherent(0.635).draw(10, 16, Stream(0))
-    with pytest.raises(InputError, match=r"at least 0.6325 .*for 16 patterns in dimension 10, got 0.5"):
-        bp.Incoherent(0.5).check(10, 16)
-    with pytest.raises(InputError, match="mu must be positive, got 0"):
-        bp.Incoherent(0)
+    refused(r"at least 0.6325 .*for 16 patterns in dimension 10, got 0.5", lambda: bp.Incoherent(0.5).check(10, 16))
     with pytest.raises(InputError, match=r"patterns must not exceed dim .*got 5 patterns in dimension 4"):
         bp.Orthonormal().draw(4, 5, Stream(0))

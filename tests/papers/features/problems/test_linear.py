@@ -176,14 +176,6 @@ def test_a_negated_majority_reaches_the_parity_formula(k):
     assert (by_count > linear.parity_accuracy(k, 0.5) - 1e-12) == (k % 4 == 1)
 
 
-def test_fitting_reaches_the_formula():
-    problem = bp.DictionaryParity(dim=20, patterns=12, relevant=5)
-    train, test = problem.sample(20_000, Stream(0)), problem.sample(20_000, Stream(1))
-    fit = LogisticRegression(C=1e4, max_iter=200).fit(train.x.numpy(), train.y.numpy())
-    error = math.sqrt(0.84375 * 0.15625 / 20_000)
-    assert fit.score(test.x.numpy(), test.y.numpy()) == pytest.approx(0.84375, abs=4 * error)
-
-
 def test_best_weights_on_inputs():
     """k = 3: the weights 1, 1, −1 on a sample of x, against the proven optimum."""
     problem = bp.DictionaryParity(dim=10, patterns=6, relevant=3)
@@ -242,3 +234,11 @@ def test_noisy_count_on_inputs(dictionary):
     assert problem.best_count_threshold_accuracy == pytest.approx(literal, abs=0.006)
     clean = dataclasses.replace(problem, noise_std=0.0).best_count_threshold_accuracy
     assert (problem.best_count_threshold_accuracy or 1) < (clean or 0) - 0.005
+
+
+def test_fitting_reaches_the_formula():
+    problem = bp.DictionaryParity(dim=20, patterns=12, relevant=5)
+    train, test = problem.sample(20_000, Stream(0)), problem.sample(20_000, Stream(1))
+    fit = LogisticRegression(C=1e4, max_iter=200).fit(train.x.numpy(), train.y.numpy())
+    error = math.sqrt(0.84375 * 0.15625 / 20_000)
+    assert fit.score(test.x.numpy(), test.y.numpy()) == pytest.approx(0.84375, abs=4 * error)

@@ -129,10 +129,6 @@ def test_structured_mixture_in_closed_form():
     assert float(m.covariance[a, i]) == pytest.approx(0, abs=1e-15)
 
 
-def test_background_is_none_without_background():
-    assert SMALL["no background"].moments.background is None
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_count_distribution_by_convolution(probabilities):

@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import json
 import math
 
 import numpy as np
@@ -10,8 +9,9 @@ import pytest
 import torch
 
 import beyondkernels.papers.features as bp
-from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.core import Stream
 from beyondkernels.papers.features.problems import linear
+from refusals import refused
 
 N = 20_000
 SMALL = [
@@ -104,10 +104,6 @@ def test_direction_accuracy_threshold_by_threshold(problem):
     assert problem.constant_accuracy <= problem.direction_accuracy <= problem.linear_accuracy + 1e-12
 
 
-def test_linear_accuracies_differ():
-    assert len({problem.linear_accuracy for problem in SMALL}) > 1
-
-
 @small
 def test_sample(problem):
     sample, m = problem.sample(N, Stream(11)), problem.moments
@@ -162,18 +158,6 @@ def test_vectors_are_uniform():
     assert float((hits / n - 1 / 4).abs().max()) < 4.5 * math.sqrt(3 / 16 / n)
 
 
-def test_all_vectors_can_be_listed():
-    problem = bp.RepresentationLabels(5, 4, 4, 8)
-    assert len({tuple(v) for v in problem.vectors.tolist()}) == 16
-
-
-def test_description_round_trip():
-    for problem in SMALL:
-        assert build(json.loads(canonical_json(problem))) == problem
-    hidden = SMALL[0].hidden
-    assert build(json.loads(canonical_json(hidden))) == hidden
-
-
 def coinciding():
     """Four vectors of two patterns whose labels are those of a parity: both classes have the mean (1/2, 1/2)."""
     found = (bp.RepresentationLabels(4, 3, 2, 2, instance=i) for i in range(100))
@@ -188,8 +172,6 @@ BAD = {
     "per_label must be at most 8, half of the binary vectors of 4 relevant patterns, got 9": (
         lambda: bp.RepresentationLabels(9, 6, 4, 9)
     ),
-    "per_label must be positive, got 0": lambda: bp.RepresentationLabels(9, 6, 4, 0),
-    r"background must lie in \[0, 1\], got 1.5": lambda: bp.RepresentationLabels(9, 6, 4, 2, background=1.5),
     "patterns must form one of the listed vectors in every row": (
         lambda: SMALL[0].label_of({"patterns": torch.tensor([[0, 1, 0, 0, 0, 0]])})
     ),
@@ -197,11 +179,9 @@ BAD = {
     "vectors must each hold 3 entries, one for each relevant pattern, got 2": (
         lambda: bp.ListedPatterns(((0, 1),)).means(4, (0, 1, 2))
     ),
-    r"vectors must lie in \[0, 1\], got 2": lambda: bp.ListedPatterns(((0, 2),)),
 }
 
 
 @pytest.mark.parametrize("sentence", BAD)
 def test_bad_input_gets_a_sentence(sentence):
-    with pytest.raises(InputError, match=sentence):
-        BAD[sentence]()
+    refused(sentence, BAD[sentence])

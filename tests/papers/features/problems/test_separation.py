@@ -44,10 +44,6 @@ def test_points_that_a_hyperplane_labels_are_separable():
     assert fewest_errors(points, labels) == 0
 
 
-def test_one_label_is_separable():
-    assert fewest_errors(np.eye(3), np.ones(3)) == 0
-
-
 def test_conflict_is_one():
     """The points of a conflict cannot be separated, and it is no larger than a vertex allows."""
     rng = np.random.default_rng(1)

@@ -25,6 +25,7 @@ from beyondkernels.papers.features.statistical_queries import (
     mean_queries,
     theorem4,
 )
+from refusals import refused
 
 
 def cube(D: int) -> torch.Tensor:
@@ -88,12 +89,6 @@ def test_the_mean_number_of_queries_by_its_sum(targets, tolerance):
     assert literal <= mean_queries(targets, tolerance) + 1  # a sum of falling terms exceeds its integral by the first
 
 
-def test_asking_for_each_parity_comes_near_the_mean_number_of_queries():
-    C = 100
-    asked = [*range(1, C), C - 1]  # the last parity is known when all others are excluded
-    assert mean_queries(C, 1.0) <= sum(asked) / C <= mean_queries(C, 1.0) + 1.5
-
-
 @pytest.mark.parametrize(("D", "k"), [(3, 1), (4, 2), (6, 3), (7, 4), (9, 5)])
 def test_a_guess_without_queries_by_listing(D, k):
     found = parities(D, k) @ guess(k, cube(D)) / 2**D / 2
@@ -135,16 +130,6 @@ def test_at_equality_the_papers_theorem_says_nothing(queries, tolerance, applies
     found = StatisticalQueryCertificate(64, 1, queries, tolerance)
     assert all(hypothesis.holds for hypothesis in found.hypotheses) == applies
     assert ("The paper's theorem applies." in found.verdict) == applies
-
-
-def test_it_prints_as_the_theorem_reads():
-    text = str(certify_queries(DictionaryParity(500, 100, relevant=15).without_structure(), 300_000, 0.01))
-    for words in ("Theorem 4", "D = 100", "k = 15", "2.533e+17", "Q < C^(1/3)/2", "The paper's theorem applies."):
-        assert words in text
-    beyond = StatisticalQueryCertificate(10, 2, 100, 0.5)
-    assert not beyond.holds
-    assert "does not apply" in beyond.verdict
-    assert "says nothing" in beyond.verdict
 
 
 @pytest.mark.parametrize(
@@ -195,12 +180,7 @@ def test_a_wrong_number_of_needed_queries_is_noticed(monkeypatch, advantage, wro
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"patterns": 0}, "patterns must be positive, got 0"),
-        ({"relevant": 0}, "relevant must be positive, got 0"),
         ({"relevant": 9}, r"relevant must not exceed patterns \(8\), got 9"),
-        ({"queries": 0}, "queries must be positive, got 0"),
-        ({"queries": 1.5}, "queries must be a whole number, got 1.5"),
-        ({"tolerance": 0.0}, r"tolerance must lie in \[1e-100, 1\], got 0.0"),
         ({"tolerance": 2}, r"tolerance must lie in \[1e-100, 1\], got 2"),
         ({"advantage": 0.6}, r"advantage must lie in \[1e-100, 0.5\], got 0.6"),
         ({"patterns": 10**6, "relevant": 5 * 10**5}, "the number of parities must be below 1e100, got about 1e301027"),
@@ -217,9 +197,13 @@ def test_problems_that_the_theorem_does_not_speak_of():
     problem = DictionaryParity(8, 6, relevant=3)
     plain = problem.without_structure()
     assert certify_queries(replace(plain, noise_std=1.0), 5, 0.1).targets == 20
-    with pytest.raises(InputError, match=r"uniform patterns and no negative_ratio.*got StructuredMixture"):
-        certify_queries(problem, 5, 0.1)
-    with pytest.raises(InputError, match="uniform patterns and no negative_ratio"):
-        certify_queries(replace(plain, negative_ratio=0.8), 5, 0.1)
+    refused(r"uniform patterns and no negative_ratio.*got StructuredMixture", certify_queries, problem, 5, 0.1)
+    refused("uniform patterns and no negative_ratio", certify_queries, replace(plain, negative_ratio=0.8), 5, 0.1)
     with pytest.raises(InputError, match=r"parity labels, which Theorem 4's proof is about, got Threshold"):
         certify_queries(replace(plain, labels=Threshold()), 5, 0.1)
+
+
+def test_asking_for_each_parity_comes_near_the_mean_number_of_queries():
+    C = 100
+    asked = [*range(1, C), C - 1]  # the last parity is known when all others are excluded
+    assert mean_queries(C, 1.0) <= sum(asked) / C <= mean_queries(C, 1.0) + 1.5

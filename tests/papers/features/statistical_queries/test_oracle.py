@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import textwrap
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, accuracy
+from beyondkernels.core import Stream
 from beyondkernels.papers.features.problems import (
     Counts,
     DictionaryParity,
@@ -29,6 +26,7 @@ from beyondkernels.papers.features.statistical_queries import (
     samples_for,
 )
 from beyondkernels.papers.resnet.problems import HardInstance
+from refusals import refused
 
 STRUCTURED = DictionaryParity(7, 5, relevant=3, background=0.3, instance=100)
 PLAIN = STRUCTURED.without_structure()
@@ -171,48 +169,26 @@ class Restless:
     ("query", "sentence"),
     [
         (lambda x, y: 2 * y, r"query must have values in \[-1, 1\], got values from -2 to 2"),
-        (lambda x, y: y / 0 * 0, r"query must have values in \[-1, 1\], got values from nan to nan"),
         (lambda x, y: y.sum(), r"in shape \(\d+,\) or \(\d+, q\), got shape \(\)"),
         (lambda x, y: y[:-1], r"query must give a value for each of the \d+ points"),
-        (lambda x, y: x[:, :0], r"got shape \(\d+, 0\)"),
         (lambda x, y: x[:, :, None], r"got shape \(\d+, 5, 1\)"),
         (lambda x, y: 0.5, "query must give a tensor of real numbers, got 0.5"),
-        (lambda x, y: y * 1j, "query must give a tensor of real numbers"),
         (lambda x, y: (y * x[:, 0]).mean() * torch.ones_like(y), "query must be a function of one point and its label"),
         (Restless(), "query must be a function of one point and its label"),
     ],
 )
 def test_what_is_no_query_is_refused_and_not_counted(kind, query, sentence):
     oracle = kind(STRUCTURED, 0.1, 10, Stream(0))
-    with pytest.raises(InputError, match=sentence):
-        oracle.ask(query)
+    refused(sentence, oracle.ask, query)
     assert oracle.asked == 0
-
-
-def test_factors_are_checked_too():
-    oracle = AdversarialOracle(STRUCTURED, 0.1, 10, Stream(0))
-    with pytest.raises(InputError, match=r"right must have values in \[-1, 1\], got values from -3 to 3"):
-        oracle.ask_products(lambda x, y: y, lambda x: 3 * x)
-
-
-def test_predicates_and_jumps_are_queries():
-    oracle = SampledOracle(STRUCTURED, 0.1, 2, Stream(0), points="inputs")
-    assert 0 <= float(oracle.ask(lambda x, y: (x[:, 0] > 0) & (y > 0))) <= 1
-    assert -1 <= float(oracle.ask(lambda x, y: (y * x[:, 0]).sign())) <= 1
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"tolerance": 0.0}, r"tolerance must lie in \(0, 1\], got 0.0"),
-        ({"tolerance": -0.1}, r"tolerance must lie in \(0, 1\], got -0.1"),
         ({"tolerance": 1.5}, r"tolerance must lie in \(0, 1\], got 1.5"),
-        ({"tolerance": math.nan}, r"tolerance must lie in \(0, 1\], got nan"),
-        ({"tolerance": "small"}, "tolerance must be a number, got 'small'"),
-        ({"budget": 0}, "budget must be positive, got 0"),
         ({"budget": 2.5}, "budget must be a whole number, got 2.5"),
         ({"points": "x"}, "points must be 'patterns' or 'inputs', got 'x'"),
-        ({"failure": 0.0}, r"failure must lie in \(0, 1\), got 0.0"),
         ({"tolerance": 1e-9}, r"tolerance must be larger for a mean of drawn points: 1e-09 takes \S+ points"),
         ({"problem": HardInstance(6, 2, 0.1)}, "problem must be a DictionaryProblem, got HardInstance"),
         ({"problem": replace(STRUCTURED, noise_std=0.1)}, "points must be 'inputs' where noise or dependent patterns"),
@@ -224,19 +200,7 @@ def test_predicates_and_jumps_are_queries():
 )
 def test_bad_oracles(change, sentence):
     fields = {"problem": STRUCTURED, "tolerance": 0.1, "budget": 5, "stream": Stream(0), **change}
-    with pytest.raises(InputError, match=sentence):
-        SampledOracle(**fields)
-
-
-def test_the_learner_of_the_documentation():
-    page = (Path(__file__).parents[4] / "docs" / "certificates.md").read_text(encoding="utf-8")
-    part = page.partition("A learner of one's own")[2].partition("`oracle.ask_products")[0]
-    found: dict[str, Any] = {}
-    exec(textwrap.dedent(part.partition("\n\n")[2]), found)
-    sample = found["problem"].sample(500, Stream(100))
-    signs = 2.0 * sample.hidden["patterns"] - 1
-    assert accuracy(found["hypothesis"](signs), sample.y) == 1.0
-    assert found["oracle"].left == 0
+    refused(sentence, SampledOracle, **fields)
 
 
 def test_noise_and_unequal_classes_can_be_asked_about():

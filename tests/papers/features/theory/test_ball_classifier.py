@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.kernels import InputFeatures
 from beyondkernels.papers.features.problems import DictionaryParity, two_gaussians
 from beyondkernels.papers.features.theory import (
@@ -22,6 +22,7 @@ from beyondkernels.papers.features.theory import (
     parity_norms,
     population_floor,
 )
+from refusals import refused
 
 PROBLEM = DictionaryParity(7, 7, relevant=3, background=0.4, instance=5)
 NORMS = (0.3, 2.0, 20.0)
@@ -82,8 +83,7 @@ def test_floor_and_mean_floor_literally():
 def test_learned_features_are_rescaled_and_others_refused():
     source = InputFeatures()
     two = two_gaussians(dim=5, noise_std=3.0)  # noise takes inputs beyond 1
-    with pytest.raises(InputError, match="features must lie in"):
-        arrays(BallClassifier(source, NORMS), two)
+    refused("features must lie in", arrays, BallClassifier(source, NORMS), two)
     found = arrays(BallClassifier(source, (5.0,), rescaled=True), DictionaryParity(7, 3, relevant=3, instance=5))
     assert "floor" not in found
     assert found["upper"][0] == pytest.approx(0.5, abs=0.1)  # linear models learn the plain half
@@ -99,5 +99,4 @@ def test_learned_features_are_rescaled_and_others_refused():
     ],
 )
 def test_bad_cases_are_refused_before_they_start(learner, problem, words):
-    with pytest.raises(InputError, match=words):
-        learner.check(problem, 10, 10)
+    refused(words, learner.check, problem, 10, 10)

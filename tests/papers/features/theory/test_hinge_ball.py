@@ -67,13 +67,6 @@ def test_no_weights_in_the_ball_fall_below_the_dual_value():
         assert loss(x, y, p, 0.8 * w / w.norm()) >= found.lower
 
 
-def test_a_start_changes_nothing_but_the_way():
-    x, y, p = drawn(50, 6)
-    plain = least_hinge_loss(x, y, 0.8, probabilities=p, tolerance=1e-6)
-    begun = least_hinge_loss(x, y, 0.8, probabilities=p, tolerance=1e-6, start=torch.full((6,), 9.0).double())
-    assert begun.upper == pytest.approx(plain.upper, abs=2e-6)
-
-
 def test_features_that_are_zero_or_equal():
     y = torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
     nothing = least_hinge_loss(torch.zeros(3, 4, dtype=torch.float64), y, 5.0)

@@ -85,9 +85,7 @@ def test_both_steps_are_those_of_the_training_rule():
     exact, k = problem.moments, problem.relevant
     process = theorem26(problem, TwoLayer(m), steps=2)
     process = replace(
-        process,
-        first=replace(process.first, noise_std=k**-1.5),
-        second=replace(process.second, noise_std=k**-1.5),
+        process, first=replace(process.first, noise_std=k**-1.5), second=replace(process.second, noise_std=k**-1.5)
     )
     rule, network, M = FeatureLearning(process), TwoLayer(m), problem.matrix
     bits = torch.tensor(list(itertools.product((0, 1), repeat=6)))
@@ -183,5 +181,3 @@ def test_bad_input():
         first_error(CASES["no background"], 5, 0.1)
     with pytest.raises(InputError, match="problem must be a DictionaryProblem, got Monomial"):
         bk.fit(ExactSteps(2), Monomial(8), n=1, test=1, progress=False)
-    with pytest.raises(InputError, match=r"failure must lie in \(0, 1\), got 1"):
-        ExactSteps(2, failure=1)

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from beyondkernels.certificates import DisagreementError, from_json
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.data.inputs import corners
 from beyondkernels.papers.features.theory import (
     FixedFeatureCertificate,
@@ -18,6 +18,7 @@ from beyondkernels.papers.features.theory import (
     theorem2 as module,
     theorem2_bound,
 )
+from refusals import refused
 
 
 def parities(z: torch.Tensor, k: int) -> torch.Tensor:
@@ -41,12 +42,6 @@ def test_numbers_by_hand():
     assert certificate.bound == pytest.approx(0.5 * (1 - 10 * math.sqrt(200 / math.comb(176, 11))), rel=1e-15)
     assert all(hypothesis.holds for hypothesis in certificate.hypotheses)
     assert "applies and gives 0.4512" in certificate.verdict
-
-
-def test_the_papers_bound_is_vacuous_at_5_and_ours_is_not():
-    certificate = FixedFeatureCertificate(100, 5, 0.5, 600, 10.0)
-    assert certificate.paper < 0 < 0.45 < certificate.bound
-    assert certificate.holds
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -135,29 +130,16 @@ def test_a_count_that_is_wrong_on_both_routes_is_found(factor, monkeypatch):
         FixedFeatureCertificate(8, 3, 0.3, 20, 1.0).verify()
 
 
-def test_says_nothing_where_there_are_too_many_features():
-    certificate = FixedFeatureCertificate(8, 3, 0.3, 56, 1.0)
-    assert certificate.bound == pytest.approx(0.0, abs=1e-12)
-    assert not FixedFeatureCertificate(8, 3, 0.3, 57, 1.0).holds
-    assert "Counting says nothing" in FixedFeatureCertificate(8, 3, 0.3, 57, 1.0).verdict
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"relevant": 0}, "relevant must be positive"),
         ({"relevant": 9}, "relevant must not exceed patterns"),
         ({"patterns": 10_001}, "patterns must be at most 10000"),
         ({"patterns": 10_000, "relevant": 5000}, "the number of sets A must be below 1e300, got about 1e3008"),
-        ({"background": 0.0}, "background must"),
         ({"background": math.nan}, "background must"),
-        ({"features": 0}, "features must be positive"),
-        ({"norm": 0.0}, "norm must"),
-        ({"norm": math.inf}, "norm must"),
         ({"norm": 1e200}, "norm must"),
     ],
 )
 def test_nonsense_is_refused(change, words):
     given = {"patterns": 8, "relevant": 3, "background": 0.5, "features": 4, "norm": 1.0}
-    with pytest.raises(InputError, match=words):
-        FixedFeatureCertificate(**(given | change))
+    refused(words, FixedFeatureCertificate, **(given | change))

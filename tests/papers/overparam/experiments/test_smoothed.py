@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from beyondkernels.core import InputError, Outcome
+from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading
 from beyondkernels.papers.overparam.experiments.landscape import GAMMA, Landscape
 from beyondkernels.papers.overparam.experiments.smoothed_networks import SmoothedSettings
-from beyondkernels.papers.overparam.experiments.smoothing import Smoothing, changed_share, ends
-from papers.judging import check_figures, failing, finish, places_of, undecided
+from beyondkernels.papers.overparam.experiments.smoothing import Smoothing, ends
+from beyondkernels.papers.overparam.measurements import changed_share
+from papers.judging import cases, check_figures, claims_in, failing, finish, places_of, refuse, refuted, undecided
 
 SETTINGS = replace(Landscape().settings("smoke"), widths=(16, 64, 256), rates=(1e-3, 1e-2), seeds=2)
 SEEDS = (0, 1)
@@ -52,31 +53,26 @@ def fallen(
 
 def test_what_lemma_53_promises():
     found = fallen()
-    claims = {each.id: each for each in found.claims}
-    assert failing(claims) == undecided(claims) == []
+    assert refuted(found) == []
     check_figures(found, ["decrease", "ways"])
     lines = found.figures[0].lines  # type: ignore[attr-defined]
-    assert [line.label for line in lines] == ["m = 16", "m = 64", "m = 256"]
     assert lines[0].x[1:] == pytest.approx([0.4, 1.0])  # the start at the right end
 
 
-@pytest.mark.parametrize(
-    ("numbers", "expected"),
-    [
-        ({"down": GAMMA / 4 + 0.03}, ["proof"]),  # above the lemma, below what the proof leaves
-        ({"down": GAMMA / 4 + 0.03, "promised": 0.0}, []),
-        ({"down": GAMMA / 4 + 0.03, "promised": 0.0, "error": 0.02}, ["descent"]),
-        ({"promised": 1.5}, ["proof"]),
-        ({"promised": 1.015}, []),  # within two standard errors
-        ({"floors": 0.1}, ["width"]),
-        ({"order": 1.3}, ["order"]),
-        ({"order": 0.7}, ["order"]),
-        ({"control": GAMMA / 4 + 0.01}, ["control"]),
-        ({"control": GAMMA / 4 - 0.01}, []),
-    ],
+@cases(
+    ({"down": GAMMA / 4 + 0.03}, ["proof"]),  # above the lemma, below what the proof leaves
+    ({"down": GAMMA / 4 + 0.03, "promised": 0.0}, []),
+    ({"down": GAMMA / 4 + 0.03, "promised": 0.0, "error": 0.02}, ["descent"]),
+    ({"promised": 1.5}, ["proof"]),
+    ({"promised": 1.015}, []),  # within two standard errors
+    ({"floors": 0.1}, ["width"]),
+    ({"order": 1.3}, ["order"]),
+    ({"order": 0.7}, ["order"]),
+    ({"control": GAMMA / 4 + 0.01}, ["control"]),
+    ({"control": GAMMA / 4 - 0.01}, []),
 )
-def test_claims_of_landscape_can_fail(numbers, expected):
-    assert failing({each.id: each for each in fallen(**numbers).claims}) == expected
+def test_claims_of_landscape_can_fail(made, wanted):
+    assert failing(fallen(**made)) == wanted
 
 
 def test_rows_of_landscape():
@@ -94,7 +90,7 @@ def test_a_run_that_diverged():
     made = {(row["width"], row["seed"]): row["outcome"] for _, row in fallen().rows.iterrows()}
     made[256, 1] = Outcome("diverged")
     found = finish(Landscape(), SETTINGS, SEEDS, lambda at, _: made[at.width, at.seed])
-    claims = {each.id: each for each in found.claims}
+    claims = claims_in(found)
     assert undecided(claims) == ["width", "order"]
     assert failing(claims) == []
     check_figures(found, ["decrease", "ways"])
@@ -128,40 +124,28 @@ def smoothed(
 
 def test_what_lemmas_56_and_57_promise():
     found = smoothed()
-    claims = {each.id: each for each in found.claims}
-    assert failing(claims) == undecided(claims) == []
+    assert refuted(found) == []
     check_figures(found, ["existing", "gap", "noise"])
 
 
-@pytest.mark.parametrize(
-    ("numbers", "expected"),
-    [
-        ({"term": "existing", "shift": 0.11}, ["existing-power"]),
-        ({"term": "existing", "shift": 0.09}, []),
-        ({"term": "rows", "shift": 0.2}, ["rows-power"]),
-        ({"term": "norms", "shift": 0.2}, ["norms-power"]),
-        ({"term": "gap", "shift": 0.2}, ["gap-power"]),
-        ({"ratio": 1.1}, ["bound", "noise"]),
-        ({"kept": 1.1}, ["kept"]),
-        ({"square": 2.1}, ["square"]),
-        ({"far": 2.1}, ["distance"]),
-    ],
+@cases(
+    ({"term": "existing", "shift": 0.11}, ["existing-power"]),
+    ({"term": "existing", "shift": 0.09}, []),
+    ({"term": "rows", "shift": 0.2}, ["rows-power"]),
+    ({"term": "norms", "shift": 0.2}, ["norms-power"]),
+    ({"term": "gap", "shift": 0.2}, ["gap-power"]),
+    ({"ratio": 1.1}, ["bound", "noise"]),
+    ({"kept": 1.1}, ["kept"]),
+    ({"square": 2.1}, ["square"]),
+    ({"far": 2.1}, ["distance"]),
 )
-def test_claims_of_smoothing_can_fail(numbers, expected):
-    assert failing({each.id: each for each in smoothed(**numbers).claims}) == expected
-
-
-def test_shares_of_changed_gates():
-    """(261), (254) and (270) over the widths."""
-    m, sigma, w, v = 100, 0.03, 0.02, 0.3
-    first = (w**0.8 * m**1.2 + sigma * m**1.5) / m
-    second = (sigma * m**1.5 + v ** (2 / 3) * m + w ** (2 / 3) * m ** (1 / 6) * m) / m
-    assert changed_share(m, sigma * 10, w, v) == pytest.approx(first + second)
-    assert ends(SETTINGS, At(width=16, smoothing=0.1, seed=0), Outcome("diverged")) == {}
+def test_claims_of_smoothing_can_fail(made, wanted):
+    assert failing(smoothed(**made)) == wanted
 
 
 def test_no_gate_changed():
     """A few draws at a small width may leave all gates as they are; then there is no ratio."""
+    assert ends(SETTINGS, At(width=16, smoothing=0.1, seed=0), Outcome("diverged")) == {}
     outcome = next(row["outcome"] for _, row in smoothed().rows.iterrows())
     still = replace(outcome, series=outcome.series | {"smoothing/gap": np.zeros((3, 2))})
     row = ends(SETTINGS, At(width=16, smoothing=0.1, seed=0), still)
@@ -177,16 +161,10 @@ def test_both_experiments_share_their_runs():
     assert Landscape.scales is Smoothing.scales
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"snapshots": (3, 10)}, "snapshots must begin with 0, the start, got 3"),
-        ({"snapshots": (0, 300)}, "snapshots must end before step 300, the last, got 300"),
-        ({"rate": 6.0}, "rate must be below 5.76"),
-        ({"ridge": 1e-30}, r"ridge must lie in \[1e-12, 1000000\.0\], got 1e-30"),
-        ({"smoothing": 1.0, "other_smoothing": (0.5, 1.0)}, "other_smoothing must not hold smoothing"),
-    ],
-)
-def test_bad_settings(changes, words):
-    with pytest.raises(InputError, match=words):
-        replace(SmoothedSettings(), **changes)
+def test_bad_settings() -> None:
+    usual = SmoothedSettings()
+    refuse(usual, {"snapshots": (3, 10)}, "snapshots must begin with 0, the start, got 3")
+    refuse(usual, {"snapshots": (0, 300)}, "snapshots must end before step 300, the last, got 300")
+    refuse(usual, {"rate": 6.0}, "rate must be below 5.76")
+    refuse(usual, {"ridge": 1e-30}, r"ridge must lie in \[1e-12, 1000000\.0\], got 1e-30")
+    refuse(usual, {"smoothing": 1.0, "other_smoothing": (0.5, 1.0)}, "other_smoothing must not hold smoothing")

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.core import Outcome, Stream
 from beyondkernels.lab import At, Reading
-from beyondkernels.papers.overparam.experiments.products import (
+from beyondkernels.papers.overparam.experiments.theorem42 import (
     FIRST,
     KERNEL_THREE,
     KERNEL_TWO,
@@ -22,13 +22,13 @@ from beyondkernels.papers.overparam.experiments.products import (
     THREE,
     TWO,
     VARIANTS,
+    Theorem42,
     problem_of,
     row,
     spec,
-    variance,
 )
-from beyondkernels.papers.overparam.experiments.theorem42 import Theorem42
-from papers.judging import check_figures, failing, finish, undecided
+from beyondkernels.papers.overparam.measurements import label_variance
+from papers.judging import cases, check_figures, failing, finish, refuse, refuted
 
 EXPERIMENT = Theorem42()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), seeds=3)
@@ -45,7 +45,7 @@ def reading(deep: float = 0.01, **given: float) -> Reading:
     def outcome(at: At, _: Any) -> Outcome:
         usual = deep if at.method in DEEP.values() else 0.5
         relative = own.get(at.method, usual) if at.target == SUMS else usual
-        error = relative * (1 + 0.01 * at.seed) * variance(problem_of(SETTINGS, at.target, at.seed))
+        error = relative * (1 + 0.01 * at.seed) * label_variance(problem_of(SETTINGS, at.target, at.seed))
         factor = SETTINGS.loss_factor if at.method in VARIANTS else 1.0
         return Outcome("finished", {"test_loss": factor * error, "train_loss": factor * 0.1})
 
@@ -54,33 +54,29 @@ def reading(deep: float = 0.01, **given: float) -> Reading:
 
 def test_what_is_expected():
     found = reading()
-    claims = {each.id: each for each in found.claims}
-    assert failing(claims) == undecided(claims) == []
+    assert refuted(found) == []
     check_figures(found, ["one", "sums"])
 
 
 WAYS, LATER = ("", "l1-", "l2-"), ("two-layers", "kernel-three", "kernel-two")
 
 
-@pytest.mark.parametrize(
-    ("numbers", "expected"),
-    [
-        (
-            {"deep": 0.06, "two": 0.7, "kernel_three": 0.7, "kernel_two": 0.7},
-            [
-                *(f"one-{way}{name}" for way in WAYS for name in ("learnt", *LATER)),
-                *(f"sums-{way}learnt" for way in WAYS),
-            ],
-        ),
-        ({"two": 0.09}, [f"sums-{way}two-layers" for way in WAYS]),
-        ({"kernel_three": 0.09}, [f"sums-{way}kernel-three" for way in WAYS]),
-        ({"kernel_two": 0.09}, [f"sums-{way}kernel-two" for way in WAYS]),
-        ({"first": 0.049, "two": 0.45}, ["sums-l1-two-layers"]),
-        ({"second": 0.06}, [f"sums-l2-{name}" for name in ("learnt", *LATER)]),
-    ],
+@cases(
+    (
+        {"deep": 0.06, "two": 0.7, "kernel_three": 0.7, "kernel_two": 0.7},
+        [
+            *(f"one-{way}{name}" for way in WAYS for name in ("learnt", *LATER)),
+            *(f"sums-{way}learnt" for way in WAYS),
+        ],
+    ),
+    ({"two": 0.09}, [f"sums-{way}two-layers" for way in WAYS]),
+    ({"kernel_three": 0.09}, [f"sums-{way}kernel-three" for way in WAYS]),
+    ({"kernel_two": 0.09}, [f"sums-{way}kernel-two" for way in WAYS]),
+    ({"first": 0.049, "two": 0.45}, ["sums-l1-two-layers"]),
+    ({"second": 0.06}, [f"sums-l2-{name}" for name in ("learnt", *LATER)]),
 )
-def test_claims_can_fail(numbers, expected):
-    assert failing({each.id: each for each in reading(**numbers).claims}) == expected
+def test_claims_can_fail(made, wanted):
+    assert failing(reading(**made)) == wanted
 
 
 def test_a_product_of_cosines_is_a_sum_of_cosines():
@@ -131,16 +127,15 @@ def test_the_variants_of_algorithm_2():
     loss = first.algorithm.loss.report(none, sample.y)["loss"]
     said = row(SETTINGS, at, Outcome("finished", {"test_loss": loss, "train_loss": loss}))
     assert said["train_loss"] == pytest.approx(float(sample.y.square().mean()))
-    assert said["relative"] == pytest.approx(said["train_loss"] / variance(specs[0].problem))
+    assert said["relative"] == pytest.approx(said["train_loss"] / label_variance(specs[0].problem))
     assert row(SETTINGS, at, Outcome("diverged", {})) == {"relative": None, "train_loss": None}
 
 
 def test_variance():
     """That of cos u cos v with independent, uniform u and v is 1/4, and c = 12 is not far from it."""
-    assert variance(problem_of(EXPERIMENT.settings("laptop"), ONE, 0)) == pytest.approx(0.25, rel=0.2)
-    assert math.isfinite(variance(problem_of(SETTINGS, SUMS, 0)))
+    assert label_variance(problem_of(EXPERIMENT.settings("laptop"), ONE, 0)) == pytest.approx(0.25, rel=0.2)
+    assert math.isfinite(label_variance(problem_of(SETTINGS, SUMS, 0)))
 
 
-def test_settings_that_do_not_fit():
-    with pytest.raises(InputError, match="batch must be at most the least of sample_sizes, 30, got 31"):
-        replace(SETTINGS, batch=31)
+def test_bad_settings() -> None:
+    refuse(SETTINGS, {"batch": 31}, "batch must be at most the least of sample_sizes, 30, got 31")

@@ -18,7 +18,6 @@ from beyondkernels.papers.overparam.measurements import (
     two_layer_bounds,
     two_layer_terms,
 )
-from beyondkernels.papers.overparam.measurements.course import row_norm
 from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.papers.overparam.problems import TwoLayerTruth, UnitInputs
 from beyondkernels.store import RunSpec
@@ -180,12 +179,6 @@ def test_along_a_run_of_three_layers():
     moved = kept["snapshot/20/W"] - kept["snapshot/0/W"]
     assert outcome.at("coupling/first_radius", 20) == pytest.approx(float((moved.norm(dim=1) ** 4).sum() ** 0.25))
     assert outcome.at("coupling/left_over", 0) < 1e-12 < outcome.at("coupling/left_over", 5)
-
-
-def test_row_norms():
-    W = torch.tensor([[3.0, 4.0], [0.0, 12.0]])
-    assert row_norm(W, 4) == pytest.approx((5**4 + 12**4) ** 0.25)
-    assert row_norm(W, math.inf) == 12
 
 
 def test_what_a_run_must_have_kept():

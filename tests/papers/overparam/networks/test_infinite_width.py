@@ -7,9 +7,10 @@ import math
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.kernels import MeanOverDraws, infinite_tangent
 from beyondkernels.papers.overparam.networks import InfiniteLearnerTangent, ThreeLayerLearner, TwoLayerLearner
+from refusals import refused
 
 torch.set_num_threads(1)
 X = Stream(0).normal(4, 3, dtype=torch.float64)
@@ -67,7 +68,5 @@ def test_networks_name_their_kernels():
     assert (
         str(InfiniteLearnerTangent(5)) == "infinite-width tangent kernel of the two-layer learner, width 5, group: all"
     )
-    with pytest.raises(InputError, match="group must be one of all, hidden, W, got 'V'"):
-        infinite_tangent(TwoLayerLearner(5), "V")
-    with pytest.raises(InputError, match=r"group must be a name, such as all, W or V, got \(1,\)"):
-        infinite_tangent(TwoLayerLearner(5), (1,))
+    refused("group must be one of all, hidden, W, got 'V'", infinite_tangent, TwoLayerLearner(5), "V")
+    refused(r"group must be a name, such as all, W or V, got \(1,\)", infinite_tangent, TwoLayerLearner(5), (1,))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
 
 
@@ -58,20 +57,3 @@ def test_initialisations(network, layers):
             std = number if name == "a" else math.sqrt(1 / number)
         assert abs(float(values.std()) / std - 1) < 6 / math.sqrt(2 * len(values))
         assert abs(float(values.mean())) < 6 * std / math.sqrt(len(values))
-
-
-def test_intermediates_are_the_arguments_of_the_activation():
-    network = ThreeLayerLearner(5)
-    params, buffers = network.init(4, 1, Stream(0))
-    x = Stream(1).normal(3, 4)
-    seen = network.intermediates(params, buffers, x)
-    first = x @ params["W"].T + buffers["b1"]
-    torch.testing.assert_close(seen["W"][0], first)
-    torch.testing.assert_close(seen["V"][0], torch.relu(first) @ params["V"].T + buffers["b2"])
-
-
-def test_bad_numbers():
-    with pytest.raises(InputError, match=r"output_std must lie in \(0, 1\], got 2"):
-        TwoLayerLearner(3, 2.0)
-    with pytest.raises(InputError, match="width must be positive, got 0"):
-        ThreeLayerLearner(0)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
-from typing import Any
 
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.core import Stream, build, canonical_json
 from beyondkernels.papers.overparam.problems import ConvolutionalTruth, UnitInputs, gathered, windows
+from refusals import refused
 
 PATCHES = ((0, 2), (3, 1), (1, 2))
 TRUTHS = {
@@ -67,24 +66,4 @@ def test_windows():
     ],
 )
 def test_bad_input(make, words):
-    with pytest.raises(InputError, match=words):
-        make()
-
-
-def test_length_of_rows():
-    x = TRUTHS["sets"].draw(5, Stream(0))
-    torch.testing.assert_close(x.norm(dim=2), torch.full((5, 4), 1 / math.sqrt(2), dtype=torch.float64))
-
-
-def test_points_of_another_shape():
-    truth = ConvolutionalTruth(UnitInputs(3), 5, windows(5, 2), terms=2)
-    for shape in ((4, 4, 3), (4, 15)):
-        with pytest.raises(InputError, match=r"x must hold points of 5 × 3 numbers, got \(4, "):
-            truth.target(torch.zeros(*shape))
-
-
-def test_windows_of_what_is_no_number():
-    word: Any = "many"
-    for given in ((word, 2), (5, word), (5, 2, word), (5, 0), (5, 2, 0)):
-        with pytest.raises(InputError, match=r"must be (a whole number|positive), got"):
-            windows(*given)
+    refused(words, make)

@@ -8,17 +8,17 @@ import math
 import pytest
 import torch
 
-from beyondkernels.activations import Cosine, Polynomial, PowerSeries, Sine
-from beyondkernels.core import InputError, Stream, build, canonical_json, digest
+from beyondkernels.activations import Cosine, Polynomial, PowerSeries
+from beyondkernels.core import Stream, build, canonical_json
 from beyondkernels.data import Cube, Sphere
 from beyondkernels.papers.overparam.problems import (
     GivenWeights,
-    Padded,
     SignalInputs,
     ThreeLayerTruth,
     TwoLayerTruth,
     UnitInputs,
 )
+from refusals import refused
 
 UNIT = UnitInputs(5)
 
@@ -134,14 +134,6 @@ def test_the_example_of_the_paper():
     assert abs(float(sign)) == 1
 
 
-def test_a_target_of_few_coordinates_does_not_depend_on_the_dimension():
-    small, large = (
-        TwoLayerTruth(SignalInputs(dim, 3), "sin", second="constant", relevant=3).sample(9, Stream(1)).y
-        for dim in (5, 50)
-    )
-    torch.testing.assert_close(small, large)
-
-
 def test_noise_on_values():
     truth = TwoLayerTruth(UNIT, outputs=3, noise=0.3)
     sample = truth.sample(4000, Stream(7))
@@ -159,30 +151,11 @@ def test_flipped_signs():
 
 
 def test_given_weights():
-    given = GivenWeights(
-        a=((0.5,),),
-        w1=(
-            (
-                0.6,
-                0.8,
-            ),
-        ),
-        w2=(
-            (
-                0.0,
-                1.0,
-            ),
-        ),
-    )
+    given = GivenWeights(a=((0.5,),), w1=((0.6, 0.8),), w2=((0.0, 1.0),))
     truth = TwoLayerTruth(UnitInputs(2), Polynomial((0.0, 0.0, 1.0)), terms=1, weights=given)
     x = torch.tensor([[math.sqrt(0.75), 0.5]], dtype=torch.float64)
     assert truth.target(x).item() == pytest.approx(0.5 * (0.6 * math.sqrt(0.75) + 0.4) ** 2 * 0.5)
     assert build(json.loads(canonical_json(truth))) == truth
-
-
-def test_names_and_functions_are_one_problem():
-    assert digest(TwoLayerTruth(UNIT, "sin")) == digest(TwoLayerTruth(UNIT, Sine()))
-    assert digest(ThreeLayerTruth(UNIT, first="sin")) == digest(ThreeLayerTruth(UNIT, first=Sine()))
 
 
 @pytest.mark.parametrize(
@@ -193,15 +166,8 @@ def test_names_and_functions_are_one_problem():
         (lambda: TwoLayerTruth(UNIT, ("sin",), terms=2), "function must hold one function for each of the 2 terms"),
         (lambda: TwoLayerTruth(UNIT, labels="signs", outputs=2), "outputs must be 1 for labels that are signs"),
         (lambda: TwoLayerTruth(UNIT, flips=0.1), "flips is for labels that are signs, got 0.1 for values"),
-        (lambda: TwoLayerTruth(UNIT, labels="signs", noise=0.1), "noise is for labels that are values, got 0.1"),
         (lambda: TwoLayerTruth(UNIT, relevant=5), r"relevant must lie in \[1, 4\] or be None, got 5"),
-        (lambda: TwoLayerTruth(UNIT, "sine"), "unknown smooth function 'sine', did you mean sin"),
         (lambda: GivenWeights(a=((2.0,),), w1=((1.0,),), w2=((1.0,),)), r"a must lie in \[−1, 1\], got 2; φ can hold"),
-        (lambda: GivenWeights(a=((1.0,),), w1=((3.0,),), w2=((1.0,),)), "w1 must have rows of norm 1, got 3 in row 0"),
-        (
-            lambda: TwoLayerTruth(UNIT, weights=GivenWeights(a=((1.0,),), w1=((1.0,),), w2=((1.0,),))),
-            r"weights\.a must be a matrix of 1 × 4 numbers, got \(1, 1\)",
-        ),
         (
             lambda: TwoLayerTruth(UNIT, PowerSeries(lambda _: 1.0, sharp=True)),
             r"z must lie within the radius 1 where the series converges, got \|z\| = 1",
@@ -211,18 +177,13 @@ def test_names_and_functions_are_one_problem():
             r"within the radius 0\.25 where",
         ),
         (
-            lambda: ThreeLayerTruth(UNIT, PowerSeries(lambda n: 4.0**n, rate=4.0, sharp=True)),
-            r"within the radius 0\.25 where",
-        ),
-        (
             lambda: ThreeLayerTruth(UNIT, second="constant", linear=True),
             "linear must be False where second is constant, got True",
         ),
     ],
 )
 def test_bad_input(make, words):
-    with pytest.raises(InputError, match=words):
-        make()
+    refused(words, make)
 
 
 def test_the_reach_of_an_outer_function():
@@ -236,19 +197,7 @@ def test_the_reach_of_an_outer_function():
         return ThreeLayerTruth(UNIT, outer, "sin", outer_terms=1, weights=weights)
 
     assert torch.isfinite(truth(1.05 * least).sample(50, Stream(0)).y).all()
-    with pytest.raises(InputError, match=r"where the series converges, got \|z\| = 1\.178"):
-        truth(0.999 * least)
-
-
-def test_padded_inputs_are_accepted():
-    truth = TwoLayerTruth(Padded.of(Cube(4, side=1.0), radius=2.0))
-    assert truth.in_dim == 6
-    assert len(truth.sample(3, Stream(0))) == 3
-
-
-def test_targets_ask_for_unit_inputs():
-    with pytest.raises(InputError, match=r"^x must have norm 1"):
-        TWO["plain"].target(torch.ones(2, 5))
+    refused(r"where the series converges, got \|z\| = 1\.178", truth, 0.999 * least)
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -269,13 +218,10 @@ def test_factors_of_the_terms(linear):
     ("x", "words"),
     [
         (torch.zeros(2, 5), "x must have norm 1 and last coordinate 1/2, got norm 0 in row 0; .*padded"),
-        (torch.full((2, 5), math.nan), "x must hold finite numbers, got inf or NaN"),
         (UnitInputs(6).draw(3, Stream(0)), "x must have 5 coordinates, got 6"),
-        (UnitInputs(5).draw(1, Stream(0))[0], r"x must be a matrix, a row for each point, got the shape \(5,\)"),
         (torch.ones(2, 5, dtype=torch.long), r"x must have norm 1 .*, got norm 2\.23607 in row 0"),
     ],
 )
 def test_points_that_no_ground_truth_takes(x, words):
     for truth in (TwoLayerTruth(UnitInputs(5)), ThreeLayerTruth(UnitInputs(5))):
-        with pytest.raises(InputError, match=words):
-            truth.target(x)
+        refused(words, truth.target, x)

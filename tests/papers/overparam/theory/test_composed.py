@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
@@ -27,11 +26,3 @@ def test_composed_complexity():
 def test_bad_input():
     with pytest.raises(InputError, match=r"star must be small enough that ℭ\(φ, 1.73\) is a float"):
         composed_complexity([Cosine()], [Cosine()], 0.05)
-    with pytest.raises(InputError, match=r"^inner_terms must be positive, got -1$"):
-        composed_complexity([Cosine()], [Cosine()], 0.05, inner_terms=-1)
-
-
-def test_one_function_is_no_list_of_functions():
-    wave: Any = Cosine()
-    with pytest.raises(InputError, match=r"functions must be a list of functions, got Cosine"):
-        composed_complexity([wave], wave, 0.1)

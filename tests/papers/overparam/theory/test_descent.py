@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.papers.overparam.networks import ThreeLayerLearner
 from beyondkernels.papers.overparam.problems import ThreeLayerTruth, UnitInputs
 from beyondkernels.papers.overparam.theory import (
@@ -75,14 +75,6 @@ def test_the_direction_gives_the_ground_truth():
     assert left[300] < 0.15 < left[30]
 
 
-def test_a_ridge_that_is_not_positive():
-    truth = ThreeLayerTruth(UnitInputs(4), instance=100)
-    at, buffers = drawn(6, 5, 1)
-    x = truth.draw(10, Stream(101))
-    with pytest.raises(InputError, match="ridge"):
-        truth_direction(truth, x, three_layer_gates(x, at["W"], at["V"], buffers), buffers["a"], 0.0, Stream(0))
-
-
 def test_crossing_terms():
     """With fixed gates a step of any size is exactly what the docstring says, and the terms are as printed."""
     at, buffers = drawn(6, 5, 2)
@@ -126,5 +118,3 @@ def test_the_bound_of_lemma_57():
     m1, m2, w, v, std_w, std_v = 30, 50, 0.02, 0.3, 0.1, 0.04
     printed = m1 * w**2 / std_w + m2 * w**2 / std_v + (m2 / m1) * v**2 / std_v
     assert smoothed_coupling_bound((m1, m2), (w, v), (std_w, std_v)) == pytest.approx(printed)
-    with pytest.raises(InputError, match="smoothing"):
-        smoothed_coupling_bound((m1, m2), (w, v), (0.0, 0.1))

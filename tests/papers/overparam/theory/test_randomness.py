@@ -235,11 +235,6 @@ def test_a_run_with_a_tilt():
     assert found["rest"] > 5 * run(3000)["rest"]
 
 
-def test_bad_input():
-    with pytest.raises(InputError, match=r"y must lie in \[−1, 1\], got 1\.5"):
-        PARTITION.signs(np.array([1.5]), np.array([0.0]))
-
-
 def test_a_layer_of_which_no_neuron_is_chosen():
     """The direction is another one that does not depend on W; the network's input is all background."""
     W, b, v = first_layer(3, 100)

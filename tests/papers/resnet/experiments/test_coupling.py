@@ -12,14 +12,14 @@ import torch
 from scipy.special import gamma, jv
 
 import beyondkernels as bk
-from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.core import Outcome, Stream
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.lab import Reading, changed, specs_of, tabulate
+from beyondkernels.lab import Reading, specs_of, tabulate
 from beyondkernels.papers.resnet.experiments.circle import LIPSCHITZ, CouplingSettings, problem_of, sizes_of
 from beyondkernels.papers.resnet.experiments.coupling import PROMISES, Coupling, outside
 from beyondkernels.papers.resnet.measurements.existence import Witness, gate_bounds
 from measuring import measured
-from papers.judging import check_figures, claims_of, failing, stored
+from papers.judging import check_figures, claims_of, failing, refuse, stored, undecided
 
 torch.set_num_threads(1)
 
@@ -164,7 +164,7 @@ def test_a_small_run(reading: Reading) -> None:
     assert all(claim.holds is None for claim in reading.claims)
 
 
-def test_table_pictures_and_notes(reading: Reading) -> None:
+def test_table_and_pictures(reading: Reading) -> None:
     columns, lines = reading.table
     assert [line["width"] for line in lines] == ["12", "48"]
     wide = reading.rows[reading.rows["width"] == 48]["first_flips"]
@@ -172,24 +172,16 @@ def test_table_pictures_and_notes(reading: Reading) -> None:
     assert lines[1]["first_flips_sd"] == pytest.approx(np.std(wide, ddof=1))
     assert all(column.cell(lines[0]) for column in columns)
     check_figures(reading, ["flips", "vanishing", "regret", "error"])
-    promises, *_, levels, theorem = EXPERIMENT.notes(SMALL)
-    assert "m^(−5/16)" in promises and "m^(−1/8) in the first and m^(−1/8) in the second layer" in promises
-    other = EXPERIMENT.notes(replace(SMALL, first_power=-1 / 4, second_power=1 / 8))[0]
-    assert "promise m^(−1/6) in the first and m^(−1/12) in the second layer" in other
-    assert f"{SMALL.base_only_risk:.4g}" in levels
-    assert "misses by a factor" in theorem
 
 
 def test_diverged_runs_are_results(reading: Reading) -> None:
     broken = {**reading.finished, ("width=48", 1): stored(Outcome("diverged", {"steps": 7.0}))}
     again = Reading(EXPERIMENT, SMALL, (0, 1), broken, "laptop")
     assert len(again.figures) == 4
-    reasons = {claim.id: claim.reason for claim in again.claims}
-    assert reasons["first-flips"] == reasons["error-size"] == "1 of 2 runs gave no value"
+    assert {"first-flips", "error-size"} <= set(undecided(again))
     alone = Reading(EXPERIMENT, SMALL, (1,), {("width=48", 1): broken["width=48", 1]}, "laptop")
-    columns, (line,) = alone.table
-    shown = {column.title: column.cell(line) for column in columns}
-    assert shown["Off C.1"] == "all runs diverged" and shown["Remark"] == "1 of 1 diverged"
+    _, (line,) = alone.table
+    assert line["remark"] == "1 of 1 diverged"
 
 
 def test_claims_hold_as_promised_and_can_fail() -> None:
@@ -238,18 +230,11 @@ def test_ranges_of_lemma_c1() -> None:
     assert told(second_radius=0.0) == "‖V‖ is zero"
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"dim": 1}, r"^dim must be at least 2, got 1$"),
-        ({"frequency": 6.0}, r"^frequency must "),
-        ({"alpha": 0.0}, r"^alpha must be positive, got 0\.0$"),
-        ({"first_power": -0.5}, r"^first_power must "),
-        ({"widths": (300, 100)}, r"^widths must hold increasing numbers"),
-        ({"fit_from": 10**6}, r"^fit_from must leave at least two widths"),
-        ({"snapshots": (5, 10)}, r"^snapshots must begin with 0"),
-    ],
-)
-def test_bad_settings(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        changed(LAPTOP, changes)
+def test_bad_settings() -> None:
+    refuse(LAPTOP, {"dim": 1}, r"^dim must be at least 2, got 1$")
+    refuse(LAPTOP, {"frequency": 6.0}, r"^frequency must ")
+    refuse(LAPTOP, {"alpha": 0.0}, r"^alpha must be positive, got 0\.0$")
+    refuse(LAPTOP, {"first_power": -0.5}, r"^first_power must ")
+    refuse(LAPTOP, {"widths": (300, 100)}, r"^widths must hold increasing numbers")
+    refuse(LAPTOP, {"fit_from": 10**6}, r"^fit_from must leave at least two widths")
+    refuse(LAPTOP, {"snapshots": (5, 10)}, r"^snapshots must begin with 0")

@@ -11,12 +11,13 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.certificates import universal
-from beyondkernels.core import InputError, Outcome, Stream
-from beyondkernels.lab import At, Reading, changed, specs_of
+from beyondkernels.core import Outcome, Stream
+from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.resnet.certificates import BestRisk
 from beyondkernels.papers.resnet.experiments import exact_risks, theorem2, theorem3
-from beyondkernels.papers.resnet.experiments.exact_kernels import BOTH, KERNELS, NARROW, kernel_of
-from papers.judging import check_figures, failing, finish, undecided
+from beyondkernels.papers.resnet.experiments.composite import network_of
+from beyondkernels.papers.resnet.experiments.hard_targets import BOTH, KERNELS, NARROW, THRESHOLD, kernel_of
+from papers.judging import check_figures, failing, finish, refuse, refuted
 
 torch.set_num_threads(1)
 
@@ -35,7 +36,7 @@ def reading(experiment: Any, **wrong: float) -> Reading:
     def outcome(at: At, spec: Any) -> Outcome:
         if at.learner == exact_risks.NETWORK:
             return Outcome(scalars={"test_loss": wrong.get("network", 0.001) + 1e-5 * at.seed})
-        dim, k = SHORT[experiment.id].sizes(at.case)
+        dim, k = SHORT[experiment.id].cases[at.case]
         bound = k * 0.09 * max(0.0, 1 - at.functions / math.comb(dim, k))
         risk = bound + wrong.get("room", 0.001)
         risk += wrong.get("route", 0.0) if at.learner == BOTH[1] else 0.0
@@ -47,31 +48,26 @@ def reading(experiment: Any, **wrong: float) -> Reading:
     return finish(experiment, SHORT[experiment.id], SEEDS, outcome)
 
 
-def claims(experiment: Any, **wrong: float) -> dict[str, Any]:
-    return {claim.id: claim for claim in reading(experiment, **wrong).claims}
-
-
 def test_constants_are_the_certificates():
     assert exact_risks.PAPER_SHARE == universal.PAPER_SHARE
     assert exact_risks.PAPER_TARGETS == universal.PAPER_TARGETS
-    assert exact_risks.THRESHOLD == universal.THRESHOLD
+    assert THRESHOLD == universal.THRESHOLD
 
 
 @pytest.mark.parametrize("experiment", [KERNEL, FEATURE], ids=["kernels", "features"])
 def test_every_claim_can_hold_and_fail(experiment):
-    good = claims(experiment)
-    assert failing(good) == undecided(good) == []
-    assert failing(claims(experiment, room=-1e-6)) == ["bound"]
-    assert failing(claims(experiment, share=0.02)) == ["share", "theorem"]
-    assert failing(claims(experiment, network=0.0057)) == ["network-large", "network"]
+    assert refuted(reading(experiment)) == []
+    assert failing(reading(experiment, room=-1e-6)) == ["bound"]
+    assert failing(reading(experiment, share=0.02)) == ["share", "theorem"]
+    assert failing(reading(experiment, network=0.0057)) == ["network-large", "network"]
     last = {"theorem2": "all-points", "theorem3": "usual-maps"}[experiment.id.partition("/")[2]]
-    assert failing(claims(experiment, smallest=0.005)) == [last]
+    assert failing(reading(experiment, smallest=0.005)) == [last]
 
 
 def test_claims_of_one_experiment_alone():
-    assert failing(claims(KERNEL, route=2e-9)) == ["routes"]
-    assert failing(claims(FEATURE, room=0.0051)) == ["tight"]  # kα²d/C = 0.36 · 14/1001 = 0.005035
-    assert failing(claims(FEATURE, room=0.0050)) == []
+    assert failing(reading(KERNEL, route=2e-9)) == ["routes"]
+    assert failing(reading(FEATURE, room=0.0051)) == ["tight"]  # kα²d/C = 0.36 · 14/1001 = 0.005035
+    assert failing(reading(FEATURE, room=0.0050)) == []
 
 
 @pytest.mark.parametrize("experiment", [KERNEL, FEATURE], ids=["kernels", "features"])
@@ -85,9 +81,9 @@ def test_the_table_shows_directions_left_out(experiment):
 def test_numbers_of_points():
     s = KERNEL.settings("laptop")
     assert s.samples(theorem2.CUBE) == (1, 3, 11, 34, 114, 228, 342, 570, 1140)
-    assert s.samples(theorem2.FINITE) == (1, 3, 10, 36, 72, 109, 182, 364)
+    assert s.samples(exact_risks.SMALL) == (1, 3, 10, 36, 72, 109, 182, 364)
     assert s.tenth == 114
-    assert all(1000 * n <= math.comb(100, 4) for n in s.samples(theorem2.LARGE))
+    assert all(1000 * n <= math.comb(100, 4) for n in s.samples(exact_risks.LARGE))
     specs = specs_of(KERNEL, s, SEEDS, {})
     kernels: list[Any] = [each for each in specs.values() if isinstance(each.learner, BestRisk)]
     networks = [each for each in specs.values() if not isinstance(each.learner, BestRisk)]
@@ -105,12 +101,12 @@ def test_kernels_by_name(name):
 
 def test_networks_have_as_many_parameters_as_features_stand_beside_them():
     s = FEATURE.settings("laptop")
-    for case in (theorem3.SMALL, theorem3.LARGE):
-        dim, outputs = s.sizes(case)
+    for case in (exact_risks.SMALL, exact_risks.LARGE):
+        dim, outputs = s.cases[case]
         for parameters, width in s.parameters(case).items():
-            tensors, _ = exact_risks.network_of(width).init(dim, outputs, Stream(0))
+            tensors, _ = network_of("3resnet", width).init(dim, outputs, Stream(0))
             assert sum(value.numel() for value in tensors.values()) == parameters
-    assert all(1000 * count <= math.comb(100, 4) for count in s.parameters(theorem3.LARGE))
+    assert all(1000 * count <= math.comb(100, 4) for count in s.parameters(exact_risks.LARGE))
 
 
 @pytest.mark.parametrize("name", theorem3.MAPS)
@@ -119,19 +115,13 @@ def test_feature_maps_have_the_number_asked_for(name):
     assert theorem3.features_of(name, 9, 3).features(x, Stream(1)).shape == (4, 9)
 
 
-@pytest.mark.parametrize(
-    ("experiment", "change", "sentence"),
-    [
-        (KERNEL, {"dim": 60}, "at most 5000 points or features, got 34220; a smaller dimension would do"),
-        (KERNEL, {"outputs": 21}, "outputs must not exceed the dimension 20, got 21"),
-        (KERNEL, {"shares": (0.001, 0.05)}, "shares must hold one of at least 0.1"),
-        (KERNEL, {"shares": (0.1, 2.0)}, "shares must lie in"),
-        (FEATURE, {"outputs": 7, "dim": 16}, "at most 5000 points or features, got 11440"),
-    ],
-)
-def test_settings_that_do_not_fit(experiment, change, sentence):
-    with pytest.raises(InputError, match=sentence):
-        changed(experiment.settings("laptop"), change)
+def test_bad_settings() -> None:
+    kernel, feature = KERNEL.settings("laptop"), FEATURE.settings("laptop")
+    refuse(kernel, {"dim": 60}, "at most 5000 points or features, got 34220; a smaller dimension would do")
+    refuse(kernel, {"outputs": 21}, "outputs must not exceed the dimension 20, got 21")
+    refuse(kernel, {"shares": (0.001, 0.05)}, "shares must hold one of at least 0.1")
+    refuse(kernel, {"shares": (0.1, 2.0)}, "shares must lie in")
+    refuse(feature, {"outputs": 7, "dim": 16}, "at most 5000 points or features, got 11440")
 
 
 def test_figures():

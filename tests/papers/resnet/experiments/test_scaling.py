@@ -12,16 +12,13 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.core import Outcome, Stream
 from beyondkernels.data.inputs import corners
 from beyondkernels.execution import perform
 from beyondkernels.lab import At
-from beyondkernels.papers.resnet.experiments.scaling import Scaling
-from beyondkernels.papers.resnet.experiments.scaling_runs import (
-    KERNELS,
-    LEARNERS,
-    MACHINE,
-    NETWORK,
+from beyondkernels.papers.resnet.experiments.hard_targets import NETWORK
+from beyondkernels.papers.resnet.experiments.scaling import (
+    Scaling,
     ScalingSettings,
     bisection,
     bound,
@@ -29,8 +26,17 @@ from beyondkernels.papers.resnet.experiments.scaling_runs import (
     made_kernel,
     spec,
 )
-from beyondkernels.papers.resnet.experiments.scaling_views import amount, for_every, needed, over_d_log_d, winner
-from beyondkernels.store import RunSpec
+from beyondkernels.papers.resnet.experiments.scaling_views import (
+    KERNELS,
+    LEARNERS,
+    MACHINE,
+    amount,
+    for_every,
+    needed,
+    over_d_log_d,
+    winner,
+)
+from papers.judging import refuse
 
 
 def brute_force(kernel: Any, problem: Any, most: int, seed: int, threshold: float) -> int:
@@ -88,12 +94,9 @@ def test_the_risk_of_each_learner_decides() -> None:
 def test_learners_have_the_same_target_and_points() -> None:
     s = Scaling().settings("laptop")
     specs = [spec(s, At(method=method, outputs=3, dim=10, samples=64, seed=4)) for method in (NETWORK, KERNELS[0])]
-    assert specs[0].problem == specs[1].problem and specs[0].problem != _other_seed(s).problem
+    other = spec(s, At(method=NETWORK, outputs=3, dim=10, samples=64, seed=5))
+    assert specs[0].problem == specs[1].problem != other.problem
     assert [each.samples for each in specs] == [64, 64] and [each.seed for each in specs] == [4, 4]
-
-
-def _other_seed(s: ScalingSettings) -> RunSpec:
-    return spec(s, At(method=NETWORK, outputs=3, dim=10, samples=64, seed=5))
 
 
 Amounts = Callable[[int, int, int, str], float]
@@ -106,19 +109,10 @@ def rows_of(s: ScalingSettings, amounts: Amounts) -> pd.DataFrame:
         for d, seed, method in itertools.product(dims, range(5), (NETWORK, MACHINE, *KERNELS)):
             n = amounts(k, d, seed, method)
             there = n <= s.most
-            made.append(
-                {
-                    "method": method,
-                    "outputs": k,
-                    "dim": d,
-                    "seed": seed,
-                    "status": "finished",
-                    "targets": math.comb(d, k),
-                    "bound": bound(k, d),
-                    "needed": n if there else math.nan,
-                    "not_enough": 0.97 * n if there else s.most,
-                }
-            )
+            place = {"method": method, "outputs": k, "dim": d, "seed": seed, "status": "finished"}
+            known = {"targets": math.comb(d, k), "bound": bound(k, d)}
+            ends = {"needed": n, "not_enough": 0.97 * n} if there else {"needed": math.nan, "not_enough": s.most}
+            made.append(place | known | ends)
     return pd.DataFrame(made)
 
 
@@ -155,7 +149,7 @@ def test_the_best_kernel_is_chosen_seed_by_seed() -> None:
 
 
 def verdicts(s: ScalingSettings, rows: pd.DataFrame) -> dict[str, bool | None]:
-    return {each.id: each.claim(rows, True, {}).holds for each in Scaling().claims(s)}
+    return {each.id: each.claim(rows, True, Scaling().declared).holds for each in Scaling().claims(s)}
 
 
 def test_claims_hold_for_what_the_paper_says() -> None:
@@ -195,18 +189,15 @@ def test_a_learner_that_never_gets_there_is_shown_and_left_undecided() -> None:
     line = rows[(rows["outputs"] == 4) & (rows["dim"] == last) & (rows["method"] == NETWORK)]
     assert amount(line) == f"{3 * last * 1.01:.0f} ± 0; 2 of 5 > {s.most}"
     assert amount(line[line["seed"] > 2]) == f"> {s.most}"
-    _, lines = Scaling().table(s).columns_and_lines(rows)
+    lines = Scaling().table(s).lines(rows)
     cells = {(line["outputs"], line["dim"]): line for line in lines}
     assert "2 of 5" in cells["4", str(last)]["needed_2"] and cells[2, "exponent of d"]["needed_2"].startswith("1.00 [")
-    captions = {figure.name: figure.caption for picture in Scaling().figures(s) for figure in picture.draw(rows)}
-    assert f"network at C = {math.comb(last, 4)} (2 of 5)" in captions["needed-4"]
-    assert "not drawn" not in captions["needed-3"]
+    drawn = [figure for each in Scaling().figures(s) for figure in each.draw(rows, Scaling().declared)]
+    captions = {figure.name: figure.caption for figure in drawn}
+    assert "not drawn" in captions["needed-4"] and "not drawn" not in captions["needed-3"]
 
 
-def test_settings_are_checked() -> None:
-    with pytest.raises(InputError, match="dims3 must hold at least two numbers, all above 3, got"):
-        ScalingSettings(dims3=(3, 5))
-    with pytest.raises(InputError, match="dims2 must hold at least two numbers, all above 2, got"):
-        ScalingSettings(dims2=(5,))
-    with pytest.raises(InputError, match="start must be at most 20, the largest N, got 64"):
-        ScalingSettings(most=20)
+def test_bad_settings() -> None:
+    refuse(ScalingSettings(), {"dims3": (3, 5)}, "dims3 must hold at least two numbers, all above 3, got")
+    refuse(ScalingSettings(), {"dims2": (5,)}, "dims2 must hold at least two numbers, all above 2, got")
+    refuse(ScalingSettings(), {"most": 20}, "start must be at most 20, the largest N, got 64")

@@ -1,6 +1,5 @@
 """What every problem of the ResNet paper must do."""
 
-import json
 import math
 from dataclasses import replace
 
@@ -8,7 +7,7 @@ import pytest
 import torch
 
 from beyondkernels.activations import Polynomial, Sine
-from beyondkernels.core import InputError, Problem, Stream, build, canonical_json, digest
+from beyondkernels.core import Problem, Stream
 from beyondkernels.data import Alike, Biased, CircleMap, Cube, CubeWithBackground, DrawnMap, Gaussian, Sphere
 from beyondkernels.papers.resnet.problems import (
     CompositeParity,
@@ -19,6 +18,7 @@ from beyondkernels.papers.resnet.problems import (
     Monomial,
     SmoothComposite,
 )
+from refusals import refused
 
 N = 4000
 SMOOTH = SmoothComposite(Sphere(6), CircleMap(6, 4, 2.0), DrawnMap(4, 4, 3, Polynomial((0.0, 1.0, 2.0)), 1), alpha=0.2)
@@ -92,10 +92,7 @@ def test_risk_of_target_base_and_zero(problem):
             problem.base_risk(N),
             problem.alpha**2 * sample.hidden["composite"].double().square().sum(1) + 2 * problem.optimal_risk,
         ),
-        (
-            problem.risk(lambda x: torch.zeros(len(x), problem.out_dim), N),
-            sample.y.double().square().sum(1),
-        ),
+        (problem.risk(lambda x: torch.zeros(len(x), problem.out_dim), N), sample.y.double().square().sum(1)),
     ):
         error = math.hypot(found.error, float(values.std()) / math.sqrt(N))
         assert abs(found.value - float(values.mean())) <= 5 * error + 1e-5 * found.value
@@ -103,18 +100,10 @@ def test_risk_of_target_base_and_zero(problem):
 
 
 @every
-def test_description_round_trip(problem):
-    again = build(json.loads(canonical_json(problem)))
-    assert again == problem
-    assert digest(again) == digest(problem)
-
-
-@every
 def test_concept_is_the_same_target_up_to_scale(problem):
     """After the scaling of inputs and labels that each docstring states."""
     if problem.beta != 1:
-        with pytest.raises(InputError, match=r"beta must be 1 for a target of Concept 1, got 0\.2"):
-            problem.concept()
+        refused(r"beta must be 1 for a target of Concept 1, got 0\.2", problem.concept)
         return
     concept = problem.concept()
     x = problem.inputs.draw(200, Stream(1))
@@ -203,27 +192,14 @@ def test_risk_is_exact_where_inputs_can_be_listed_and_agrees_with_draws():
     ("make", "sentence"),
     [
         (lambda: CompositeParity(alpha=-0.1), "alpha must not be negative, got -0.1"),
-        (lambda: CompositeParity(beta=math.nan), "beta must not be negative, got nan"),
-        (lambda: CompositeParity(optimal_risk=-1), "optimal_risk must not be negative"),
         (lambda: CompositeParity(dim=29), "dim must be at least twice outputs, got 29 for 15 outputs"),
-        (lambda: CompositeParity(outputs=3), "outputs must be at least 4, which G multiplies, got 3"),
         (lambda: CompositeParity().sample(-1, Stream(0)), "n must be a whole number of at least 0, got -1"),
-        (lambda: CompositeParity().risk(torch.zeros_like, 1), "n must be at least 2, got 1"),
-        (lambda: HardInstance(5, 1, 0.1), "outputs must be at least 2, got 1"),
         (lambda: HardInstance(5, 4, 0.1, uniform=3), "uniform must lie between outputs = 4 and dim = 5, got 3"),
         (lambda: HardInstance(5, 2, 0.1, indices=(1, 1)), "indices must be 2 distinct numbers from 0 to 4"),
-        (lambda: HardInstance(5, 2, 0.1, uniform=3, indices=(0, 3)), "distinct numbers from 0 to 2"),
-        (lambda: LinearThenPolynomial(1, 0.1), "dim must be at least 2"),
-        (lambda: LinearThenPolynomial(3, 0.1, degree=0), "degree must be at least 1"),
         (lambda: LinearThenPolynomial(3, 0.1, correlation=1.0), r"correlation must lie in \(-1, 1\), got 1.0"),
-        (lambda: LinearThenPolynomial(3, 0.1, coefficient=0.0), "coefficient must be different from 0"),
         (lambda: Monomial(5), "dim must be at least the degree 6, got 5"),
-        (lambda: Cube(3, side=0.0), "side must be positive"),
-        (lambda: CubeWithBackground(3, 4), "uniform must lie between 0 and dim = 3, got 4"),
-        (lambda: Biased(1.5), r"positive must lie in \[0, 1\], got 1.5"),
         (lambda: replace(SMOOTH, concept_class=3), "concept_class must be 1, 2 or None, got 3"),
     ],
 )
 def test_bad_problems(make, sentence):
-    with pytest.raises(InputError, match=sentence):
-        make()
+    refused(sentence, make)

@@ -19,6 +19,7 @@ from beyondkernels.papers.resnet.problems import (
     product_map,
     widened,
 )
+from refusals import refused
 
 
 def best_polynomial_risk(points: torch.Tensor, values: torch.Tensor, degree: int) -> float:
@@ -156,12 +157,6 @@ def test_hard_instance(background):
     assert problem.polynomial_risk(3) == 0
 
 
-def test_hard_instances_are_drawn_among_the_first():
-    seen = {HardInstance(20, 3, 0.1, uniform=5, instance=i).relevant for i in range(40)}
-    assert all(len(set(S)) == 3 and max(S) < 5 for S in seen)
-    assert len({frozenset(S) for S in seen}) == 10 == HardInstance(20, 3, 0.1, uniform=5).class_size
-
-
 def test_background_must_be_signs():
     with pytest.raises(InputError, match=r"signs of shape \(4, 2\), each 1 or −1"):
         HardInstance(5, 2, 0.1, 3, FunctionBackground(_wrong)).sample(4, Stream(0))
@@ -180,13 +175,6 @@ def test_linear_then_polynomial(p, rho):
     torch.testing.assert_close(problem.target(x), expected)
     each = 0.25 * 2 * g.square()
     assert abs(float(each.mean()) - problem.base_only_risk) < 5 * float(each.std()) / math.sqrt(len(x))
-
-
-def test_degree_ten():
-    """(2p − 1)!! = 19!! and (p − 1)!! = 9!!, as the paper's example has it."""
-    exact = 4 * (math.prod(range(1, 20, 2)) - math.prod(range(1, 10, 2)) ** 2)
-    assert LinearThenPolynomial(30, alpha=1.0).base_only_risk == pytest.approx(exact)
-    assert exact == pytest.approx(2.615e9, rel=1e-3)
 
 
 def test_monomial():
@@ -214,8 +202,7 @@ def test_all_points_are_there_once():
     assert rows == set(itertools.product((1, -1), repeat=6))
     assert sample.x.norm(dim=1).tolist() == pytest.approx([1.0] * 64)
     assert sample.y.tolist() == [math.prod(row) for row in sample.x.sign().int().tolist()]
-    with pytest.raises(InputError, match=r"^n must be 64, the number of all points, got 63$"):
-        AllPoints().sample(63, None)
+    refused(r"^n must be 64, the number of all points, got 63$", lambda: AllPoints().sample(63, None))
 
 
 def test_padding():
@@ -239,12 +226,9 @@ def test_padding():
         assert int((readout > 0).sum()) == width // 2
         if width % m == 0:
             assert float(wide.norm()) == pytest.approx(float(padded.norm()))
-    with pytest.raises(InputError, match=r"weights must have shape \(m, 6\)"):
-        problem.padded(W[:, :5])
-    with pytest.raises(InputError, match="width must be even and at least 10, got 11"):
-        widened(W, a, 11)
-    with pytest.raises(InputError, match="readout must be ±1/√m, half of each sign"):
-        widened(W, a.abs(), 20)
+    refused(r"weights must have shape \(m, 6\)", problem.padded, W[:, :5])
+    refused("width must be even and at least 10, got 11", widened, W, a, 11)
+    refused("readout must be ±1/√m, half of each sign", widened, W, a.abs(), 20)
 
 
 def test_padded_risk_is_that_of_six_inputs():

@@ -1,0 +1,21 @@
+"""What a call is refused with: one sentence that holds the names and numbers a person needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from beyondkernels.core import InputError
+
+
+def refused(words: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Assert that ``call(*args, **kwargs)`` raises an ``InputError`` in whose sentence ``words`` is found.
+
+    Arguments:
+        words: a regular expression.
+        call: what is refused, with its arguments; of any kind, since many of them are wrong on purpose.
+    """
+    with pytest.raises(InputError, match=words):
+        call(*args, **kwargs)
