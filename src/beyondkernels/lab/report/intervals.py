@@ -88,8 +88,8 @@ def mean_interval(
 
     >>> mean_interval([1.0, 2.0, 3.0])
     (2.0, -0.484..., 4.484..., '95 % t interval over 3 seeds')
-    >>> mean_interval([0.9, 0.95, 1.0], within=(0.0, 1.0))
-    (0.95, 0.584..., 0.996..., '95 % t interval over 3 seeds')
+    >>> mean_interval([0.5, 0.75, 1.0], within=(0.0, 1.0))
+    (0.75, 0.098..., 0.988..., '95 % t interval over 3 seeds')
     >>> mean_interval([7.0])
     (7.0, None, None, 'one seed, no interval')
     """
