@@ -24,8 +24,10 @@ def certify(what: Any, problem: Problem, *args: Any, **options: Any) -> Certific
 
     - :class:`bk.resnet.HardInstance`: one kernel on its training points (Theorem 2), one feature map (Theorem 3),
       all of them at once (``None``), or regression with one kernel and a ridge (the short version's theorem);
-    - :class:`bk.features.DictionaryParity`: all algorithms with statistical queries (Theorem 4);
-    - the targets of :func:`bk.bfc.sparse_target`: all kernels with N points (Theorem I.1);
+    - :class:`bk.features.DictionaryParity`: fixed features and kernel balls (Theorem 2, Corollary 3), and all
+      algorithms with statistical queries (Theorem 4);
+    - the targets of :func:`bk.bfc.sparse_target`: all kernels with N points, all maps to N features (Theorems I.1 and
+      I.3);
     - the targets of :func:`bk.bfc.even_target`: two-layer polynomial networks of a width (Theorems I.6 and I.7).
 
     Arguments:
