@@ -82,6 +82,8 @@ def test_a_control_is_told_beside() -> None:
     table = rows({0.1: [1, 2], 0.2: [4, 8]})
     found = claim("id", "…", of("error", beta=0.1), AtMost(3), beside=("elsewhere", of("error", beta=0.2)))
     assert found.claim(table, True, QUANTITIES).reason.endswith("; elsewhere 6")
+    lowest = claim("id", "…", of("error", beta=0.1), AtMost(3), beside=("at best", least("error", False, beta=0.2)))
+    assert lowest.claim(table, True, QUANTITIES).reason.endswith("; at best 4")
 
 
 def test_intervals_keep_within_what_can_be() -> None:

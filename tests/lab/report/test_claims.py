@@ -83,7 +83,7 @@ def test_json_has_the_keys_of_the_contract_and_no_infinities():
 
 def test_a_bound_on_all_seeds_says_how_many_of_all_obey():
     all_ = AtLeast(0.0).judge([1.0, 2.0, 3.0], statistic="least")
-    assert all_.holds and all_.measured == 1.0 and f"{0.05 ** (1 / 3):.0%} of all seeds" in all_.reason
+    assert all_.holds and all_.measured == 1.0 and f"{100 * 0.05 ** (1 / 3):.0f} % of all seeds" in all_.reason
     assert AtLeast(1.5).judge([1.0, 2.0, 3.0], statistic="least").holds is False
     existence = AtMost(1.5).judge([1.0, 2.0, 3.0], statistic="least")
     assert existence.holds and "other seeds may say otherwise" in existence.reason

@@ -109,6 +109,7 @@ def test_the_scale_of_a_range_is_the_derivative_of_its_map():
 
 def test_numbers_that_agree_have_an_interval_without_width():
     assert mean_interval([1.0, 1.0], within=SHARE)[1:3] == (1.0, 1.0)
+    assert mean_interval([0.7] * 3)[:3] == (0.7, 0.7, 0.7)  # though a third of their sum is less
     assert mean_interval([101.0, 101.0], within=PERCENT)[1:3] == (101.0, 101.0)  # never beside its mean
 
 

@@ -12,7 +12,7 @@ from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import exact
 from beyondkernels.lab.declaration.values import Value
 from beyondkernels.lab.report.claims import NOT_EVALUATED, Claim, Condition, Judged
-from beyondkernels.lab.report.intervals import ANY, Range
+from beyondkernels.lab.report.intervals import ANY, Range, interval_of
 from beyondkernels.lab.report.numbers import show_number
 
 
@@ -102,7 +102,8 @@ class Statement:
             words, control = self.beside
             there = [value for value in control.groups(rows)[None] if math.isfinite(value)]
             if there:
-                judged = replace(judged, reason=f"{judged.reason}; {words} {show_number(sum(there) / len(there))}")
+                found = interval_of(there, control.statistic).measured
+                judged = replace(judged, reason=f"{judged.reason}; {words} {show_number(found)}")
         if judged.holds and self.provided is not None:
             value = self.provided.value
             found = self.provided.condition.judge(value.groups(rows)[None], statistic=value.statistic)

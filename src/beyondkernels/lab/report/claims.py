@@ -231,7 +231,8 @@ def _one_sided(
     if judged.statistic == every and condition.strength == "mean":
         # a bound on all seeds: no interval can reach it, but that n of n obey says how many of all do
         if margin >= 0 and len(judged.values) > 1:
-            reason += f"; so are at least {_CONFIDENCE ** (1 / len(judged.values)):.0%} of all seeds, 95 % sure"
+            share = 100 * _CONFIDENCE ** (1 / len(judged.values))
+            reason += f"; this holds for at least {share:.0f} % of all seeds, with 95 % confidence"
         return replace(judged, holds=margin >= 0, reason=reason, margin=margin)
     return condition.by_strength(judged, margin, reason, (bound,))
 

@@ -73,9 +73,11 @@ def mean_interval(
               \qquad g^{-1}\bigl(g(\bar v) \pm g'(\bar v)\, h\bigr)
 
     with g(v) = v where nothing bounds the quantity, log(v − a) where it is at least a, and log((v − a)/(b − v)) where
-    it lies between a and b: the interval never leaves the range. With three to ten seeds it holds the true mean of beta
-    distributed shares in 93 to 97 % of all cases, where v̄ ± h, cut at the ends, does in 89 to 95 %; a heavy tail that
-    few seeds have seen escapes both (log-normal values with deviation 2: about 70 %).
+    it lies between a and b: the interval never leaves the range, and holds the true mean more often than v̄ ± h, cut at
+    the ends, does. With three to ten seeds, shares between beta(½, ½) and beta(20, 1): in 93 to 97 % of all cases, cut
+    89 to 95 %; very skewed ones such as beta(5, 0.2): 85 to 88 %; exponential sizes: 93 to 94 %, cut 88 to 90 %. A heavy
+    tail that few seeds have seen escapes both (log-normal sizes with deviation 2: about 70 %), mostly by an upper end
+    that is too low.
 
     A single value has no spread, so no interval; values that are all alike have one without width.
 
@@ -99,7 +101,7 @@ def mean_interval(
     n = len(v)
     if n == 0:
         return None, None, None, "no value"
-    mean = math.fsum(v) / n
+    mean = math.fsum(v) / n if min(v) < max(v) else v[0]  # a third of three times 0.7 is not 0.7
     if n == 1:
         return mean, None, None, "one seed, no interval"
     from scipy.special import ndtri, stdtrit
