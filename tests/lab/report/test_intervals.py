@@ -147,7 +147,9 @@ def test_a_share_is_held_at_least_as_often_as_it_says(n):
             if bounds(found)[0] <= truth <= bounds(found)[1]
         )
         assert hit >= 0.95 - 1e-12
-    assert [found.measured for found in intervals] == [k / n for k in range(n + 1)]
+    for k, found in enumerate(intervals):  # and is no wider than it must be
+        exact = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
+        assert (found.measured, *bounds(found)) == pytest.approx((k / n, exact.low, exact.high))
     with pytest.raises(InputError, match=r"0 and 1, got \[0.5\]"):
         share_interval([0.5])
 
@@ -160,7 +162,7 @@ def test_the_least_of_other_seeds_lies_there_as_often_as_the_label_says(n):
     for first in itertools.combinations(range(2 * n), n):
         count += 1
         hits += min(set(range(2 * n)) - set(first)) < first[rank]
-    assert found.label == f"the least of {n} other seeds, {100 * hits / count:.3g} %"
+    assert found.label == f"{100 * hits / count:.3g} % interval for the least of {n} new seeds"
     assert found.low == 0.0 and found.measured == 0.0
     assert hits / count >= 0.95 or rank == n - 1
 
@@ -170,3 +172,8 @@ def test_the_largest_is_the_least_upside_down():
     least, largest = extreme_interval([-v for v in values], least=True), extreme_interval(values, least=False)
     assert (largest.measured, *bounds(largest)) == (9.0, -bounds(least)[1], math.inf)
     assert least.low == -math.inf
+
+
+def test_an_interval_holds_what_was_measured_even_beyond_a_wrong_range():
+    found = extreme_interval([-0.3, -0.2, -0.1], least=True, within=NON_NEGATIVE)
+    assert bounds(found)[0] <= -0.3 == found.measured

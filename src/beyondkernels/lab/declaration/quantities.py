@@ -65,7 +65,7 @@ class Quantity:
 
     @property
     def told(self) -> str:
-        """What it is, in a sentence that names it, for captions; nothing where there is nothing to say."""
+        """A sentence that names and explains it, for captions; empty without an explanation."""
         if not self.about:
             return ""
         begins = self.about[0].lower() if _is_word(self.about.split()[0]) else self.about[0]
@@ -94,7 +94,7 @@ def _is_word(text: str) -> bool:
 
 
 class Quantities(dict[str, Quantity]):
-    """The quantities of an experiment by column: its own, else what runs themselves give, else one that can be any."""
+    """An experiment's quantities by column: its own, then the standard ones, then an unbounded one named after it."""
 
     def __missing__(self, column: str) -> Quantity:
         return STANDARD.get(column) or Quantity(column.replace("_", " "))

@@ -18,12 +18,12 @@ SHARE: Range = (0.0, 1.0)
 PERCENT: Range = (0.0, 100.0)
 
 Statistic = Literal["mean", "median", "share", "least", "largest", "number"]
-"""What is said of the numbers of all seeds; ``number``: they are one number already, made from several runs."""
+"""What a claim is about; ``number`` is a single number that was already computed from several runs."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """What is said of the numbers of all seeds, and how sure it is.
+    """A statistic over seeds, with its interval.
 
     Arguments:
         measured: the statistic; None without numbers.
@@ -202,7 +202,7 @@ def extreme_interval(values: Sequence[float], least: bool, within: Range = ANY, 
         level: how often the least of other seeds lies there.
 
     >>> extreme_interval([3.0, 1.0, 2.0, 9.0, 4.0], least=True, within=(0.0, 10.0))
-    Interval(measured=1.0, low=0.0, high=4.0, label='the least of 5 other seeds, 97.6 %')
+    Interval(measured=1.0, low=0.0, high=4.0, label='97.6 % interval for the least of 5 new seeds')
     """
     sign, n = (1.0 if least else -1.0), len(values)
     v = sorted(sign * value for value in values)
@@ -214,5 +214,7 @@ def extreme_interval(values: Sequence[float], least: bool, within: Range = ANY, 
         return math.comb(2 * n - k, n) / math.comb(2 * n, n)
 
     k = next((k for k in range(1, n + 1) if beyond(k) <= 1 - level), n)
-    ends = (within[0] if least else within[1], sign * v[k - 1])
-    return Interval(sign * v[0], min(ends), max(ends), f"the {word} of {n} other seeds, {100 * (1 - beyond(k)):.3g} %")
+    ends = (within[0] if least else within[1], sign * v[0], sign * v[k - 1])
+    return Interval(
+        sign * v[0], min(ends), max(ends), f"{100 * (1 - beyond(k)):.3g} % interval for the {word} of {n} new seeds"
+    )

@@ -89,7 +89,7 @@ def write_kept(path: Path, result: Result) -> None:
 
 
 def judged_again(path: Path, request: Request) -> dict[str, Any] | None:
-    """A kept result with its claims judged anew from its rows; None where it has none, or where runs are others.
+    """A kept result with its claims judged again from its rows; None if it has no rows or its runs have changed.
 
     Arguments:
         path: the kept result.
