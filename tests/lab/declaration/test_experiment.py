@@ -74,7 +74,7 @@ def test_notes_are_paragraphs_with_numbers_filled_in(tmp_path: Path) -> None:
 def test_a_text_that_begins_with_a_heading_holds_title_and_summary(tmp_path: Path) -> None:
     path = tmp_path / "text.md"
     path.write_text("# A line is guessed\n\nIt is\neasy at {{widths}}.\n\n## Notes\n\nNone.\n", "utf-8")
-    assert read_text(path) == ("A line is guessed", "It is easy at {{widths}}.", ["## Notes\n\nNone."])
+    assert read_text(path) == ("A line is guessed", "It is easy at {{widths}}.", ["## Notes\n\nNone."], {})
     module = tmp_path / "guess.py"
     module.write_text(
         "from beyondkernels.lab import Experiment\n"
@@ -86,6 +86,32 @@ def test_a_text_that_begins_with_a_heading_holds_title_and_summary(tmp_path: Pat
     assert (found.Guess.title, found.Guess.summary) == ("A line is guessed", "It is easy at {{widths}}.")
     assert (found.Other.title, found.Other.summary) == ("Another", "It is easy at {{widths}}.")
     assert found.Other().notes(None) == ["## Notes\n\nNone."]
+
+
+def test_figures_take_the_words_they_leave_out_from_the_text(tmp_path: Path) -> None:
+    tmp_path.joinpath("text.md").write_text(
+        "# A line\n\nIs guessed.\n\nA note.\n\n"
+        "## Figure error: Error over widths {{widths}}, k = {}\n\nShaded\nby {{threshold}}.\n\nAlt: A falling line.\n\n"
+        "## Figure rate\n\nMore.\n",
+        "utf-8",
+    )
+    module = tmp_path / "captions.py"
+    module.write_text(
+        "from beyondkernels.lab import Experiment, Picture\n"
+        "class Guess(Experiment):\n    id, text_file = 'own/guess', 'text.md'\n"
+        "    def figures(self, s):\n"
+        "        own = Picture('error', caption='Its own.')\n"
+        "        return [own, Picture('error'), Picture('rate', 'Rate'), Picture('none')]\n",
+        "utf-8",
+    )
+    experiment = load_file(module).Guess()
+    assert experiment.notes(Numbers()) == ["A note."]
+    assert [(each.title, each.caption, each.alt) for each in experiment.pictures(Numbers())] == [
+        ("Error over widths 1, 2, 4, k = {}", "Its own.", "A falling line."),
+        ("Error over widths 1, 2, 4, k = {}", "Shaded by 0.75.", "A falling line."),
+        ("Rate", "More.", ""),
+        ("", "", ""),
+    ]
 
 
 @pytest.mark.parametrize("text", ["$W_{ij}$ and $\\frac{1}{2}$", "a { b } c"])
@@ -104,4 +130,6 @@ def test_every_note_of_the_package_can_be_filled() -> None:
     for name in CATALOGUE:
         experiment = find(name)
         settings: Any = experiment.settings(SCALES[0])
-        assert all("{{" not in note for note in (experiment.summary_of(settings), *experiment.notes(settings)))
+        pictures = experiment.pictures(settings)
+        words = [word for each in pictures for word in (each.title, each.caption, each.alt)]
+        assert all("{{" not in text for text in (experiment.summary_of(settings), *experiment.notes(settings), *words))

@@ -64,8 +64,9 @@ class Experiment:
     command: ClassVar[str] = "run"
     """The command that runs it."""
     text_file: ClassVar[str] = ""
-    """A Markdown file beside the module: a heading, which is the title, the summary below it, and the notes. A file
-    without such a heading holds notes alone. Names between double braces are settings."""
+    """A Markdown file beside the module: a heading, which is the title, the summary below it, the notes, and a section
+    ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. A file without a
+    heading of the first level holds notes alone. Names between double braces are settings."""
     quantities: Mapping[str, Quantity] = MappingProxyType({})
     """What the columns of the rows are, coordinates and measured numbers: how tables and axes write them, and what
     values they can have. Columns that every experiment has, such as ``test_loss``, need no entry."""
@@ -133,6 +134,17 @@ class Experiment:
         """All notes, in Markdown."""
         written = self._text().notes if self.text_file else []
         return [*(fill(note, self.facts(settings)) for note in written), *self.remarks(settings)]
+
+    def pictures(self, settings: Any) -> list[Picture]:
+        """The figures; words that a declaration leaves out are those of its section ``## Figure NAME`` in the text."""
+        written, facts = self._text().figures if self.text_file else {}, self.facts(settings)
+
+        def worded(picture: Picture) -> Picture:
+            there = written.get(picture.name, {})
+            missing = {word: fill(text, facts) for word, text in there.items() if not getattr(picture, word)}
+            return dataclasses.replace(picture, **missing)
+
+        return [worded(picture) for picture in self.figures(settings)]
 
     @property
     def declared(self) -> Quantities:

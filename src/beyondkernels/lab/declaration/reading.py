@@ -103,5 +103,5 @@ class Reading:
     def figures(self) -> list[Figure]:
         """The pictures."""
         quantities = self.experiment.declared
-        pictures = self.experiment.figures(self.settings)
+        pictures = self.experiment.pictures(self.settings)
         return [figure for picture in pictures for figure in picture.draw(self.rows, quantities)]

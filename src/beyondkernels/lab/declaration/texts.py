@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*(?::([^}]*))?\}\}")
 
+_FIGURE = re.compile(r"^## Figure ", re.MULTILINE)
+_ALT = "Alt: "
+
 
 class Text(NamedTuple):
     """What a Markdown file says of an experiment.
@@ -17,11 +20,13 @@ class Text(NamedTuple):
         title: the heading of the first level that the file begins with; nothing if it begins otherwise.
         summary: the paragraph below that heading.
         notes: the other paragraphs; a heading belongs to the paragraph below it.
+        figures: what sections ``## Figure NAME: TITLE`` say of figures, by NAME: ``title``, ``caption``, ``alt``.
     """
 
     title: str
     summary: str
     notes: list[str]
+    figures: dict[str, dict[str, str]]
 
 
 def read_text(path: Path) -> Text:
@@ -30,8 +35,8 @@ def read_text(path: Path) -> Text:
     Arguments:
         path: the file.
     """
-    text = path.read_text(encoding="utf-8")
-    blocks = [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
+    text, *sections = _FIGURE.split(path.read_text(encoding="utf-8"))
+    blocks = _paragraphs(text)
     title, summary = "", ""
     if blocks and blocks[0].startswith("# "):
         title, summary, blocks = blocks[0][2:].strip(), " ".join("".join(blocks[1:2]).split()), blocks[2:]
@@ -41,7 +46,21 @@ def read_text(path: Path) -> Text:
             notes[-1] = f"{notes[-1]}\n\n{block}"
         else:
             notes.append(block)
-    return Text(title, summary, notes)
+    return Text(title, summary, notes, dict(map(_figure, sections)))
+
+
+def _figure(section: str) -> tuple[str, dict[str, str]]:
+    """The name of a figure, and its words: the title behind the name, the caption, and the paragraph ``Alt: …``."""
+    heading, _, body = section.partition("\n")
+    name, _, title = heading.partition(":")
+    paragraphs = [" ".join(block.split()) for block in _paragraphs(body)]
+    caption = " ".join(block for block in paragraphs if not block.startswith(_ALT))
+    alt = " ".join(block.removeprefix(_ALT) for block in paragraphs if block.startswith(_ALT))
+    return name.strip(), {"title": title.strip(), "caption": caption, "alt": alt}
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
 
 
 def fill(text: str, facts: Any) -> str:
