@@ -30,18 +30,18 @@ def holds(found) -> dict[str, bool | None]:
 
 
 def test_a_parity_is_learnt_by_features_that_emerge_at_step_two():
-    """Theorem 26: the first two steps make the features, and no kernel beats the best linear classifier, 84.4 %."""
-    problem = bk.features.DictionaryParity(dim=30, patterns=30, relevant=5)
+    """Theorem 26: the first two steps make the features, and no kernel beats the best linear classifier, 87.5 %."""
+    problem = bk.features.DictionaryParity(dim=20, patterns=20, relevant=3)
     network = bk.networks.TwoLayer(pairs=100)
     rule = bk.algorithms.FeatureLearning(bk.features.theorem26(problem, network, steps=400, readout_rate=200.0))
-    parts = {"parts": ("ladder", "when", "what"), "without": ("Laplace kernel", "feature machine"), "points": 700}
-    found = bk.audit(network, problem, 1000, n=2500, algorithm=rule, seeds=2, progress=False, **parts)
-    assert problem.linear_accuracy == pytest.approx(0.84375)
+    parts = {"parts": ("ladder", "when", "what"), "without": ("Laplace kernel", "feature machine"), "points": 400}
+    found = bk.audit(network, problem, 1000, n=1200, algorithm=rule, seeds=2, progress=False, **parts)
+    assert problem.linear_accuracy == pytest.approx(0.875)
     assert scores(found)["model"] > 99
     assert scores(found)["trained tangent kernel"] > 99
     fixed = found.ladder[found.ladder["kind"] == "fixed features"]
     assert {"linear", "conjugate kernel", "tangent kernel"} == set(fixed["rung"])
-    assert max(fixed["score"]) < 86.5  # 84.4 % up to the spread over 1000 test points
+    assert max(fixed["score"]) < 100 * problem.linear_accuracy
     assert holds(found) == {"features": True, "carried": True}
     for run in found._models.values():
         assert run.scalars["tangent/emergence_step"] == 2
