@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import naive
-from beyondkernels.activations import NAMED, Activation, activation
+from beyondkernels.activations import NAMED, Activation, SmoothedReLU, SmoothedTruncatedReLU, activation
 from beyondkernels.core import Stream
 from refusals import refused
 
@@ -237,3 +237,9 @@ def test_names(name):
     assert activation(name) is NAMED[name]
     assert activation(NAMED[name]) is NAMED[name]
     refused(f"unknown activation '{name}x', did you mean {name}", activation, f"{name}x")
+
+
+def test_noise_must_be_positive():
+    for sigma in (*(NAMED[name] for name in WITH_NOISE), SmoothedReLU(0.2), SmoothedTruncatedReLU(0.2)):
+        for std in (0, -0.1, math.nan):
+            refused(f"^std must be positive, got {std}$", sigma.smoothed, std)

@@ -223,3 +223,10 @@ def test_golden_numbers_of_this_revision(name):
     rules = {"blockwise": Blockwise(RULE, NAMES), "fixed": Corrected(RULE, "layer2", "layer1"), "prefix": RULE}
     member, _ = trained(Prefix(PACKAGE, "layer2") if name == "prefix" else PACKAGE, rules[name])
     assert sum(float(value.abs().sum()) for value in member.params.values()) == pytest.approx(GOLDEN[name], rel=1e-5)
+
+
+def test_the_first_stage_is_the_rule_for_a_prefix():
+    _, seen = trained(PACKAGE, Corrected(RULE, "layer2"), stops=(5,))
+    _, theirs = trained(Prefix(PACKAGE, "layer2"), RULE, stops=(5,))
+    assert theirs[5].keys() < seen[5].keys()
+    assert all(torch.equal(seen[5][name], value) for name, value in theirs[5].items())

@@ -131,3 +131,12 @@ def test_blocks_can_be_named():
     named = Audit(model(), (X, Y), epochs=1, blocks={"below": ("0", "2"), "top": "4"})
     assert named.subject.block_names == ("below", "top")
     refused("'9'", Audit, model(), (X, Y), epochs=1, blocks=("9",))
+
+
+def test_large_samples_are_solved_by_the_iterative_solver():
+    options: dict[str, Any] = {**OPTIONS, "exact_points": 50, "seeds": 1}
+    few = ("last layer", "linearised network", "layer by layer", "early features")
+    rows: Any = bk.audit(model(), (X, Y), parts=["ladder"], without=few, **options).to_frame()
+    mine = rows[rows["rung"].isin(["linear", "Laplace kernel", "tangent kernel", "trained tangent kernel"])]
+    assert mine["training_error_bound"].notna().tolist() == [True] * 4
+    assert mine["score"].between(30, 100).tolist() == [True] * 4

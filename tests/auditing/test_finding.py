@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ import pytest
 from scipy.stats import t
 
 from beyondkernels.auditing.claims import best_fixed, claims, error_of, interval_of, quantities
-from beyondkernels.auditing.finding import corrected, diverged, how_much, when, where
+from beyondkernels.auditing.finding import corrected, diverged, how_much, uncounted, when, where
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import lead
 from beyondkernels.auditing.scores import Scores
@@ -280,3 +281,23 @@ def test_numbers_that_are_equal_up_to_rounding_have_no_interval():
     assert same is not None and (same.low, same.high) == (None, None)
     assert interval_of(subject(), pd.DataFrame({"seed": range(3), "score": [90.85] * 3})) is None
     assert interval_of(subject(), pd.DataFrame({"seed": range(3), "score": [90.85, 90.85, 90.8]})) is not None
+
+
+def test_small_means_that_may_be_large_say_so():
+    """Costs of 35, −35 and 0 points do not show that a block is free."""
+    sentence = where(subject(), SETTINGS, blocks(a=[35, -35, 0], b=[0, 0.01, 0], c=[0, 0, 0.01]))
+    assert re.search(r"on average \(seeds do not rule out \d\d\.\d points for a\)", sentence)
+    assert "(with one seed)" in where(subject(), SETTINGS, blocks(a=[0.1], b=[0.2], c=[0.0]))
+
+
+def test_a_learner_that_does_not_count_is_named():
+    rows = ladder(linear=[70, 71], last_layer=[LOST, 99], model=[90, 91])
+    assert "last layer does not count: it diverged" in uncounted(subject(), SETTINGS, rows)
+    assert uncounted(subject(), SETTINGS, ladder(linear=[70, 71], model=[90, 91])) == ""
+    assert uncounted(subject(), SETTINGS, ladder(linear=[LOST, 71], model=[LOST, 91])) == ""
+
+
+def test_features_that_the_model_does_not_make_the_best_of():
+    unused = "Yet training has made better features"
+    assert unused in said(tangent_kernel=[92, 93], trained_tangent_kernel=[95, 96.1], model=[90, 91])
+    assert "Yet" not in said(tangent_kernel=[92, 93], trained_tangent_kernel=[92.5, 93.5], model=[90, 91])

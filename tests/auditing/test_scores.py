@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -159,3 +160,22 @@ def test_errors_at_points_belong_to_the_scores_of_an_audit(numbers: bool) -> Non
         errors = run.arrays["test_errors"]
         assert errors.shape == (20,)
         assert score == pytest.approx(100 * (1 - errors.mean() / (variance if numbers else 1)), abs=1e-3)
+
+
+def test_seeds_of_a_distribution_are_measured_in_the_variance_of_their_own_labels() -> None:
+    """The labels of another seed may vary ten times as much: the mean explains nothing of either."""
+    problem = bk.bfc.QuadraticTarget(10)
+    network = torch.nn.Sequential(torch.nn.Linear(10, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    subject = Audit(network, problem, test=50, n=30, steps=2).subject
+    variances = [float(problem.take("test", 50, seed).y.var(unbiased=False)) for seed in range(5)]
+    assert max(variances) > 1.5 * min(variances)
+    for seed, variance in enumerate(variances):
+        scalars = {"test_loss": variance, "train_loss": 1.0}
+        assert subject.score(scalars, seed)["score"] == pytest.approx(0, abs=1e-3)
+
+
+def test_a_single_learner_has_an_error_too() -> None:
+    errors = (np.arange(400) < 40).astype(float)
+    found = error_of_test_points(Shared(), Scores({0: 90.0, 1: 90.0}, {0: errors, 1: errors}))  # pyright: ignore
+    assert found == pytest.approx(100 * math.sqrt(0.1 * 0.9 / 400), rel=0.03)
+    assert error_of_test_points(Shared(), Scores({0: 90.0})) == 0  # pyright: ignore

@@ -185,3 +185,9 @@ def test_the_whole_cube_spans_everything():
     span = DegreeSpan(corners(d), degree_coefficients(kernels.Gaussian(1.0), d))
     assert span.dimension == 2**d
     assert torch.allclose(products(span), torch.eye(len(PARITIES), dtype=torch.float64), atol=1e-9)
+
+
+def test_points_must_be_signs():
+    found = degree_coefficients(kernels.Gaussian(1.0), 3)
+    refused(r"signs must be ±1 of shape \(n, 3\)", DegreeSpan, torch.ones(2, 4), found)
+    refused("at least one point", DegreeSpan, torch.ones(0, 3), found)

@@ -56,3 +56,8 @@ def test_bad_input(bk: Any, words: tuple[str, ...], sentence: str) -> None:
     (line,) = answer.stderr.splitlines()
     assert line.startswith("bk: ")
     assert sentence in line
+
+
+def test_a_seed_is_a_seed(bk: Any) -> None:
+    first, again, other = (bk("certify", "--kernel", "laplace", *SIZES, "--seed", seed).stdout for seed in (1, 1, 2))
+    assert first == again != other

@@ -300,3 +300,18 @@ def test_one_broken_experiment_costs_no_other_page(bk: Any, user: Path, tmp_path
     assert answer.exit_code == 3
     assert "mine/breaks at smoke scale is left out: breaks.py, line 6, in runs: ZeroDivisionError" in answer.stderr
     assert (tmp_path / "report" / "user__plain.html").exists()
+
+
+def test_nothing_that_only_looks_imports_torch(store: Path) -> None:
+    key = next(path.name for path in store.glob("runs/*/*"))
+    program = f"""
+import sys
+from beyondkernels.cli.app import app
+for words in (["show", "features/table1"], ["show", {key!r}, "--store", {str(store)!r}],
+              ["store", "size", "--store", {str(store)!r}], ["run", "features/table1", "--set", "x=1"]):
+    app(words, standalone_mode=False)
+    assert "torch" not in sys.modules, words
+print("none of them")
+"""
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert answer.stdout.splitlines()[-1] == "none of them"

@@ -66,3 +66,17 @@ def test_whole_refuses(value, least, sentence):
     with pytest.raises(InputError) as caught:
         require_whole("n", value, least)
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("brackets", "inside"),
+    [("[]", (1, 1.5, 2)), ("(]", (1.5, 2)), ("[)", (1, 1.5)), ("()", (1.0000001, 1.5))],
+)
+def test_between(brackets, inside):
+    for value in (0, 0.999, 1, 1.0000001, 1.5, 2, 2.001, math.nan, math.inf, -math.inf):
+        if value in inside or (1 < value < 2):
+            require_between("share", value, 1, 2, brackets)
+        else:
+            with pytest.raises(InputError) as caught:
+                require_between("share", value, 1, 2, brackets)
+            assert str(caught.value) == f"share must lie in {brackets[0]}1, 2{brackets[1]}, got {value}"

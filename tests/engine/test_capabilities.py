@@ -14,7 +14,7 @@ from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError, Shape, Stream, Tensors, size_of
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.compiled import refusal
-from beyondkernels.kernels import InfiniteTangent, infinite_tangent
+from beyondkernels.kernels import InfiniteTangent, infinite_conjugate, infinite_tangent
 from beyondkernels.learning import fit
 from beyondkernels.networks import (
     DenseForm,
@@ -151,3 +151,11 @@ def test_what_the_networks_of_the_package_declare(network, kind, layers, grows_b
     assert network.size == (None if grows_by is None else 6)
     if grows_by:
         assert network.resized(8).size == 8
+
+
+def test_the_limit():
+    limit = infinite_tangent(Small(50), "all")
+    assert isinstance(limit, InfiniteTangent)
+    assert (limit.depth, limit.width) == (2, 50)
+    with pytest.raises(InputError, match=r"network must be a FullyConnected network or .* got Small"):
+        infinite_conjugate(Small(50))

@@ -87,3 +87,13 @@ def test_what_is_over_soon_shows_nothing():
     now[0] += 1.5
     meter(Event("progress", fraction=0.1, chunk=("a",)))
     assert made[0].drawn == [(0.1, "10 %, about 14 s left")]  # a single run has no number of runs
+
+
+def test_silence_when_asked(capsys):
+    told = []
+    with watching(False, 1) as watch:
+        watch(Event("progress", fraction=0.5, chunk=("a",)))
+    with watching(told.append, 1) as watch:
+        watch(Event("progress", fraction=0.5, chunk=("a",)))
+    assert told == [0.5]
+    assert capsys.readouterr() == ("", "")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Case, Sample, Stream
-from beyondkernels.kernels import DenseFeatures, FeatureOperator, InputFeatures, tangent_feature_map
+from beyondkernels.kernels import DenseFeatures, FeatureOperator, InputFeatures, random_feature_map, tangent_feature_map
 from beyondkernels.kernels.features import CentredFeatures, random_feature_operator
 from beyondkernels.kernels.reduction import span_basis
 from beyondkernels.kernels.tangent import TangentFeatures, tangent_feature_operator
@@ -181,3 +181,10 @@ def test_float32_products_follow_the_dtype():
     assert phi.forward(v).dtype == phi.adjoint(phi.forward(v)).dtype == torch.float32
     exact = tangent_feature_operator(W, b, a, torch.sigmoid, sigmoid_prime, points())
     torch.testing.assert_close(phi.forward(v).to(F64), exact.forward(v.to(F64)), rtol=1e-5, atol=1e-5)
+
+
+def test_centring_shows_what_hides_behind_a_constant():
+    u = torch.tensor([-1.0, 0.5, 2.0], dtype=F64)
+    phi = random_feature_map(torch.tensor([[1e-9]]), torch.tensor([0.7]), torch.sigmoid)(u[:, None]).centred()
+    slope = sigmoid_prime(torch.tensor(0.7)).to(F64) * 1e-9
+    torch.testing.assert_close(phi.square_norms().sqrt(), (slope * (u - 0.5)).abs(), rtol=1e-5, atol=1e-15)

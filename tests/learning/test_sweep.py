@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent, Squared
@@ -214,3 +215,21 @@ def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):
     assert Store.open(store).size().checkpoints == len(set(saved)) == 4
     assert sweep(points, store=store).rows == sweep(points).rows
     assert Store.open(store).size().checkpoints == 0
+
+
+def test_the_best_of_a_sweep_by_its_name():
+    rows = tuple({"status": "finished", "test_accuracy": a, "test_r2": a, "test_loss": a} for a in (0.5, 0.9, 0.7))
+    found = bk.learning.Sweep(rows)
+    assert found.best("test_accuracy") is found.best("test_r2") is rows[1]
+    assert found.best("test_loss") is found.best() is rows[0]
+    assert found.best("test_accuracy", smallest=True) is rows[0]
+    assert found.best("test_loss", smallest=False) is rows[1]
+
+
+def test_numbers_of_single_precision_are_what_they_say():
+    for given in (np.array([0.01, 1e-7], np.float32), torch.tensor([0.01, 1e-7]), [np.float32(0.01), np.float32(1e-7)]):
+        assert [point["weight_decay"] for point in grid(weight_decay=given)] == [0.01, 1e-7]
+    assert grid(weight_decay=np.array([0.1], np.float16)) == [{"weight_decay": 0.1}]
+    assert grid(weight_decay=np.array([0.1], np.float64)) == [{"weight_decay": 0.1}]
+    points = [{"learning_rate": np.float32(0.01)}]
+    assert sweep(points).rows == sweep(grid(learning_rate=[0.01])).rows

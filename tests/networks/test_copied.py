@@ -214,3 +214,15 @@ def test_constant_weights_that_stay_cause_no_warning() -> None:
         FromCopy.of(module)
     kept = (FromCopy.of(ZeroHead(), fresh_start=False), FromModule(ZeroHead, "zero"))
     assert all(network.init(4, 2, Stream(0))[0]["head.weight"].abs().max() == 0 for network in kept)
+
+
+def test_a_hook_that_names_its_module_does_not_count_its_numbers() -> None:
+    """Each seed draws them."""
+
+    def made(layer: int) -> nn.Module:
+        module = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+        module.register_forward_hook(closed_over(module[layer]))
+        return module
+
+    assert FromCopy.of(made(0)).architecture == FromCopy.of(made(0)).architecture
+    assert FromCopy.of(made(0)).architecture != FromCopy.of(made(1)).architecture

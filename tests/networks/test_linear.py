@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
 import math
+import threading
 
 import pytest
 import torch
@@ -103,3 +105,12 @@ def test_the_record_of_an_expansion_is_that_of_its_network():
     with recorded() as uses:
         point[0].apply(point[1], point[2], torch.ones(2, 4))
     assert [use.weight is point[1][name] for use, name in zip(uses, point[1], strict=True)] == [True] * 3
+
+
+def test_other_threads_are_not_recorded():
+    x, w = torch.ones(1, 2), torch.ones(2, 2)
+    thread = threading.Thread(target=contextvars.Context().run, args=(linear, x, w))
+    with recorded() as uses:
+        thread.start()
+        thread.join(timeout=60)
+    assert uses == []

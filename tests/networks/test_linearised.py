@@ -100,3 +100,11 @@ def test_against_finite_differences(out_dim):
     slope = (value(h) - value(-h)) / (2 * h)
     found = Linearised(network).apply(displacement, buffers, x)[0]
     assert torch.allclose(found, value(0) + slope, rtol=0, atol=1e-8)
+
+
+def test_noise_reaches_the_network():
+    displacement, buffers, start, x = prepared(START, 1)
+    noise = Stream(5).normal(5, 6, dtype=torch.float64)
+    zero = {name: torch.zeros_like(step) for name, step in displacement.items()}
+    found = Linearised(START).apply(zero, buffers | {"noise": noise}, x)[0]
+    assert torch.equal(found, START.apply(start, {"noise": noise}, x)[0])

@@ -143,3 +143,9 @@ def test_bad_blocks():
     with pytest.raises(InputError, match="block must come before the last one, got 'last'"):
         Prefix(TwoLayer(4), "last").init(5, 1, Stream(0))
     refused("must be a whole network, got a Prefix", Prefix, Prefix(TwoLayer(4), "hidden"), "hidden")
+
+
+def test_positions_of_sequences_and_volumes_are_averaged_over_windows_too():
+    sequence = Stream(4).normal(2, 1001, 32, dtype=torch.float64)
+    torch.testing.assert_close(fitted(sequence), torch.stack([part.mean(1) for part in sequence.split(2, 1)], 1))
+    assert fitted(torch.zeros(2, 4, 20, 20, 20)).shape == (2, 4, 10, 10, 10)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from beyondkernels.core import Saved, StoreError, load_file
+from beyondkernels.core import InputError, Saved, StoreError, load_file
 from beyondkernels.core.components import USER_MODULES
-from beyondkernels.execution import Event, LocalExecutor
+from beyondkernels.execution import Event, LocalExecutor, SerialExecutor
 from beyondkernels.execution.checkpoint_schedule import Saving
 from beyondkernels.execution.chunk_worker import work
 from beyondkernels.store import RunSpec, Store, checkpoints, provenance
@@ -335,3 +335,18 @@ def test_a_training_killed_again_and_again_gives_the_same_bytes(tmp_path):
             assert one.read_bytes() == other.read_bytes()
     assert killed.checkpoints.keys() == whole.checkpoints.keys() == []
     assert killed.verify() == []
+
+
+def test_a_store_made_before_there_were_checkpoints(store):
+    (store.path / "checkpoints").rmdir()
+    again = Store.open(store.path, read_only=True)
+    assert again.size().checkpoints == 0
+    assert again.verify() == []
+    assert again.checkpoints.read(KEY, MADE) is None
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "60", True])
+def test_save_every_is_seconds(value):
+    for executor in (SerialExecutor, LocalExecutor):
+        with pytest.raises(InputError, match="save_every must be seconds, at least 0, or None to save nothing, got"):
+            executor(save_every=value)

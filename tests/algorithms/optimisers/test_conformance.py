@@ -285,3 +285,10 @@ def test_steps_in_place_are_the_same_steps(rule):
     for ours, theirs in ((own, pure), (held, state)):
         assert all(torch.allclose(ours[name], theirs[name], rtol=1e-5, atol=1e-6) for name in theirs)
     assert not torch.equal(pure["a"], params["a"])
+
+
+def test_updates_are_pure(rule):
+    first, again = given(rule, 0), given(rule, 0)
+    ours, theirs = descend(rule, *first), descend(rule, *first)
+    for one, other in (*zip(ours, theirs, strict=True), *zip(first, again, strict=True)):
+        assert all(torch.equal(one[name], other[name]) for name in one)

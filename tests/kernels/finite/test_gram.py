@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream, Tensors, build, describe, digest
-from beyondkernels.kernels.finite import factors
+from beyondkernels.kernels.finite import blocks, factors
 from beyondkernels.kernels.finite.functional import (
     conjugate_features,
     conjugate_gram,
@@ -379,3 +379,15 @@ def normalised(in_dim: int, out_dim: int) -> torch.nn.Sequential:
     return torch.nn.Sequential(
         torch.nn.Linear(in_dim, 6), torch.nn.BatchNorm1d(6), torch.nn.GELU(), torch.nn.Linear(6, out_dim)
     )
+
+
+@pytest.mark.parametrize("outputs", ["traced", "full"])
+def test_tiles_of_any_size_give_one_value(outputs, monkeypatch):
+    network = NETWORKS["bottleneck"]
+    params, buffers = drawn(network)
+    x = batch(23)
+    whole = tangent_gram(network, params, buffers, x, outputs=outputs)
+    for tile in (1, 6, 40):
+        monkeypatch.setattr(blocks, "_TILE", tile)
+        value = tangent_gram(network, params, buffers, x, outputs=outputs)
+        assert ((value - whole).abs() <= 1e-12 * whole.abs().max()).all()

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from beyondkernels.core import Case, Stream
+from beyondkernels.core import Case, InputError, Stream
 from beyondkernels.papers.bfc.networks import PolynomialTwoLayer
-from beyondkernels.papers.bfc.problems import even_target
+from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs, even_target
 from beyondkernels.papers.bfc.theory import PopulationFit, hermite_grid
 
 
@@ -41,3 +41,11 @@ def test_the_risk_is_that_of_the_network_at_fresh_points(theorem):
     error = float(left.std()) / len(left) ** 0.5
     assert outcome.scalars["test_loss"] == pytest.approx(float(left.mean()), abs=4 * error)
     assert error < 0.1 * outcome.scalars["test_loss"]
+
+
+def test_bad_input_is_told():
+    learner = PopulationFit(PolynomialTwoLayer(2, 4), 10)
+    with pytest.raises(InputError, match="dim must give a grid of at most 200000 points for an exact risk, got 9\\^6"):
+        learner.check(even_target(6, 3, (1.0, 0.1)), 1, 1)
+    with pytest.raises(InputError, match="QuadraticTarget with standard Gaussian inputs"):
+        learner.check(QuadraticTarget(dim=3, inputs=UniformInputs()), 1, 1)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from beyondkernels.core import Stream
+from beyondkernels.core import Stream, accuracy
 from beyondkernels.papers.features.problems import (
     Counts,
     DictionaryParity,
@@ -208,3 +211,14 @@ def test_noise_and_unequal_classes_can_be_asked_about():
     for kind in (SampledOracle, AdversarialOracle):
         oracle = kind(problem, 0.1, 1, Stream(0), points="inputs")
         assert float(oracle.ask(lambda x, y: y)) == pytest.approx(2 * problem.moments.positive - 1, abs=0.1)
+
+
+def test_the_learner_of_the_documentation():
+    page = (Path(__file__).parents[4] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    part = page.partition("A learner of one's own")[2].partition("`oracle.ask_products")[0]
+    found: dict[str, Any] = {}
+    exec(textwrap.dedent(part.partition("\n\n")[2]), found)
+    sample = found["problem"].sample(500, Stream(100))
+    signs = 2.0 * sample.hidden["patterns"] - 1
+    assert accuracy(found["hypothesis"](signs), sample.y) == 1.0
+    assert found["oracle"].left == 0

@@ -10,7 +10,7 @@ import torch
 from beyondkernels.core import Stream
 from beyondkernels.papers.features.problems import DictionaryParity, Incoherent, IntervalLabelling
 from beyondkernels.papers.features.theory import FixedNeurons, FixedTangents, FixedWaves, every_pattern
-from beyondkernels.papers.features.theory.fixed_maps import require_parity
+from beyondkernels.papers.features.theory.fixed_maps import require_parity, signs_of
 from beyondkernels.papers.features.theory.signed_laws import SignedLaws
 from refusals import refused
 
@@ -84,3 +84,9 @@ def test_what_each_map_is():
 )
 def test_other_problems_are_refused(problem):
     refused("problem must", require_parity, problem)
+
+
+def test_signs_are_read_off_the_inputs():
+    problem = DictionaryParity(40, 30, relevant=5, background=0.2, instance=2)
+    sample = problem.sample(50, Stream(3))
+    assert torch.equal(signs_of(problem, sample.x), 2.0 * sample.hidden["patterns"].double() - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+import torch
 
 from beyondkernels.core import Stream
 from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
@@ -57,3 +58,13 @@ def test_initialisations(network, layers):
             std = number if name == "a" else math.sqrt(1 / number)
         assert abs(float(values.std()) / std - 1) < 6 / math.sqrt(2 * len(values))
         assert abs(float(values.mean())) < 6 * std / math.sqrt(len(values))
+
+
+def test_intermediates_are_the_arguments_of_the_activation():
+    network = ThreeLayerLearner(5)
+    params, buffers = network.init(4, 1, Stream(0))
+    x = Stream(1).normal(3, 4)
+    seen = network.intermediates(params, buffers, x)
+    first = x @ params["W"].T + buffers["b1"]
+    torch.testing.assert_close(seen["W"][0], first)
+    torch.testing.assert_close(seen["V"][0], torch.relu(first) @ params["V"].T + buffers["b2"])

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from beyondkernels.activations import Cosine, Polynomial, Sine, Tanh
 from beyondkernels.activations.complexity import width_complexity
 from beyondkernels.activations.smooth import Rescaled, Sigmoid
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import InputError, Stream, describe
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.papers.overparam.problems import IntervalFunction
 from beyondkernels.papers.overparam.theory.estimate import IndicatorEstimate, least_star
@@ -224,3 +224,9 @@ def test_draws_have_the_stated_error():
     found = [sampled_mean(h, x, 2000, Stream(seed)) for seed in range(100, 300)]
     means, errors = (np.array(each)[:, 0] for each in zip(*found, strict=True))
     assert means.std() == pytest.approx(errors.mean(), rel=0.15)
+
+
+def test_a_bias_is_no_part_of_the_key():
+    """Runs that were stored before there was a choice are those with biases."""
+    assert "biased" not in describe(IndicatorEstimate(0.01))["fields"]
+    assert describe(IndicatorEstimate(0.01, biased=False))["fields"]["biased"] is False

@@ -219,3 +219,21 @@ def test_sentences():
     bare = Outcome(arrays={name: value for name, value in kept.arrays.items() if not name.endswith("bias")})
     assert not course(bare)[3].V[:, -1].any()
     refused(r"^params must hold W\.weight, V\.weight and A\.weight, got a$", ResNetWeights.of, {"a": X})
+
+
+def test_wide_networks_couple():
+    """Flips are a vanishing fraction at a fixed distance from the start, and obey (a) and (d) with constant 2."""
+    fractions = []
+    for m in (200, 3200):
+        params, _ = theorem_network(m, 0.3, 2.0).init(cases.D, cases.K, Stream(1))
+        initial = ResNetWeights.of(params)
+        step_w, step_v = (Stream(2).child(n).normal(*w.shape).double() for n, w in (("W", initial.W), ("V", initial.V)))
+        step_w /= torch.linalg.matrix_norm(step_w, ord=2)  # spectral norm τ_w = 1, τ_v = 0.2
+        step_v *= 0.2 / torch.linalg.matrix_norm(step_v, ord=2)
+        now = ResNetWeights(initial.W + step_w, initial.V + step_v, initial.A)
+        found = coupling_terms(initial, now, X / X.norm(dim=1, keepdim=True))
+        bounds = coupling_bounds(m, cases.K, (0.3, 2.0), (1.0, 0.2), found.first_output)
+        assert (found.first_flips <= 2 * bounds.first_flips).all()
+        assert (found.second_flips <= 2 * bounds.second_flips).all()
+        fractions.append(float(found.first_flips.double().mean()) / m)
+    assert fractions[1] < 0.5 * fractions[0]

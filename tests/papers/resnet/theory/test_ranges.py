@@ -73,3 +73,13 @@ def test_ranges_of_the_radii():
             asked = Theorem1Ranges(m, k, *taus, polylog=1.0).hypotheses(w, v)
             about = [h for h in asked if h.text.startswith("τ") and "σ" in h.text]
             assert sum(not h.holds for h in about) == missed, (layer, tau)
+
+
+def test_middles():
+    table = Theorem1Ranges(10**12, 2, 3.0, 0.1, 5.0)
+    for found, (low, high) in zip(table.middle, (table.first_std, table.second_std), strict=True):
+        assert math.log(found) == pytest.approx((math.log(low) + math.log(high)) / 2)
+    narrow = Theorem1Ranges(200, 15, 15.0, 4.5, math.log(200))  # both ranges are empty
+    assert narrow.first_std[0] > narrow.first_std[1]
+    assert narrow.second_std[0] > narrow.second_std[1]
+    assert narrow.middle == pytest.approx((200**-0.01, 200**0.365))

@@ -147,3 +147,11 @@ def test_sentences():
     with pytest.raises(InputError, match=r"^sizes must leave the theorem's numbers in the range of floats"):
         theorem1(replace(SIZES, composite_complexity=1e200), resnet(10))
     refused("best_risk must not be negative, got -1", replace, SIZES, best_risk=-1)
+
+
+def test_what_the_network_is_like():
+    settings = theorem1(SIZES, ThreeLayerResNet(50, "bottleneck", "tanh"))
+    assert not of(settings, "the activation").holds
+    assert not of(settings, "W and V have biases").holds
+    assert of(theorem1(SIZES, resnet(50)), "the activation").holds
+    assert of(theorem1(SIZES, resnet(50)), "W and V have biases").holds
