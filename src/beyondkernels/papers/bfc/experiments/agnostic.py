@@ -8,26 +8,20 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Outcome
 from beyondkernels.papers.bfc.experiments import common
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.store import RunSpec
 
 JOINING, LAYERWISE = "layers join", "layerwise training"
 NOISE, WAVE = "noise", "wave"
-
 FEATURES = "The least over rotations U of E‖S*₂ − U S₂‖², relative to E‖S*₂‖², of the leading directions of S₂."
 
-MOST_SEEDS = 0.8
-"""The share of seeds that must keep the bound, where the theorem says with probability at least 0.99."""
-
-TIMES = 20.0
-"""How many times closer the features must be than after layerwise training."""
+MOST_SEEDS = 0.8  # that must keep the bound, where the theorem says with probability at least 0.99
+TIMES = 20.0  # how many times closer the features must be than after layerwise training
 
 
 @dataclass(frozen=True)
 class AgnosticSettings(common.PlainSettings):
-    """The numbers of the experiment. Errors and OPT are in units of the variance of the target."""
+    """Errors and OPT are in units of the variance of the target."""
 
     alphas: common.Alphas = lab.setting((1.0, 0.1), "ours", common.ALPHAS)
     steps: common.Steps = lab.setting((2000, 8000), "ours", common.STEPS)
@@ -43,8 +37,6 @@ class AgnosticSettings(common.PlainSettings):
 
 
 class Agnostic(lab.Experiment):
-    """Test error against OPT."""
-
     id = "bfc/agnostic"
     reference = PAPER.at("Theorem 3, Theorem 3', App. B.4")
     text_file = "agnostic.md"
@@ -68,17 +60,16 @@ class Agnostic(lab.Experiment):
     }
 
     def runs(self, s: AgnosticSettings) -> list[lab.Runs]:
-        """Layers that join, with both perturbations; layerwise training with noise."""
         return [
             lab.Runs(spec, {"method": [JOINING], "labels": [NOISE, WAVE], "optimum": s.optima}, row),
             lab.Runs(spec, {"method": [LAYERWISE], "labels": [NOISE], "optimum": s.optima}, row),
         ]
 
     def claims(self, s: AgnosticSettings) -> list[lab.Statement]:
-        """The promise for both perturbations; layerwise training breaks it; features survive the noise."""
         least, promise = s.optima[0], f"(1 + {s.gamma:g})OPT + {s.accuracy:g}·Var(G*)"
         here, noisy = f"At OPT = {least:g}·Var(G*)", {"labels": NOISE, "optimum": least}
         broken = lab.of("kept", method=LAYERWISE, **noisy).share()
+        fails = "training breaks the promise with every seed"
         closer = lab.of("S2", method=LAYERWISE, **noisy) / lab.of("S2", method=JOINING, **noisy)
         features = (
             f"{here}, the features of layer 2 are at least {TIMES:g} times closer to the target's than after layerwise "
@@ -88,27 +79,24 @@ class Agnostic(lab.Experiment):
         def kept(labels: str, words: str) -> lab.Statement:
             seeds = f"for at least {100 * MOST_SEEDS:g} % of the seeds"
             text = f"Labels moved by {words}: at every OPT the test error is at most {promise} {seeds}"
-            value, paper = lab.of("kept", "optimum", method=JOINING, labels=labels), "with probability 0.99"
-            return lab.claim(labels, text, value.share(), lab.AtLeast(MOST_SEEDS), f"at most (1 + γ)OPT + ε², {paper}")
+            share = lab.of("kept", "optimum", method=JOINING, labels=labels).share()
+            paper = "at most (1 + γ)OPT + ε², with probability 0.99"
+            return lab.claim(labels, text, share, lab.AtLeast(MOST_SEEDS), paper)
 
-        fails = f"{here}, layerwise training breaks the promise with every seed"
         return [
             kept(NOISE, "coins"),
             kept(WAVE, "a wave"),
-            lab.claim("layerwise", fails, broken, lab.AtMost(0.0), "does not compete (§1.2)"),
+            lab.claim("layerwise", f"{here}, layerwise {fails}", broken, lab.AtMost(0.0), "does not compete (§1.2)"),
             lab.claim("features", features, closer.median(), lab.AtLeast(TIMES), "corrected (Theorem 2)"),
         ]
 
     def table(self, s: AgnosticSettings) -> lab.Table:
-        """A line for each OPT, perturbation and method."""
         test, features = common.medians("test_error", "S2")
         largest = lab.Shown("ratio", "Largest", show="largest")
-        return lab.Table(
-            ["optimum", "labels", "method"], [test, "ratio", largest, "kept", features], order=("optimum",)
-        )
+        columns = [test, "ratio", largest, "kept", features]
+        return lab.Table(["optimum", "labels", "method"], columns, order=("optimum",))
 
     def figures(self, s: AgnosticSettings) -> list[lab.Over]:
-        """Test error over OPT, and the error of the features."""
         lines = {
             "layers join, noise": {"method": JOINING, "labels": NOISE},
             "layers join, wave": {"method": JOINING, "labels": WAVE},
@@ -116,27 +104,22 @@ class Agnostic(lab.Experiment):
         }
         axes: dict[str, Any] = {"x": "optimum", "line": lines, "x_label": "OPT / Var(G*)", "middle": "median"}
         bound = lab.Line("the bound", list(s.optima), [s.bound(each) / each for each in s.optima])
-        over = {"y": "ratio", "levels": {"the target itself": 1.0}, "more": lambda _: [bound], **axes}
-        caption = (
-            "OPT is the error of the target itself, so nobody can expect less than 1. The theorem's bound is "
-            f"(1 + γ)OPT + ε² with γ = {s.gamma:g} and ε² = {s.accuracy:g}·Var(G*)."
-        )
+        levels = {"the target itself": 1.0}
         return [
-            lab.Over("error", "Test error over OPT", caption, **over),
-            lab.Over("features", "Error of the features of layer 2 over OPT", y="S2", **axes),
+            lab.Over("error", y="ratio", levels=levels, more=lambda _: [bound], **axes),
+            lab.Over("features", y="S2", **axes),
         ]
 
 
-def spec(s: AgnosticSettings, at: lab.At) -> RunSpec:
-    """A perturbed target of a seed, and one way of training."""
+def spec(s: AgnosticSettings, at: lab.At) -> bk.store.RunSpec:
     target = s.target(at.seed)
     problem = bk.bfc.Agnostic(target, at.optimum * common.variances_of(target)[0], at.labels)
     rule = common.rule_of(s, s.steps, s.samples, frozen=at.method == LAYERWISE)
     learner = bk.engine.TrainedNetwork(common.network_of(s, target), rule)
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (bk.bfc.FeatureErrors(s.points),))
+    return bk.store.RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (bk.bfc.FeatureErrors(s.points),))
 
 
-def row(s: AgnosticSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: AgnosticSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """The test error in units of Var(G*), beside OPT and whether the bound is kept."""
     variance, _ = common.variances_of(s.target(at.seed))
     error = outcome.scalars.get("test_loss", math.nan) / variance

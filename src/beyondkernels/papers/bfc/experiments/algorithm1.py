@@ -9,11 +9,9 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Outcome
 from beyondkernels.core.constraints import at_most
 from beyondkernels.papers.bfc.experiments.common import TrainingSettings, variances_of
 from beyondkernels.papers.bfc.experiments.layers import LayersSettings, problem_at, spec_of
-from beyondkernels.store import RunSpec
 
 Steps = Annotated[lab.Count, at_most(1_000_000)]  # a list of all looks at the objective must fit into memory
 CHOSEN = "chosen by test errors on seeds 100 to 103 of bfc/theorem1"
@@ -42,7 +40,7 @@ class StagedSettings(AlgorithmSettings, LayersSettings):
     looks: lab.Count = lab.setting(10, "ours", "of its objective at which features are kept; later, once in so many")
 
 
-def algorithm_spec(s: StagedSettings, at: lab.At) -> RunSpec:
+def algorithm_spec(s: StagedSettings, at: lab.At) -> bk.store.RunSpec:
     """Algorithm 1 on a target; its features are kept on the way."""
     problem = problem_at(s, at)
     network = bk.bfc.DistilledDenseNet(problem.graph, s.width, problem.scales)
@@ -54,7 +52,6 @@ def algorithm_spec(s: StagedSettings, at: lab.At) -> RunSpec:
 
 
 def algorithm_of(s: AlgorithmSettings, problem: bk.bfc.QuadraticTarget) -> bk.bfc.DenseNetSGD:
-    """The rule for a target."""
     stds = tuple(a * std.value for a, std in zip(problem.scales, problem.layer_stds.values(), strict=True))
     return rule_with(s, problem.scales, stds, s.precision * problem.target_std.value)
 
@@ -73,7 +70,7 @@ def rule_with(
     )
 
 
-def algorithm_row(s: StagedSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def algorithm_row(s: StagedSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """Its end: error, features, the ranks it found, and the largest features on the way."""
     variance, _ = variances_of(problem_at(s, at))
     said, layers = outcome.scalars, range(2, at.layers + 1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from beyondkernels import lab
-from beyondkernels.lab.declaration.pictures import by_seed
 from beyondkernels.lab.declaration.rows import OUTCOME
 from beyondkernels.papers.bfc.experiments import classified
 from beyondkernels.papers.bfc.experiments.classified import LITERAL, NETWORKS, PRACTICAL, alphas_of
@@ -14,20 +14,12 @@ from beyondkernels.papers.bfc.experiments.common import number
 from beyondkernels.papers.bfc.experiments.pictures import LOW, over_steps, runs_of
 from beyondkernels.papers.bfc.paper import PAPER
 
-FEWER = 0.5
-"""The part of the wrong labels that may remain when a layer is added."""
-
-PROPORTIONAL = lab.Between(0.8, 1.2)
-"""The slopes that count as “proportional to α”."""
-
-ORDER = 10.0
-"""How many times larger or smaller a number “of order α” may be."""
+FEWER = 0.5  # the part of the wrong labels that may remain when a layer is added
+PROPORTIONAL = lab.Between(0.8, 1.2)  # the slopes that count as “proportional to α”
+ORDER = 10.0  # how many times larger or smaller a number “of order α” may be
+UPPER = (3, 4)  # the layers whose α varies
 
 LEAST = "the cross-entropy of G* itself over ε₀/2 at the last ε₀, which can halve only where this is below 1"
-
-UPPER = (3, 4)
-"""The layers whose α varies."""
-
 TOP = "of the highest layer that the learner has"
 WRONG = "The share of fresh points with a wrong label."
 DECIDED = f"The share of labels that change if the target loses a layer and all above it, {TOP}."
@@ -39,8 +31,6 @@ SMOKE |= {"algorithm_samples": 200, "linear_samples": 1000, "test_samples": 500,
 
 
 class Classification(lab.Experiment):
-    """Errors of networks with more and more layers, over α; and Algorithm 1 with cross-entropy."""
-
     id = "bfc/classification"
     reference = PAPER.at("§3.2, Theorem 4, App. H (footnote 47)")
     text_file = "classification.md"
@@ -66,14 +56,12 @@ class Classification(lab.Experiment):
     }
 
     def runs(self, s: classified.ClassificationSettings) -> list[lab.Runs]:
-        """Every learner at every α, and Algorithm 1 at one."""
         return [
             lab.Runs(classified.spec, {"method": list(NETWORKS.values()), "size": s.sizes}, classified.row),
             lab.Runs(classified.spec, {"method": [PRACTICAL, LITERAL], "size": [s.algorithm_size]}, classified.row),
         ]
 
     def claims(self, s: classified.ClassificationSettings) -> list[lab.Statement]:
-        """What each layer decides, computed and learnt, and the promise of Theorem 4."""
         right = f"errs on at most {100 * s.accuracy:g} % of the points (median)"
 
         def needed(layer: int) -> lab.Statement:
@@ -102,35 +90,16 @@ class Classification(lab.Experiment):
         ]
 
     def table(self, s: classified.ClassificationSettings) -> lab.Table:
-        """A line for each α₃ and learner."""
         ranks = lab.Shown("ranks", show="first")
         columns = ["test_error", "train_error", "alpha", "typical", "decided", ranks, "target_error", "least"]
         return lab.Table(["size", "method"], columns, order=("size",))
 
     def figures(self, s: classified.ClassificationSettings) -> list[lab.Picture]:
-        """Shares of points over α, and the target error of Algorithm 1."""
         methods = {name: {"method": name} for name in (*NETWORKS.values(), PRACTICAL, LITERAL)}
-        allowed = {"allowed": s.accuracy}
         return [
-            lab.Drawn(
-                "increments",
-                "What layers 3 and 4 add to the accuracy",
-                "Computed: the share of labels that change if the target loses the layer and those above it. Learnt: "
-                "the accuracy that a network gains by the layer, where it gains any. α is before G* is divided by its "
-                "deviation. Median over seeds.",
-                "Shares of points over α of the layer, for layers 3 and 4, computed and learnt, beside the line where "
-                "the share is α",
-                lambda picture, rows: increments(s, picture, rows),
-            ),
-            lab.Over("error", "Wrong labels over α₃", x="size", y="test_error", line=methods, levels=allowed),
-            lab.Drawn(
-                "halving",
-                "Algorithm 1: the objective and the target error ε₀",
-                "Seed 0. ε₀ halves when the objective is below ε₀/2, and then v = log(1/ε₀)/(cε₀) grows: the same "
-                "network has a larger objective.",
-                "The objective of Algorithm 1 and ε₀ over training, with the paper's c and with ours",
-                halvings,
-            ),
+            lab.Drawn("increments", by=functools.partial(increments, s)),
+            lab.Over("error", x="size", y="test_error", line=methods, levels={"allowed": s.accuracy}),
+            lab.Drawn("halving", by=halvings),
         ]
 
 
@@ -150,7 +119,6 @@ def shares(layer: int, by: str) -> list[tuple[str, str, lab.Value]]:
 
 
 def proportions(layer: int) -> list[lab.Statement]:
-    """That the share is proportional to α."""
     symbol, ends = f"α{LOW[layer]}", f"between {PROPORTIONAL.lower:g} and {PROPORTIONAL.upper:g}"
     text = f"is proportional to {symbol}: the slope of its logarithm is {ends}"
     return [
@@ -160,7 +128,6 @@ def proportions(layer: int) -> list[lab.Statement]:
 
 
 def orders(layer: int) -> list[lab.Statement]:
-    """That the share is of order α."""
     symbol, order = f"α{LOW[layer]}", lab.Between(1 / ORDER, ORDER)
     text = f"is of order {symbol} at every α₃: its ratio to {symbol} is between 1/{ORDER:g} and {ORDER:g}"
     alpha, typical = (lab.of(f"{name}{layer}", "size", method=NETWORKS[layer]) for name in ("alpha", "typical"))
@@ -178,11 +145,11 @@ def increments(s: classified.ClassificationSettings, picture: lab.Drawn, rows: l
     lines = []
     for layer in UPPER:
         below, mine = (lab.select(rows, {"status": "finished", "method": NETWORKS[top]}) for top in (layer - 1, layer))
-        x, computed = by_seed(mine, "size", f"decided{layer}")
-        more, without = by_seed(below, "size", "test_error")
+        x, computed = lab.by_seed(mine, "size", f"decided{layer}")
+        more, without = lab.by_seed(below, "size", "test_error")
         if x and x == more:
             alphas = [alphas_of(size)[layer - 2] for size in x]
-            gains = np.subtract(without, by_seed(mine, "size", "test_error")[1])
+            gains = np.subtract(without, lab.by_seed(mine, "size", "test_error")[1])
             lines.append(lab.Line(f"layer {layer}, computed", alphas, computed))
             lines.append(lab.Line(f"layer {layer}, learnt", alphas, np.where(gains > 0, gains, math.nan)))
     ends = [alphas_of(min(s.sizes))[-1], alphas_of(max(s.sizes))[1]]
@@ -192,7 +159,6 @@ def increments(s: classified.ClassificationSettings, picture: lab.Drawn, rows: l
 
 
 def halvings(picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
-    """Objective and ε₀ of Algorithm 1 in the runs of the first seed."""
     lines = []
     for method, c in ((PRACTICAL, "our c"), (LITERAL, "the paper's c")):
         for run in runs_of(rows, method=method)[:1]:

@@ -9,10 +9,9 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Outcome, require
+from beyondkernels.core import require
 from beyondkernels.papers.bfc.experiments import common
 from beyondkernels.papers.bfc.experiments.algorithm1 import AlgorithmSettings, ranks_found, rule_with
-from beyondkernels.store import RunSpec
 
 NETWORKS = {1: "linear", 2: "layer 2", 3: "layers 2 and 3", 4: "layers 2 to 4"}
 """The learners of growing depth, by their highest layer."""
@@ -24,20 +23,16 @@ PAPER_CONSTANT = 100.0
 
 
 def alphas_of(size: float) -> tuple[float, ...]:
-    """α₂, α₃, α₄ of a place."""
     return 1.0, size, size / 2
 
 
 @functools.lru_cache(maxsize=256)
 def problem_of(dim: int, size: float, seed: int) -> bk.bfc.Classified:
-    """The labels of a seed's target."""
     return bk.bfc.Classified(common.target_of(dim, alphas_of(size), seed))
 
 
 @dataclass(frozen=True)
 class ClassificationSettings(AlgorithmSettings):
-    """The numbers of the experiment."""
-
     dim: lab.Count = lab.setting(8, "ours", "d")
     sizes: lab.Sizes = lab.setting((0.05, 0.1, 0.2, 0.4), "ours", "α₃; α₂ = 1, α₄ = α₃/2, before G* is normalised")
     steps: common.Steps = lab.setting((4000, 8000, 20_000), "ours", common.STEPS)
@@ -64,19 +59,18 @@ class ClassificationSettings(AlgorithmSettings):
         return bk.bfc.cross_entropy_scale(self.precision, PAPER_CONSTANT)
 
     def constant_of(self, method: str) -> float:
-        """C of a way to run Algorithm 1."""
         return self.constant if method == PRACTICAL else PAPER_CONSTANT
 
 
-def spec(s: ClassificationSettings, at: lab.At) -> RunSpec:
+def spec(s: ClassificationSettings, at: lab.At) -> bk.store.RunSpec:
     """The linear classifier on (x₀, x), a network with some layers, or Algorithm 1."""
     problem = problem_of(s.dim, at.size, at.seed)
     if at.method == NETWORKS[1]:
         linear = bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
-        return RunSpec(problem, linear, s.linear_samples, s.test_samples, at.seed)
+        return bk.store.RunSpec(problem, linear, s.linear_samples, s.test_samples, at.seed)
     if at.method in (PRACTICAL, LITERAL):
-        return RunSpec(problem, algorithm(s, at, problem), s.algorithm_samples, s.test_samples, at.seed)
-    return RunSpec(problem, network(s, at, problem), s.samples, s.test_samples, at.seed)
+        return bk.store.RunSpec(problem, algorithm(s, at, problem), s.algorithm_samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem, network(s, at, problem), s.samples, s.test_samples, at.seed)
 
 
 def network(s: ClassificationSettings, at: lab.At, problem: bk.bfc.Classified) -> bk.engine.TrainedNetwork:
@@ -100,11 +94,10 @@ def algorithm(s: ClassificationSettings, at: lab.At, problem: bk.bfc.Classified)
 
 
 def top_of(method: str) -> int:
-    """The highest layer of a learner."""
     return next((layer for layer, name in NETWORKS.items() if name == method), 4)
 
 
-def row(s: ClassificationSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: ClassificationSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """Shares of wrong labels, and what each layer of the target adds and decides."""
     said, problem = outcome.scalars, problem_of(s.dim, at.size, at.seed)
     layers = bk.bfc.layer_shares(problem)

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, Outcome, require
 from beyondkernels.core.constraints import between, not_empty, positive
 
 WIDTHS = {3: (2, 2), 4: (2, 2, 1)}
@@ -61,7 +60,7 @@ PLAIN = {
 
 
 @dataclass(frozen=True)
-class TrainingSettings(Checked):
+class TrainingSettings(bk.core.Checked):
     """How the plain learner is trained; the paper has no experiment of this kind, so all numbers are ours."""
 
     batch: lab.Count = lab.setting(200, "ours", "or the whole sample if it is smaller")
@@ -81,9 +80,9 @@ class PlainSettings(TrainingSettings):
     steps: Steps = lab.setting((2000, 4000, 10_000), "ours", STEPS)
 
     def __post_init__(self) -> None:
-        require(len(self.alphas) in (2, 3), f"alphas must hold 2 or 3 numbers, got {self.alphas}")
+        bk.core.require(len(self.alphas) in (2, 3), f"alphas must hold 2 or 3 numbers, got {self.alphas}")
         wanted = f"steps must hold a number for each of the {len(self.alphas)} alphas"
-        require(len(self.steps) == len(self.alphas), f"{wanted}, got {self.steps}")
+        bk.core.require(len(self.steps) == len(self.alphas), f"{wanted}, got {self.steps}")
 
     @property
     def depth(self) -> int:
@@ -92,11 +91,9 @@ class PlainSettings(TrainingSettings):
 
     @property
     def degree(self) -> int:
-        """That of the target."""
         return 2**self.depth
 
     def target(self, seed: int) -> bk.bfc.QuadraticTarget:
-        """The target of a seed."""
         return target_of(self.dim, self.alphas, seed)
 
 
@@ -120,6 +117,11 @@ def network_of(s: TrainingSettings, problem: bk.bfc.QuadraticTarget, leading: bo
     return bk.bfc.QuadraticDenseNet(problem.graph, neurons, problem.scales, scale=s.start, leading=leading)
 
 
+def fading_adam(rate: float, steps: int, square: float) -> bk.algorithms.optimisers.Optimiser:
+    """Adam whose rate falls to zero along a cosine; ``square`` is β₂."""
+    return bk.algorithms.optimisers.adam(bk.algorithms.optimisers.Cosine(rate, steps), betas=(0.9, square))
+
+
 def rule_of(
     s: TrainingSettings,
     steps: tuple[int, ...],
@@ -127,13 +129,11 @@ def rule_of(
     frozen: bool = False,
     loss: bk.algorithms.Loss | None = None,
 ) -> bk.bfc.Joining:
-    """Adam whose rate falls to zero in every stage; a layer joins after each stage but the last.
+    """Adam in stages whose rate falls to zero in each; a layer joins after each stage but the last.
 
     N bounds the batch. The layers below the newest may be fixed. The loss is the squared error if not given.
     """
-    from beyondkernels.algorithms.optimisers import Cosine, adam
-
-    rules = tuple(adam(Cosine(s.rate, each), betas=(0.9, s.square)) for each in steps)
+    rules = tuple(fading_adam(s.rate, each, s.square) for each in steps)
     more: Any = {} if loss is None else {"loss": loss}
     return bk.bfc.Joining(rules[0] if len(set(steps)) == 1 else rules, steps, frozen, min(s.batch, samples), **more)
 
@@ -144,7 +144,7 @@ def variances_of(problem: bk.bfc.QuadraticTarget) -> tuple[float, float]:
     return problem.target_std.value**2, last**2
 
 
-def errors(s: PlainSettings, at: lab.At, outcome: Outcome) -> dict[str, float]:
+def errors(s: PlainSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float]:
     """A row: errors over Var(G*), and the test error over the variance of what the last layer adds."""
     variance, last = variances_of(s.target(at.seed))
     samples = ("train", "validation", "test")
@@ -159,12 +159,7 @@ def bar(s: PlainSettings) -> dict[str, float]:
 
 
 def medians(*columns: str) -> list[lab.Shown]:
-    """Columns of medians over seeds."""
+    def median(column: str, rows: lab.Rows) -> float | None:
+        return rows[column].median() if column in rows and rows[column].notna().any() else None
 
-    def shown(column: str) -> lab.Shown:
-        def median(rows: lab.Rows) -> float | None:
-            return rows[column].median() if column in rows and rows[column].notna().any() else None
-
-        return lab.Shown(column, show=median)
-
-    return [shown(column) for column in columns]
+    return [lab.Shown(column, show=functools.partial(median, column)) for column in columns]

@@ -10,28 +10,23 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, Outcome
 from beyondkernels.core.constraints import at_most
 from beyondkernels.lab.declaration.rows import OUTCOME
 from beyondkernels.papers.bfc.experiments.common import error, medians, number, target_of, variances_of
 from beyondkernels.papers.bfc.experiments.pictures import entries, over_steps, runs_of
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.store import RunSpec
 
 STEPS = {"top3": "Step 1", "symmetric3": "Step 2", "cross3.0": "Step 3"}
 """What the steps of §6.2 compare in layer 3, by the names of ``CoefficientErrors``."""
 
 OF_LOSS = "The same for the loss, over η₁ times the loss."
-
-PRECISION = 1e-5
-"""ε, at which Algorithm 1 ends, over the standard deviation of the target; ours."""
-
+PRECISION = 1e-5  # ε, at which Algorithm 1 ends, over the standard deviation of the target; ours
 ESCAPE, CLOSE, TIMES = 1.0, 0.01, 20.0
 """Bars, all ours: of (B.2), whose 1/poly(κ̃) is at most 1; of relative differences; of the correction of layer 2."""
 
 
 @dataclass(frozen=True)
-class DescentSettings(Checked):
+class DescentSettings(bk.core.Checked):
     """The numbers of the experiment; the paper has none of this kind, so all are ours."""
 
     dim: lab.Count = lab.setting(6, "ours", "d")
@@ -54,8 +49,6 @@ class DescentSettings(Checked):
 
 
 class Descent(lab.Experiment):
-    """The step of App. G, slope and curvature, and coefficients, at points along Algorithm 1."""
-
     id = "bfc/descent"
     reference = PAPER.at("Theorems G.10, G.11, eq. (B.2), §6.2")
     text_file = "descent.md"
@@ -79,11 +72,9 @@ class Descent(lab.Experiment):
     }
 
     def runs(self, s: DescentSettings) -> list[lab.Runs]:
-        """Algorithm 1 on the target of each seed, with each weight of the regulariser."""
         return [lab.Runs(spec, {"weight": s.weights}, worst_and_last)]
 
     def claims(self, s: DescentSettings) -> list[lab.Statement]:
-        """The promised decrease, the way out, the three steps, and the correction of layer 2."""
         loss, where = (f"At every point where a decrease of the {what} is promised" for what in ("loss", "objective"))
         lower = "the step of App. G lowers it by at least as much: the difference over η₁"
         out = f"the gradient or a negative eigenvalue of the Hessian is at least {ESCAPE:g} times ε²"
@@ -91,7 +82,10 @@ class Descent(lab.Experiment):
             f"Steps 1 to 3: what they compare of layer 3 ends within {CLOSE:g} of the target's, relative, the largest "
             "of the three, in the median"
         )
-        nearer = f"The coefficients of degree 4 in layer 2 come at least {TIMES:g} times nearer when layer 3 trains too"
+        nearer = (
+            f"The coefficients of degree 4 in layer 2 come at least {TIMES:g} times nearer when layer 3 trains too, in "
+            "the median"
+        )
         ratio = lab.of("alone2", "weight") / lab.of("top2", "weight")
 
         def least(name: str, text: str, column: str, bar: float, paper: str, **at: Any) -> lab.Statement:
@@ -101,46 +95,28 @@ class Descent(lab.Experiment):
             text = f"{where}, and λ = {weight:g}α², {lower}ε²"
             return least(f"objective-{weight:g}", text, "beyond", 0.0, "0.7 − 2α²/ε²", weight=weight)
 
-        last = lab.of("steps", "weight").median()
         return [
             least("loss", f"{loss}, {lower} times the loss", "beyond_loss", 0.0, "Lemma G.8"),
             *map(objective, s.weights),
             least("escape", f"{where}, {out}", "escape", ESCAPE, "ε²/poly(κ̃)"),
-            lab.claim("steps", steps, last, lab.AtMost(CLOSE), "ε̂/α₃ for an error ε̂²"),
-            lab.claim(
-                "corrected", f"{nearer}, in the median", ratio.median(), lab.AtLeast(TIMES), "ε̂/α₂ for an error ε̂²"
-            ),
+            lab.claim("steps", steps, lab.of("steps", "weight").median(), lab.AtMost(CLOSE), "ε̂/α₃ for an error ε̂²"),
+            lab.claim("corrected", nearer, ratio.median(), lab.AtLeast(TIMES), "ε̂/α₂ for an error ε̂²"),
         ]
 
     def table(self, s: DescentSettings) -> lab.Table:
-        """A line for each run."""
         columns = ["count", "beyond", "beyond_loss", "escape", *medians("alone2", "top2", *STEPS, "test")]
         return lab.Table(["weight", "seed"], columns)
 
     def figures(self, s: DescentSettings) -> list[lab.Drawn]:
-        """What the step of App. G does, and how far coefficients are, over the training of seed 0."""
-        way = "Along Algorithm 1 with the least λ, seed 0"
         decreases = {"decrease": "of the objective", "loss_decrease": "of the loss", "promised": "promised"}
+        differences = {"top2": "layer 2", **STEPS}
         return [
-            lab.Drawn(
-                "decrease",
-                "How much the step of App. G lowers the objective",
-                f"{way}; of the loss over η₁ times the loss. Drawn where positive.",
-                "Decrease of objective and loss over training steps, and what the theorems promise",
-                functools.partial(curves, "decrease over η₁ε²", "descent", decreases),
-            ),
-            lab.Drawn(
-                "coefficients",
-                "Coefficients of the learner against the target's",
-                f"{way}. Layer 2: coefficients of degree 4. Steps 1 to 3: layer 3.",
-                "Relative differences of coefficients of layers 2 and 3 over training steps",
-                functools.partial(curves, "relative difference", "coefficients", {"top2": "layer 2", **STEPS}),
-            ),
+            lab.Drawn("decrease", by=functools.partial(curves, "decrease over η₁ε²", "descent", decreases)),
+            lab.Drawn("coefficients", by=functools.partial(curves, "relative difference", "coefficients", differences)),
         ]
 
 
-def spec(s: DescentSettings, at: lab.At) -> RunSpec:
-    """Algorithm 1, looked at along its way."""
+def spec(s: DescentSettings, at: lab.At) -> bk.store.RunSpec:
     problem = target_of(s.dim, (1.0, s.alpha), at.seed)
     stds = tuple(a * std.value for a, std in zip(problem.scales, problem.layer_stds.values(), strict=True))
     error = PRECISION * problem.target_std.value
@@ -149,10 +125,10 @@ def spec(s: DescentSettings, at: lab.At) -> RunSpec:
     network = bk.bfc.DistilledDenseNet(problem.graph, s.width, problem.scales)
     learner = bk.engine.TrainedNetwork(network, rule, snapshot_at=s.times, snapshot_names=("all",))
     measured = (bk.bfc.DescentDirections(s.points), bk.bfc.CoefficientErrors())
-    return RunSpec(problem, learner, s.samples, s.samples, at.seed, measured)
+    return bk.store.RunSpec(problem, learner, s.samples, s.samples, at.seed, measured)
 
 
-def worst_and_last(s: DescentSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def worst_and_last(s: DescentSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """The worst of the points where a decrease is promised, and where the coefficients end."""
     if "descent/step" not in outcome.series:
         return {}

@@ -10,12 +10,10 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Outcome, require
 from beyondkernels.core.constraints import at_most
 from beyondkernels.papers.bfc.experiments import common
 from beyondkernels.papers.bfc.experiments.common import GAUSSIAN, UNIFORM, error, target_of, variances_of
 from beyondkernels.papers.bfc.experiments.pictures import LOW
-from beyondkernels.store import RunSpec
 
 TOGETHER, LAYERWISE = "together", "layerwise"
 """Both let the layers join one after the other. Layers that have joined go on training, or stay as they are."""
@@ -57,11 +55,10 @@ class LayersSettings(common.TrainingSettings):
     points: lab.Count = lab.setting(10_000, "ours", "fresh points for feature errors")
 
     def __post_init__(self) -> None:
-        require(self.steps >= 2, f"steps must be at least 2, got {self.steps}")
-        require(len(self.four_alphas) == 3, f"four_alphas must hold 3 numbers, got {self.four_alphas}")
+        bk.core.require(self.steps >= 2, f"steps must be at least 2, got {self.steps}")
+        bk.core.require(len(self.four_alphas) == 3, f"four_alphas must hold 3 numbers, got {self.four_alphas}")
 
     def dim(self, layers: int) -> int:
-        """D of the targets with so many layers."""
         return self.four_dim if layers == 4 else self.three_dim
 
     def ends(self, layers: int) -> dict[int, int]:
@@ -72,7 +69,6 @@ class LayersSettings(common.TrainingSettings):
         return {top: (top - 1) * self.steps - (top < layers) for top in range(2, layers + 1)}
 
     def joins(self, layers: int) -> dict[str, float]:
-        """When layers join, in words."""
         later = {f"layer {layer} joins": float((layer - 2) * self.steps) for layer in range(3, layers + 1)}
         return {"layer 2 alone": 0.0, **later}
 
@@ -84,11 +80,10 @@ class LayersSettings(common.TrainingSettings):
 
 
 def problem_at(s: LayersSettings, at: lab.At) -> bk.bfc.QuadraticTarget:
-    """The target of a place."""
     return target_of(s.dim(at.layers), s.four_alphas if at.layers == 4 else (1.0, at.alpha), at.seed, at.inputs)
 
 
-def plain_spec(s: LayersSettings, at: lab.At) -> RunSpec:
+def plain_spec(s: LayersSettings, at: lab.At) -> bk.store.RunSpec:
     """The plain learner with layers joining; with four layers its whole course, otherwise the ends of the stages."""
     times = s.times(4) if at.layers == 4 else s.ends(at.layers).values()
     return joining_spec(s, at, problem_at(s, at), times, frozen=at.method == LAYERWISE)
@@ -101,7 +96,7 @@ def joining_spec(
     times: Iterable[int],
     frozen: bool = False,
     at_once: bool = False,
-) -> RunSpec:
+) -> bk.store.RunSpec:
     """The plain learner, kept at some steps; layers below the newest may be fixed, or all layers train from the start.
 
     All ways of training have as many steps in all.
@@ -119,14 +114,14 @@ def spec_of(
     rule: bk.algorithms.Algorithm,
     times: tuple[int, ...],
     kept: tuple[int, ...] | None = None,
-) -> RunSpec:
+) -> bk.store.RunSpec:
     """A run whose test error is recorded at some steps, and whose features are measured there or at others."""
     looks: dict[str, Any] = {"record_at": times, "record_points": s.test_samples, "snapshot_names": ("all",)}
     learner = bk.engine.TrainedNetwork(network, rule, snapshot_at=times if kept is None else kept, **looks)
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (bk.bfc.FeatureErrors(s.points),))
+    return bk.store.RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (bk.bfc.FeatureErrors(s.points),))
 
 
-def state_at(problem: bk.bfc.QuadraticTarget, outcome: Outcome, step: int, top: int) -> dict[str, Any]:
+def state_at(problem: bk.bfc.QuadraticTarget, outcome: bk.core.Outcome, step: int, top: int) -> dict[str, Any]:
     """Test error and feature errors at a step, up to the highest layer that has joined by then.
 
     ``test`` is relative to Var(G*), ``left`` to the variance of what the last layer adds, feature errors to E‖S*‖².
@@ -138,7 +133,7 @@ def state_at(problem: bk.bfc.QuadraticTarget, outcome: Outcome, step: int, top: 
     return {"test": loss / variance, "left": loss / last, **features}
 
 
-def stage_rows(s: LayersSettings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
+def stage_rows(s: LayersSettings, at: lab.At, outcome: bk.core.Outcome) -> list[dict[str, Any]]:
     """A row for each stage, named by the highest layer that has joined; ``all2`` counts all directions of S₂."""
     problem = problem_at(s, at)
     return [

@@ -7,19 +7,16 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Learner
 from beyondkernels.lab.declaration.search_axes import check_axis
 from beyondkernels.papers.bfc.experiments import common
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.store import RunSpec
 
 TOGETHER, JOINING, LAYERWISE = "training together", "layers join", "layerwise training"
 SEQUENTIAL, TANGENT, POLYNOMIAL = "sequential kernels", "tangent kernel", "polynomial kernel"
 TWO_LAYER, LINEAR = "two-layer polynomial network", "linear"
 NETWORKS = TOGETHER, JOINING, LAYERWISE
 
-TIMES = 20.0
-"""How many times larger the error of a learner that is “much worse” must be."""
+TIMES = 20.0  # how many times larger the error of a learner that is “much worse” must be
 
 LAPTOP: dict[str, Any] = {"samples": (50, 100, 200, 500, 1000, 2000), "kernel_samples": (50, 100, 200, 500, 1000)}
 LAPTOP |= {"shallow_width": 20, "shallow_samples": (200, 2000), "shallow_rates": (0.005, 0.02)}
@@ -53,8 +50,6 @@ class LayerwiseSettings(common.PlainSettings):
 
 
 class Layerwise(lab.Experiment):
-    """Every learner at every N."""
-
     id = "bfc/layerwise"
     reference = PAPER.at("§1.2, §3 (“Comparing to sequential kernel methods”), App. I")
     text_file = "layerwise.md"
@@ -68,8 +63,6 @@ class Layerwise(lab.Experiment):
     scales = {"laptop": lab.scale(**common.LAPTOP, **LAPTOP), "smoke": lab.scale(**common.SMOKE, **SMOKE)}
 
     def runs(self, s: LayerwiseSettings) -> list[lab.Runs]:
-        """What needs no search, the polynomial kernel with its scale, the two-layer network with its rate."""
-
         def fixed(samples: tuple[int, ...], *methods: str) -> lab.Runs:
             return lab.Runs(spec, {"method": methods, "samples": samples}, common.errors)
 
@@ -87,7 +80,6 @@ class Layerwise(lab.Experiment):
         ]
 
     def claims(self, s: LayerwiseSettings) -> list[lab.Statement]:
-        """Training together learns every layer; nothing else does."""
         most, kernels = s.samples[-1], s.kernel_samples[-1]
         lower = "points: d to the power 2^(L−1) (§3, Theorem I.1)"
 
@@ -120,20 +112,16 @@ class Layerwise(lab.Experiment):
         ]
 
     def table(self, s: LayerwiseSettings) -> lab.Table:
-        """A line for each N and method."""
         test, train = common.medians("test_error", "train_error")
         largest = lab.Shown("test_error", "Largest", ".2g", show="largest")
         chosen = (lab.Shown(name, show="first") for name in ("kernel_scale", "learning_rate"))
         return lab.Table(["samples", "method"], [test, largest, train, *chosen], order=("samples",))
 
     def figures(self, s: LayerwiseSettings) -> list[lab.Over]:
-        """Test error over N."""
         methods = (TOGETHER, JOINING, LAYERWISE, SEQUENTIAL, TWO_LAYER, POLYNOMIAL, TANGENT, LINEAR)
         return [
             lab.Over(
                 "error",
-                "Test error over the number of points",
-                f"Below a tenth of what layer {s.depth} adds, that layer has been learnt too.",
                 x="samples",
                 y="test_error",
                 line={method: {"method": method} for method in methods},
@@ -143,20 +131,22 @@ class Layerwise(lab.Experiment):
         ]
 
 
-def spec(s: LayerwiseSettings, at: lab.At) -> RunSpec:
-    """One learner at one N."""
+def spec(s: LayerwiseSettings, at: lab.At) -> bk.store.RunSpec:
     problem = s.target(at.seed)
-    return RunSpec(problem, learner_of(s, at), at.samples, s.test_samples, at.seed, (), s.validation_samples)
+    return bk.store.RunSpec(problem, learner_of(s, at), at.samples, s.test_samples, at.seed, (), s.validation_samples)
 
 
-def learner_of(s: LayerwiseSettings, at: lab.At) -> Learner:
-    """The learner that a method names."""
+def learner_of(s: LayerwiseSettings, at: lab.At) -> bk.core.Learner:
     if at.method in NETWORKS:
         steps = (sum(s.steps),) if at.method == TOGETHER else s.steps
         rule: Any = common.rule_of(s, steps, at.samples, frozen=at.method == LAYERWISE)
         return bk.engine.TrainedNetwork(common.network_of(s, s.target(at.seed)), rule)
-    if at.method == TWO_LAYER:
-        return two_layers(s, at)
+    if at.method == TWO_LAYER:  # that of Theorem I.6, with the rule of the deep ones in one stage, at a rate of its own
+        network = bk.bfc.PolynomialTwoLayer(s.shallow_width, s.degree // 2, scale=s.start)
+        steps, squared = sum(s.steps), bk.algorithms.Squared()
+        optimiser = common.fading_adam(at.learning_rate, steps, s.square)
+        rule = bk.algorithms.Descent(steps, optimiser, min(s.batch, at.samples), loss=squared)
+        return bk.engine.TrainedNetwork(network, rule)
     if at.method == SEQUENTIAL:
         return bk.kernels.SequentialKernels(s.depth - 1, s.handed_on)
     if at.method == TANGENT:
@@ -165,14 +155,3 @@ def learner_of(s: LayerwiseSettings, at: lab.At) -> Learner:
         return bk.kernels.KernelRidge(bk.kernels.infinite_tangent(wide))
     degree, size = (1, 1.0) if at.method == LINEAR else (s.degree, at.kernel_scale)
     return bk.kernels.KernelRidge(bk.kernels.PolynomialKernel(degree, scale=size / s.dim))
-
-
-def two_layers(s: LayerwiseSettings, at: lab.At) -> Learner:
-    """The network of Theorem I.6 with the rule of the deep ones, but in one stage and with a rate of its own."""
-    from beyondkernels.algorithms.optimisers import Cosine, adam
-
-    network = bk.bfc.PolynomialTwoLayer(s.shallow_width, s.degree // 2, scale=s.start)
-    steps, squared = sum(s.steps), bk.algorithms.Squared()
-    rule = adam(Cosine(at.learning_rate, steps), betas=(0.9, s.square))
-    descent = bk.algorithms.Descent(steps, rule, min(s.batch, at.samples), loss=squared)
-    return bk.engine.TrainedNetwork(network, descent)

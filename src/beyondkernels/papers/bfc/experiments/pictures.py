@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from beyondkernels import lab
@@ -23,6 +24,12 @@ def course_lines(rows: lab.Rows, label: str, series: str, after: float = 0, **wh
         return []
     steps, _ = runs[0].over(series)
     return [lab.Line(label, steps[steps >= after], [run.series[series][steps >= after] for run in runs])]
+
+
+def panel(picture: lab.Drawn, suffix: str, *words: str) -> lab.Drawn:
+    """One of several figures of a picture: a longer name, and words for the braces in title and alternative text."""
+    title, alt = picture.title.format(*words), picture.alt.format(*words)
+    return replace(picture, name=f"{picture.name}{suffix}", title=title, alt=alt)
 
 
 def over_steps(

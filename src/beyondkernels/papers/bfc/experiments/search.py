@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.papers.bfc.experiments import common
 from beyondkernels.papers.bfc.experiments.pictures import over_steps
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.store import RunSpec
 
 GRAPHS = {"{3,0}": (3, 0), "{3,1}": (3, 1), "{3,1,0}": (3, 1, 0)}
 """Every 𝒥₄ that §2 allows with four layers, by its name; 𝒥₂ = {1} and 𝒥₃ = {2, 0} are the only ones allowed."""
@@ -21,8 +20,6 @@ KNOWN, FOUND, FACTOR = "α and graph known", "α and graph searched", "graph kno
 
 @dataclass(frozen=True)
 class SearchSettings(common.PlainSettings):
-    """The numbers of the experiment."""
-
     samples: lab.Count = lab.setting(5000, "ours", "N")
     validation_samples: lab.Count = lab.setting(2000, "ours", "points that choose")
     third: lab.Sizes = lab.setting((0.001, 0.01, 0.1, 1.0), "ours", "α′₃ of the grid")
@@ -32,12 +29,10 @@ class SearchSettings(common.PlainSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(len(self.alphas) == 3, f"alphas must hold 3 numbers here, got {self.alphas}")
+        bk.core.require(len(self.alphas) == 3, f"alphas must hold 3 numbers here, got {self.alphas}")
 
 
 class Search(lab.Experiment):
-    """The grid of α′₃, α′₄ and graphs, chosen on validation points."""
-
     id = "bfc/search"
     reference = PAPER.at("§4, footnotes 9 and 15")
     text_file = "search.md"
@@ -61,7 +56,6 @@ class Search(lab.Experiment):
     }
 
     def runs(self, s: SearchSettings) -> list[lab.Runs]:
-        """The search; the learner that knows everything; the one that knows α up to a factor."""
         axes = {"third": s.third, "fourth": s.fourth}
         grid = {name: lab.Axis(values, (values[0], values[-1])) for name, values in axes.items()}
         return [
@@ -80,7 +74,6 @@ class Search(lab.Experiment):
         ]
 
     def claims(self, s: SearchSettings) -> list[lab.Statement]:
-        """What was found learns the target; so does any α within the factors."""
         times = f"times any factor from {s.factors[0]:g} to {s.factors[-1]:g}"
         least = f"the median test error is at most a tenth of the variance of what layer {s.depth} adds"
 
@@ -97,31 +90,15 @@ class Search(lab.Experiment):
         ]
 
     def table(self, s: SearchSettings) -> lab.Table:
-        """A line for each place of the search, and for what is compared with it."""
         test, *rest = common.medians("test_error", "validation_error", "of_last_layer")
         largest = lab.Shown("test_error", "Largest", ".2g", show="largest")
         return lab.Table(["method", "role", "graph", "third", "fourth", "factor"], [test, largest, *rest])
 
     def figures(self, s: SearchSettings) -> list[lab.Picture]:
-        """What the search saw, and what a wrong factor costs."""
         line = {"test error": {"method": FACTOR}}
-        axes: dict[str, Any] = {"x": "factor", "y": "test_error", "line": line, "middle": "median"}
         return [
-            lab.Drawn(
-                "search",
-                "Validation error of the search",
-                "For every graph and α′₃ the least error over α′₄, in the units of the target's variance. Dashed: a "
-                f"tenth of what layer {s.depth} adds.",
-                "The least validation error over α′₃, a line for each graph, and the dashed line",
-                lambda picture, rows: search_curves(s, picture, rows),
-            ),
-            lab.Over(
-                "factor",
-                "Test error when α is known up to a factor",
-                "The graph is known. α₃ and α₄ of the learner are those of the target times the factor.",
-                levels=common.bar(s),
-                **axes,
-            ),
+            lab.Drawn("search", by=functools.partial(search_curves, s)),
+            lab.Over("factor", x="factor", y="test_error", line=line, levels=common.bar(s), middle="median"),
         ]
 
 
@@ -139,8 +116,7 @@ def search_curves(s: SearchSettings, picture: lab.Drawn, rows: lab.Rows) -> list
     return over_steps(picture, lines, y_label, levels=common.bar(s), x_label="α′₃", x_scale="log")
 
 
-def spec(s: SearchSettings, at: lab.At) -> RunSpec:
-    """The learner with the α and the graph of a place."""
+def spec(s: SearchSettings, at: lab.At) -> bk.store.RunSpec:
     problem = s.target(at.seed)
     network = common.network_of(s, problem)
     if at.method == FOUND:
@@ -150,4 +126,4 @@ def spec(s: SearchSettings, at: lab.At) -> RunSpec:
         first, *rest = network.alphas
         network = replace(network, alphas=(first, *(alpha * at.factor for alpha in rest)))
     learner = bk.engine.TrainedNetwork(network, common.rule_of(s, s.steps, s.samples))
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (), s.validation_samples)
+    return bk.store.RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (), s.validation_samples)

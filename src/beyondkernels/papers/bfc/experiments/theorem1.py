@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Outcome
 from beyondkernels.lab.declaration.rows import OUTCOME
 from beyondkernels.papers.bfc.experiments import layers
 from beyondkernels.papers.bfc.experiments.algorithm1 import StagedSettings, algorithm_of, algorithm_row, algorithm_spec
 from beyondkernels.papers.bfc.experiments.common import LEARNT, error, number, variances_of
 from beyondkernels.papers.bfc.experiments.layers import INPUTS, NAMES, TOGETHER, problem_at
-from beyondkernels.papers.bfc.experiments.pictures import LOW, entries, over_steps, runs_of
+from beyondkernels.papers.bfc.experiments.pictures import LOW, entries, over_steps, panel, runs_of
 from beyondkernels.papers.bfc.paper import PAPER
 
 ALGORITHM = "Algorithm 1"
@@ -24,26 +24,18 @@ WAYS = {"plain": (TOGETHER, "plain training"), "algorithm": (ALGORITHM, ALGORITH
 BARS = {3: 1e-3, 4: LEARNT}
 """What the error must not exceed: with three layers a part of Var(G*), with four of the variance of layer 4's part."""
 
-NORM = "E‖S‖² over E‖S*‖²"
-SELF_REGULARISED = 2.0
-"""What E‖S‖² stays below in units of B (Corollary F.3e), where B is at least E‖S*‖² and 1."""
-
-SHARES = {3: 4 / 5, 4: 3 / 5}
-"""In which share of the seeds."""
+SHARES = {3: 4 / 5, 4: 3 / 5}  # in which share of the seeds
+SELF_REGULARISED = 2.0  # what E‖S‖² stays below in units of B (Corollary F.3e), where B is at least E‖S*‖² and 1
 
 SMOKE: dict[str, Any] = {"width": 6, "stage_steps": 20, "last_steps": 30, "draws": 3, "check_every": 10, "looks": 1}
 
 
 @dataclass(frozen=True)
 class Theorem1Settings(StagedSettings):
-    """The numbers of the experiment."""
-
     three_alpha: lab.Size = lab.setting(0.1, "ours", "α₃ with three layers: a ratio of standard deviations")
 
 
 class Theorem1(lab.Experiment):
-    """Test errors of the plain learner and of Algorithm 1."""
-
     id = "bfc/theorem1"
     reference = PAPER.at("Theorem 1, Algorithm 1, §4")
     text_file = "theorem1.md"
@@ -55,7 +47,7 @@ class Theorem1(lab.Experiment):
         "learnt": lab.Quantity("share of seeds", within=lab.SHARE),
         **{f"S{i}": error(f"S{LOW[i]}") for i in (2, 3, 4)},
         "ranks": lab.Quantity("ranks found", about="k₂, k₃, … as Algorithm 1 finds them."),
-        "norm": number("largest features", ".2f", f"{NORM}, the largest of all layers on the way."),
+        "norm": number("largest features", ".2f", "E‖S‖² over E‖S*‖², the largest of all layers on the way."),
         "steps": number("steps", ",.0f"),
     }
     seconds_per_run = {"smoke": 0.5, "laptop": 12.0, "paper": 60.0}
@@ -66,11 +58,8 @@ class Theorem1(lab.Experiment):
     }
 
     def runs(self, s: Theorem1Settings) -> list[lab.Runs]:
-        """The plain learner and Algorithm 1 on both targets."""
-        alphas, specs = (
-            {3: s.three_alpha, 4: s.four_alphas[1]},
-            {TOGETHER: layers.plain_spec, ALGORITHM: algorithm_spec},
-        )
+        alphas = {3: s.three_alpha, 4: s.four_alphas[1]}
+        specs = {TOGETHER: layers.plain_spec, ALGORITHM: algorithm_spec}
         return [
             lab.Runs(spec, {"layers": [n], "alpha": [alphas[n]], "inputs": [INPUTS[n]], "method": [method]}, rows_of)
             for n in BARS
@@ -78,67 +67,40 @@ class Theorem1(lab.Experiment):
         ]
 
     def claims(self, s: Theorem1Settings) -> list[lab.Statement]:
-        """The bars of both targets, for both ways of training."""
         bars = {3: f"{BARS[3]:g} Var(G*)", 4: f"{BARS[4]:g} times the variance of what layer 4 adds"}
-        paper = "any ε, with probability 0.99"
 
         def learnt(n: int, name: str, method: str, words: str) -> lab.Statement:
             most = f"in at least {round(5 * SHARES[n])} of 5 seeds the test error is at most {bars[n]}"
-            text, value = (
-                f"{NAMES[n]}, {words}: {most}: the share of seeds",
-                lab.of("learnt", layers=n, method=method, top=n),
-            )
-            return lab.claim(f"{name}-{n}", text, value.share(), lab.AtLeast(SHARES[n]), paper)
+            text = f"{NAMES[n]}, {words}: {most}: the share of seeds"
+            share = lab.of("learnt", layers=n, method=method, top=n).share()
+            return lab.claim(f"{name}-{n}", text, share, lab.AtLeast(SHARES[n]), "any ε, with probability 0.99")
 
         return [learnt(n, name, *way) for n in BARS for name, way in WAYS.items()]
 
     def table(self, s: Theorem1Settings) -> lab.Table:
-        """A line for each run: all seeds are shown."""
         columns = ["test", "bar", "alone", "S2", "S3", "S4", lab.Shown("ranks", show="first"), "norm", "steps"]
         by = ["layers", "inputs", "method", "seed"]
         return lab.Table(by, columns, where={"last": True}, order=("layers", "method", "seed"))
 
     def figures(self, s: Theorem1Settings) -> list[lab.Picture]:
-        """The stages of Algorithm 1 with their thresholds, and the test error of every seed."""
-        joining = "the steps at which W and K of the layers join"
-        crossed = (
-            "Seed 0. When the objective falls below a threshold, the next stage begins: W of a layer joins, or the "
-            "layer is distilled and its K joins. ε₀ halves whenever the objective is below ε₀²/4."
-        )
-        crossing = f"The objective of Algorithm 1 and ε₀² over training, with its thresholds and {joining}"
-        sized = (
-            f"{NORM}, seed 0. W of a layer adds to the prediction when it joins; its features begin with K, whose "
-            f"number of rows is found. Corollary F.3e bounds E‖S‖² by {SELF_REGULARISED:g}B, and B ≥ E‖S*‖²."
-        )
-        sizes = (
-            "The mean square of each layer's features over training, relative to the target's, with "
-            f"{joining} and the ranks that were found"
-        )
-        own = "Relative to Var(G*). Each seed has a target, a sample and a start of its own."
-
-        def first(name: str, n: int, title: str, caption: str, alt: str, draw: Curves) -> lab.Drawn:
-            title = f"Algorithm 1 with {NAMES[n].lower()}: {title}"
-            return lab.Drawn(f"{name}-{n}", title, caption, alt, functools.partial(first_run, s, n, draw))
-
-        def seeds(n: int, name: str, method: str, words: str) -> lab.Drawn:
-            title = f"{NAMES[n]}, {words}: test error of every seed"
-            alt = f"The test error of every seed over training, with {NAMES[n].lower()}, beside the bar"
-            return lab.Drawn(f"seeds-{n}-{name}", title, own, alt, functools.partial(seed_curves, s, n, method))
-
         return [
-            *(first("stages", n, "the objective and its thresholds", crossed, crossing, stage_curves) for n in (4, 3)),
-            *(first("norms", n, "the size of its features", sized, sizes, size_curves) for n in (4, 3)),
-            *(seeds(n, name, *way) for n in (4, 3) for name, way in WAYS.items()),
+            lab.Drawn("stages", by=functools.partial(first_runs, s, stage_curves)),
+            lab.Drawn("norms", by=functools.partial(first_runs, s, size_curves)),
+            lab.Drawn("seeds", by=functools.partial(seed_curves, s)),
         ]
 
 
 Curves = Callable[[Theorem1Settings, lab.Drawn, dict[str, Any]], list[lab.Curves]]
 
 
-def first_run(s: Theorem1Settings, n: int, draw: Curves, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
-    """The run of Algorithm 1 with the first seed."""
-    found = runs_of(rows, layers=n, method=ALGORITHM)[:1]
-    return [curves for row in found for curves in draw(s, picture, row)]
+def first_runs(s: Theorem1Settings, draw: Curves, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
+    """A figure of the first seed's run of Algorithm 1 with four layers, and one with three."""
+    return [
+        curves
+        for n in (4, 3)
+        for row in runs_of(rows, layers=n, method=ALGORITHM)[:1]
+        for curves in draw(s, panel(picture, f"-{n}", NAMES[n].lower()), row)
+    ]
 
 
 def stage_curves(s: Theorem1Settings, picture: lab.Drawn, row: dict[str, Any]) -> list[lab.Curves]:
@@ -158,37 +120,38 @@ def size_curves(s: Theorem1Settings, picture: lab.Drawn, row: dict[str, Any]) ->
     """E‖S‖² of every layer over the stages, relative to the target's, and the ranks that were found."""
     run, lines = row[OUTCOME], []
     for i in range(2, row["layers"] + 1):
-        if f"norms/relative{i}" not in run.series:
-            continue
-        steps, sizes = run.over(f"norms/relative{i}")
-        there = sizes > 0  # a layer has no features before it is distilled
-        if there.any():
-            label = f"S{LOW[i]}, rank {run.scalars[f'layer{i}/rank']:.0f}"
-            lines.append(lab.Line(label, steps[there], sizes[there]))
+        if f"norms/relative{i}" in run.series:
+            steps, sizes = run.over(f"norms/relative{i}")
+            there = sizes > 0  # a layer has no features before it is distilled
+            if there.any():
+                label = f"S{LOW[i]}, rank {run.scalars[f'layer{i}/rank']:.0f}"
+                lines.append(lab.Line(label, steps[there], sizes[there]))
     levels, events = {f"{SELF_REGULARISED:g}": SELF_REGULARISED}, entries(run.scalars, row["layers"])
     return over_steps(picture, lines, "E‖S‖² / E‖S*‖²", events, levels, x_scale="log", y_scale="linear")
 
 
-def seed_curves(s: Theorem1Settings, n: int, method: str, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
+def seed_curves(s: Theorem1Settings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
     """Test errors over training; the plain learner's layers join at the same steps in every run."""
-    lines, bars = [], []
-    for row in runs_of(rows, layers=n, method=method, last=True):
-        if "test_loss" in row[OUTCOME].series:
-            steps, losses = row[OUTCOME].over("test_loss")
-            lines.append(lab.Line(f"seed {row['seed']}", steps, losses / row["variance"]))
-            bars.append(row["bar"])
-    levels = {"bar" if n == 3 else "lowest bar of the seeds": min(bars, default=0.0)}
-    joins = s.joins(n) if method == TOGETHER else {}
-    return over_steps(picture, lines, "test error, relative to Var(G*)", joins, levels)
+    drawn = []
+    for n, (name, (method, words)) in itertools.product((4, 3), WAYS.items()):
+        found = runs_of(rows, layers=n, method=method, last=True)
+        found = [(row, *row[OUTCOME].over("test_loss")) for row in found if "test_loss" in row[OUTCOME].series]
+        lines = [lab.Line(f"seed {row['seed']}", steps, losses / row["variance"]) for row, steps, losses in found]
+        lowest = min((row["bar"] for row, *_ in found), default=0.0)
+        levels = {"bar" if n == 3 else "lowest bar of the seeds": lowest}
+        mine = panel(picture, f"-{n}-{name}", NAMES[n], words, NAMES[n].lower())
+        joins = s.joins(n) if method == TOGETHER else {}
+        drawn += over_steps(mine, lines, "test error, relative to Var(G*)", joins, levels)
+    return drawn
 
 
 def bar_of(problem: bk.bfc.QuadraticTarget) -> float:
-    """The bar, relative to Var(G*)."""
+    """Relative to Var(G*)."""
     variance, last = variances_of(problem)
     return BARS[3] if problem.depth == 3 else BARS[4] * last / variance
 
 
-def rows_of(s: Theorem1Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
+def rows_of(s: Theorem1Settings, at: lab.At, outcome: bk.core.Outcome) -> list[dict[str, Any]]:
     """The stages of the plain learner, or the end of Algorithm 1; a run that diverged has not met its bar."""
     before, more = [], {}
     if at.method == ALGORITHM:

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
+import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.papers.bfc.experiments import layers
 from beyondkernels.papers.bfc.experiments.common import UNIFORM, error, medians, number
 from beyondkernels.papers.bfc.experiments.layers import LAYERWISE, TOGETHER
 from beyondkernels.papers.bfc.experiments.pictures import LOW, course_lines, over_steps
 from beyondkernels.papers.bfc.paper import PAPER
 
-SLOPE = 2.0
-"""The least slope that the theorem promises: α₃², from above."""
-
-LEADING = "(k leading directions)"
-"""Which part of the features S of a layer is judged: as many directions as the target's S* has."""
-
-TIMES = 20.0
-"""How many times smaller the error of S₂ must become when layer 3 joins."""
+SLOPE = 2.0  # the least slope that the theorem promises: α₃², from above
+TIMES = 20.0  # how many times smaller the error of S₂ must become when layer 3 joins
+LEADING = "(k leading directions)"  # the part of a layer's features that is judged: as many as the target's S* has
 
 
 @dataclass(frozen=True)
 class Theorem2Settings(layers.LayersSettings):
-    """The numbers of the experiment."""
-
     alphas: lab.Sizes = lab.setting((0.01, 0.02, 0.05, 0.1, 0.2), "ours", "α₃ with three layers: ratios of deviations")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
+        bk.core.require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
 
 
 class Theorem2(lab.Experiment):
-    """Feature errors against α₃, and over training time."""
-
     id = "bfc/theorem2"
     reference = PAPER.at("Theorem 2, Figure 5, §6.1")
     text_file = "theorem2.md"
@@ -54,7 +45,6 @@ class Theorem2(lab.Experiment):
     }
 
     def runs(self, s: Theorem2Settings) -> list[lab.Runs]:
-        """Both ways of training, with three layers at every α₃ and with four layers."""
         rest = {"inputs": [UNIFORM], "method": [TOGETHER, LAYERWISE]}
         return [
             lab.Runs(layers.plain_spec, {"layers": [n], "alpha": alphas, **rest}, layers.stage_rows)
@@ -62,8 +52,6 @@ class Theorem2(lab.Experiment):
         ]
 
     def claims(self, s: Theorem2Settings) -> list[lab.Statement]:
-        """The law of layer 2 alone, what each way of training makes of it, and the staircase."""
-
         def three(method: str, top: int, column: str = "S2") -> lab.Value:
             return lab.of(column, "alpha", layers=3, method=method, top=top)
 
@@ -77,10 +65,10 @@ class Theorem2(lab.Experiment):
             return lab.claim(f"step-{layer}-{top}", text, ratio, lab.AtMost(1.0, "clearly"), "falls")
 
         slope = f"Layer 2 alone: log error of S₂ {LEADING} rises with log α₃ by at least {SLOPE:g}"
-        beside = "counting all directions of S₂ it is", three(TOGETHER, 2, "all2").slope()
-        stays = (
-            f"Layerwise training leaves the error of S₂ {LEADING} as it was, at every α₃: its ratio to the error before"
-        )
+        rise, of_all = three(TOGETHER, 2).slope(), three(TOGETHER, 2, "all2").slope()
+        beside = "counting all directions of S₂ it is", of_all
+        was = "as it was, at every α₃: its ratio to the error before"
+        stays = f"Layerwise training leaves the error of S₂ {LEADING} {was}"
         smaller = f"at least {TIMES:g} times smaller in the median, at every α₃"
         falls = f"Training together makes the error of S₂ {LEADING} {smaller}"
         worse = f"at least {TIMES:g} times the test error of training together, in the median"
@@ -88,9 +76,7 @@ class Theorem2(lab.Experiment):
         tests = four("test", 4, LAYERWISE) / four("test", 4)
         times = lab.AtLeast(TIMES)
         return [
-            lab.claim(
-                "slope", slope, three(TOGETHER, 2).slope(), lab.AtLeast(SLOPE), "order α₃², from above", beside=beside
-            ),
+            lab.claim("slope", slope, rise, lab.AtLeast(SLOPE), "order α₃², from above", beside=beside),
             lab.claim("layerwise", stays, kept, lab.Between(0.99, 1.01), "stays"),
             lab.claim("together", falls, corrected.median(), times, "falls"),
             step(2, 3),
@@ -100,31 +86,14 @@ class Theorem2(lab.Experiment):
         ]
 
     def table(self, s: Theorem2Settings) -> lab.Table:
-        """A line for each number of layers, α₃, way of training and stage: medians."""
         return lab.Table(["layers", "alpha", "method", "trained"], medians("test", "S2", "S3", "S4", "all2"))
 
     def figures(self, s: Theorem2Settings) -> list[lab.Picture]:
-        """The course of all feature errors with four layers, and the error of S₂ over α₃."""
         three = {"layer 2 alone": (TOGETHER, 2), LAYERWISE: (LAYERWISE, 3), TOGETHER: (TOGETHER, 3)}
         lines = {name: {"layers": 3, "method": way, "top": top} for name, (way, top) in three.items()}
-        axes: dict[str, Any] = {"x": "alpha", "y": "S2", "line": lines, "middle": "median"}
         return [
-            lab.Drawn(
-                "course",
-                "Higher layers correct the features of lower ones",
-                "How far the leading features S of each layer are from the target's S*, relative to E‖S*‖². Median "
-                "over seeds, shaded from the lowest to the highest. Together: all layers that have joined go on "
-                "training. Layerwise: only the newest layer trains.",
-                "Feature errors of layers 2, 3 and 4 over training steps, together and layerwise, and when layers join",
-                lambda picture, rows: staircase(s, picture, rows),
-            ),
-            lab.Over(
-                "alpha",
-                "Error of S₂ against α₃, three layers",
-                "α₃ is the standard deviation of what layer 3 adds to the target, relative to that of layer 2.",
-                more=lambda rows: square_law(s, rows),
-                **axes,
-            ),
+            lab.Drawn("course", by=functools.partial(staircase, s)),
+            lab.Over("alpha", x="alpha", y="S2", line=lines, more=functools.partial(square_law, s), middle="median"),
         ]
 
 

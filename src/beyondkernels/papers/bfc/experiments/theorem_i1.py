@@ -10,11 +10,9 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, Outcome, require
 from beyondkernels.core.constraints import at_most, between
-from beyondkernels.papers.bfc.experiments.common import number
+from beyondkernels.papers.bfc.experiments.common import fading_adam, number
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.store import RunSpec
 
 KERNELS: dict[str, Callable[[int, int], Any]] = {
     "Gaussian kernel": lambda d, n: bk.kernels.Gaussian(2.0 * d),
@@ -27,22 +25,14 @@ KERNELS: dict[str, Callable[[int, int], Any]] = {
 """From d and N to a kernel, or to N random features."""
 
 NETWORK = "network"
-
-SQUARE = 0.99
-"""β₂ of Adam."""
-
-TIGHT = 2.0
-"""On the target's top part, the best kernel is within this factor of the bound."""
-
-AHEAD = 10.0
-"""How many times the network's risk the best kernel has at the same N, at least."""
+SQUARE = 0.99  # β₂ of Adam
+TIGHT = 2.0  # on the target's top part, the best kernel is within this factor of the bound
+AHEAD = 10.0  # how many times the network's risk the best kernel has at the same N, at least
 
 ENCLOSED = (
     "A kernel has two risks for each seed, both of them means over targets: on the points of the fit (too small on "
     "average) and at fresh points (too large on average). The line is the mean of both."
 )
-"""What figures say of :class:`Enclosed`."""
-
 TOP = "The same two risks if the target is its top part alone."
 
 SMOKE: dict[str, Any] = {"two_dim": 6, "three_dim": 8, "two_samples": (3, 7), "three_samples": (5, 30), "targets": 5}
@@ -50,7 +40,7 @@ SMOKE |= {"points": 200, "spans": 1, "two_steps": 5, "three_steps": 5, "test_sam
 
 
 @dataclass(frozen=True)
-class TheoremI1Settings(Checked):
+class TheoremI1Settings(bk.core.Checked):
     """The numbers of the experiment; all are ours, because the paper measures nothing."""
 
     two_dim: Annotated[int, between(4, 1000)] = lab.setting(30, "ours", "d with L = 2")
@@ -76,14 +66,12 @@ class TheoremI1Settings(Checked):
         for depth in (2, 3):
             first, most = self.samples(depth)[0], self.places(depth) // 2
             name = "two_samples" if depth == 2 else "three_samples"
-            require(first <= most, f"{name} must begin with at most C/2 = {most} points, got {first}")
+            bk.core.require(first <= most, f"{name} must begin with at most C/2 = {most} points, got {first}")
 
     def dim(self, depth: int) -> int:
-        """D."""
         return self.two_dim if depth == 2 else self.three_dim
 
     def samples(self, depth: int) -> tuple[int, ...]:
-        """All N."""
         return self.two_samples if depth == 2 else self.three_samples
 
     def places(self, depth: int) -> int:
@@ -99,13 +87,10 @@ class TheoremI1Settings(Checked):
         return max(0.0, 1 - n / self.places(depth))
 
     def certificate(self, depth: int, n: int) -> bk.bfc.SparseTargetCertificate:
-        """The bound with all that belongs to it."""
         return bk.bfc.SparseTargetCertificate(n, self.dim(depth), depth, self.alpha)
 
 
 class TheoremI1(lab.Experiment):
-    """Best risks over N, with the bound."""
-
     id = "bfc/theoremI1"
     reference = PAPER.at("Theorems I.1 and I.3")
     text_file = "theorem_i1.md"
@@ -130,7 +115,6 @@ class TheoremI1(lab.Experiment):
     }
 
     def runs(self, s: TheoremI1Settings) -> list[lab.Runs]:
-        """Every kernel and the network at every N."""
         made = []
         for depth in (2, 3):
             place = {"depth": [depth], "samples": s.samples(depth)}
@@ -139,17 +123,14 @@ class TheoremI1(lab.Experiment):
         return made
 
     def claims(self, s: TheoremI1Settings) -> list[lab.Statement]:
-        """Kernels never fall below the bound, and the network does."""
         return [statement for depth in (2, 3) for statement in _claims(s, depth)]
 
     def table(self, s: TheoremI1Settings) -> lab.Table:
-        """A line for each L, N and method."""
         fresh = lab.Shown("risk", about="At fresh points, which is too large on average for a kernel.")
         columns = [lab.Shown("bound", show="first"), "low", fresh, "error", "low_top", "top"]
         return lab.Table(["depth", "samples", "method"], columns)
 
     def figures(self, s: TheoremI1Settings) -> list[lab.Over]:
-        """For each L the risk, and the risk of the top part alone."""
         made, kernels = [], {name: {"method": name} for name in KERNELS}
         for depth in (2, 3):
             title, units = f"L = {depth}: the best risk of kernels, and the risk of a network", "In units of c²"
@@ -163,17 +144,15 @@ class TheoremI1(lab.Experiment):
         return made
 
     def remarks(self, s: TheoremI1Settings) -> list[str]:
-        """How the paper's own hypotheses stand here."""
-        told = []
-        for depth in (2, 3):
-            certificate = s.certificate(depth, s.compared(depth))
-            held = "; ".join(map(str, certificate.hypotheses))
-            told.append(f"L = {depth}, N = {s.compared(depth)}, the paper's hypotheses: {held}. {certificate.verdict}")
-        return told
+        def told(depth: int, n: int) -> str:
+            found = s.certificate(depth, n)
+            held = "; ".join(map(str, found.hypotheses))
+            return f"L = {depth}, N = {n}, the paper's hypotheses: {held}. {found.verdict}"
+
+        return [told(depth, s.compared(depth)) for depth in (2, 3)]
 
 
 def _claims(s: TheoremI1Settings, depth: int) -> list[lab.Statement]:
-    """The claims for one number of layers."""
     n, here = s.compared(depth), f"L = {depth}: at N = {s.compared(depth)}"
     every, points = f"L = {depth}: at every N", f"L = {depth}: with N = {n} points (at most half of C)"
     bound, kernels = s.bound(depth, n), {"depth": depth, "method": tuple(KERNELS), "per_seed": False}
@@ -199,36 +178,34 @@ def problem_at(s: TheoremI1Settings, depth: int, instance: int) -> bk.bfc.Quadra
     return bk.bfc.sparse_target(s.dim(depth), depth, (*(1.0,) * (depth - 2), s.alpha), instance)
 
 
-def span_spec(s: TheoremI1Settings, at: lab.At) -> RunSpec:
+def span_spec(s: TheoremI1Settings, at: lab.At) -> bk.store.RunSpec:
     """The best risk of a kernel on a training set, or of random features."""
     functions = KERNELS[at.method](s.dim(at.depth), at.samples)
     learner = bk.bfc.BestInSpan(functions, s.targets, s.points)
-    return RunSpec(problem_at(s, at.depth, 0), learner, at.samples, 1, at.seed)
+    return bk.store.RunSpec(problem_at(s, at.depth, 0), learner, at.samples, 1, at.seed)
 
 
-def span_row(s: TheoremI1Settings, at: lab.At, outcome: Outcome) -> dict[str, float]:
+def span_row(s: TheoremI1Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float]:
     """The two numbers, and how far the smaller one is above the bound."""
     found, bound = dict(outcome.scalars), s.bound(at.depth, at.samples)
     return found | {"bound": bound, "margin": found["low"] - bound, "top_margin": found["low_top"] - bound}
 
 
-def network_spec(s: TheoremI1Settings, at: lab.At) -> RunSpec:
+def network_spec(s: TheoremI1Settings, at: lab.At) -> bk.store.RunSpec:
     """A network with the target's graph and α; with three layers, layer 3 joins after layer 2 has trained alone."""
-    from beyondkernels.algorithms.optimisers import Cosine, adam
-
     problem, deep = problem_at(s, at.depth, at.seed), at.depth == 3
     start = s.three_start if deep else s.two_start
     network = bk.bfc.QuadraticDenseNet(problem.graph, (s.width,) * (at.depth - 1), problem.scales, scale=start)
     if deep:
-        rule = adam(Cosine(s.three_rate, s.three_steps), betas=(0.9, SQUARE))
+        rule = fading_adam(s.three_rate, s.three_steps, SQUARE)
         algorithm: Any = bk.bfc.Joining(rule, (s.three_steps,) * 2, False, min(s.batch, at.samples))
     else:
-        rule, squared = adam(Cosine(s.two_rate, s.two_steps), betas=(0.9, SQUARE)), bk.algorithms.Squared()
+        rule, squared = fading_adam(s.two_rate, s.two_steps, SQUARE), bk.algorithms.Squared()
         algorithm = bk.algorithms.Descent(s.two_steps, rule, at.samples, loss=squared)
-    return RunSpec(problem, bk.engine.TrainedNetwork(network, algorithm), at.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem, bk.engine.TrainedNetwork(network, algorithm), at.samples, s.test_samples, at.seed)
 
 
-def network_row(s: TheoremI1Settings, at: lab.At, outcome: Outcome) -> dict[str, float]:
+def network_row(s: TheoremI1Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float]:
     """The network's risk in units of c²."""
     unit = s.certificate(at.depth, at.samples).top ** 2
     risk = outcome.scalars.get("test_loss", math.nan) / unit

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, Outcome
 from beyondkernels.core.constraints import between
 from beyondkernels.papers.bfc.experiments.common import number
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.store import RunSpec
 
 WIDE_2, WIDE_3, NARROW = "I.6, L = 2", "I.6, L = 3", "I.7, L = 2"
 """The theorem and the number of layers of the target."""
@@ -20,24 +18,17 @@ DEPTHS = {WIDE_2: 2, WIDE_3: 3, NARROW: 2}
 NAMES = {WIDE_2: "wide-2", WIDE_3: "wide-3", NARROW: "narrow-2"}
 SHALLOW, DEEP = "two layers", "deep"
 
-TIGHT = 2.0
-"""With one neuron less than the rank, the best risk is at most so many times the bound, for targets of degree 4."""
-
-FAR_BELOW = 0.01
-"""The deep network's risk is at most this part of the bound for a two-layer network with as many neurons."""
-
-FLOOR = 1e-3
-"""Smaller risks are drawn at this height: rounding alone tells them apart."""
-
-BEYOND = 2
-"""How many neurons more than the rank are tried."""
+TIGHT = 2.0  # at one neuron less than the rank, the best risk over the bound is at most this, at degree 4
+FAR_BELOW = 0.01  # the deep network's risk over the bound for two layers with as many neurons is at most this
+FLOOR = 1e-3  # smaller risks are drawn at this height: rounding alone tells them apart
+BEYOND = 2  # how many neurons more than the rank are tried
 
 Dim = Annotated[int, between(2, 6)]
 Iterations = Annotated[lab.Count, between(1, 100_000)]
 
 
 @dataclass(frozen=True)
-class TheoremI6Settings(Checked):
+class TheoremI6Settings(bk.core.Checked):
     """The numbers of the experiment; all are ours, because the paper measures nothing."""
 
     wide_dim: Dim = lab.setting(6, "ours", "d of I.6 with L = 2")
@@ -50,7 +41,6 @@ class TheoremI6Settings(Checked):
     seeds: lab.Seeds = lab.setting(10, "ours", "0, 1, 2, …: each is another start")
 
     def dim(self, case: str) -> int:
-        """D of a case."""
         return {WIDE_2: self.wide_dim, WIDE_3: self.three_dim, NARROW: self.narrow_dim}[case]
 
     def deep_widths(self, case: str) -> tuple[int, ...]:
@@ -74,8 +64,6 @@ class TheoremI6Settings(Checked):
 
 
 class TheoremI6(lab.Experiment):
-    """Risks over neurons, with the bound."""
-
     id = "bfc/theoremI6"
     reference = PAPER.at("Lemma I.5, Theorems I.6 and I.7")
     text_file = "theorem_i6.md"
@@ -98,14 +86,12 @@ class TheoremI6(lab.Experiment):
     }
 
     def runs(self, s: TheoremI6Settings) -> list[lab.Runs]:
-        """Two layers from one neuron to some beyond the rank; the deep network where the target is deeper."""
         tried = {case: tuple(range(1, s.rank(case) + BEYOND + 1)) for case in DEPTHS}
         shallow = [{"case": [case], "method": [SHALLOW], "neurons": tried[case]} for case in DEPTHS]
         deep = [{"case": [case], "method": [DEEP], "neurons": [s.deep_neurons(case)]} for case in (WIDE_3, NARROW)]
         return [lab.Runs(spec, over, row) for over in (*shallow, *deep)]
 
     def claims(self, s: TheoremI6Settings) -> list[lab.Statement]:
-        """Never below the bound; near it where it should be; deep networks are far below."""
         above = {WIDE_3: "", NARROW: f" above the {s.narrow_dim} squares of layer 1, which count,"}
 
         def least(case: str, **where: Any) -> lab.Value:
@@ -135,10 +121,12 @@ class TheoremI6(lab.Experiment):
         return [*map(never, DEPTHS), *map(tight, (WIDE_2, NARROW)), *map(deep, (WIDE_3, NARROW))]
 
     def table(self, s: TheoremI6Settings) -> lab.Table:
-        """A line for each case, method and number of neurons."""
+        def least(rows: lab.Rows) -> float | None:
+            return rows["risk"].min() if rows["risk"].notna().any() else None
+
         columns = [
             lab.Shown("bound", show="first"),
-            lab.Shown("risk", "Least risk", show=_least, about="Of all starts; E(h − G*)², exact."),
+            lab.Shown("risk", "Least risk", show=least, about="Of all starts; E(h − G*)², exact."),
             lab.Shown("risk", "Largest risk", show="largest"),
             lab.Shown("variance", show="first"),
             "iterations",
@@ -146,7 +134,6 @@ class TheoremI6(lab.Experiment):
         return lab.Table(["case", "method", "neurons"], columns)
 
     def figures(self, s: TheoremI6Settings) -> list[lab.Over]:
-        """One figure for each case."""
         labels = {SHALLOW: "two layers, fitted", DEEP: "deep, fitted"}
         axes: dict[str, Any] = {"x": "neurons", "x_label": "neurons r", "y": "drawn", "middle": "median"}
         return [
@@ -164,18 +151,12 @@ class TheoremI6(lab.Experiment):
         ]
 
 
-def _least(rows: lab.Rows) -> float | None:
-    return rows["risk"].min() if rows["risk"].notna().any() else None
-
-
 def problem_at(s: TheoremI6Settings, case: str) -> bk.bfc.QuadraticTarget:
-    """The target of a case."""
     alphas = (1.0, s.alpha)[: DEPTHS[case] - 1]
     return bk.bfc.even_target(s.dim(case), DEPTHS[case], alphas, "I.7" if case == NARROW else "I.6")
 
 
-def spec(s: TheoremI6Settings, at: lab.At) -> RunSpec:
-    """One start of one network."""
+def spec(s: TheoremI6Settings, at: lab.At) -> bk.store.RunSpec:
     problem = problem_at(s, at.case)
     if at.method == DEEP:
         network: Any = bk.bfc.QuadraticDenseNet(problem.graph, s.deep_widths(at.case), problem.scales, scale=s.start)
@@ -185,10 +166,10 @@ def spec(s: TheoremI6Settings, at: lab.At) -> RunSpec:
         degree = 2**problem.depth // (2 if squares else 1)
         network = bk.bfc.PolynomialTwoLayer(at.neurons, degree, squares, scale=s.start)
         learner = bk.bfc.PopulationFit(network, s.iterations)
-    return RunSpec(problem, learner, 1, 1, at.seed)
+    return bk.store.RunSpec(problem, learner, 1, 1, at.seed)
 
 
-def row(s: TheoremI6Settings, at: lab.At, outcome: Outcome) -> dict[str, float]:
+def row(s: TheoremI6Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float]:
     """The risk, the bound, and one over the other where the bound says something."""
     bound = s.certificate(at.case, at.neurons).risk
     risk = outcome.scalars.get("test_loss", float("nan"))

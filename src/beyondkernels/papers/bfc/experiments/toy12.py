@@ -9,21 +9,17 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Outcome
 from beyondkernels.core.constraints import at_most
 from beyondkernels.papers.bfc.experiments import toys
 from beyondkernels.papers.bfc.experiments.common import error
 from beyondkernels.papers.bfc.experiments.pictures import course_lines, over_steps
 from beyondkernels.papers.bfc.experiments.toys import ALONE, LAYERWISE, TOGETHER, UNIT
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.store import RunSpec
 
 TERMS = {"1-1": "x₁⁴", "2-2": "x₂⁴", "1-2": "x₁²x₂²", "1-3": "x₁²x₃²", "2-3": "x₂²x₃²", "3-3": "x₃⁴"}
 """The monomials of layer 2, by the names that ``SecondLayer`` gives their coefficients."""
 
-WITH_THIRD = ("1-3", "2-3", "3-3")
-"""Those with x₃, which layer 2 of the target does not have."""
-
+WITH_THIRD = ("1-3", "2-3", "3-3")  # those with x₃, which layer 2 of the target does not have
 TARGET = {"1-1": 1.0, "2-2": 2.0}
 
 POLYNOMIAL, FORM = "best polynomial of degree 4", "best second layer"
@@ -38,8 +34,6 @@ EXACT, TIMES = 0.05, 100.0
 
 @dataclass(frozen=True)
 class Toy12Settings(toys.ToySettings):
-    """The numbers of the experiment."""
-
     alpha: lab.Size = lab.setting(0.1, "paper", "α, the factor of layer 3")
     neurons: lab.Count = lab.setting(3, "ours", "of layer 2, which is k(k + 1)/2 for k = 2")
     snapshots: Annotated[lab.Count, at_most(1000)] = lab.setting(40, "ours", "in each stage, for the figure")
@@ -51,8 +45,6 @@ class Toy12Settings(toys.ToySettings):
 
 
 class Toy12(lab.Experiment):
-    """The coefficients of layer 2 before and after layer 3 joins."""
-
     id = "bfc/toy12"
     reference = PAPER.at("§1.2, eq. (1.2)")
     text_file = "toy12.md"
@@ -71,11 +63,9 @@ class Toy12(lab.Experiment):
     }
 
     def runs(self, s: Toy12Settings) -> list[lab.Runs]:
-        """Both ways of training, for each distribution of inputs."""
         return [lab.Runs(spec, {"inputs": [UNIT, toys.SMALL, toys.GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]
 
     def claims(self, s: Toy12Settings) -> list[lab.Statement]:
-        """What layer 2 alone learns, what becomes of it, and what that does to the error."""
         other = (
             "The best polynomial of degree 4 is not x₁⁴ + 2x₂⁴ for any of the three inputs: its coefficient of x₁²x₃² "
             "is at least α (exact)"
@@ -90,21 +80,10 @@ class Toy12(lab.Experiment):
         ]
 
     def table(self, s: Toy12Settings) -> lab.Table:
-        """A line for each distribution of inputs and moment, with all coefficients of layer 2."""
         return lab.Table(["inputs", "moment"], [*TERMS, "S2", "test"])
 
     def figures(self, s: Toy12Settings) -> list[lab.Drawn]:
-        """The coefficients with x₃ over training."""
-        return [
-            lab.Drawn(
-                "course",
-                "What layer 2 has of x₃, which it should not have",
-                f"The coefficients of two terms of layer 2 over training, inputs {UNIT}. Mean over seeds, shaded from "
-                "the lowest to the highest. In the target both are 0. Horizontal lines: the best second layer (exact).",
-                "Two coefficients of layer 2 over training steps, together and layerwise, beside those of the best fit",
-                functools.partial(course, s),
-            )
-        ]
+        return [lab.Drawn("course", by=functools.partial(course, s))]
 
 
 def _claims(s: Toy12Settings, name: str, inputs: str) -> list[lab.Statement]:
@@ -130,14 +109,13 @@ def _claims(s: Toy12Settings, name: str, inputs: str) -> list[lab.Statement]:
     ]
 
 
-def spec(s: Toy12Settings, at: lab.At) -> RunSpec:
-    """A run whose second layer is looked at often."""
+def spec(s: Toy12Settings, at: lab.At) -> bk.store.RunSpec:
     first = {s.alone_steps * i // s.snapshots for i in range(s.snapshots)}
     second = {s.alone_steps + s.steps * i // s.snapshots for i in range(1, s.snapshots)}
     return toys.toy_spec(s, at, toys.first_toy(s.alpha, at.inputs), (s.neurons, 1), tuple(first | second))
 
 
-def moments(s: Toy12Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
+def moments(s: Toy12Settings, at: lab.At, outcome: bk.core.Outcome) -> list[dict[str, Any]]:
     """Rows: what training together or layerwise gives, together after what is known exactly."""
     problem = toys.first_toy(s.alpha, at.inputs)
     polynomial, form = bk.bfc.best_terms(problem, (*TERMS,))
@@ -159,7 +137,6 @@ def moments(s: Toy12Settings, at: lab.At, outcome: Outcome) -> list[dict[str, An
 
 
 def course(s: Toy12Settings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
-    """Two coefficients over training, together and layerwise, beside those of the best second layer."""
     names, (_, form) = WITH_THIRD[:2], bk.bfc.best_terms(toys.first_toy(s.alpha, UNIT), (*TERMS,))
     lines = []
     for method, after in ((TOGETHER, 0), (LAYERWISE, s.alone_steps)):

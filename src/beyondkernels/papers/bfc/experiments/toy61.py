@@ -9,12 +9,10 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Outcome, require
 from beyondkernels.papers.bfc.experiments import toys
 from beyondkernels.papers.bfc.experiments.common import error, medians, number
 from beyondkernels.papers.bfc.experiments.toys import ALONE, LAYERWISE, TOGETHER
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.store import RunSpec
 
 WITH_OTHERS = ("1-3", "1-4", "2-3", "2-4", "3-3", "3-4", "4-4")
 """Terms of layer 2 with x₃ or x₄, which layer 2 of the target does not have."""
@@ -31,8 +29,6 @@ CORRECTED = 5.0
 
 @dataclass(frozen=True)
 class Toy61Settings(toys.ToySettings):
-    """The numbers of the experiment."""
-
     alphas: lab.Sizes = lab.setting((0.001, 0.003, 0.01, 0.03, 0.1), "ours", "α; in the paper it is small")
     neurons: lab.Counts = lab.setting((2, 3, 4, 6), "ours", "m₂; the paper asks for more than two, and three suffice")
     top_neurons: lab.Count = lab.setting(3, "ours", "of layer 3, which is k(k + 1)/2 for k = 2")
@@ -40,13 +36,11 @@ class Toy61Settings(toys.ToySettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         good = self.neurons[0] == 2 and len(self.neurons) > 1
-        require(good, f"neurons must be 2 and at least one larger number, got {self.neurons}")
-        require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
+        bk.core.require(good, f"neurons must be 2 and at least one larger number, got {self.neurons}")
+        bk.core.require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
 
 
 class Toy61(lab.Experiment):
-    """Neurons of layer 2 against what layer 3 can read off it; over-fitting against α."""
-
     id = "bfc/toy61"
     reference = PAPER.at("§6.1")
     text_file = "toy61.md"
@@ -66,13 +60,11 @@ class Toy61(lab.Experiment):
     }
 
     def runs(self, s: Toy61Settings) -> list[lab.Runs]:
-        """Every α and number of neurons together; layerwise at the largest α."""
         together = {"alpha": s.alphas, "neurons": s.neurons, "method": [TOGETHER]}
         frozen = {**together, "alpha": s.alphas[-1:], "method": [LAYERWISE]}
         return [lab.Runs(spec, over, moments) for over in (together, frozen)]
 
     def claims(self, s: Toy61Settings) -> list[lab.Statement]:
-        """The richer representation, over-fitting and its correction, and whether training needs three neurons."""
         least, most, times = s.alphas[0], s.alphas[-1], lab.AtLeast(TIMES)
         said = {
             "two-neurons": f"α = {least:g}: with two neurons in layer 2 more of x₁⁴, x₂⁴ stays unreadable than with "
@@ -117,40 +109,31 @@ class Toy61(lab.Experiment):
         ]
 
     def table(self, s: Toy61Settings) -> lab.Table:
-        """A line for each α, number of neurons and moment: medians."""
         unreadable, *rest = medians("unreadable", "overfit", "test")
         largest = lab.Shown("unreadable", "Unreadable, largest", show="largest")
         return lab.Table(["alpha", "neurons", "moment"], [unreadable, largest, *rest], order=("alpha", "neurons"))
 
     def figures(self, s: Toy61Settings) -> list[lab.Over]:
-        """What cannot be read off layer 2, and what it has too much, over α."""
         alone = {f"{count} neurons": {"neurons": count, "moment": ALONE} for count in s.neurons}
         three = {moment: {"moment": moment, "neurons": 3} for moment in (ALONE, TOGETHER)}
 
-        def over(y: str, title: str, caption: str, lines: Any, beside: Callable[[], lab.Line]) -> lab.Over:
-            return lab.Over(y, title, caption, x="alpha", y=y, line=lines, more=lambda _: [beside()], middle="median")
+        def over(y: str, lines: Any, beside: str, height: Callable[[float], float]) -> lab.Over:
+            def more(_: lab.Rows) -> list[lab.Line]:
+                return [lab.Line(beside, s.alphas, [height(alpha) for alpha in s.alphas])]
 
-        def papers() -> lab.Line:
-            return lab.Line(
-                "the paper's two neurons", s.alphas, [bk.bfc.rotated_part(toys.second_toy(1.0))] * len(s.alphas)
-            )
+            return lab.Over(y, x="alpha", y=y, line=lines, more=more, middle="median")
 
-        def square() -> lab.Line:
-            return lab.Line("α²", s.alphas, [alpha**2 for alpha in s.alphas])
-
-        more = "What layer 2 has of x₃ and x₄, which it should not have"
         return [
-            over("unreadable", "What layer 3 cannot read off layer 2", "After layer 2 alone.", alone, papers),
-            over("overfit", more, "Three neurons in layer 2.", three, square),
+            over("unreadable", alone, "the paper's two neurons", lambda _: bk.bfc.rotated_part(toys.second_toy(1.0))),
+            over("overfit", three, "α²", lambda alpha: alpha**2),
         ]
 
 
-def spec(s: Toy61Settings, at: lab.At) -> RunSpec:
-    """A run with a given number of neurons in layer 2."""
+def spec(s: Toy61Settings, at: lab.At) -> bk.store.RunSpec:
     return toys.toy_spec(s, at, toys.second_toy(at.alpha), (at.neurons, s.top_neurons))
 
 
-def moments(s: Toy61Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
+def moments(s: Toy61Settings, at: lab.At, outcome: bk.core.Outcome) -> list[dict[str, Any]]:
     """Rows: what layer 2 holds, and the error over the variance of what layer 3 adds."""
     added = (at.alpha * toys.second_toy(at.alpha).layer_stds[3].value) ** 2
 

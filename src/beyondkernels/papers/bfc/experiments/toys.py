@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between
-from beyondkernels.store import RunSpec
+from beyondkernels.papers.bfc.experiments.common import fading_adam
 
 ALONE, LAYERWISE, TOGETHER = "layer 2 alone", "layerwise", "together"
 """Layer 2 before layer 3 joins; then layer 2 frozen, or training on with layer 3."""
@@ -27,7 +26,7 @@ SMOKE |= {"points": 100, "test_samples": 100}
 
 
 @dataclass(frozen=True)
-class ToySettings(Checked):
+class ToySettings(bk.core.Checked):
     """The numbers that both examples have; the paper has no experiment on them, so nearly all are ours."""
 
     samples: lab.Count = lab.setting(20_000, "ours", "N")
@@ -42,7 +41,7 @@ class ToySettings(Checked):
     seeds: lab.Seeds = lab.setting(10, "ours", "0, 1, 2, …: sample and start")
 
     def __post_init__(self) -> None:
-        require(self.alone_steps >= 2, f"alone_steps must be at least 2, got {self.alone_steps}")
+        bk.core.require(self.alone_steps >= 2, f"alone_steps must be at least 2, got {self.alone_steps}")
 
     @property
     def ends(self) -> dict[str, int]:
@@ -51,7 +50,6 @@ class ToySettings(Checked):
 
 
 def inputs_of(name: str) -> bk.bfc.QuadraticInputs:
-    """The inputs of this name."""
     made = {UNIT: bk.bfc.UniformInputs(1 / math.sqrt(3)), UNIFORM: bk.bfc.UniformInputs()}
     return made[name] if name in made else bk.bfc.GaussianInputs(0.5 if name == SMALL else 1.0)
 
@@ -74,23 +72,20 @@ def toy_spec(
     problem: bk.bfc.FirstToy | bk.bfc.SecondToy,
     widths: tuple[int, int],
     times: tuple[int, ...] = (),
-) -> RunSpec:
+) -> bk.store.RunSpec:
     """The plain learner on an example, kept at the ends of both stages and at further steps.
 
     Layer 2 is alone, then layer 3 joins; the place's method says what layer 2 does then.
     """
-    from beyondkernels.algorithms.optimisers import Cosine, adam
-
     network = bk.bfc.QuadraticDenseNet(problem.graph, widths, problem.scales, 0.0, scale=s.start)
     steps = (s.alone_steps, s.steps)
-    rules = tuple(adam(Cosine(s.rate, count), betas=(0.9, s.square)) for count in steps)
+    rules = tuple(fading_adam(s.rate, count, s.square) for count in steps)
     rule = bk.bfc.Joining(rules, steps, at.method == LAYERWISE, s.batch)
     kept = tuple(sorted({*times, *s.ends.values()}))
-    learner = bk.engine.TrainedNetwork(
-        network, rule, record_at=kept, record_points=s.test_samples, snapshot_at=kept, snapshot_names=("all",)
-    )
+    looks: dict[str, Any] = {"record_points": s.test_samples, "snapshot_at": kept, "snapshot_names": ("all",)}
+    learner = bk.engine.TrainedNetwork(network, rule, record_at=kept, **looks)
     measured = (bk.bfc.FeatureErrors(s.points), bk.bfc.SecondLayer(s.points))
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, measured)
+    return bk.store.RunSpec(problem, learner, s.samples, s.test_samples, at.seed, measured)
 
 
 def stage_rows(s: ToySettings, at: lab.At, look: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:

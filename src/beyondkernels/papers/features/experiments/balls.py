@@ -6,47 +6,28 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import at_least, at_most, between, not_empty, odd, positive, rising
 from beyondkernels.store import RunSpec
 
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.engine import NetworkFeatures
-    from beyondkernels.kernels import Kernel
-    from beyondkernels.papers.features.problems import DictionaryProblem
-    from beyondkernels.papers.features.theory import FixedMap
-
 FIXED = {"Random neurons": "FixedNeurons", "Fourier features": "FixedWaves", "NTK features": "FixedTangents"}
 """The fixed maps, by the class of each."""
-
-LEARNED = "Two Step"
-"""The neurons of the paper's network after its two steps of feature learning."""
-
+LEARNED = "Two Step"  # the neurons of the paper's network after its two steps of feature learning
 LARGE, CUBE, EVERY, BALL = "sample", "all patterns", "every A", "kernel ball"
 """Where a problem is solved: over a sample where k ≤ D/16; over all patterns of a small dictionary for drawn sets A;
 over those of a smaller one for every A; in the ball of a kernel, over the whole distribution where k ≤ D/16."""
-
 KERNELS = {"Gaussian kernel": "Gaussian", "Laplace kernel": "Laplace"}
 """The kernels of Corollary 3, which are shift-invariant, by the class of each."""
-
-SHARE = 16
-"""D/k where a sample is drawn: the least that the theorem allows."""
-
-SURE = 3
-"""A loss on fresh points counts as below a bound if it is by more than so many standard errors."""
-
+SHARE = 16  # D/k where a sample is drawn: the least that the theorem allows
+SURE = 3  # a loss on fresh points counts as below a bound if it is by more than so many standard errors
 Norms = Annotated[tuple[float, ...], between(0.1, 1e6), rising, not_empty]
 
 
 @dataclass(frozen=True)
-class Theorem2Settings(Checked):
-    """The numbers of the experiment."""
-
+class Theorem2Settings(bk.core.Checked):
     relevants: Annotated[tuple[int, ...], at_least(5), at_most(17), odd, rising, not_empty] = lab.setting(
         (11, 13, 15), "theorem", "k; D is 16k, the least that the theorem allows; beyond 17, our bound rounds to p_o"
     )
@@ -75,7 +56,7 @@ class Theorem2Settings(Checked):
     def __post_init__(self) -> None:
         for name in ("cube", "every"):
             k, D = getattr(self, f"{name}_relevant"), getattr(self, name)
-            require(k <= D, f"{name}_relevant must not exceed {name} ({D}), got {k}")
+            bk.core.require(k <= D, f"{name}_relevant must not exceed {name} ({D}), got {k}")
 
 
 def sizes_of(s: Theorem2Settings, at: lab.At) -> tuple[int, int, tuple[float, ...]]:
@@ -87,34 +68,32 @@ def sizes_of(s: Theorem2Settings, at: lab.At) -> tuple[int, int, tuple[float, ..
 
 
 @functools.cache
-def parity(patterns: int, relevant: int, background: float, instance: int) -> DictionaryProblem:
-    """Parity in the mixture."""
+def parity(patterns: int, relevant: int, background: float, instance: int) -> bk.features.DictionaryProblem:
     return bk.features.DictionaryParity(patterns, patterns, relevant, background=background, instance=instance)
 
 
 @functools.cache
-def two_steps(problem: DictionaryProblem, pairs: int, samples: int) -> NetworkFeatures:
+def two_steps(problem: bk.features.DictionaryProblem, pairs: int, samples: int) -> bk.engine.NetworkFeatures:
     """The network's neurons after two steps with Theorem 26's settings; no later step, with its batch, is taken."""
     network = bk.networks.TwoLayer(pairs)
     process = bk.features.theorem26(problem, network, steps=2, batch=min(1000, samples))
     return bk.engine.NetworkFeatures(network, bk.algorithms.FeatureLearning(process), after=2)
 
 
-def fixed_map(s: Theorem2Settings, at: lab.At) -> FixedMap:
-    """A fixed map with N features."""
+def fixed_map(s: Theorem2Settings, at: lab.At) -> bk.features.FixedMap:
     D, N, _ = sizes_of(s, at)
     return getattr(bk.features, FIXED[at.method])(N // D if at.method == "NTK features" else N, s.spread)
 
 
 @functools.cache
-def extreme_norms(features: FixedMap, patterns: int, relevant: int) -> tuple[float, float]:
+def extreme_norms(features: bk.features.FixedMap, patterns: int, relevant: int) -> tuple[float, float]:
     """The smallest and the largest |c_A| of a fixed map over all sets A where all patterns are listed."""
     z = bk.features.every_pattern(parity(patterns, relevant, 0.5, 0))[0]
     norms = bk.features.parity_norms(features.values(z), relevant)
     return float(norms.min()), float(norms.max())
 
 
-def kernel_of(method: str) -> Kernel:
+def kernel_of(method: str) -> bk.kernels.Kernel:
     """The kernel of that name, of width 1, which is the norm of inputs."""
     return getattr(bk.kernels, KERNELS[method])(1.0)
 
@@ -138,7 +117,7 @@ def whole_spec(s: Theorem2Settings, at: lab.At) -> RunSpec:
     return RunSpec(problem, bk.features.EveryTarget(fixed_map(s, at), norms, s.tolerance), 1, 0, at.seed)
 
 
-def rows(s: Theorem2Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
+def rows(s: Theorem2Settings, at: lab.At, outcome: bk.core.Outcome) -> list[dict[str, Any]]:
     """A row for every B: losses, dual values, bounds, and the distances between them."""
     read = {EVERY: _over_sets, BALL: _in_kernel_ball}.get(at.place, _of_model)
     found = []
@@ -194,7 +173,6 @@ def _over_sets(s: Theorem2Settings, at: lab.At, row: dict[str, Any], found: Mapp
 
 
 def _in_kernel_ball(s: Theorem2Settings, at: lab.At, row: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """The least loss, the same for every A."""
     lower, upper = float(found["lower"]), float(found["upper"])
     rooms = {"gap_room": s.tolerance - (upper - lower), "kernel_room": upper - row["bound"]}
     return {"lower": lower, "worst_lower": lower, "worst_upper": upper, **rooms}

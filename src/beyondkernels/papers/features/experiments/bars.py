@@ -11,16 +11,12 @@ from beyondkernels.papers.features.experiments.cases import Case, problem_of
 from beyondkernels.papers.features.experiments.tables import CONVERGED, TRAINED, UNSTRUCTURED
 from beyondkernels.papers.features.paper import PAPER
 
-LEARNS = 99.5
-"""Percent that count as learnt; the paper prints 100.0."""
+LEARNS = 99.5  # percent that count as learnt; the paper prints 100.0
 FAILS, WITHOUT = 0.20, 0.12
 """How far a method that fails, and one without structure, may come from the constant classifier towards 100 %."""
-NEAR = 10
-"""Points by which a method that is trained halfway may be off the printed value."""
-AHEAD = 3
-"""Points by which the Network has to be ahead of converged classifiers."""
-ALIGNED = 0.99
-"""The cosine that the paper names for step two."""
+NEAR = 10  # points by which a method that is trained halfway may be off the printed value
+AHEAD = 3  # points by which the Network has to be ahead of converged classifiers
+ALIGNED = 0.99  # the cosine that the paper names for step two
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,6 @@ class Sentences:
         ]
 
     def one_step(self) -> lab.Statement:
-        """One Step does not learn."""
         return self._fails("One Step", "One Step, its readout trained by the Network's own schedule,")
 
     def as_trained(self, method: str, between: tuple[float, float] | None = None) -> lab.Statement:
@@ -67,7 +62,6 @@ class Sentences:
         return self._accuracy(method, f"{method} as trained lies between {low} and {high} %", lab.Between(low, high))
 
     def aligned(self) -> lab.Statement:
-        """Step two aligns a neuron with the ground truth."""
         return lab.claim(
             "cosine",
             f"After step two the best aligned neuron has a cosine of at least {ALIGNED} with ±Σ Mⱼ",
@@ -77,7 +71,6 @@ class Sentences:
         )
 
     def ahead(self) -> list[lab.Statement]:
-        """The Network is ahead of each converged classifier."""
         return [
             lab.claim(
                 name.lower().replace(" ", "-"),

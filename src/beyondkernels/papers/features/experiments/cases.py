@@ -6,24 +6,22 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import between, not_empty, odd, positive
+from beyondkernels.core import require
+from beyondkernels.core.constraints import between, not_empty, odd, positive, rising
 from beyondkernels.lab.declaration.runs import exact
-
-if TYPE_CHECKING:
-    from beyondkernels.algorithms import ProcessSettings
-    from beyondkernels.papers.features.problems import DictionaryProblem
 
 _ROUNDING = 1e-12  # exact moments are sums of a few hundred float64 terms
 
 Several = Annotated[tuple[int, ...], positive, not_empty]
 Rates = Annotated[tuple[float, ...], positive, not_empty]
-LISTS = ("dim", "pairs", "samples", "readout_rate")
-"""The settings of all tables that may have a number for each case."""
+Odd = Annotated[int, positive, odd]
+Odds = Annotated[tuple[int, ...], positive, odd, rising, not_empty]
+Part = Annotated[float, between(0, 1, "()")]
+LISTS = ("dim", "pairs", "samples", "readout_rate")  # the settings of all tables that may have a number for each case
 
 READOUT = (
     "Network, One Step, Two Step: the readout's rate at step 3, falling linearly to zero; all else by Theorem 26. "
@@ -34,7 +32,7 @@ READOUT = (
 
 
 @dataclass(frozen=True)
-class Shared(Checked):
+class Shared(bk.core.Checked):
     """What is one number in every table; the defaults are Table 1's."""
 
     patterns: lab.Count = lab.setting(100, "paper")
@@ -102,7 +100,6 @@ class Case:
 
     @property
     def where(self) -> dict[str, str]:
-        """Which rows are its own."""
         return {"case": self.name} if self.name else {}
 
     @property
@@ -111,7 +108,6 @@ class Case:
         return self.name.replace(" = ", "").replace(".", "_")
 
     def titled(self, title: str) -> str:
-        """A title that tells the case."""
         return f"{title}, {self.name}" if self.name else title
 
     def constant(self, structured: bool = True) -> float:
@@ -125,7 +121,7 @@ class Case:
 
 
 @functools.cache
-def problem_of(case: Case, seed: int, structured: bool = True) -> DictionaryProblem:
+def problem_of(case: Case, seed: int, structured: bool = True) -> bk.features.DictionaryProblem:
     """The data of a seed: each seed has a dictionary and a relevant set of its own."""
     given: dict[str, Any] = only(case.numbers, ("dim", "patterns", "relevant", "background")) | {"instance": seed}
     if case.interval is None:
@@ -136,7 +132,7 @@ def problem_of(case: Case, seed: int, structured: bool = True) -> DictionaryProb
     return problem if structured else problem.without_structure()
 
 
-def assumptions_of(problem: DictionaryProblem) -> str:
+def assumptions_of(problem: bk.features.DictionaryProblem) -> str:
     """How a problem stands to the paper's (A0), (A1) and (A2)."""
     return "; ".join(str(found) for found in problem.assumptions() if found.name in ("A0", "A1", "A2"))
 
@@ -144,7 +140,7 @@ def assumptions_of(problem: DictionaryProblem) -> str:
 @functools.cache
 def process_of(
     case: Case, seed: int, own_schedule: bool = True, structured: bool = True, random: bool = False
-) -> ProcessSettings:
+) -> bk.algorithms.ProcessSettings:
     """Theorem 26's numbers for the data; for unequal classes with the class weights and the γ of App. F.
 
     Parity labels without structure have γ = 0, of which the theorem says nothing: they get the numbers of the
@@ -167,10 +163,9 @@ def process_of(
 class TableSettings(Numbers):
     """The numbers of Table 1; the defaults are the paper's."""
 
-    relevant: Annotated[int, positive, odd] = lab.setting(5, "paper")
+    relevant: Odd = lab.setting(5, "paper")
 
     def cases(self) -> dict[str, Case]:
-        """The only one."""
         return {"": Case("", self, in_span=False)}
 
 
@@ -189,7 +184,7 @@ class CasesSettings(Shared):
     samples: Several = lab.setting((50_000,), "paper")
     readout_rate: Rates = lab.setting((200.0,), "ours", f"As in Table 1. {READOUT}")
     tolerance: lab.Size = lab.setting(1e-4, "ours", "relative duality gap of every converged fit")
-    validation: Annotated[float, between(0, 1, "()")] = lab.setting(
+    validation: Part = lab.setting(
         0.2, "ours", "share of the training sample on which the ridge of a converged fit is chosen"
     )
     ridges: lab.Sizes = lab.setting(
@@ -205,7 +200,6 @@ class CasesSettings(Shared):
         return Case(name, numbers)
 
     def cases(self) -> dict[str, Case]:
-        """All cases by name."""
         lists, (told, symbol) = only(self, self.lists), self.varied
         count = len(lists[told]) if told else 1
         for name, values in lists.items():
@@ -223,5 +217,4 @@ class CasesSettings(Shared):
 
 
 def only(settings: Any, names: Iterable[str]) -> dict[str, Any]:
-    """The settings of some names, by name."""
     return {name: getattr(settings, name) for name in names}

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between
 from beyondkernels.papers.features.experiments.pictures import DOTS, MOMENTS, two_steps
 from beyondkernels.papers.features.experiments.tables import ACCURACIES, accuracies, percent, record_steps
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.algorithms import ProcessSettings
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.features.problems import RepresentationLabels
 
 ALONG = "“Along means” is the exact accuracy of the best threshold of the direction that joins the class means."
 COSINES = "The cosines are means of |cos| over all neurons: at initialisation, after step one, after step two."
 BEST = "“Best linear” is the exact accuracy of the best linear classifier; – where it is not known."
 NETWORK = "Network"
 METHODS = (NETWORK, "Constant")
-TOGETHER = 0.9
-"""The mean |cosine| from which neurons are said to form two clusters."""
+TOGETHER = 0.9  # the mean |cosine| from which neurons are said to form two clusters
+SMOKE = lab.scale(
+    dim=30, patterns=20, relevant=8, per_label=4, pairs=16, samples=300, steps=20, batch=100, seeds=2, test_samples=200
+)
 
 
 @dataclass(frozen=True)
-class Fig15Settings(Checked):
+class Fig15Settings(bk.core.Checked):
     """The numbers of App. E.3.1; the defaults are the paper's."""
 
     dim: lab.Count = lab.setting(500, "paper")
@@ -53,12 +48,10 @@ class Fig15Settings(Checked):
     )
 
     def __post_init__(self) -> None:
-        require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
-        require(self.steps >= 2, f"steps must be at least 2, the steps that the figure shows, got {self.steps}")
-        require(
-            2 * self.per_label <= self.samples,
-            f"samples must be at least the number of vectors, {2 * self.per_label}, got {self.samples}",
-        )
+        bk.core.require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
+        bk.core.require(self.steps >= 2, f"steps must be at least 2, the steps that the figure shows, got {self.steps}")
+        words = f"samples must be at least the number of vectors, {2 * self.per_label}, got {self.samples}"
+        bk.core.require(2 * self.per_label <= self.samples, words)
 
     @property
     def later_rate(self) -> float:
@@ -67,8 +60,6 @@ class Fig15Settings(Checked):
 
 
 class Fig15(lab.Experiment):
-    """Neurons after no, one and two steps, and what the network learns then."""
-
     id = "features/fig15"
     reference = PAPER.at("App. E.3.1, Figure 15")
     text_file = "fig15.md"
@@ -82,60 +73,32 @@ class Fig15(lab.Experiment):
     }
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Fig15Settings
-    scales = {
-        "laptop": lab.scale(seeds=3),
-        "smoke": lab.scale(
-            dim=30,
-            patterns=20,
-            relevant=8,
-            per_label=4,
-            pairs=16,
-            samples=300,
-            steps=20,
-            batch=100,
-            seeds=2,
-            test_samples=200,
-        ),
-    }
+    scales = {"laptop": lab.scale(seeds=3), "smoke": SMOKE}
 
     def runs(self, s: Fig15Settings) -> list[lab.Runs]:
-        """Every method with every seed."""
         return [lab.Runs(spec, {"method": METHODS}, row)]
 
     def claims(self, s: Fig15Settings) -> list[lab.Statement]:
         """The words beneath Figure 15."""
         first, one, two = (lab.of(f"together_{step}", method=NETWORK) for step in MOMENTS)
         larger = lab.AtLeast(0, "clearly")
+        clusters = (
+            "After step two the neurons form two clusters: the mean over all neurons of |cos| with the direction that "
+            f"joins the class means is at least {TOGETHER:g}"
+        )
+        gather = "The neurons begin to gather in step one: the mean |cos| is clearly larger than at initialisation"
+        closer = "Step two brings the neurons closer together: the mean |cos| is clearly larger than after step one"
         return [
-            lab.claim(
-                "clusters",
-                "After step two the neurons form two clusters: the mean over all neurons of |cos| with the direction "
-                f"that joins the class means is at least {TOGETHER:g}",
-                two,
-                lab.AtLeast(TOGETHER),
-                paper="form clusters",
-            ),
-            lab.claim(
-                "one-step",
-                "The neurons begin to gather in step one: the mean |cos| is clearly larger than at initialisation",
-                one - first,
-                larger,
-            ),
-            lab.claim(
-                "improves",
-                "Step two brings the neurons closer together: the mean |cos| is clearly larger than after step one",
-                two - one,
-                larger,
-            ),
+            lab.claim("clusters", clusters, two, lab.AtLeast(TOGETHER), paper="form clusters"),
+            lab.claim("one-step", gather, one - first, larger),
+            lab.claim("improves", closer, two - one, larger),
         ]
 
     def table(self, s: Fig15Settings) -> lab.Table:
-        """A line for each method."""
         cosines = (f"together_{step}" for step in MOMENTS)
         return lab.Table(["method"], ["train_accuracy", "test_accuracy", *cosines, "along_means", "best_linear"])
 
     def figures(self, s: Fig15Settings) -> list[lab.Picture]:
-        """The neurons, and accuracy over steps."""
         stars = ("from class −1 to +1", "from class +1 to −1")
         return [
             lab.Drawn(
@@ -146,19 +109,10 @@ class Fig15(lab.Experiment):
                 "Neurons and two opposite stars in the plane at initialisation, after one step and after two steps",
                 two_steps(stars, lambda cosines: f"mean |cos| {abs(cosines).mean():.3f}", lambda _: TOGETHER),
             ),
-            lab.OverTime(
-                "accuracy",
-                "Test accuracy over steps",
-                "The first two steps are the figure's. The later ones train all weights on batches.",
-                y="test_accuracy",
-                factor=100,
-                line="method",
-                levels={"constant": 50.0},
-            ),
+            lab.OverTime("accuracy", y="test_accuracy", factor=100, line="method", levels={"constant": 50.0}),
         ]
 
     def remarks(self, s: Fig15Settings) -> list[str]:
-        """How the problem stands to the theory."""
         problem = problem_of(s, 0)
         relevant = problem.moments.correlations[list(problem.relevant_set)]
         assumption = (
@@ -175,23 +129,21 @@ class Fig15(lab.Experiment):
 
 
 @functools.cache
-def problem_of(s: Fig15Settings, seed: int) -> RepresentationLabels:
-    """The data of a seed."""
+def problem_of(s: Fig15Settings, seed: int) -> bk.features.RepresentationLabels:
     return bk.features.RepresentationLabels(s.dim, s.patterns, s.relevant, s.per_label, s.background, instance=seed)
 
 
 @functools.cache
-def process_of(s: Fig15Settings, seed: int) -> ProcessSettings:
+def process_of(s: Fig15Settings, seed: int) -> bk.algorithms.ProcessSettings:
     """Theorem 26's formulas, with a rate of its own for the readout."""
     network, later = bk.networks.TwoLayer(s.pairs), {"steps": s.steps, "batch": s.batch}
     return bk.features.as_theorem26(problem_of(s, seed), network, **later, readout_rate=s.readout_rate)
 
 
-def spec(s: Fig15Settings, at: lab.At) -> RunSpec:
-    """The run of a method with a seed."""
+def spec(s: Fig15Settings, at: lab.At) -> bk.store.RunSpec:
     sizes = (s.samples, s.test_samples, at.seed)
     if at.method != NETWORK:
-        return RunSpec(problem_of(s, at.seed), bk.kernels.ConstantClassifier(), *sizes)
+        return bk.store.RunSpec(problem_of(s, at.seed), bk.kernels.ConstantClassifier(), *sizes)
     learner = bk.engine.TrainedNetwork(
         bk.networks.TwoLayer(pairs=s.pairs),
         bk.algorithms.FeatureLearning(process_of(s, at.seed)),
@@ -199,10 +151,10 @@ def spec(s: Fig15Settings, at: lab.At) -> RunSpec:
         snapshot_at=tuple(MOMENTS),
         snapshot_names=("hidden.weight",),
     )
-    return RunSpec(problem_of(s, at.seed), learner, *sizes, (bk.measure.Alignment(), bk.measure.Directions()))
+    return bk.store.RunSpec(problem_of(s, at.seed), learner, *sizes, (bk.measure.Alignment(), bk.measure.Directions()))
 
 
-def row(s: Fig15Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: Fig15Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """Accuracies in percent, and how close the neurons are to the direction that joins the class means."""
     problem = problem_of(s, at.seed)
     best = problem.linear_accuracy

@@ -5,30 +5,23 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
+from beyondkernels.core import require
 from beyondkernels.core.constraints import between, not_empty, not_negative, positive
 from beyondkernels.papers.features.experiments.tables import accuracies
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.features.problems import GaussianMixture
 
 SMALL, USUAL = "Network", "Network, usual start"
 METHODS = (SMALL, USUAL)
 NEURONS = "layer1.weight"
 Numbers = Annotated[tuple[int, ...], positive, not_empty]
-
-MOST_PATTERNS = 16
-"""More centres than 2 to this power are not listed."""
+MOST_PATTERNS = 16  # more centres than 2 to this power are not listed
 
 
 @dataclass(frozen=True)
-class Table6Settings(Checked):
+class Table6Settings(bk.core.Checked):
     """The numbers of Table 6, an entry for each of its experiments; the defaults are the paper's."""
 
     dims: Numbers = lab.setting((100, 25, 100), "paper", "d")
@@ -78,7 +71,6 @@ class Table6Settings(Checked):
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps that see every training point once."""
         return self.samples // self.batch
 
     @property
@@ -87,7 +79,6 @@ class Table6Settings(Checked):
         return tuple(range(1, len(self.dims) + 1))
 
     def shown(self, experiment: int) -> tuple[int, int, int]:
-        """The epochs of Figure 16's pictures."""
         return 0, self.middles[experiment - 1], self.epochs[experiment - 1]
 
     def bar(self, experiment: int) -> float:
@@ -95,20 +86,18 @@ class Table6Settings(Checked):
         return math.sqrt(1 - 1 / self.patterns[experiment - 1])
 
     def named(self, experiment: int) -> str:
-        """An experiment in words."""
         i = experiment - 1
         return f"d = {self.dims[i]}, k = {self.patterns[i]}, σᵣ = {self.noises[i]:g}"
 
 
 @functools.cache
-def problem_of(s: Table6Settings, experiment: int, seed: int) -> GaussianMixture:
+def problem_of(s: Table6Settings, experiment: int, seed: int) -> bk.features.GaussianMixture:
     """The data of a seed: each has a dictionary of its own."""
     i = experiment - 1
     return bk.features.GaussianMixture(s.dims[i], s.patterns[i], s.noises[i], instance=seed)
 
 
-def spec(s: Table6Settings, at: lab.At) -> RunSpec:
-    """The run of a method in an experiment with a seed."""
+def spec(s: Table6Settings, at: lab.At) -> bk.store.RunSpec:
     problem = problem_of(s, at.experiment, at.seed)
     variance = (s.start if at.method == SMALL else s.usual_start) ** 2
     given: dict[str, Any] = {"weight_variance": variance, "bias_variance": 0.0, "readout_variance": variance}
@@ -124,10 +113,10 @@ def spec(s: Table6Settings, at: lab.At) -> RunSpec:
     learner = bk.engine.TrainedNetwork(network, rule, **kept)
     shown = (bk.features.CentreDirections(NEURONS),) if at.method == SMALL else ()
     measured = (bk.features.CentreCoverage(NEURONS), *shown)
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, measured)
+    return bk.store.RunSpec(problem, learner, s.samples, s.test_samples, at.seed, measured)
 
 
-def row(s: Table6Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: Table6Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """Accuracies in percent, how far above every linear classifier, and how the centres are covered."""
     percent, problem = accuracies(outcome), problem_of(s, at.experiment, at.seed)
     test, bound = percent["test_accuracy"], 100 * problem.linear_bound

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.lab.declaration.rows import OUTCOME
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.features.problems import HiddenPatterns, LabelSet
 
 LABELS = ("parity", "threshold", "interval", "random")
 INPUTS = ("fair coins", "mixture", "unequal coins")
@@ -29,9 +24,7 @@ BOUNDS = {
 
 
 @dataclass(frozen=True)
-class Lemma5Settings(Checked):
-    """The numbers of the experiment."""
-
+class Lemma5Settings(bk.core.Checked):
     dim: lab.Count = lab.setting(500, "ours", "Table 1's; the lemma holds for all")
     patterns: lab.Count = lab.setting(100, "ours", "Table 1's")
     relevants: lab.Counts = lab.setting((1, 2, 3, 5, 10, 30), "ours", "5 and 30 are the k of Tables 1 and 2")
@@ -41,12 +34,15 @@ class Lemma5Settings(Checked):
 
     def __post_init__(self) -> None:
         most = self.relevants[-1]
-        require(most <= self.patterns, f"relevants must not exceed patterns ({self.patterns}), got {most}")
+        bk.core.require(most <= self.patterns, f"relevants must not exceed patterns ({self.patterns}), got {most}")
+
+    @property
+    def profiled(self) -> int:
+        """The k of the figure."""
+        return max((k for k in self.relevants if k <= 10), default=self.relevants[0])
 
 
 class Lemma5(lab.Experiment):
-    """The explicit network on several label sets and distributions of patterns."""
-
     id = "features/lemma5"
     reference = PAPER.at("Lemma 5, with the proof of Lemma 8")
     text_file = "lemma5.md"
@@ -68,11 +64,9 @@ class Lemma5(lab.Experiment):
     }
 
     def runs(self, s: Lemma5Settings) -> list[lab.Runs]:
-        """Every k with every kind of labels and inputs."""
         return [lab.Runs(spec, {"relevant": s.relevants, "labels": LABELS, "inputs": INPUTS}, row)]
 
     def claims(self, s: Lemma5Settings) -> list[lab.Statement]:
-        """Every label is right, and every bound of the lemma holds."""
         exact = "g*(x) = y up to 10⁻⁹ at every test point and every count from 0 to k: the least share of them"
         said = {"labels": ("exact", exact, 1.0)}
         said |= {name: (column, f"{words}: the least room", "1 or more") for name, (column, words) in BOUNDS.items()}
@@ -82,31 +76,17 @@ class Lemma5(lab.Experiment):
         ]
 
     def table(self, s: Lemma5Settings) -> lab.Table:
-        """A line for each k: over all labels, distributions and seeds."""
-        columns = [
-            lab.Shown("exact", show=lambda rows: rows["exact"].min()),
-            *(lab.Shown(name, show="largest") for name in ("neurons", "largest_output")),
-            lab.Shown("least_bias", show=lambda rows: rows["least_bias"].min()),
-            *(lab.Shown(name, show="largest") for name in ("largest_bias", "largest_inside")),
-        ]
-        return lab.Table(["relevant"], columns)
+        exact = lab.Shown("exact", show=lambda rows: rows["exact"].min())
+        bias = lab.Shown("least_bias", show=lambda rows: rows["least_bias"].min())
+        names = ("neurons", "largest_output", "largest_bias", "largest_inside")
+        neurons, output, *others = (lab.Shown(name, show="largest") for name in names)
+        return lab.Table(["relevant"], [exact, neurons, output, bias, *others])
 
     def figures(self, s: Lemma5Settings) -> list[lab.Picture]:
-        """g* over the count."""
-        k = max((relevant for relevant in s.relevants if relevant <= 10), default=min(s.relevants))
-        return [
-            lab.Drawn(
-                "profile",
-                f"g* over the count of relevant patterns, k = {k}",
-                "Between whole numbers the count is spread evenly over the relevant patterns. First seed, patterns "
-                "that are fair coins; at a whole count the label is −1 or +1.",
-                "The network's output over the count of relevant patterns, for parity and for interval labels",
-                lambda picture, rows: profiles(picture, rows, k),
-            ),
-        ]
+        return [lab.Drawn("profile", by=functools.partial(profiles, s.profiled))]
 
 
-def profiles(picture: lab.Drawn, rows: lab.Rows, k: int) -> list[lab.Curves]:
+def profiles(k: int, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
     """g* over the count, for the labels with the most and with the fewest changes of sign."""
     found = lab.select(rows, {"relevant": k, "inputs": INPUTS[0], "status": "finished", "seed": 0})
     lines = [
@@ -118,7 +98,7 @@ def profiles(picture: lab.Drawn, rows: lab.Rows, k: int) -> list[lab.Curves]:
     return [lab.Curves(**picture.words, lines=lines, **axes)] if lines else []
 
 
-def labels_of(name: str, k: int, seed: int) -> LabelSet:
+def labels_of(name: str, k: int, seed: int) -> bk.features.LabelSet:
     """The set P of a kind of labels; a random one is half of the counts."""
     if name == "random":
         order = bk.core.Stream(seed).child("labels", str(k)).permutation(k + 1)
@@ -128,7 +108,7 @@ def labels_of(name: str, k: int, seed: int) -> LabelSet:
     return bk.features.Parity() if name == "parity" else bk.features.Threshold()
 
 
-def hidden_of(s: Lemma5Settings, name: str, k: int, seed: int) -> HiddenPatterns:
+def hidden_of(s: Lemma5Settings, name: str, k: int, seed: int) -> bk.features.HiddenPatterns:
     """The distribution of the patterns; unequal coins have probabilities of their own, drawn from [0.2, 0.8]."""
     if name == "unequal coins":
         p = (0.2 + 0.6 * bk.core.Stream(seed).child("coins", str(k)).uniform(k)).tolist()
@@ -136,16 +116,14 @@ def hidden_of(s: Lemma5Settings, name: str, k: int, seed: int) -> HiddenPatterns
     return bk.features.UniformPatterns() if name == "fair coins" else bk.features.StructuredMixture(s.mixture)
 
 
-def spec(s: Lemma5Settings, at: lab.At) -> RunSpec:
-    """The network of Lemma 5 for one problem."""
+def spec(s: Lemma5Settings, at: lab.At) -> bk.store.RunSpec:
     k, seed = at.relevant, at.seed
     labels, hidden = labels_of(at.labels, k, seed), hidden_of(s, at.inputs, k, seed)
     problem = bk.features.DictionaryProblem(s.dim, s.patterns, k, labels, hidden, instance=seed)
-    return RunSpec(problem, bk.features.GoodNetwork(), 1, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem, bk.features.GoodNetwork(), 1, s.test_samples, at.seed)
 
 
-def row(s: Lemma5Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """What the run found, and the room of each bound."""
+def row(s: Lemma5Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     found, k = outcome.scalars, at.relevant
     return {
         **found,

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import between, not_empty, odd, positive, rising
+from beyondkernels.core.constraints import between, not_empty, rising
 from beyondkernels.lab.declaration.rows import OUTCOME
-from beyondkernels.papers.features.experiments.cases import assumptions_of
+from beyondkernels.papers.features.experiments.cases import Odd, Odds, assumptions_of
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.features.problems import DictionaryProblem
 
 THRESHOLD, PARITY = "threshold", "parity"
-
 SIZE = functools.partial(lab.Quantity, format=".1e", within=lab.NON_NEGATIVE)
 AXES = {
     "relevant": lab.Quantity("k", log=True),
@@ -35,18 +28,16 @@ ROOMS = {
     "background_room_2": "Lemma 20: after step two |Tⱼ| is at most σ_φ² · σ̃ times its ε_e for background patterns",
 }
 """By the column with the bound over what was found: the bound in words."""
+LAPTOP_SWEEPS = {"relevants": (3, 5, 7, 9), "backgrounds": (0.125, 0.25, 0.5), "dictionaries": (100, 200, 400, 800)}
+SMOKE_SWEEPS = {"relevants": (3, 5), "backgrounds": (0.3, 0.5), "dictionaries": (10, 20)}
 
 
 @dataclass(frozen=True)
-class Lemma6Settings(Checked):
-    """The numbers of the experiment."""
-
+class Lemma6Settings(bk.core.Checked):
     patterns: lab.Count = lab.setting(1000, "ours", "D, except where D is swept")
-    relevant: Annotated[int, positive, odd] = lab.setting(5, "ours", "k, except where k is swept: Table 1's")
+    relevant: Odd = lab.setting(5, "ours", "k, except where k is swept: Table 1's")
     background: Annotated[float, between(0, 0.5, "(]")] = lab.setting(0.5, "ours", "p_o, except where p_o is swept")
-    relevants: Annotated[tuple[int, ...], positive, odd, rising, not_empty] = lab.setting(
-        (3, 5, 7, 9, 11), "ours", "odd, so that the classes are balanced"
-    )
+    relevants: Odds = lab.setting((3, 5, 7, 9, 11), "ours", "odd, so that the classes are balanced")
     backgrounds: Annotated[tuple[float, ...], between(0, 0.5, "(]"), rising, not_empty] = lab.setting(
         (0.025, 0.05, 0.1, 0.2, 0.5), "ours", "the lemma asks for Ω(k²/D)"
     )
@@ -57,12 +48,10 @@ class Lemma6Settings(Checked):
     def __post_init__(self) -> None:
         least = min(self.patterns, *self.dictionaries)
         most = max(self.relevant, *self.relevants)
-        require(most < least, f"relevants must be below patterns and dictionaries ({least}), got {most}")
+        bk.core.require(most < least, f"relevants must be below patterns and dictionaries ({least}), got {most}")
 
 
 class Lemma6(lab.Experiment):
-    """Tⱼ of every pattern after steps one and two, over k, p_o and D."""
-
     id = "features/lemma6"
     reference = PAPER.at("Lemma 6; Lemmas 15, 18, 19 and 20")
     text_file = "lemma6.md"
@@ -83,24 +72,8 @@ class Lemma6(lab.Experiment):
     seconds_per_run = {"smoke": 0.1, "laptop": 1.0, "paper": 40.0}
     settings_class = Lemma6Settings
     scales = {
-        "laptop": lab.scale(
-            patterns=200,
-            relevants=(3, 5, 7, 9),
-            backgrounds=(0.125, 0.25, 0.5),
-            dictionaries=(100, 200, 400, 800),
-            pairs=20,
-            seeds=3,
-        ),
-        "smoke": lab.scale(
-            "laptop",
-            patterns=20,
-            relevant=3,
-            relevants=(3, 5),
-            backgrounds=(0.3, 0.5),
-            dictionaries=(10, 20),
-            pairs=3,
-            seeds=2,
-        ),
+        "laptop": lab.scale(patterns=200, **LAPTOP_SWEEPS, pairs=20, seeds=3),
+        "smoke": lab.scale("laptop", patterns=20, relevant=3, **SMOKE_SWEEPS, pairs=3, seeds=2),
     }
 
     def runs(self, s: Lemma6Settings) -> list[lab.Runs]:
@@ -117,7 +90,10 @@ class Lemma6(lab.Experiment):
         ]
 
     def claims(self, s: Lemma6Settings) -> list[lab.Statement]:
-        """The bounds with constants one, how they move with k, p_o and D, and what step two improves."""
+        improves = (
+            "Step two improves the features: background over relevant Tⱼ after step one is at least as large as after "
+            "step two, by the least ratio of the two over all runs"
+        )
         symbols = {column: axis.column_heading for column, axis in AXES.items()}
         return [
             *(
@@ -152,32 +128,16 @@ class Lemma6(lab.Experiment):
                 )
                 for step, words in ((1, "in step one"), (2, "in step two"))
             ),
-            lab.claim(
-                "improves",
-                "Step two improves the features: background over relevant Tⱼ after step one is at least as large as "
-                "after step two, by the least ratio of the two over all runs",
-                lab.least("improvement", per_seed=False),
-                lab.AtLeast(1.0),
-                paper="decreases",
-            ),
+            lab.claim("improves", improves, lab.least("improvement", per_seed=False), lab.AtLeast(1.0), "decreases"),
         ]
 
     def table(self, s: Lemma6Settings) -> lab.Table:
-        """A line for each problem."""
         sizes = ["signal_1", "relevant_1", "background_1", "epsilon", "ratio_1", "ratio_2"]
         return lab.Table(["labels", *AXES], [*sizes, "least_beta_1", "least_beta_2"])
 
     def figures(self, s: Lemma6Settings) -> list[lab.Picture]:
-        """Tⱼ of all patterns after both steps, and errors over D, k and p_o."""
         return [
-            lab.Drawn(
-                "components",
-                "Tⱼ of relevant and background patterns",
-                f"All neurons of the first seed, k = {s.relevant}, p_o = {s.background:g}, D = {s.patterns}, threshold "
-                "labels.",
-                "Distributions of Tⱼσ̃/γ over neurons: relevant and background patterns after steps one and two",
-                functools.partial(components, s),
-            ),
+            lab.Drawn("components", by=functools.partial(components, s)),
             *(
                 lab.Over(
                     f"over-{column}",
@@ -199,7 +159,6 @@ class Lemma6(lab.Experiment):
         ]
 
     def remarks(self, s: Lemma6Settings) -> list[str]:
-        """How both kinds of problems stand to the assumptions of the lemma."""
         listed = []
         for labels in (THRESHOLD, PARITY):
             at = lab.At(labels=labels, relevant=s.relevant, background=s.background, patterns=s.patterns)
@@ -208,7 +167,7 @@ class Lemma6(lab.Experiment):
         return listed
 
 
-def problem_of(at: lab.At) -> DictionaryProblem:
+def problem_of(at: lab.At) -> bk.features.DictionaryProblem:
     """Fair coins labelled by a threshold, with a background of any density, or parity in the structured mixture.
 
     Tⱼ does not depend on the dimension and on the dictionary, so both are as small as they can be.
@@ -220,13 +179,12 @@ def problem_of(at: lab.At) -> DictionaryProblem:
     return bk.features.DictionaryProblem(D, D, k, bk.features.Threshold(), hidden)
 
 
-def spec(s: Lemma6Settings, at: lab.At) -> RunSpec:
+def spec(s: Lemma6Settings, at: lab.At) -> bk.store.RunSpec:
     """Two exact steps; no sample is needed."""
-    return RunSpec(problem_of(at), bk.features.ExactSteps(s.pairs), 1, 1, at.seed)
+    return bk.store.RunSpec(problem_of(at), bk.features.ExactSteps(s.pairs), 1, 1, at.seed)
 
 
-def row(s: Lemma6Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """What the run found, and the bounds over it."""
+def row(s: Lemma6Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     found = outcome.scalars
     rooms = {
         f"{kind}_room_{step}": 1 / found[f"{kind}_share_{step}"]

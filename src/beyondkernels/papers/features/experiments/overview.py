@@ -6,26 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, unknown
 from beyondkernels.core.constraints import not_empty
 from beyondkernels.lab.report.figures import Figure, Group, Matrix
+from beyondkernels.papers.features.experiments import table1, table2, table3, table4, table5
 from beyondkernels.papers.features.experiments.bars import LEARNS
 from beyondkernels.papers.features.experiments.paper_table import PaperTable
-from beyondkernels.papers.features.experiments.table1 import Table1
-from beyondkernels.papers.features.experiments.table2 import Table2
-from beyondkernels.papers.features.experiments.table3 import Table3
-from beyondkernels.papers.features.experiments.table4 import Table4
-from beyondkernels.papers.features.experiments.table5 import Table5
 from beyondkernels.papers.features.experiments.tables import ACCURACIES, TRAINED, UNSTRUCTURED, accuracies
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
 
 TABLES: Mapping[str, PaperTable] = {
-    f"Table {i}": table() for i, table in enumerate((Table1, Table2, Table3, Table4, Table5), start=1)
+    "Table 1": table1.Table1(),
+    "Table 2": table2.Table2(),
+    "Table 3": table3.Table3(),
+    "Table 4": table4.Table4(),
+    "Table 5": table5.Table5(),
 }
-AHEAD = 5
-"""Points that count as clearly ahead."""
+AHEAD = 5  # points that count as clearly ahead
 GROUPS = {
     "with structure": {name: name for name in TRAINED},
     "without structure": UNSTRUCTURED,
@@ -36,9 +34,7 @@ METHODS = [method for group in GROUPS.values() for method in group.values()]
 
 
 @dataclass(frozen=True)
-class OverviewSettings(Checked):
-    """Whose runs are shown."""
-
+class OverviewSettings(bk.core.Checked):
     size: Literal["paper", "laptop", "smoke"] = lab.setting(
         "paper", "ours", "the scale of the tables whose runs these are"
     )
@@ -48,12 +44,10 @@ class OverviewSettings(Checked):
     def __post_init__(self) -> None:
         for name in self.tables:
             if name not in TABLES:
-                unknown("table", name, TABLES)
+                bk.core.unknown("table", name, TABLES)
 
 
 class Overview(lab.Experiment):
-    """Every method on every table."""
-
     id = "features/tables"
     text_file = "overview.md"
     reference = PAPER.at("App. E.1 and E.2, Tables 1 to 5")
@@ -66,24 +60,15 @@ class Overview(lab.Experiment):
     }
 
     def runs(self, s: OverviewSettings) -> list[lab.Runs]:
-        """Those of the tables."""
-        return [
-            lab.Runs(
-                spec, {"setting": list(places(s)), "method": METHODS}, lambda _s, _at, outcome: accuracies(outcome)
-            )
-        ]
+        over = {"setting": list(places(s)), "method": METHODS}
+        return [lab.Runs(spec, over, lambda _s, _at, outcome: accuracies(outcome))]
 
     def claims(self, s: OverviewSettings) -> list[lab.Statement]:
-        """What holds on all tables, and what on all with parity labels."""
         parity = [name for name, (table, *_) in places(s).items() if table is not TABLES["Table 2"]]
+        learns = f"On every table the Network's test accuracy is at least {LEARNS} %"
         network = lab.of("test_accuracy", "setting", method="Network", setting=parity)
         return [
-            lab.claim(
-                "network",
-                f"On every table the Network's test accuracy is at least {LEARNS} %",
-                lab.of("test_accuracy", "setting", method="Network"),
-                lab.AtLeast(LEARNS),
-            ),
+            lab.claim("network", learns, lab.of("test_accuracy", "setting", method="Network"), lab.AtLeast(LEARNS)),
             *(
                 lab.claim(
                     method.lower().replace(" ", "-"),
@@ -97,22 +82,10 @@ class Overview(lab.Experiment):
         ]
 
     def table(self, s: OverviewSettings) -> lab.Table:
-        """A line for each block of a table."""
         return lab.Table(["setting"], [lab.Shown("test_accuracy", each, where={"method": each}) for each in METHODS])
 
     def figures(self, s: OverviewSettings) -> list[lab.Picture]:
-        """One."""
-        return [
-            lab.Drawn(
-                "accuracies",
-                "Test accuracy of every method on every table",
-                "Means over seeds, in percent. Linear is the converged linear classifier of the input, Const. the "
-                "majority class; both are on the data with structure.",
-                "A grid of test accuracies: a row for each table and setting, a column for each method, in groups with "
-                "and without input structure",
-                picture,
-            )
-        ]
+        return [lab.Drawn("accuracies", by=picture)]
 
 
 def places(s: OverviewSettings) -> dict[str, tuple[PaperTable, Any, str]]:
@@ -126,14 +99,12 @@ def places(s: OverviewSettings) -> dict[str, tuple[PaperTable, Any, str]]:
     return found
 
 
-def spec(s: OverviewSettings, at: lab.At) -> RunSpec:
-    """The table's own run."""
+def spec(s: OverviewSettings, at: lab.At) -> bk.store.RunSpec:
     table, settings, case = places(s)[at.setting]
     return table.spec(settings, lab.At(**({"case": case} if case else {}), method=at.method, seed=at.seed))
 
 
 def picture(drawn: lab.Drawn, rows: lab.Rows) -> list[Figure]:
-    """The grid of means."""
     names = list(dict.fromkeys(rows["setting"])) if len(rows) else []
 
     def mean(name: str, method: str) -> float | None:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.papers.features.experiments import bars, pictures, tables
 from beyondkernels.papers.features.experiments.bars import Sentences
 from beyondkernels.papers.features.experiments.cases import Case, assumptions_of, problem_of, process_of
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 ROUNDING = (
     "Here the weight decay cancels the initial weights exactly. In single precision its rounding error is larger than "
     "the step. How the printed value came about is not known."
 )
-SMOKE = {
+SMOKE: dict[str, Any] = {
+    "dim": (30,),
     "patterns": 12,
     "relevant": 3,
     "pairs": (6,),
@@ -32,30 +30,33 @@ SMOKE = {
     "tolerance": 1e-3,
     "ridges": (1e-2, 1e-1),
 }
-"""What the tables with parity labels have at smoke scale."""
+"""What all tables but the first have at smoke scale, unless they say otherwise."""
 WITH_CONVERGED = (*tables.TRAINED, *tables.UNSTRUCTURED.values(), *tables.CONVERGED, "Linear", "Constant")
 """The paper's methods, those without structure, converged classifiers, and baselines."""
-QUANTITIES = {
-    **tables.ACCURACIES,
-    "cosine": lab.Quantity("largest cosine", ".3f", (-1.0, 1.0), heading="Cosine"),
-    "cosine_either_step2": lab.Quantity("largest |cosine|", ".3f", lab.SHARE),
-    "gained": lab.Quantity("way from the constant classifier to 100 %", within=(-math.inf, 100.0), unit="%"),
-    "duality_gap": lab.Quantity("relative duality gap", ".1e", lab.NON_NEGATIVE, heading="Largest relative gap"),
-}
+
+
+def scales(**differs: Any) -> dict[str, lab.Scale]:
+    """The scales of all tables but the first, and what a table has otherwise at smoke scale."""
+    return {"laptop": lab.scale(seeds=3), "smoke": lab.scale(**SMOKE | differs)}
 
 
 class PaperTable(lab.Experiment):
     """A table of App. E. A subclass names its settings, whose ``cases`` are the table's blocks, and its methods."""
 
-    quantities = QUANTITIES
+    quantities = {
+        **tables.ACCURACIES,
+        "cosine": lab.Quantity("largest cosine", ".3f", (-1.0, 1.0), heading="Cosine"),
+        "cosine_either_step2": lab.Quantity("largest |cosine|", ".3f", lab.SHARE),
+        "gained": lab.Quantity("way from the constant classifier to 100 %", within=(-math.inf, 100.0), unit="%"),
+        "duality_gap": lab.Quantity("relative duality gap", ".1e", lab.NON_NEGATIVE, heading="Largest relative gap"),
+    }
     printed = ""
     """What the table is called among the published numbers; nothing where nothing is printed."""
     methods = WITH_CONVERGED
     most_neurons = 100
     """How many neurons a picture of directions shows; None for all."""
 
-    def spec(self, s: Any, at: lab.At) -> RunSpec:
-        """The run of a method."""
+    def spec(self, s: Any, at: lab.At) -> bk.store.RunSpec:
         case = self.case(s, at)
         if at.method in tables.CONVERGED or at.method == "Linear":
             ridges = getattr(s, "ridges", ())
@@ -63,20 +64,17 @@ class PaperTable(lab.Experiment):
             return tables.converged_spec(case, at, tolerance=s.tolerance, validation=s.validation, **limits)
         return tables.spec(case, at)
 
-    def row(self, s: Any, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-        """What the table shows of a run."""
+    def row(self, s: Any, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
         case = self.case(s, at)
         found = tables.row(case, outcome)
         return found | {"gained": bars.gained(case, at.method, found["test_accuracy"])}
 
     def runs(self, s: Any) -> list[lab.Runs]:
-        """Every method with every seed, in every case."""
         names = list(s.cases())
         over = {} if names == [""] else {"case": names}
         return [lab.Runs(self.spec, {**over, "method": list(self.methods)}, self.row)]
 
     def claims(self, s: Any) -> list[lab.Statement]:
-        """The table's sentences, in every case."""
         return [
             replace(said, id=f"{case.short}-{said.id}", text=f"{case.name}: {said.text}") if case.name else said
             for case in s.cases().values()
@@ -84,11 +82,9 @@ class PaperTable(lab.Experiment):
         ]
 
     def claims_of(self, block: Sentences) -> list[lab.Statement]:
-        """The sentences of a table with parity labels."""
         return [*block.of_parity(), *block.ahead()]
 
     def table(self, s: Any) -> lab.Table:
-        """A line for each method beside the printed values."""
         shown = ("train_accuracy", "test_accuracy", *(("cosine",) if self.printed else ()))
         columns = [self._column(case, name) for case in s.cases().values() for name in shown]
         if set(self.methods) & set(tables.CONVERGED):
@@ -96,12 +92,10 @@ class PaperTable(lab.Experiment):
         return lab.Table(["method"], columns, where={"method": list(self.methods)})
 
     def figures(self, s: Any) -> list[lab.Picture]:
-        """Accuracy over steps and neuron directions of every case, and the table as a picture."""
         cases = list(s.cases().values())
         return [*map(self._accuracy, cases), *map(self._directions, cases), self._dotted(s)]
 
     def remarks(self, s: Any) -> list[str]:
-        """How the problem stands to the paper's assumptions and to Theorem 26, and what trivial classifiers reach."""
         told = []
         for case in s.cases().values():
             assumptions = assumptions_of(problem_of(case, 0))
@@ -115,7 +109,6 @@ class PaperTable(lab.Experiment):
         return told
 
     def case(self, s: Any, at: lab.At) -> Case:
-        """The case a run belongs to."""
         return s.cases()[at.get("case", "")]
 
     def _column(self, case: Case, column: str) -> lab.Shown:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Outcome
 
 MOMENTS = {0: "at initialisation", 1: "after step one", 2: "after step two"}
 DOTS = "Each dot is a neuron, placed by classical multidimensional scaling of the cosine distance."
 _POINTS, _COSINES = "directions/points", "alignment/cosines"
 
 
-def first_run(rows: lab.Rows, series: str, step: int, **where: Any) -> Outcome | None:
+def first_run(rows: lab.Rows, series: str, step: int, **where: Any) -> bk.core.Outcome | None:
     """The first finished run at a place, where it has a series at a step."""
     found = lab.select(rows, {**where, "status": "finished"})
     run = found["outcome"].iloc[0] if len(found) else None
@@ -81,24 +81,13 @@ def cosine_distribution(picture: lab.Drawn, rows: lab.Rows) -> list[lab.Figure]:
     if run is None:
         return []
     sizes = {title: abs(run.at(_COSINES, step)) for step, title in MOMENTS.items()}
-    return [
-        lab.Histogram(
-            **picture.words,
-            distributions=[
-                lab.Distribution(f"{title}: {each.min():.4f} – {each.max():.4f}", each) for title, each in sizes.items()
-            ],
-            x_label="|cosine| with Σ Mⱼ",
-            y_label="share of neurons",
-            limits=(0.0, 1.0),
-            mark_largest=False,
-        )
-    ]
+    parts = [lab.Distribution(f"{title}: {each.min():.4f} – {each.max():.4f}", each) for title, each in sizes.items()]
+    axes: dict[str, Any] = {"x_label": "|cosine| with Σ Mⱼ", "y_label": "share of neurons", "limits": (0.0, 1.0)}
+    return [lab.Histogram(**picture.words, distributions=parts, **axes, mark_largest=False)]
 
 
 @dataclass(frozen=True)
 class OverEpochs(lab.OverTime):
-    """A recorded series over epochs of so many steps."""
-
     x: str = "epoch"
     steps_per_epoch: int = 1
 

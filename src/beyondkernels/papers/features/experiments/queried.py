@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import at_most, between, not_empty, odd, positive, rising
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.features.problems import DictionaryProblem
+from beyondkernels.core.constraints import at_most, between, not_empty, positive, rising
+from beyondkernels.papers.features.experiments.cases import Odd
 
 WITH, WITHOUT = INPUTS = "with structure", "without structure"
 SEARCH, DESCENT, GUESS = "search", "descent", "guess"
@@ -22,21 +17,14 @@ METHODS = {SEARCH: "the search for correlations", DESCENT: "gradient descent"}
 ORACLES = ("sampled", "adversarial")
 SHARES = tuple(2.0**-j for j in range(9, -1, -1))
 """Numbers of queries at which accuracies are drawn, as shares of the theorem's bound."""
-
-ERRORS = 4
-"""How many standard errors chance may carry one accuracy from 1/2."""
-
+ERRORS = 4  # how many standard errors chance may carry one accuracy from 1/2
 MOST_QUERIES = 10_000_000
 
 
 @dataclass(frozen=True)
-class Theorem4Settings(Checked):
-    """The numbers of the experiment."""
-
+class Theorem4Settings(bk.core.Checked):
     patterns: Annotated[int, positive, at_most(1000)] = lab.setting(100, "ours", "Table 1's; the dimension is the same")
-    relevant: Annotated[int, positive, odd] = lab.setting(
-        15, "ours", "at Table 1's k = 5 the bound is only 211 queries"
-    )
+    relevant: Odd = lab.setting(15, "ours", "at Table 1's k = 5 the bound is only 211 queries")
     tolerance: Annotated[float, between(0, 1, "(]")] = lab.setting(0.05, "ours", "τ; the theorem asks for 1/τ too")
     beyond: Annotated[float, between(1, 10, "(]")] = lab.setting(1.5, "ours", "queries, as a multiple of the bound")
     pairs: Annotated[int, positive, at_most(10_000)] = lab.setting(5, "ours", "m of the network that descends")
@@ -53,24 +41,22 @@ class Theorem4Settings(Checked):
             ("relevant", self.relevant, self.patterns),
             ("small_relevants", self.small_relevants[-1], self.small_patterns),
         ):
-            require(k <= D, f"{name} must not exceed the number of patterns ({D}), got {k}")
+            bk.core.require(k <= D, f"{name} must not exceed the number of patterns ({D}), got {k}")
 
 
 def few_inputs(patterns: int) -> str:
-    """What inputs with few patterns are called."""
     return f"{WITHOUT}, D = {patterns}"
 
 
-def problem_of(patterns: int, relevant: int, seed: int, inputs: str) -> DictionaryProblem:
+def problem_of(patterns: int, relevant: int, seed: int, inputs: str) -> bk.features.DictionaryProblem:
     """Parity labels; the dictionary is known to the learners, so its dimension does not matter."""
     problem = bk.features.DictionaryParity(patterns, patterns, relevant, instance=seed)
     return problem if inputs == WITH else problem.without_structure()
 
 
-def spec(s: Theorem4Settings, at: lab.At) -> RunSpec:
-    """A learner that may ask more queries than the bound."""
+def spec(s: Theorem4Settings, at: lab.At) -> bk.store.RunSpec:
     bound = bk.features.theorem4(s.patterns, s.relevant)
-    require(
+    bk.core.require(
         s.beyond * bound <= MOST_QUERIES,
         f"patterns and relevant must give a bound of at most {MOST_QUERIES / s.beyond:.3g} queries, got {bound:.3g} "
         f"for {s.relevant} of {s.patterns}",
@@ -78,10 +64,10 @@ def spec(s: Theorem4Settings, at: lab.At) -> RunSpec:
     descent = bk.features.QueriedDescent(bk.networks.TwoLayer(s.pairs), s.hidden_rate, s.output_rate)
     method = bk.features.CorrelationSearch(s.relevant) if at.method == SEARCH else descent
     learner = bk.features.QueryLearner(method, at.oracle, s.tolerance, math.ceil(s.beyond * bound))
-    return RunSpec(problem_of(s.patterns, s.relevant, at.seed, at.inputs), learner, 1, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem_of(s.patterns, s.relevant, at.seed, at.inputs), learner, 1, s.test_samples, at.seed)
 
 
-def rows(s: Theorem4Settings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
+def rows(s: Theorem4Settings, at: lab.At, outcome: bk.core.Outcome) -> list[dict[str, Any]]:
     """The accuracy of the last hypothesis before each number of queries, and the farthest of all before from 1/2.
 
     The distance is given in units of what chance allows for so many hypotheses, of all seeds.
@@ -99,15 +85,15 @@ def rows(s: Theorem4Settings, at: lab.At, outcome: Outcome) -> list[dict[str, An
     return found
 
 
-def small_spec(s: Theorem4Settings, at: lab.At) -> RunSpec:
+def small_spec(s: Theorem4Settings, at: lab.At) -> bk.store.RunSpec:
     """The search with a query for every parity, or the guess, where all answers are exact."""
     D, k, sq = s.small_patterns, at.relevant, bk.features
     method = sq.Guess(k, opposite=k % 2 == 0) if at.method == GUESS else sq.CorrelationSearch(k, batch=1)
     learner = sq.QueryLearner(method, "adversarial", s.small_tolerance, D + 1 + sq.class_size(D, k))
-    return RunSpec(problem_of(D, k, at.seed, WITHOUT), learner, 1, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem_of(D, k, at.seed, WITHOUT), learner, 1, s.test_samples, at.seed)
 
 
-def small_row(s: Theorem4Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def small_row(s: Theorem4Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """What was asked against our bound on the mean, and the guess's advantage against 1/C³ and 1/(2√C)."""
     sq, D, k = bk.features.statistical_queries, s.small_patterns, at.relevant
     C, exact = sq.class_size(D, k), outcome.scalars["exact_accuracy"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from beyondkernels import lab
-from beyondkernels.core.constraints import between
 from beyondkernels.papers.features.experiments.bars import Sentences
-from beyondkernels.papers.features.experiments.cases import TableSettings
+from beyondkernels.papers.features.experiments.cases import Part, TableSettings
 from beyondkernels.papers.features.experiments.paper_table import PaperTable
 from beyondkernels.papers.features.experiments.table1 import Table1
 from beyondkernels.papers.features.experiments.tables import CONVERGED
@@ -17,19 +16,13 @@ from beyondkernels.papers.features.paper import PAPER
 
 @dataclass(frozen=True)
 class StrongSettings(TableSettings):
-    """Table 1's numbers, and how far the classifiers converge."""
-
     tolerance: lab.Size = lab.setting(
         1e-4, "ours", "relative duality gap of every fit; at 1e-3 a half-solved fit can win the choice"
     )
-    validation: Annotated[float, between(0, 1, "()")] = lab.setting(
-        0.2, "ours", "share of the training sample on which the ridge is chosen"
-    )
+    validation: Part = lab.setting(0.2, "ours", "share of the training sample on which the ridge is chosen")
 
 
 class Table1Strong(PaperTable):
-    """The Network of Table 1 against converged classifiers on fixed features."""
-
     id = "features/table1-strong"
     reference = PAPER.at("App. E.1.1, Table 1; Theorem 2")
     text_file = "table1_strong.md"
@@ -39,11 +32,9 @@ class Table1Strong(PaperTable):
     methods = ("Network", *CONVERGED, "Linear", "Constant")
 
     def claims_of(self, block: Sentences) -> list[lab.Statement]:
-        """The Network is ahead of each."""
         return block.ahead()
 
     def figures(self, s: StrongSettings) -> list[lab.Picture]:
-        """The table as a picture."""
         return [self._dotted(s)]
 
     def remarks(self, s: Any) -> list[str]:

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
+import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
-from beyondkernels.core.constraints import between
+from beyondkernels.papers.features.experiments import paper_table
 from beyondkernels.papers.features.experiments.bars import Sentences
-from beyondkernels.papers.features.experiments.cases import Case, CasesSettings, Interval, Numbers, Rates, Several
-from beyondkernels.papers.features.experiments.paper_table import SMOKE, PaperTable
+from beyondkernels.papers.features.experiments.cases import Case, CasesSettings, Interval, Numbers, Part, Rates, Several
 from beyondkernels.papers.features.experiments.tables import UNSTRUCTURED
 from beyondkernels.papers.features.paper import PAPER
 
-SLIGHTLY = 5
-"""Percent of the way that count as slightly worse."""
+SLIGHTLY = 5  # percent of the way that count as slightly worse
 
 
 @dataclass(frozen=True)
 class Table2Settings(CasesSettings):
-    """The numbers of Table 2; the defaults are the paper's."""
-
     relevant: lab.Count = lab.setting(30, "paper")
     low: int = lab.setting(20, "paper", "t₁; class +1 has at least so many relevant patterns")
     high: int = lab.setting(30, "paper", "t₂; and at most so many")
-    relevant_probability: Annotated[float, between(0, 1, "()")] = lab.setting(
-        2 / 3, "paper", "of each relevant pattern"
-    )
+    relevant_probability: Part = lab.setting(2 / 3, "paper", "of each relevant pattern")
     pairs: Several = lab.setting((100,), "paper", "m; the network (2) has 2m neurons")
     steps: lab.Count = lab.setting(200, "paper", "the theorem's T is m^(4/3)")
 
@@ -61,29 +55,23 @@ class Table2Settings(CasesSettings):
     )
 
     def case(self, name: str, numbers: Numbers, at: Mapping[str, Any]) -> Case:
-        """Interval labels."""
         for which, value in (("low", self.low), ("high", self.high)):
-            require(
+            bk.core.require(
                 0 <= value <= self.relevant,
                 f"{which} must lie in [0, {self.relevant}], the possible numbers of relevant patterns, got {value}",
             )
-        require(self.low <= self.high, f"low must not exceed high, got low {self.low} and high {self.high}")
+        bk.core.require(self.low <= self.high, f"low must not exceed high, got low {self.low} and high {self.high}")
         labels = Interval(self.low, self.high, self.relevant_probability)
         return Case(name, numbers, None, labels, self.hidden_rate, self.random_rate)
 
 
-class Table2(PaperTable):
-    """Interval labelling."""
-
+class Table2(paper_table.PaperTable):
     id = "features/table2"
     reference = PAPER.at("App. E.1.2, Table 2, Figures 7 and 8")
     text_file = "table2.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 2.0, "paper": 2.0}
     settings_class = Table2Settings
-    scales = {
-        "laptop": lab.scale(seeds=3),
-        "smoke": lab.scale(**{**SMOKE, "dim": (30,), "relevant": 6, "low": 4, "high": 6}),
-    }
+    scales = paper_table.scales(relevant=6, low=4, high=6)
     printed = "table2"
 
     def claims_of(self, block: Sentences) -> list[lab.Statement]:

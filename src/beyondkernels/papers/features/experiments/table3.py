@@ -8,16 +8,13 @@ from typing import Literal
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.lab.report.figures import Line
+from beyondkernels.papers.features.experiments import paper_table
 from beyondkernels.papers.features.experiments.cases import CasesSettings, Several, problem_of, process_of
-from beyondkernels.papers.features.experiments.paper_table import SMOKE, PaperTable
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
 
 
 @dataclass(frozen=True)
 class Table3Settings(CasesSettings):
-    """The numbers of Table 3; the defaults are the paper's."""
-
     varied = ("dim", "d")
 
     dim: Several = lab.setting((100, 2000), "paper")
@@ -33,33 +30,23 @@ STEP_ONE: dict[str, tuple[str, Literal["exact", "rounded"]]] = {
 """By method, what its line is called and how its weight decay is computed."""
 
 
-class Table3(PaperTable):
-    """Parity labelling at two other input dimensions."""
-
+class Table3(paper_table.PaperTable):
     id = "features/table3"
     reference = PAPER.at("App. E.2.1, Table 3, Figures 9 and 10")
     text_file = "table3.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Table3Settings
-    scales = {
-        "laptop": lab.scale(seeds=3),
-        "smoke": lab.scale(**{**SMOKE, "dim": (20, 30), "rounding_dims": (20, 30)}),
-    }
+    scales = paper_table.scales(dim=(20, 30), rounding_dims=(20, 30))
     printed = "table3"
 
     def runs(self, s: Table3Settings) -> list[lab.Runs]:
-        """Those of every table, and step one by itself."""
         over = {"dim": s.rounding_dims, "method": list(STEP_ONE)}
         step_one = lab.Runs(one_step, over, lambda s, at, run: {"cosine": run.at("alignment/cosine", 1, None)})
         return [*super().runs(s), step_one]
 
     def figures(self, s: Table3Settings) -> list[lab.Picture]:
-        """As in every table, and One Step's cosine over d."""
         finding = lab.Over(
             "step-one",
-            "One Step's cosine over the input dimension",
-            "The largest cosine of a neuron with Σ Mⱼ after step one. In exact arithmetic the weight decay cancels the "
-            "initial weights. In single precision w − η(∇ + 2λw) is computed as it is written.",
             x="dim",
             y="cosine",
             line={label: {"method": method} for method, (label, _) in STEP_ONE.items()},
@@ -70,7 +57,7 @@ class Table3(PaperTable):
         return [*others, finding, table]
 
 
-def one_step(s: Table3Settings, at: lab.At) -> RunSpec:
+def one_step(s: Table3Settings, at: lab.At) -> bk.store.RunSpec:
     """Step one of the Network at a dimension, with the decay that the method names."""
     case = next(iter(s.cases().values()))
     case = replace(case, name="", numbers=replace(case.numbers, dim=at.dim), in_span=False)
@@ -79,11 +66,10 @@ def one_step(s: Table3Settings, at: lab.At) -> RunSpec:
     network = bk.networks.TwoLayer(case.numbers.pairs)
     learner = bk.engine.TrainedNetwork(network, rule, snapshot_at=(1,), snapshot_names=("hidden.weight",))
     measured = (bk.measure.Alignment(),)
-    return RunSpec(problem_of(case, at.seed), learner, case.numbers.samples, s.test_samples, at.seed, measured)
+    return bk.store.RunSpec(problem_of(case, at.seed), learner, case.numbers.samples, s.test_samples, at.seed, measured)
 
 
 def as_printed(rows: lab.Rows) -> list[Line]:
-    """One Step's cosine in Tables 1 and 3."""
     printed = {
         500: PAPER.printed_by_method("table1", "cosine")["One Step"],
         **{d: PAPER.printed_by_method("table3", "cosine", f"d = {d}")["One Step"] for d in (100, 2000)},

@@ -8,15 +8,13 @@ from typing import Annotated, Any
 
 from beyondkernels import lab
 from beyondkernels.core.constraints import between, not_empty
+from beyondkernels.papers.features.experiments import paper_table
 from beyondkernels.papers.features.experiments.cases import LISTS, Case, CasesSettings, Numbers
-from beyondkernels.papers.features.experiments.paper_table import SMOKE, PaperTable
 from beyondkernels.papers.features.paper import PAPER
 
 
 @dataclass(frozen=True)
 class Table4Settings(CasesSettings):
-    """The numbers of Table 4; the defaults are the paper's."""
-
     varied = ("negative_ratio", "ratio")
     lists = (*LISTS, "negative_ratio")
 
@@ -27,17 +25,14 @@ class Table4Settings(CasesSettings):
     )
 
     def case(self, name: str, numbers: Numbers, at: Mapping[str, Any]) -> Case:
-        """Parity labels with a class ratio."""
         return replace(super().case(name, numbers, at), negative_ratio=at["negative_ratio"])
 
 
-class Table4(PaperTable):
-    """Parity labelling with unequal classes."""
-
+class Table4(paper_table.PaperTable):
     id = "features/table4"
     reference = PAPER.at("App. E.2.2, Table 4, Figures 11 and 12; App. F.1.1")
     text_file = "table4.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Table4Settings
-    scales = {"laptop": lab.scale(seeds=3), "smoke": lab.scale(**{**SMOKE, "dim": (30,)})}
+    scales = paper_table.scales()
     printed = "table4"

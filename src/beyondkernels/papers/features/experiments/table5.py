@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from beyondkernels import lab
+from beyondkernels.papers.features.experiments import paper_table
 from beyondkernels.papers.features.experiments.cases import READOUT, CasesSettings, Rates, Several
-from beyondkernels.papers.features.experiments.paper_table import SMOKE, PaperTable
 from beyondkernels.papers.features.paper import PAPER
 
 
 @dataclass(frozen=True)
 class Table5Settings(CasesSettings):
-    """The numbers of Table 5; the defaults are the paper's."""
-
     varied = ("samples", "n")
 
     samples: Several = lab.setting((25_000, 10_000), "paper")
@@ -26,16 +24,11 @@ class Table5Settings(CasesSettings):
     )
 
 
-class Table5(PaperTable):
-    """Parity labelling with fewer points."""
-
+class Table5(paper_table.PaperTable):
     id = "features/table5"
     reference = PAPER.at("App. E.2.3, Table 5, Figures 13 and 14")
     text_file = "table5.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 5.0, "paper": 5.0}
     settings_class = Table5Settings
-    scales = {
-        "laptop": lab.scale(seeds=3),
-        "smoke": lab.scale(**{**SMOKE, "dim": (30,), "samples": (400, 200), "pairs": (6, 4)}),
-    }
+    scales = paper_table.scales(samples=(400, 200), pairs=(6, 4))
     printed = "table5"

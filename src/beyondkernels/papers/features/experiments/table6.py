@@ -8,29 +8,19 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.papers.features.experiments.gaussians import (
-    METHODS,
-    SMALL,
-    USUAL,
-    Table6Settings,
-    problem_of,
-    row,
-    spec,
-)
+from beyondkernels.papers.features.experiments.gaussians import METHODS, SMALL, Table6Settings, problem_of, row, spec
 from beyondkernels.papers.features.experiments.pictures import DOTS, OverEpochs, first_run, neuron_map
 from beyondkernels.papers.features.experiments.tables import ACCURACIES, percent
 from beyondkernels.papers.features.paper import PAPER
 
 DIAGONAL = "“Linear, diagonal” is the exact accuracy of the best linear classifier along a diagonal of the cube."
 BOUND = "“Linear, at most” is a bound on every linear classifier. A constant classifier scores 50 %."
-CHANCE = 0.01
-"""How rarely the directions of a random layer reach what is called chance."""
+CHANCE = 0.01  # how rarely the directions of a random layer reach what is called chance
+SMALL_EXPERIMENTS = {"dims": (12, 8), "patterns": (2, 3), "noises": (0.5, 0.5), "middles": (1, 1), "epochs": (2, 3)}
 COSINE = functools.partial(lab.Quantity, format=".3f", within=(-1.0, 1.0))
 
 
 class Table6(lab.Experiment):
-    """Coverage of the centres over epochs, in the paper's three settings."""
-
     id = "features/table6"
     reference = PAPER.at("App. E.3.2, Table 6 and Figure 16")
     text_file = "table6.md"
@@ -53,26 +43,16 @@ class Table6(lab.Experiment):
     settings_class = Table6Settings
     scales = {
         "laptop": lab.scale(seeds=3),
-        "smoke": lab.scale(
-            dims=(12, 8),
-            patterns=(2, 3),
-            noises=(0.5, 0.5),
-            middles=(1, 1),
-            epochs=(2, 3),
-            neurons=20,
-            samples=200,
-            batch=20,
-            seeds=2,
-            test_samples=200,
-        ),
+        "smoke": lab.scale(**SMALL_EXPERIMENTS, neurons=20, samples=200, batch=20, seeds=2, test_samples=200),
     }
 
     def runs(self, s: Table6Settings) -> list[lab.Runs]:
-        """Every method in every experiment."""
         return [lab.Runs(spec, {"experiment": s.numbered, "method": METHODS}, row)]
 
     def claims(self, s: Table6Settings) -> list[lab.Statement]:
-        """What Figure 16 shows."""
+        grows = "In every experiment the least cosine over all centres is clearly larger at the end than at the start"
+        beyond = "In every experiment the network's test accuracy is clearly above what any linear classifier reaches"
+        growth, ahead = (lab.of(column, "experiment", method=SMALL) for column in ("growth", "ahead"))
         return [
             *(
                 lab.claim(
@@ -86,31 +66,19 @@ class Table6(lab.Experiment):
                 )
                 for i in s.numbered
             ),
-            lab.claim(
-                "grows",
-                "In every experiment the least cosine over all centres is clearly larger at the end than at the start",
-                lab.of("growth", "experiment", method=SMALL),
-                lab.AtLeast(0, "clearly"),
-            ),
-            lab.claim(
-                "beyond-linear",
-                "In every experiment the network's test accuracy is clearly above what any linear classifier reaches",
-                lab.of("ahead", "experiment", method=SMALL),
-                lab.AtLeast(0, "clearly"),
-            ),
+            lab.claim("grows", grows, growth, lab.AtLeast(0, "clearly")),
+            lab.claim("beyond-linear", beyond, ahead, lab.AtLeast(0, "clearly")),
         ]
 
     def table(self, s: Table6Settings) -> lab.Table:
-        """A line for each method in each experiment."""
         given = (lab.Shown(name, show="first") for name in ("linear_diagonal", "linear_bound", "bayes"))
         cosines = ("least_start", "least_middle", "least_end", lab.Shown("bar", show="first"))
         return lab.Table(["experiment", "method"], ["test_accuracy", *given, *cosines, "covered", "near"])
 
     def figures(self, s: Table6Settings) -> list[lab.Picture]:
-        """The least cosine and the accuracy over epochs, and the neurons of each experiment."""
         networks = {
             f"{i}: {s.named(i)}{'' if method == SMALL else ', usual start'}": {"experiment": i, "method": method}
-            for method in (SMALL, USUAL)
+            for method in METHODS
             for i in s.numbered
         }
         bounds: dict[float, set[int]] = {}
@@ -120,9 +88,6 @@ class Table6(lab.Experiment):
         return [
             OverEpochs(
                 "coverage",
-                "The worst covered centre over epochs",
-                "For each centre the cosine with its nearest neuron, and the least of these over all centres. Level "
-                "lines lie halfway between neighbouring centres.",
                 y="coverage/least",
                 levels={f"halfway to a neighbour, k = {s.patterns[i - 1]}": s.bar(i) for i in s.numbered},
                 **over,
@@ -140,8 +105,6 @@ class Table6(lab.Experiment):
             ),
             OverEpochs(
                 "accuracy",
-                "Test accuracy over epochs",
-                "The level bounds every linear classifier.",
                 y="test_accuracy",
                 factor=100,
                 levels={f"linear, k = {', '.join(map(str, sorted(ks)))}": most for most, ks in bounds.items()},
@@ -150,7 +113,6 @@ class Table6(lab.Experiment):
         ]
 
     def remarks(self, s: Table6Settings) -> list[str]:
-        """What can be computed before anything is trained."""
         return [
             f"Experiment {i} ({s.named(i)}): of {s.neurons} random directions, the nearest to a given centre has a "
             f"cosine of at least {bk.features.chance_cosine(s.neurons, s.dims[i - 1], CHANCE):.3f} with probability "

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.papers.features.experiments.cases import Case, problem_of, process_of
 from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Learner, Outcome
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,6 @@ CONVERGED: dict[str, tuple[int, Literal["neurons", "tangent"]]] = {
 
 
 def percent(label: str, form: str = ".1f", about: str = "", **more: Any) -> lab.Quantity:
-    """A share in percent: its label, format and sentence, and what else is said of it."""
     return lab.Quantity(label, form, lab.PERCENT, "%", about=about, **more)
 
 
@@ -67,7 +63,6 @@ ACCURACIES = {
 
 
 def spec(case: Case, at: lab.At) -> RunSpec:
-    """The run of a method with a seed."""
     method = METHODS[at.method]
     measured: tuple[Any, ...] = ()
     if method.kind == "network" and case.numbers.steps >= 2:
@@ -85,7 +80,7 @@ def converged_spec(case: Case, at: lab.At, **options: Any) -> RunSpec:
     return _spec(case, at, bk.kernels.FixedFeatureClassifier(features, **options))
 
 
-def row(case: Case, outcome: Outcome) -> dict[str, Any]:
+def row(case: Case, outcome: bk.core.Outcome) -> dict[str, Any]:
     """Accuracies in percent, cosines with the ground truth, and how far a converged classifier came."""
     return {
         **accuracies(outcome),
@@ -96,7 +91,7 @@ def row(case: Case, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def accuracies(outcome: Outcome) -> dict[str, float | None]:
+def accuracies(outcome: bk.core.Outcome) -> dict[str, float | None]:
     """Training and test accuracy in percent, as ``ACCURACIES`` declares them."""
     shares = {name: outcome.scalars.get(name) for name in ("train_accuracy", "test_accuracy")}
     return {name: None if share is None else 100 * share for name, share in shares.items()}
@@ -118,7 +113,7 @@ def _spec(case: Case, at: lab.At, learner: Any, measured: tuple[Any, ...] = (), 
     return RunSpec(problem_of(case, at.seed, structured), learner, s.samples, s.test_samples, at.seed, measured)
 
 
-def _learner(case: Case, at: lab.At, method: Method) -> Learner:
+def _learner(case: Case, at: lab.At, method: Method) -> bk.core.Learner:
     s = case.numbers
     if method.kind == "constant":
         return bk.kernels.ConstantClassifier()

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
-from beyondkernels.core.constraints import at_least, at_most, not_empty, odd, positive, rising
+from beyondkernels.core.constraints import at_least, at_most, not_empty, rising
+from beyondkernels.papers.features.experiments.cases import Odds
 from beyondkernels.papers.features.experiments.tables import percent
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 LEAST = "The least over the steps that were looked at."
 RATE = -2 / 3  # how the bound falls with m when T = m^{4/3}
 OWN = "m^(4/3)"  # the theorem's own T
 SOMETHING = "yes"  # whether a bound is below one, and so says something
+SMALL_GRID = {"relevants": (1, 3), "widths": (5, 10), "own_widths": (4, 8), "times": (5, 10)}
 INFORMATIVE = 1  # the k at which the bound is below one at widths that can be run
 
 
 @dataclass(frozen=True)
-class Theorem1Settings(Checked):
-    """The numbers of the experiment."""
-
+class Theorem1Settings(bk.core.Checked):
     dim: lab.Count = lab.setting(100, "ours")
     patterns: lab.Count = lab.setting(100, "ours", "D; the theorem asks for m ≥ D")
-    relevants: Annotated[tuple[int, ...], positive, odd, rising, not_empty] = lab.setting(
-        (1, 3, 5), "ours", "5 is Table 1's; at 1 the bound is informative"
-    )
+    relevants: Odds = lab.setting((1, 3, 5), "ours", "5 is Table 1's; at 1 the bound is informative")
     widths: lab.Counts = lab.setting((30, 100, 300, 1000, 3000), "ours", "m; the network has 2m neurons")
     times: Annotated[tuple[int, ...], at_least(3), rising, not_empty] = lab.setting(
         (30, 100, 300, 1000), "ours", "T; the theorem's own is m^(4/3)"
@@ -49,16 +42,14 @@ class Theorem1Settings(Checked):
     seeds: lab.Seeds = lab.setting(5, "ours", "each with its own dictionary and relevant set")
 
     def __post_init__(self) -> None:
-        require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
-        for name in ("widths", "own_widths"):
-            require(len(getattr(self, name)) > 1, f"{name} must hold at least two numbers, got {getattr(self, name)}")
+        bk.core.require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
+        for name, values in (("widths", self.widths), ("own_widths", self.own_widths)):
+            bk.core.require(len(values) > 1, f"{name} must hold at least two numbers, got {values}")
         first = self.relevants[0]
-        require(first == INFORMATIVE, f"relevants must begin with 1, where claims speak, got {first}")
+        bk.core.require(first == INFORMATIVE, f"relevants must begin with 1, where claims speak, got {first}")
 
 
 class Theorem1(lab.Experiment):
-    """Theorem 26 taken literally, over m and T."""
-
     id = "features/theorem1"
     reference = PAPER.at("Theorem 1; Theorem 26, eq. (279)")
     text_file = "theorem1.md"
@@ -79,72 +70,44 @@ class Theorem1(lab.Experiment):
         "laptop": lab.scale(
             dim=20, patterns=20, times=(30, 100, 300), own_widths=(30, 100, 300), samples=5000, batch=200, seeds=3
         ),
-        "smoke": lab.scale(
-            "laptop",
-            dim=8,
-            patterns=8,
-            relevants=(1, 3),
-            widths=(5, 10),
-            own_widths=(4, 8),
-            times=(5, 10),
-            samples=100,
-            batch=20,
-            seeds=2,
-        ),
+        "smoke": lab.scale("laptop", dim=8, patterns=8, **SMALL_GRID, samples=100, batch=20, seeds=2),
     }
 
     def runs(self, s: Theorem1Settings) -> list[lab.Runs]:
-        """Every k, m and T; and at k = 1 the theorem's own T."""
         return [
             lab.Runs(spec, {"relevant": s.relevants, "steps": s.times, "pairs": s.widths}, row),
             lab.Runs(spec, {"relevant": [INFORMATIVE], "steps": [OWN], "pairs": s.own_widths}, row),
         ]
 
     def claims(self, s: Theorem1Settings) -> list[lab.Statement]:
-        """The bound at k = 1, where it says something, with constant one, and its rate."""
         informed: dict[str, Any] = {"per_seed": False, "relevant": INFORMATIVE, "says": SOMETHING}
+        error = "k = 1: at every m and T the error is at most the bound with constant one, by their least difference"
+        loss = (
+            "k = 1: at every m and T where the bound is below one, the hinge loss too is at most the bound with "
+            "constant one, by their least difference"
+        )
+        rate = f"k = 1, T = {OWN}: the hinge loss falls with m at least as fast as m^(−2/3), by its slope"
+        error_room = lab.least("error_room", per_seed=False, relevant=INFORMATIVE)
+        slope = lab.of("best_loss", "pairs", relevant=INFORMATIVE, steps=OWN).slope()
+        spare = ("the bound is at least the loss times", lab.least("spare", **informed))
+        bound = (lab.AtLeast(0.0), "O(1) times the bound")
         return [
-            lab.claim(
-                "error",
-                "k = 1: at every m and T the error is at most the bound with constant one, by their least difference",
-                lab.least("error_room", per_seed=False, relevant=INFORMATIVE),
-                lab.AtLeast(0.0),
-                paper="O(1) times the bound",
-            ),
-            lab.claim(
-                "loss",
-                "k = 1: at every m and T where the bound is below one, the hinge loss too is at most the bound with "
-                "constant one, by their least difference",
-                lab.least("loss_room", **informed),
-                lab.AtLeast(0.0),
-                paper="O(1) times the bound",
-                beside=("the bound is at least the loss times", lab.least("spare", **informed)),
-            ),
-            lab.claim(
-                "rate",
-                f"k = 1, T = {OWN}: the hinge loss falls with m at least as fast as m^(−2/3), by its slope",
-                lab.of("best_loss", "pairs", relevant=INFORMATIVE, steps=OWN).slope(),
-                lab.AtMost(RATE),
-                paper=RATE,
-            ),
+            lab.claim("error", error, error_room, *bound),
+            lab.claim("loss", loss, lab.least("loss_room", **informed), *bound, beside=spare),
+            lab.claim("rate", rate, slope, lab.AtMost(RATE), RATE),
         ]
 
     def table(self, s: Theorem1Settings) -> lab.Table:
-        """A line for each k, T and m."""
         given = (lab.Shown(name, show="first") for name in ("bound", "says"))
         return lab.Table(["relevant", "steps", "pairs"], ["error", "best_loss", *given])
 
     def figures(self, s: Theorem1Settings) -> list[lab.Picture]:
-        """Loss and bound over m for each k, and over T at k = 1."""
         last, shown = s.times[-1], dict.fromkeys((s.widths[0], s.widths[len(s.widths) // 2], s.widths[-1]))
         by_time = {f"T = {T}": {"steps": T} for T in (*s.times, OWN)}
         by_width = {f"m = {m}": {"pairs": m} for m in shown}
         return [
             lab.Over(
                 "width",
-                "Hinge loss over width, k = {}",
-                "The bound has constant one; above 1 it says nothing, because a network that answers 0 has a loss of "
-                "1. A loss of 0 has no place on this axis.",
                 x="pairs",
                 y="best_loss",
                 line={**by_time, f"bound, T = {last}": {"y": "bound", "steps": last}},
@@ -153,9 +116,6 @@ class Theorem1(lab.Experiment):
             ),
             lab.Over(
                 "time",
-                "Hinge loss over training time, k = 1",
-                "The rate of a step is k²/(Tm^(1/3)), so that the way of all steps together does not depend on T. A "
-                "loss of 0 has no place on this axis.",
                 x="steps",
                 y="best_loss",
                 line=by_width | {f"bound, {label}": {"y": "bound", **where} for label, where in by_width.items()},
@@ -164,23 +124,21 @@ class Theorem1(lab.Experiment):
         ]
 
     def remarks(self, s: Theorem1Settings) -> list[str]:
-        """From which width on the bound says anything."""
         needed = [f"{(k**8 + k**3 + k**2) ** 1.5:,.0f} at k = {k}" for k in s.relevants]
         return [f"With constant one and T = m^(4/3) the bound is below 1 from this m on: {'; '.join(needed)}."]
 
 
-def spec(s: Theorem1Settings, at: lab.At) -> RunSpec:
+def spec(s: Theorem1Settings, at: lab.At) -> bk.store.RunSpec:
     """Theorem 26's settings without any change, for parity at p_o = 1/2, where all assumptions hold."""
     problem = bk.features.DictionaryParity(s.dim, s.patterns, at.relevant, instance=at.seed)
     network = bk.networks.TwoLayer(at.pairs)
     process = bk.features.theorem26(problem, network, steps=None if at.steps == OWN else at.steps, batch=s.batch)
     looked = tuple(sorted({max(2, round(process.steps * part / s.looks)) for part in range(1, s.looks + 1)}))
     learner = bk.engine.TrainedNetwork(network, bk.algorithms.FeatureLearning(process), record_at=looked)
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem, learner, s.samples, s.test_samples, at.seed)
 
 
-def row(s: Theorem1Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """Loss and error at the best step, and the bound."""
+def row(s: Theorem1Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     steps = math.ceil(at.pairs ** (4 / 3)) if at.steps == OWN else at.steps
     bound = bk.features.error_bound(at.relevant, at.pairs, steps)
     found = {"bound": bound, "says": SOMETHING if bound < 1 else "no"}

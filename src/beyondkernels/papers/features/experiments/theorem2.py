@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.papers.features.experiments import balls
 from beyondkernels.papers.features.paper import PAPER
-
-if TYPE_CHECKING:
-    from beyondkernels.papers.features.theory import FixedFeatureCertificate
 
 LOSSES = {
     "test_loss": ("Loss", "Hinge loss on fresh points, of the best model in the ball."),
@@ -30,10 +27,11 @@ BOUNDS = {
 ROOMS = ("lower", "mean", "worst", "every", "kernel", "gap", "floor", "fresh", "learned", "learned_paper")
 """What stays on its side of a bound, each by how much."""
 
+SMALL = {"tangents": 1, "cube": 8, "cube_relevant": 3, "cube_neurons": 1, "every": 6, "every_relevant": 3, "targets": 2}
+"""Dictionaries and maps at smoke scale."""
+
 
 class Theorem2(lab.Experiment):
-    """Least hinge losses over a ball of weights, for fixed and for learned features."""
-
     id = "features/theorem2"
     reference = PAPER.at("Theorem 2, Corollary 3; App. C, Theorems 28 and 29")
     text_file = "theorem2.md"
@@ -54,25 +52,11 @@ class Theorem2(lab.Experiment):
     scales = {
         "laptop": lab.scale(relevants=(11, 15), samples=20_000, test_samples=20_000, targets=3, seeds=3),
         "smoke": lab.scale(
-            "laptop",
-            relevants=(5,),
-            norms=(1.0, 10.0),
-            tangents=1,
-            samples=300,
-            test_samples=300,
-            cube=8,
-            cube_relevant=3,
-            cube_neurons=1,
-            every=6,
-            every_relevant=3,
-            targets=2,
-            tolerance=1e-2,
-            seeds=2,
+            "laptop", **SMALL, relevants=(5,), norms=(1.0, 10.0), samples=300, test_samples=300, tolerance=1e-2, seeds=2
         ),
     }
 
     def runs(self, s: balls.Theorem2Settings) -> list[lab.Runs]:
-        """Every map at every k, and the fixed ones also where all patterns can be listed."""
         fixed, one = list(balls.FIXED), {"target": [0]}
         large = {"place": [balls.LARGE], "relevant": s.relevants, "method": [*fixed, balls.LEARNED], **one}
         listed = {"place": [balls.CUBE], "relevant": [s.cube_relevant], "method": fixed, "target": range(s.targets)}
@@ -82,131 +66,74 @@ class Theorem2(lab.Experiment):
         return drawn + [lab.Runs(balls.whole_spec, over, balls.rows, seeds=1) for over in (every, kernels)]
 
     def claims(self, s: balls.Theorem2Settings) -> list[lab.Statement]:
-        """Fixed features stay above the bounds, and learned features fall below."""
         last, most = s.relevants[-1], s.norms[-1]
         learned: dict[str, Any] = {"place": balls.LARGE, "method": balls.LEARNED, "norm": most}
         fixed = list(balls.FIXED)
+        never_below = {
+            "exact": f"D = {s.cube}, over all patterns: for every fixed map, A and B no model in the ball has a loss "
+            "below our bound, by the dual value less the bound",
+            "mean": f"D = {s.cube}, k = {s.cube_relevant}: for every fixed map and B the mean over all sets A of "
+            "p_o(1 − B|c_A|), with c_A the features' correlations with the parity, is at least our bound, by their "
+            "difference",
+            "worst": f"D = {s.every}, k = {s.every_relevant}, solved for every set A: for every fixed map and B the "
+            "largest least loss over A is at least our bound, by its dual value less the bound",
+            "every": "There, also the mean over all sets A of the least loss is at least our bound, by the mean dual "
+            "value less the bound",
+            "kernel": "Corollary 3: for every k, kernel and B, no function of norm at most B in the kernel's Hilbert "
+            "space has been found with a loss below our bound p_o(1 − B√(κ/C)), by the least loss less the bound",
+            "gap": f"Every convex problem is solved up to a duality gap of {s.tolerance:g}, by what is left of it",
+            "floor": "For every k, fixed map, A and B, no model in the ball has a loss below our bound on the whole "
+            "distribution: the bound lies below p_o by p_o·B√(N/C), and of this the dual value in closed form leaves "
+            "at least the share",
+            "fresh": f"On fresh points no model on fixed features is below our bound by more than {balls.SURE} "
+            "standard errors, by the least sum of loss and these errors less the bound",
+        }
+        cube, every, ball = ({"place": place} for place in (balls.CUBE, balls.EVERY, balls.BALL))
+        where = {"exact": cube, "mean": cube, "worst": every, "every": every, "kernel": ball, "gap": {}}
+        where |= {"floor": {"place": [balls.LARGE, balls.CUBE], "method": fixed}}
+        where |= {"fresh": {"place": balls.LARGE, "method": fixed}}
 
-        def never_below(name: str, text: str, **where: Any) -> lab.Statement:
-            column = "lower_room" if name == "exact" else f"{name}_room"
-            return lab.claim(name, text, lab.least(column, per_seed=False, **where), lab.AtLeast(0.0))
+        def room(name: str) -> lab.Value:
+            return lab.least(f"{'lower' if name == 'exact' else name}_room", per_seed=False, **where[name])
 
+        ours = (
+            f"At B = {most:g} and every k, the best model on the learned features is clearly below what our bound "
+            "leaves to fixed ones, by the bound less its loss on fresh points"
+        )
+        papers = f"At k = {last} and B = {most:g} it is clearly below the paper's own bound too"
+        below = lab.AtLeast(0.0, "clearly")
         return [
-            never_below(
-                "exact",
-                f"D = {s.cube}, over all patterns: for every fixed map, A and B no model in the ball has a loss below "
-                "our bound, by the dual value less the bound",
-                place=balls.CUBE,
-            ),
-            never_below(
-                "mean",
-                f"D = {s.cube}, k = {s.cube_relevant}: for every fixed map and B the mean over all sets A of "
-                "p_o(1 − B|c_A|), with c_A the features' correlations with the parity, is at least our bound, by their "
-                "difference",
-                place=balls.CUBE,
-            ),
-            never_below(
-                "worst",
-                f"D = {s.every}, k = {s.every_relevant}, solved for every set A: for every fixed map and B the largest "
-                "least loss over A is at least our bound, by its dual value less the bound",
-                place=balls.EVERY,
-            ),
-            never_below(
-                "every",
-                "There, also the mean over all sets A of the least loss is at least our bound, by the mean dual value "
-                "less the bound",
-                place=balls.EVERY,
-            ),
-            never_below(
-                "kernel",
-                "Corollary 3: for every k, kernel and B, no function of norm at most B in the kernel's Hilbert space "
-                "has been found with a loss below our bound p_o(1 − B√(κ/C)), by the least loss less the bound",
-                place=balls.BALL,
-            ),
-            never_below(
-                "gap", f"Every convex problem is solved up to a duality gap of {s.tolerance:g}, by what is left of it"
-            ),
-            never_below(
-                "floor",
-                "For every k, fixed map, A and B, no model in the ball has a loss below our bound on the whole "
-                "distribution: the bound lies below p_o by p_o·B√(N/C), and of this the dual value in closed form "
-                "leaves at least the share",
-                place=[balls.LARGE, balls.CUBE],
-                method=fixed,
-            ),
-            never_below(
-                "fresh",
-                f"On fresh points no model on fixed features is below our bound by more than {balls.SURE} standard "
-                "errors, by the least sum of loss and these errors less the bound",
-                place=balls.LARGE,
-                method=fixed,
-            ),
-            lab.claim(
-                "below-ours",
-                f"At B = {most:g} and every k, the best model on the learned features is clearly below what our bound "
-                "leaves to fixed ones, by the bound less its loss on fresh points",
-                lab.of("learned_room", "relevant", **learned),
-                lab.AtLeast(0.0, "clearly"),
-            ),
-            lab.claim(
-                "below-paper",
-                f"At k = {last} and B = {most:g} it is clearly below the paper's own bound too",
-                lab.of("learned_paper_room", **learned, relevant=last),
-                lab.AtLeast(0.0, "clearly"),
-            ),
+            *(lab.claim(name, text, room(name), lab.AtLeast(0.0)) for name, text in never_below.items()),
+            lab.claim("below-ours", ours, lab.of("learned_room", "relevant", **learned), below),
+            lab.claim("below-paper", papers, lab.of("learned_paper_room", **learned, relevant=last), below),
         ]
 
     def table(self, s: balls.Theorem2Settings) -> lab.Table:
-        """A line for each place, k, map and B."""
         largest = [lab.Shown(name, show="largest") for name in ("worst_loss", "worst_lower")]
-        upper, *given = (
-            lab.Shown(name, show="first") for name in ("worst_upper", "least_floor", "bound", "paper_bound")
-        )
+        names = ("worst_upper", "least_floor", "bound", "paper_bound")
+        upper, *given = (lab.Shown(name, show="first") for name in names)
         columns = ["test_loss", largest[0], "lower", largest[1], upper, "floor", *given]
         return lab.Table(["place", "relevant", "method", "norm"], columns)
 
     def figures(self, s: balls.Theorem2Settings) -> list[lab.Picture]:
-        """Losses and bounds over B."""
         fixed = {name: {"method": name} for name in balls.FIXED}
         ours, paper = ({"y": bound, "method": "Random neurons"} for bound in ("bound", "paper_bound"))
         kernels = {name: {"method": name} for name in balls.KERNELS}
+        bounded = {**fixed, "bound (ours)": ours}
         axis: dict[str, Any] = {"x": "norm", "panel": "relevant"}
         return [
             lab.Over(
                 "large",
-                "Hinge loss over B, k = {}",
-                f"All maps have the same number of features, {s.tangents} for each of D = {balls.SHARE}k patterns. The "
-                "axis ends at 0, where a bound ceases to say anything.",
                 y="test_loss",
                 line={**fixed, balls.LEARNED: {"method": balls.LEARNED}, "bound (ours)": ours, "bound (paper)": paper},
                 where={"place": balls.LARGE},
                 y_limits=(0.0, 1.0),
                 **axis,
             ),
-            lab.Over(
-                "listed",
-                f"Least hinge loss over all patterns, D = {s.cube}, k = {{}}",
-                "It is the least loss up to the duality gap, here for the first set A of each seed. The paper's bound "
-                "is not drawn, because k exceeds D/16.",
-                y="lower",
-                line={**fixed, "bound (ours)": ours},
-                where={"place": balls.CUBE, "target": 0},
-                **axis,
-            ),
-            lab.Over(
-                "every",
-                f"Least hinge loss for the worst set A, D = {s.every}, k = {{}}",
-                "It is the largest least loss up to the duality gap, because here every set A is known.",
-                y="worst_lower",
-                line={**fixed, "bound (ours)": ours},
-                where={"place": balls.EVERY},
-                **axis,
-            ),
+            lab.Over("listed", y="lower", line=bounded, where={"place": balls.CUBE, "target": 0}, **axis),
+            lab.Over("every", y="worst_lower", line=bounded, where={"place": balls.EVERY}, **axis),
             lab.Over(
                 "kernels",
-                "Least hinge loss in the ball of a kernel, k = {}",
-                "Over the whole distribution, the same for every set A, for functions of norm at most B in the "
-                "kernel's Hilbert space (Corollary 3). The bound is too close to p_o to be told from it.",
                 y="worst_upper",
                 line={**kernels, "bound (ours)": {"y": "bound", "method": "Gaussian kernel"}},
                 where={"place": balls.BALL},
@@ -216,10 +143,9 @@ class Theorem2(lab.Experiment):
         ]
 
     def remarks(self, s: balls.Theorem2Settings) -> list[str]:
-        """Up to which norm each bound says something."""
         last, most = s.relevants[-1], s.norms[-1]
 
-        def bounds(k: int, background: float, norm: float) -> FixedFeatureCertificate:
+        def bounds(k: int, background: float, norm: float) -> bk.features.FixedFeatureCertificate:
             D = balls.SHARE * k
             return bk.features.FixedFeatureCertificate(D, k, background, s.tangents * D, norm)
 

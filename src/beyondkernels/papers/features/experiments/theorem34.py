@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require, settled
-from beyondkernels.core.constraints import between, odd, positive
+from beyondkernels.papers.features.experiments.cases import Odd, Part
 from beyondkernels.papers.features.experiments.tables import ACCURACIES, accuracies
 from beyondkernels.papers.features.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.features.problems import DictionaryProblem
 
 EQUAL, RANDOM, NOISE, ALL = "equal angles", "random directions", "noise", "all at once"
 KINDS = {
@@ -25,22 +19,16 @@ KINDS = {
     NOISE: "orthonormal patterns and noise",
     ALL: "inner products µ/√d, noise, and unequal classes, all at once",
 }
-PROOF = 1 / 16
-"""The constant that the proof has in its condition on µ, Dµ/√d ≤ 1/16; ours for the noise."""
-
+PROOF = 1 / 16  # the constant that the proof has in its condition on µ, Dµ/√d ≤ 1/16; ours for the noise
 LEARNT = 99.0
 
 
 @dataclass(frozen=True)
-class Theorem34Settings(Checked):
-    """The numbers of the experiment."""
-
+class Theorem34Settings(bk.core.Checked):
     dim: lab.Count = lab.setting(500, "ours", "Table 1's")
     patterns: lab.Count = lab.setting(100, "ours", "Table 1's")
-    relevant: Annotated[int, positive, odd] = lab.setting(5, "ours", "Table 1's")
-    ratio: Annotated[float, between(0, 1, "()")] = lab.setting(
-        0.8, "ours", "share of class −1 in 'all at once': Table 4's"
-    )
+    relevant: Odd = lab.setting(5, "ours", "Table 1's")
+    ratio: Part = lab.setting(0.8, "ours", "share of class −1 in 'all at once': Table 4's")
     shares: lab.Sizes = lab.setting(
         (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0), "ours", "of µ ≤ √d/D and of σ_ζ ≤ min(1/σ̃, σ̃/√d)"
     )
@@ -53,18 +41,13 @@ class Theorem34Settings(Checked):
     seeds: lab.Seeds = lab.setting(5, "ours", "each with its own dictionary and relevant set")
 
     def __post_init__(self) -> None:
-        require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
-        require(
-            self.shares[-1] < self.patterns, f"shares must be below patterns ({self.patterns}), got {self.shares[-1]}"
-        )
-        require(
-            self.shares[0] <= PROOF, f"shares must begin at 1/16 or below, where claims speak, got {self.shares[0]}"
-        )
+        bk.core.require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
+        first, last = self.shares[0], self.shares[-1]
+        bk.core.require(last < self.patterns, f"shares must be below patterns ({self.patterns}), got {last}")
+        bk.core.require(first <= PROOF, f"shares must begin at 1/16 or below, where claims speak, got {first}")
 
 
 class Theorem34(lab.Experiment):
-    """Test accuracy over the share of the theorem's conditions."""
-
     id = "features/theorem34"
     reference = PAPER.at("App. F, Theorem 34")
     text_file = "theorem34.md"
@@ -85,11 +68,9 @@ class Theorem34(lab.Experiment):
     }
 
     def runs(self, s: Theorem34Settings) -> list[lab.Runs]:
-        """Every kind at every share."""
         return [lab.Runs(spec, {"kind": list(KINDS), "share": s.shares}, row)]
 
     def claims(self, s: Theorem34Settings) -> list[lab.Statement]:
-        """Within the conditions, with the proof's constant, the network learns."""
         return [
             lab.claim(
                 kind.replace(" ", "-"),
@@ -102,19 +83,14 @@ class Theorem34(lab.Experiment):
         ]
 
     def table(self, s: Theorem34Settings) -> lab.Table:
-        """A line for each kind and share."""
         given = (lab.Shown(name, show="first") for name in ("mu", "noise_std"))
         return lab.Table(["kind", "share"], [*given, "train_accuracy", "test_accuracy"])
 
     def figures(self, s: Theorem34Settings) -> list[lab.Picture]:
-        """Test accuracy over the share of the conditions."""
         clean = problem_of(s, lab.At(kind=NOISE, share=0.0, seed=0))
         return [
             lab.Over(
                 "accuracy",
-                "Test accuracy over µ and σ_ζ, as shares of the theorem's conditions",
-                "At a share of 1 µ is √d/D, and σ_ζ is min(1/σ̃, σ̃/√d). The proof has 1/16 in its condition on µ. The "
-                "level is the best linear classifier without noise and imbalance.",
                 x="share",
                 y="test_accuracy",
                 line="kind",
@@ -125,13 +101,12 @@ class Theorem34(lab.Experiment):
         ]
 
     def remarks(self, s: Theorem34Settings) -> list[str]:
-        """How the case stands to the theorem's hypotheses at the smallest share."""
         process = process_of(s, lab.At(kind=ALL, share=s.shares[0], seed=0))
         listed = "; ".join(str(found) for found in process.hypotheses)
         return [f"Theorem 34 for data with all at once, at the smallest share, constants one, δ = ε = 0.1: {listed}."]
 
 
-def problem_of(s: Theorem34Settings, at: lab.At) -> DictionaryProblem:
+def problem_of(s: Theorem34Settings, at: lab.At) -> bk.features.DictionaryProblem:
     """Parity with overlapping patterns, noise or unequal classes, each at a share of the theorem's condition."""
     ratio = s.ratio if at.kind == ALL else None
     clean = bk.features.DictionaryParity(s.dim, s.patterns, s.relevant, negative_ratio=ratio, instance=at.seed)
@@ -139,7 +114,7 @@ def problem_of(s: Theorem34Settings, at: lab.At) -> DictionaryProblem:
         dictionary = bk.features.Incoherent if at.kind == RANDOM else bk.features.Equiangular
         clean = replace(clean, dictionary=dictionary(at.share * math.sqrt(s.dim) / s.patterns))
     if at.kind in (NOISE, ALL):
-        return replace(clean, noise_std=settled(bk.features.noise_at(at.share, clean.moments.variance, s.dim)))
+        return replace(clean, noise_std=bk.core.settled(bk.features.noise_at(at.share, clean.moments.variance, s.dim)))
     return clean
 
 
@@ -149,14 +124,13 @@ def process_of(s: Theorem34Settings, at: lab.At) -> Any:
     return bk.features.theorem34(problem_of(s, at), network, steps=s.steps, batch=s.batch, readout_rate=s.readout_rate)
 
 
-def spec(s: Theorem34Settings, at: lab.At) -> RunSpec:
+def spec(s: Theorem34Settings, at: lab.At) -> bk.store.RunSpec:
     """The Network of Table 1 under Theorem 34's settings."""
     rule = bk.algorithms.FeatureLearning(process_of(s, at))
     learner = bk.engine.TrainedNetwork(bk.networks.TwoLayer(s.pairs), rule)
-    return RunSpec(problem_of(s, at), learner, s.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem_of(s, at), learner, s.samples, s.test_samples, at.seed)
 
 
-def row(s: Theorem34Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """Accuracies in percent, and µ and σ_ζ."""
+def row(s: Theorem34Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     problem = problem_of(s, at)
     return {**accuracies(outcome), "mu": problem.dictionary.incoherence, "noise_std": problem.noise_std}

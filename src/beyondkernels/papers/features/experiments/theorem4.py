@@ -12,13 +12,10 @@ from beyondkernels.papers.features.experiments import queried
 from beyondkernels.papers.features.paper import PAPER
 
 ASKED = "All that were asked; the search ends when it has the target."
-LEARNT, OFF = 0.99, 0.6
-"""What counts as learnt, and as off 1/2."""
+LEARNT, OFF = 0.99, 0.6  # what counts as learnt, and as off 1/2
 
 
 class Theorem4(lab.Experiment):
-    """Accuracy over the number of queries, and the queries a search takes over the number of targets."""
-
     id = "features/theorem4"
     reference = PAPER.at("Theorem 4 and App. D")
     text_file = "theorem4.md"
@@ -42,24 +39,16 @@ class Theorem4(lab.Experiment):
     scales = {
         "laptop": lab.scale(patterns=60, seeds=3),
         "smoke": lab.scale(
-            patterns=30,
-            tolerance=0.3,
-            pairs=1,
-            small_patterns=7,
-            small_relevants=(1, 3),
-            test_samples=300,
-            seeds=2,
+            patterns=30, tolerance=0.3, pairs=1, small_patterns=7, small_relevants=(1, 3), test_samples=300, seeds=2
         ),
     }
 
     def runs(self, s: queried.Theorem4Settings) -> list[lab.Runs]:
-        """Both learners with both oracles on both kinds of inputs, and few patterns where every answer is exact."""
         large = {"inputs": queried.INPUTS, "method": tuple(queried.METHODS), "oracle": queried.ORACLES}
         small = {"method": (queried.SEARCH, queried.GUESS), "relevant": s.small_relevants}
         return [lab.Runs(queried.spec, large, queried.rows), lab.Runs(queried.small_spec, small, queried.small_row)]
 
     def claims(self, s: queried.Theorem4Settings) -> list[lab.Statement]:
-        """With structure few queries suffice; without it nothing is learnt within the bound."""
         few, (WITH, WITHOUT) = s.small_patterns, queried.INPUTS
         found: dict[str, Any] = {"method": queried.SEARCH, "inputs": queried.few_inputs(few)}
         guessed = found | {"method": queried.GUESS}
@@ -82,64 +71,37 @@ class Theorem4(lab.Experiment):
             for method, words in queried.METHODS.items()
             for oracle in queried.ORACLES
         ]
+        learns = f"With structure, {search} is right on at least {100 * LEARNT:g} %, with either oracle"
+        ends = f"With structure, it ends after D + 1 = {s.patterns + 1} queries, with either oracle"
+        some = f"With structure, {descent} is right on at least {100 * OFF:g} % within the bound, with either oracle"
+        cost = (
+            f"Without structure, for D = {few} and k = {most}, the search asks in the mean at least τ²(C − 1)²/(2C) "
+            "queries before it has the target, our bound on the mean over all targets, by the queries beyond it"
+        )
+        finds = f"With enough queries it has the target, for D = {few} and every k: the least accuracy over all points"
+        printed = (
+            f"As printed, for the parities of the proof: for D = {few} and every k, a guess without queries is below "
+            "error 1/2 by at most 1/C³, by the ratio"
+        )
+        ours = "Ours, by orthogonality: it is below error 1/2 by at most 1/(2√C), by the ratio"
+        at_all_points = lab.least("exact_accuracy", per_seed=False, **found)
+        printed_ratio, our_ratio = (lab.of(f"{each}_ratio", "relevant", **guessed) for each in ("printed", "our"))
         return [
-            lab.claim(
-                "search-learns",
-                f"With structure, {search} is right on at least {100 * LEARNT:g} %, with either oracle",
-                learnt("test_accuracy", queried.SEARCH),
-                lab.AtLeast(LEARNT),
-            ),
-            lab.claim(
-                "search-queries",
-                f"With structure, it ends after D + 1 = {s.patterns + 1} queries, with either oracle",
-                learnt("asked", queried.SEARCH),
-                lab.AtMost(s.patterns + 1),
-            ),
-            lab.claim(
-                "descent-learns",
-                f"With structure, {descent} is right on at least {100 * OFF:g} % within the bound, with either oracle",
-                learnt("test_accuracy", queried.DESCENT),
-                lab.AtLeast(OFF),
-            ),
+            lab.claim("search-learns", learns, learnt("test_accuracy", queried.SEARCH), lab.AtLeast(LEARNT)),
+            lab.claim("search-queries", ends, learnt("asked", queried.SEARCH), lab.AtMost(s.patterns + 1)),
+            lab.claim("descent-learns", some, learnt("test_accuracy", queried.DESCENT), lab.AtLeast(OFF)),
             *without,
-            lab.claim(
-                "search-cost",
-                f"Without structure, for D = {few} and k = {most}, the search asks in the mean at least "
-                "τ²(C − 1)²/(2C) queries before it has the target, our bound on the mean over all targets, by the "
-                "queries beyond it",
-                lab.of("cost_room", relevant=most, **found),
-                lab.AtLeast(0.0),
-            ),
-            lab.claim(
-                "search-finds",
-                f"With enough queries it has the target, for D = {few} and every k: the least accuracy over all points",
-                lab.least("exact_accuracy", per_seed=False, **found),
-                lab.AtLeast(1.0),
-            ),
-            lab.claim(
-                "printed-threshold",
-                f"As printed, for the parities of the proof: for D = {few} and every k, a guess without queries is "
-                "below error 1/2 by at most 1/C³, by the ratio",
-                lab.of("printed_ratio", "relevant", **guessed),
-                lab.AtMost(1.0),
-                paper="at most 1",
-            ),
-            lab.claim(
-                "our-threshold",
-                "Ours, by orthogonality: it is below error 1/2 by at most 1/(2√C), by the ratio",
-                lab.of("our_ratio", "relevant", **guessed),
-                lab.AtMost(1.0),
-            ),
+            lab.claim("search-cost", cost, lab.of("cost_room", relevant=most, **found), lab.AtLeast(0.0)),
+            lab.claim("search-finds", finds, at_all_points, lab.AtLeast(1.0)),
+            lab.claim("printed-threshold", printed, printed_ratio, lab.AtMost(1.0), paper="at most 1"),
+            lab.claim("our-threshold", ours, our_ratio, lab.AtMost(1.0)),
         ]
 
     def table(self, s: queried.Theorem4Settings) -> lab.Table:
-        """A line for each kind of inputs, learner and oracle, at the bound."""
         columns = ["asked", "test_accuracy", lab.Shown("sample_size", show="first")]
-        where = {"share": 1.0, "inputs": queried.INPUTS}
-        return lab.Table(["inputs", "method", "oracle"], columns, where)
+        return lab.Table(["inputs", "method", "oracle"], columns, {"share": 1.0, "inputs": queried.INPUTS})
 
     def figures(self, s: queried.Theorem4Settings) -> list[lab.Picture]:
-        """Accuracy over queries, and queries over the number of targets."""
         sq, D = bk.features.statistical_queries, s.small_patterns
         learners = itertools.product(queried.METHODS, queried.ORACLES)
         lines = {f"{method}, {oracle}": {"method": method, "oracle": oracle} for method, oracle in learners}
@@ -169,9 +131,6 @@ class Theorem4(lab.Experiment):
             ),
             lab.Over(
                 "cost",
-                f"Queries until the search has the target, D = {D}, without structure",
-                f"One point for each k; the adversarial oracle with τ = {s.small_tolerance:g}, all answers exact. Our "
-                "bound is on the worst target; its line is left out where it says nothing.",
                 x="targets",
                 y="asked",
                 line={"search": {"method": queried.SEARCH}},
@@ -181,7 +140,6 @@ class Theorem4(lab.Experiment):
         ]
 
     def remarks(self, s: queried.Theorem4Settings) -> list[str]:
-        """How the case stands to the theorem, and the dimension by its definition."""
         sq, D = bk.features.statistical_queries, s.small_patterns
         asked, k = max(1, math.floor(sq.theorem4(s.patterns, s.relevant))), min(3, D)
         found = sq.StatisticalQueryCertificate(s.patterns, s.relevant, asked, s.tolerance)

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import at_least, between, not_empty, not_negative, rising
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.resnet.problems import SmoothComposite
-    from beyondkernels.papers.resnet.theory import ConceptSizes
 
 OUTPUTS = 2
-BASE_NORM = 1.0
-"""B_F: F lies on a circle."""
 
-LIPSCHITZ = 2.0
-"""L_G in the unit ball: G(h) = √2·(h₁h₂, −h₁h₂), whose derivative has the norm 2‖h‖."""
+LIPSCHITZ = 2.0  # L_G in the unit ball: G(h) = √2·(h₁h₂, −h₁h₂), whose derivative has the norm 2‖h‖
 
 
 @dataclass(frozen=True)
-class CouplingSettings(Checked):
-    """The numbers of the experiment; the defaults are those of its largest scale."""
-
+class CouplingSettings(bk.core.Checked):
     dim: Annotated[int, at_least(2)] = lab.setting(5, "ours", "d; inputs are uniform on the sphere")
     frequency: Annotated[float, between(0, 5, "(]")] = lab.setting(
         2.0, "ours", "ω of F(x) = (sin ω⟨w, x⟩, cos ω⟨w, x⟩) with ‖w‖ = 1/√2"
@@ -66,12 +54,12 @@ class CouplingSettings(Checked):
     backend: lab.Backend = lab.setting("compiled", "ours", "needs a C++ compiler; eager does without, more slowly")
 
     def __post_init__(self) -> None:
-        require(len(self.wide) >= 2, f"fit_from must leave at least two widths to fit over, got {self.fit_from}")
-        require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
+        two = len(self.wide) >= 2
+        bk.core.require(two, f"fit_from must leave at least two widths to fit over, got {self.fit_from}")
+        bk.core.require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
 
     @property
     def times(self) -> tuple[int, ...]:
-        """The snapshots that the run reaches, and its end."""
         return (*(step for step in self.snapshots if step < self.steps), self.steps)
 
     @property
@@ -90,15 +78,12 @@ class CouplingSettings(Checked):
         Terms as the measurements call them; flips as shares of the width. The start's own share in the sums,
         :math:`\sqrt k \sigma_w` and :math:`\sqrt{k/m} \sigma_v`, falls faster for every power that Table 1 leaves.
         """
-        a, b = self.first_power, self.second_power
+        first, second = -self.first_power / 3 - 1 / 6, -self.second_power / 3
         return {
-            "first_flips": -2 * a / 3 - 1 / 3,
-            "second_flips": -2 * b / 3,
-            "first_vanishing": -a / 3 - 1 / 6,
-            "second_vanishing": -b / 3,
-            "second_matrix": -b / 3,
-            "first_gates": -a / 3 - 1 / 6,
-            "second_gates": -b / 3,
+            "first_flips": 2 * first,
+            "second_flips": 2 * second,
+            **dict.fromkeys(("first_vanishing", "first_gates"), first),
+            **dict.fromkeys(("second_vanishing", "second_matrix", "second_gates"), second),
         }
 
     @property
@@ -114,7 +99,7 @@ class CouplingSettings(Checked):
         return self.alpha**2 * (1 - math.fsum(terms)) / 2
 
 
-def problem_of(s: CouplingSettings) -> SmoothComposite:
+def problem_of(s: CouplingSettings) -> bk.resnet.SmoothComposite:
     """A target of Concept 1: F on a circle, G the product of its two coordinates, ‖G(F)‖ at most one."""
     root = math.sqrt(2)
     return bk.resnet.SmoothComposite(
@@ -125,13 +110,12 @@ def problem_of(s: CouplingSettings) -> SmoothComposite:
     )
 
 
-def sizes_of(s: CouplingSettings) -> ConceptSizes:
+def sizes_of(s: CouplingSettings) -> bk.resnet.ConceptSizes:
     """The target's sizes, with C* = 1."""
     return bk.resnet.concept_complexity(problem_of(s), star=1.0).sizes
 
 
-def spec(s: CouplingSettings, at: lab.At) -> RunSpec:
-    """Algorithm 1 at a width."""
+def spec(s: CouplingSettings, at: lab.At) -> bk.store.RunSpec:
     learner = bk.engine.TrainedNetwork(
         bk.networks.theorem_network(at.width, *s.stds(at.width)),
         bk.algorithms.OnePass(s.steps, s.first_rate, s.second_rate),
@@ -139,18 +123,14 @@ def spec(s: CouplingSettings, at: lab.At) -> RunSpec:
         snapshot_names=bk.resnet.ResNetWeights.NAMES,
         backend=s.backend,
     )
-    measurements = (
-        bk.resnet.Coupling(s.points),
-        bk.resnet.Regret(s.points, s.witness_points, s.witness_ridge),
-    )
-    return RunSpec(problem_of(s), learner, s.steps, s.test_samples, at.seed, measurements)
+    measurements = bk.resnet.Coupling(s.points), bk.resnet.Regret(s.points, s.witness_points, s.witness_ridge)
+    return bk.store.RunSpec(problem_of(s), learner, s.steps, s.test_samples, at.seed, measurements)
 
 
-def row(s: CouplingSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """One run at its end, and the worst along its way."""
+def row(s: CouplingSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     line: dict[str, Any] = dict(zip(("first_std", "second_std"), s.stds(at.width), strict=True))
     if outcome.status != "finished":
         return line
     line |= {"test_error": outcome.scalars["test_loss"], **bk.resnet.terms_at(outcome, s.steps)}
-    line |= bk.resnet.error_along(outcome, s.alpha, LIPSCHITZ, BASE_NORM, sizes_of(s).accuracy)
+    line |= bk.resnet.error_along(outcome, s.alpha, LIPSCHITZ, base_norm=1.0, accuracy=sizes_of(s).accuracy)
     return line | bk.resnet.regret_along(outcome, s.first_rate, s.second_rate)

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require, require_between
 from beyondkernels.core.constraints import between, not_negative
 from beyondkernels.lab.declaration.search_axes import check_axis
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.algorithms import GradientDescent
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.resnet.problems import CompositeParity
 
 NetworkName = Literal["3resnet", "3layer", "2layer"]
 
@@ -37,13 +30,10 @@ QUANTITIES = {
 }
 
 _ON_TEST, _WITHOUT = {"choice": "test"}, {"choice": ("validation", "leave-one-out", "held out")}
-BY_TEST = "the learning rate and weight decay that a search with other seeds found best on test points"
 
 
 @dataclass(frozen=True)
-class SearchSettings(Checked):
-    """The numbers of a search over learning rate and weight decay."""
-
+class SearchSettings(bk.core.Checked):
     batch: lab.Count = lab.setting(50, "paper")
     momentum: Annotated[float, between(0, 1, "[)")] = lab.setting(0.9, "paper")
     learning_rates: lab.Sizes = lab.setting(
@@ -64,15 +54,12 @@ class SearchSettings(Checked):
 
     @property
     def axes(self) -> dict[str, lab.Axis]:
-        """Learning rates and weight decays to begin with."""
         decays = lab.Axis(self.weight_decays, self.decay_limits)
         return {"learning_rate": lab.Axis(self.learning_rates, self.rate_limits), "weight_decay": decays}
 
 
 @dataclass(frozen=True)
 class CompositeSettings(SearchSettings):
-    """The numbers of §8.1; the defaults are the paper's."""
-
     dim: lab.Count = lab.setting(30, "paper")
     outputs: lab.Count = lab.setting(15, "paper")
     alpha: lab.Size = lab.setting(0.3, "paper")
@@ -85,8 +72,9 @@ class CompositeSettings(SearchSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_between("decay_epoch", self.decay_epoch, 0, self.epochs)
-        require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
+        bk.core.require_between("decay_epoch", self.decay_epoch, 0, self.epochs)
+        batch, samples = self.batch, self.samples
+        bk.core.require(batch <= samples, f"batch must not exceed samples ({samples}), got {batch}")
 
     @property
     def threshold(self) -> float:
@@ -108,7 +96,6 @@ SMOKE: dict[str, Any] = {
     "validation_samples": 100,
     "test_samples": 200,
 }
-"""What differs at smoke scale in both figures."""
 
 
 def columns(*more: lab.Shown) -> list[lab.Shown]:
@@ -122,7 +109,7 @@ def columns(*more: lab.Shown) -> list[lab.Shown]:
     ]
 
 
-def problem_of(s: CompositeSettings, beta: float = 1.0) -> CompositeParity:
+def problem_of(s: CompositeSettings, beta: float = 1.0) -> bk.resnet.CompositeParity:
     """βF + αG(F) on uniform signs."""
     return bk.resnet.CompositeParity(s.dim, s.outputs, s.alpha, beta)
 
@@ -135,8 +122,7 @@ def network_of(name: NetworkName, width: int, form: Literal["full", "bottleneck"
     return bk.networks.FullyConnected(width, int(name[0]), parameterisation=start)
 
 
-def descent_of(s: CompositeSettings, at: lab.At, samples: int, group: str) -> GradientDescent:
-    """SGD with the learning rate and weight decay of a place."""
+def descent_of(s: CompositeSettings, at: lab.At, samples: int, group: str) -> bk.algorithms.GradientDescent:
     in_epoch = samples // s.batch
     return bk.algorithms.GradientDescent(
         s.epochs * in_epoch,
@@ -152,14 +138,13 @@ def descent_of(s: CompositeSettings, at: lab.At, samples: int, group: str) -> Gr
 
 def trained(
     s: CompositeSettings, problem: Any, network: Any, rule: Any, samples: int, at: lab.At, *measured: Any
-) -> RunSpec:
+) -> bk.store.RunSpec:
     """A network trained on a sample; where something is measured, the ResNet's weights are kept for it."""
     end = sum(stage.steps for stage in rule.stages())
     kept = {"snapshot_at": (end,), "snapshot_names": bk.resnet.ResNetWeights.NAMES} if measured else {}
     learner = bk.engine.TrainedNetwork(network, rule, backend=s.backend, **kept)
-    return RunSpec(problem, learner, samples, s.test_samples, at.seed, measured, s.validation_samples)
+    return bk.store.RunSpec(problem, learner, samples, s.test_samples, at.seed, measured, s.validation_samples)
 
 
-def errors(s: Any, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """Training and test error of a trained network."""
+def errors(s: Any, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     return {"train_error": outcome.scalars.get("train_loss"), "test_error": outcome.scalars.get("test_loss")}

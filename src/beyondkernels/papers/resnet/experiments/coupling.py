@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.lab.declaration.pictures import OverTime
 from beyondkernels.papers.resnet.experiments.circle import OUTPUTS, CouplingSettings, row, sizes_of, spec
 from beyondkernels.papers.resnet.paper import PAPER
 
@@ -23,26 +22,24 @@ PROMISES = {
     "first_gates": ("first-witness", "Lemma C.3: what W* loses to changed gates falls"),
     "second_gates": ("second-witness", "Lemma C.3: what V* loses to changed gates falls"),
 }
-"""By term, the claim's short name and the beginning of its sentence."""
+"""By column, the claim's short name and the beginning of its sentence."""
 
 _CONSTANT = "At the end of the run a constant of 1 is enough at every point and width"
 BOUNDED = {
-    "first-constant": f"(a) {_CONSTANT}",
-    "second-constant": f"(d) {_CONSTANT}",
-    "second-matrix-order": "(f) weakened to what Claim C.6 needs, at the weights that SGD ends with: ‖A D V⁽⁰⁾‖ is at "
+    "first_flips_ratio": f"(a) {_CONSTANT}",
+    "second_flips_ratio": f"(d) {_CONSTANT}",
+    "second_matrix_order": "(f) weakened to what Claim C.6 needs, at the weights that SGD ends with: ‖A D V⁽⁰⁾‖ is at "
     "most ‖V‖ at every measured point and width from {first} on, by the ratio",
-    "error": "Claim C.6 with constants 1: at m = {widest} E‖Err‖² keeps below its right side along the whole run, by "
-    "the ratio of the two",
-    "error-size": "Claim C.6 with constant 1: ‖Err‖ keeps below τ_w at every point, width and snapshot, by the ratio",
-    "regret": "App. C.4: at every width and from the start to every snapshot the mean of Ξ keeps below what the way to "
-    "W*, V* and a tenth of the mean risk allow, by the ratio",
-    "learns": "Meanwhile the network learns more than F: its test error ends below that of F alone at every width",
+    "error_ratio": "Claim C.6 with constants 1: at m = {widest} E‖Err‖² keeps below its right side along the whole "
+    "run, by the ratio of the two",
+    "error_size": "Claim C.6 with constant 1: ‖Err‖ keeps below τ_w at every point, width and snapshot, by the ratio",
+    "regret_ratio": "App. C.4: at every width and from the start to every snapshot the mean of Ξ keeps below what the "
+    "way to W*, V* and a tenth of the mean risk allow, by the ratio",
+    "test_error": "Meanwhile the network learns more than F: its test error ends below that of F alone at every width",
 }
-"""What keeps below a bound, by the claim's short name."""
+"""What keeps below a bound, by column."""
 
 OUTSIDE = "By which factor the norms lie above (×) or below (÷) the ranges that Lemma C.1 asks for."
-
-_MANY = 4  # lines over steps that can still be told apart
 
 
 def _shown(label: str, form: str, heading: str, about: str, within: lab.Range = lab.NON_NEGATIVE) -> lab.Quantity:
@@ -50,35 +47,29 @@ def _shown(label: str, form: str, heading: str, about: str, within: lab.Range = 
 
 
 _GATES, _NORM, _SQUARE = "share of a layer's gates", "norm", "mean square"
+_CHANGED = "Share of the {} layer's gates that training changed."
 _RIGHT = "The right side that the paper gives, with all constants 1 and the norms that were reached as radii."
-_RATIOS = ("first_flips_ratio", "second_flips_ratio", "second_matrix_order", "error_ratio", "error_size")
 
 
 class Coupling(lab.Experiment):
-    """Lemmas C.1 to C.3 and Claim C.6 along a run, over width."""
-
     id = "resnet/coupling"
     reference = PAPER.at("App. C, Lemmas C.1 to C.3 and Claim C.6")
     text_file = "coupling.md"
     quantities = {
+        **{name: lab.Quantity(name.replace("_", " "), within=lab.NON_NEGATIVE) for name in BOUNDED},
         "width": lab.Quantity("width m", within=lab.NON_NEGATIVE, log=True, heading="m"),
         "test_error": lab.Quantity("test error", ".1e", lab.NON_NEGATIVE, better="less"),
         "first_radius": _shown(_NORM, ".2f", "‖W‖", "How far the first layer moved from its start."),
         "second_radius": _shown(_NORM, ".2f", "‖V‖", "How far the second layer moved from its start."),
-        "first_flips": _shown(
-            _GATES, ".3f", "(a)", "Share of the first layer's gates that training changed.", lab.SHARE
-        ),
+        "first_flips": _shown(_GATES, ".3f", "(a)", _CHANGED.format("first"), lab.SHARE),
         "first_flips_bound": _shown(_GATES, ".2f", "(a) ≤", _RIGHT),
-        "second_flips": _shown(
-            _GATES, ".3f", "(d)", "Share of the second layer's gates that training changed.", lab.SHARE
-        ),
+        "second_flips": _shown(_GATES, ".3f", "(d)", _CHANGED.format("second"), lab.SHARE),
         "second_flips_bound": _shown(_GATES, ".2f", "(d) ≤", _RIGHT),
         "first_vanishing": _shown(_NORM, ".3f", "(b)", "What is left of the random start in out₁."),
         "second_vanishing": _shown(_NORM, ".3f", "(e)", "What is left of it in the second layer's output."),
         "second_matrix": _shown(_NORM, ".3f", "(f)", "The spectral norm of $A D V^{(0)}$."),
         "error": _shown(_SQUARE, ".3f", "E‖Err‖²", "The mean square of Claim C.6's error."),
         "error_bound": _shown(_SQUARE, ".3f", "E‖Err‖² ≤", _RIGHT),
-        **{name: lab.Quantity(name.replace("_", " "), within=lab.NON_NEGATIVE) for name in _RATIOS},
         "regret_ratio": lab.Quantity("mean of Ξ over what is allowed"),
         "regret/step": lab.Quantity("step t", within=lab.NON_NEGATIVE),
         "regret/regret": lab.Quantity("E Ξ_t"),
@@ -100,93 +91,70 @@ class Coupling(lab.Experiment):
     }
 
     def runs(self, s: CouplingSettings) -> list[lab.Runs]:
-        """Algorithm 1 at every width, with everything measured at the snapshots."""
         return [lab.Runs(spec, {"width": s.widths}, row)]
 
     def claims(self, s: CouplingSettings) -> list[lab.Statement]:
-        """The exponents of Lemmas C.1 and C.3, constants where the paper has O(·), Claim C.6, and App. C.4's sum."""
         first, widest = f"m = {s.wide[0]}", s.widths[-1]
-        texts = {name: text.format(first=first, widest=widest) for name, text in BOUNDED.items()}
-        made = [
-            lab.claim(
-                name,
-                f"{words} with the width at least as fast as {power_of(power)}, by its slope from {first} on",
-                lab.of(term, "width", width=s.wide).slope(),
-                lab.AtMost(power),
-                paper=power,
-            )
-            for term, (name, words) in PROMISES.items()
-            for power in [s.exponents[term]]
-        ]
-
-        values = {
-            "first-constant": lab.of("first_flips_ratio", "width"),
-            "second-constant": lab.of("second_flips_ratio", "width"),
-            "second-matrix-order": lab.of("second_matrix_order", "width", width=s.wide),
-            "error": lab.of("error_ratio", "width", width=widest),
-            "error-size": lab.of("error_size", "width"),
-            "regret": lab.of("regret_ratio", "width"),
-            "learns": lab.of("test_error", "width"),
-        }
+        places = {"second_matrix_order": {"width": s.wide}, "error_ratio": {"width": widest}}
+        names = ("first-constant", "second-constant", "second-matrix-order", "error", "error-size", "regret", "learns")
         papers, bounds = {"regret": "at most 1", "learns": None}, {"learns": s.base_only_risk}
-        made += [
-            lab.claim(name, text, values[name].largest(), lab.AtMost(bounds.get(name, 1.0)), papers.get(name, "O(1)"))
-            for name, text in texts.items()
+        return [
+            *(
+                lab.claim(
+                    name,
+                    f"{words} with the width at least as fast as {power_of(power)}, by its slope from {first} on",
+                    lab.of(term, "width", width=s.wide).slope(),
+                    lab.AtMost(power),
+                    paper=power,
+                )
+                for term, (name, words) in PROMISES.items()
+                for power in [s.exponents[term]]
+            ),
+            *(
+                lab.claim(
+                    name,
+                    words.format(first=first, widest=widest),
+                    lab.of(column, "width", **places.get(column, {})).largest(),
+                    lab.AtMost(bounds.get(name, 1.0)),
+                    papers.get(name, "O(1)"),
+                )
+                for name, (column, words) in zip(names, BOUNDED.items(), strict=True)
+            ),
         ]
-        return made
 
     def table(self, s: CouplingSettings) -> lab.Table:
-        """A line for each width."""
         names = [name for name, quantity in self.quantities.items() if quantity.heading and name != "width"]
         return lab.Table(
             ["width"], ["test_error", *names, lab.Shown("first_radius", "Off C.1", show=outside, about=OUTSIDE)]
         )
 
     def figures(self, s: CouplingSettings) -> list[lab.Picture]:
-        """Sign changes and vanishing terms over width, Ξ over steps, Claim C.6 over width."""
-
-        def over_width(name: str, title: str, caption: str, lines: dict[str, str], *promised: str) -> lab.Over:
+        def over_width(name: str, *falling: str, **lines: str) -> lab.Over:
             selections = {label: {"y": column} for column, label in lines.items()}
-            more = _promised(s, promised) if promised else None
-            return lab.Over(name, title, caption, x="width", y=next(iter(lines)), line=selections, more=more)
+            more = functools.partial(promised, s, falling)
+            return lab.Over(name, x="width", y=next(iter(lines)), line=selections, more=more)
 
-        step = -(-len(s.widths) // _MANY)
+        step = -(-len(s.widths) // 4)  # more lines over steps could not be told apart
         return [
             over_width(
                 "flips",
-                "Gates that training changes, over width",
-                "Means over points at the end of the run. Right sides have constants 1 and the radii that were "
-                "reached. The straight lines start on the measured ones where fits begin and fall as the lemma "
-                "promises at fixed radii: the measured ones must fall no slower.",
-                {
-                    "first_flips": "first layer (a)",
-                    "second_flips": "second layer (d)",
-                    "first_flips_bound": "right side of (a)",
-                    "second_flips_bound": "right side of (d)",
-                },
-                "first_flips",
-                "second_flips",
+                *("first_flips", "second_flips"),
+                first_flips="first layer (a)",
+                second_flips="second layer (d)",
+                first_flips_bound="right side of (a)",
+                second_flips_bound="right side of (d)",
             ),
             over_width(
                 "vanishing",
-                "Terms that vanish, over width",
-                "Means over points at the end of the run. All may fall as slowly as the straight lines, which start on "
-                "(b) and (f) where fits begin. Of Lemma C.3's terms the root mean square over points is shown.",
-                {
-                    "first_vanishing": "(b) start in out₁",
-                    "second_vanishing": "(e) start in layer 2",
-                    "second_matrix": "(f) ‖A D V⁽⁰⁾‖",
-                    "first_gates": "C.3: lost by W*",
-                    "second_gates": "C.3: lost by V*",
-                },
-                "first_vanishing",
-                "second_matrix",
+                *("first_vanishing", "second_matrix"),
+                first_vanishing="(b) start in out₁",
+                second_vanishing="(e) start in layer 2",
+                second_matrix="(f) ‖A D V⁽⁰⁾‖",
+                first_gates="C.3: lost by W*",
+                second_gates="C.3: lost by V*",
             ),
-            OverTime(
+            lab.OverTime(
                 "regret",
-                "Ξ along the run",
-                "E Ξ_t = E⟨∇Obj, (W_t − W*, V_t − V*)⟩ over fresh points: how much the gradient still knows of the "
-                "way to weights that write the target.",
                 x="regret/step",
                 y="regret/regret",
                 line={f"m = {width}": {"width": width} for width in s.widths[::-1][::step][::-1]},
@@ -194,27 +162,19 @@ class Coupling(lab.Experiment):
             ),
             over_width(
                 "error",
-                "Claim C.6's error and its right side, over width",
-                "Means over points: E‖Err‖² and the right side, with constants 1, at the snapshot where their ratio is "
-                "largest; the three parts of Err at the end. Narrow networks miss the right side because the terms "
-                "that vanish with m, which it leaves out, have not yet vanished.",
-                {
-                    "error": "E‖Err‖²",
-                    "error_bound": "right side",
-                    "diamond": "♦: the start in the output",
-                    "spade": "♠: the witness's own error",
-                    "club": "♣: first error in layer 2",
-                },
+                error="E‖Err‖²",
+                error_bound="right side",
+                diamond="♦: the start in the output",
+                spade="♠: the witness's own error",
+                club="♣: first error in layer 2",
             ),
         ]
 
     def facts(self, settings: CouplingSettings) -> Any:
-        """The promised powers in words."""
         powers = {name: getattr(settings, name) for name in ("first_power", "second_power")}
         return SimpleNamespace(**{name: power_of(value) for name, value in (powers | settings.exponents).items()})
 
     def remarks(self, s: CouplingSettings) -> list[str]:
-        """How the case stands to Theorem 1's hypotheses."""
         sizes, width = sizes_of(s), s.widths[-1]
         w, v = s.stds(width)
         network = bk.networks.theorem_network(width, w, v)
@@ -255,17 +215,13 @@ def outside(rows: lab.Rows) -> str:
     return ", ".join(found)
 
 
-def _promised(s: CouplingSettings, terms: tuple[str, ...]) -> Callable[[lab.Rows], list[lab.Line]]:
+def promised(s: CouplingSettings, terms: tuple[str, ...], rows: lab.Rows) -> list[lab.Line]:
     """Where terms would lie if they fell exactly as promised from the first width of the fit on."""
-
-    def lines(rows: lab.Rows) -> list[lab.Line]:
-        made, wide = [], list(s.wide)
-        for term in terms:
-            start = rows.loc[rows["width"] == wide[0], term].mean() if term in rows else math.nan
-            if start > 0:
-                power = s.exponents[term]
-                heights = [start * (width / wide[0]) ** power for width in wide]
-                made.append(lab.Line(f"{PROMISES[term][1][:3]} promises {power_of(power)}", wide, heights))
-        return made
-
-    return lines
+    made, wide = [], list(s.wide)
+    for term in terms:
+        start = rows.loc[rows["width"] == wide[0], term].mean() if term in rows else math.nan
+        if start > 0:
+            power = s.exponents[term]
+            heights = [start * (width / wide[0]) ** power for width in wide]
+            made.append(lab.Line(f"{PROMISES[term][1][:3]} promises {power_of(power)}", wide, heights))
+    return made

@@ -9,16 +9,13 @@ from typing import Any, Literal, NamedTuple
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.lab.declaration.search_axes import check_axis
 from beyondkernels.papers.resnet.experiments import composite
 from beyondkernels.papers.resnet.paper import PAPER
-from beyondkernels.store import RunSpec
 
 Regime = Literal["all", "hidden", "last", "NTK"]
 
 _NETWORKS: tuple[composite.NetworkName, ...] = ("3resnet", "3layer", "2layer")
 _TO_BEGIN_WITH = "for kernels trained by SGD, to begin with"
-_ANY_WIDTH = 1000  # the limits of infinite width do not depend on it
 
 
 class Method(NamedTuple):
@@ -30,17 +27,14 @@ class Method(NamedTuple):
 
     @property
     def kernel(self) -> bool:
-        """Whether it is a kernel method."""
         return self.regime in ("last", "NTK")
 
     @property
     def name(self) -> str:
-        """As the figure calls it."""
         return f"{self.network} ({self.regime})" + (", by SGD" if self.kernel and not self.solved else "")
 
     @property
     def id(self) -> str:
-        """The short name of its claim."""
         return f"{self.network}-{self.regime.lower()}" + ("-sgd" if self.kernel and not self.solved else "")
 
 
@@ -50,8 +44,6 @@ BY_SGD = [Method(method.network, method.regime) for method in SOLVED]
 
 @dataclass(frozen=True)
 class Fig2aSettings(composite.CompositeSettings):
-    """The numbers of Figure 2(a); the defaults are the paper's."""
-
     kernel_rates: lab.Sizes = lab.setting((0.005, 0.01, 0.02, 0.05, 0.1), "ours", _TO_BEGIN_WITH)
     kernel_decays: lab.Sizes = lab.setting((0.01, 0.02, 0.05, 0.1, 0.2), "ours", _TO_BEGIN_WITH)
     kernel_rate_limits: lab.Sizes = lab.setting((1e-5, 1.0), "ours", "the kernels' grid does not grow beyond")
@@ -59,20 +51,17 @@ class Fig2aSettings(composite.CompositeSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_axis(self, "kernel_rates", "kernel_rate_limits")
-        check_axis(self, "kernel_decays", "kernel_decay_limits")
+        composite.check_axis(self, "kernel_rates", "kernel_rate_limits")
+        composite.check_axis(self, "kernel_decays", "kernel_decay_limits")
 
     @property
     def kernel_axes(self) -> dict[str, lab.Axis]:
-        """Learning rates and weight decays to begin with, for kernels trained by SGD."""
         decays = lab.Axis(self.kernel_decays, self.kernel_decay_limits)
         return {"learning_rate": lab.Axis(self.kernel_rates, self.kernel_rate_limits), "weight_decay": decays}
 
 
 @dataclass(frozen=True)
 class Fig2bSettings(Fig2aSettings):
-    """The numbers of Figure 2(b)."""
-
     samples: lab.Count = lab.setting(1000, "paper", "N")
 
 
@@ -95,8 +84,6 @@ _SMOKE = {
 
 
 class Fig2a(lab.Experiment):
-    """N = 500, all layers trained."""
-
     id = "resnet/fig2a"
     reference = PAPER.at("§8.1, Figure 2(a)")
     text_file = "fig2.md"
@@ -108,7 +95,6 @@ class Fig2a(lab.Experiment):
 
     @property
     def networks(self) -> list[Method]:
-        """The networks trained in the figure's regime, the ResNet first."""
         return [Method(network, self.regime) for network in _NETWORKS]
 
     def runs(self, s: Fig2aSettings) -> list[lab.Runs]:
@@ -159,62 +145,38 @@ class Fig2a(lab.Experiment):
         return made
 
     def table(self, s: Fig2aSettings) -> lab.Table:
-        """A line for each method and width."""
         return lab.Table(["method", "width"], composite.columns())
 
     def figures(self, s: Fig2aSettings) -> list[lab.Over]:
-        """Test error over width, of networks and of kernels trained by SGD, and what the choices do to the ResNet's."""
         axes: dict[str, Any] = {"x": "width", "y": "test_error"}
         floor = {"F learnt, G(F) not": s.threshold}
         levels = {**floor, "constant": self.facts(s).constant}
-        resnet = self.networks[0].name
 
         def lines(methods: list[Method]) -> dict[str, dict[str, str]]:
             return {method.name: {"method": method.name, "choice": "test"} for method in methods}
 
         return [
-            lab.Over(
-                "error",
-                "Test error over width",
-                f"Networks have {composite.BY_TEST}. Kernels are solved with the ridge that is best on the test "
-                "points.",
-                line=lines([*self.networks, *SOLVED]),
-                levels=levels,
-                **axes,
-            ),
-            lab.Over(
-                "kernels-by-sgd",
-                "Test error over width of kernels trained by SGD",
-                "(last) trains the readout, (NTK) all parameters of the linearised network, each with "
-                f"{composite.BY_TEST}. The figure above has them solved.",
-                line=lines(BY_SGD),
-                levels=levels,
-                **axes,
-            ),
+            lab.Over("error", line=lines([*self.networks, *SOLVED]), levels=levels, **axes),
+            lab.Over("kernels-by-sgd", line=lines(BY_SGD), levels=levels, **axes),
             lab.Over(
                 "choices",
-                f"{resnet}: what the choice is worth",
-                "The least error that the search met, which is what choosing by test error alone would print, and the "
-                "errors of the chosen settings with fresh seeds.",
                 line={
                     "fresh seeds, by test error": {"choice": "test"},
                     "fresh seeds, by validation": {"choice": "validation"},
                     "the search's own best": {"choice": "test", "y": "search_error"},
                 },
-                where={"method": resnet},
+                where={"method": self.networks[0].name},
                 levels=floor,
                 **axes,
             ),
         ]
 
     def facts(self, settings: Fig2aSettings) -> Any:
-        """The settings, and the risk of a constant."""
-        return SimpleNamespace(s=settings, constant=settings.outputs * (1 + settings.alpha**2))
+        constant = settings.outputs * (1 + settings.alpha**2)
+        return SimpleNamespace(s=settings, constant=constant, resnet=self.networks[0].name)
 
 
 class Fig2b(Fig2a):
-    """N = 1000, hidden layers trained."""
-
     id = "resnet/fig2b"
     title = "A three-layer ResNet trained in its hidden layers, against kernels and plain networks"
     summary = (
@@ -229,22 +191,22 @@ class Fig2b(Fig2a):
     regime = "hidden"
 
 
-def _trained_spec(s: Fig2aSettings, method: Method, at: lab.At) -> RunSpec:
-    """A network, or its linearisation, trained by SGD."""
+def _trained_spec(s: Fig2aSettings, method: Method, at: lab.At) -> bk.store.RunSpec:
     network, tangent = composite.network_of(method.network, at.width), method.regime == "NTK"
     rule = composite.descent_of(s, at, s.samples, "all" if tangent else method.regime)
     network = bk.networks.Linearised(network) if tangent else network
     return composite.trained(s, composite.problem_of(s), network, rule, s.samples, at)
 
 
-def _solved_spec(s: Fig2aSettings, method: Method, at: lab.At) -> RunSpec:
+def _solved_spec(s: Fig2aSettings, method: Method, at: lab.At) -> bk.store.RunSpec:
     """Kernel ridge regression with the kernel of a network drawn with the run's seed, or of an infinitely wide one."""
     tangent = method.regime == "NTK"
     if math.isinf(at.width):
-        network = composite.network_of(method.network, _ANY_WIDTH, form="full")
+        network = composite.network_of(method.network, 1000, form="full")  # the limits do not depend on this width
         kernel = bk.kernels.infinite_tangent(network) if tangent else bk.kernels.infinite_conjugate(network)
     else:
         network = composite.network_of(method.network, at.width)
         finite = bk.kernels.FiniteTangent if tangent else bk.kernels.FiniteConjugate
         kernel = finite(network, at.seed, out_dim=s.outputs)
-    return RunSpec(composite.problem_of(s), bk.kernels.KernelRidge(kernel), s.samples, s.test_samples, at.seed)
+    learner = bk.kernels.KernelRidge(kernel)
+    return bk.store.RunSpec(composite.problem_of(s), learner, s.samples, s.test_samples, at.seed)

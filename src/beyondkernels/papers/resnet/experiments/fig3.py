@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.core.constraints import at_most, not_empty, not_negative, positive, rising
 from beyondkernels.papers.resnet.experiments import composite
 from beyondkernels.papers.resnet.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 TOGETHER, LAYERWISE, TWO_STEP = "3resnet (all)", "3resnet layerwise", "two-step kernel"
 
-LEARNT = 0.9
-"""The composite signal is learnt when the error is clearly below this part of kα²."""
+LEARNT = 0.9  # the composite signal is learnt when the error is clearly below this part of kα²
+ABOUT = (0.5, 2.0)  # the crossing is “at about” β = α when it lies between these multiples of α
 
-ABOUT = (0.5, 2.0)
-"""The crossing is “at about” β = α when it lies between these multiples of α."""
+Further = Annotated[tuple[int, ...], positive, rising]
 
 
 @dataclass(frozen=True)
 class Fig3Settings(composite.CompositeSettings):
-    """The numbers of Figure 3; the defaults are the paper's where it states them."""
-
     samples: lab.Count = lab.setting(500, "ours", "N, not stated for this figure; that of Figure 2(a)")
-    more_samples: Annotated[tuple[int, ...], positive, rising] = lab.setting(
-        (1000,), "ours", "further N; that of Figure 2(b)"
-    )
-    kernel_samples: Annotated[tuple[int, ...], positive, rising] = lab.setting(
-        (2000, 5000), "ours", "further N for the two-step kernel alone"
-    )
+    more_samples: Further = lab.setting((1000,), "ours", "further N; that of Figure 2(b)")
+    kernel_samples: Further = lab.setting((2000, 5000), "ours", "further N for the two-step kernel alone")
     betas: Annotated[tuple[float, ...], not_negative, at_most(1e30), rising, not_empty] = lab.setting(
         tuple(i / 20 for i in range(21)), "ours", "β; the paper says between 0 and 1, the steps are ours"
     )
@@ -48,7 +36,7 @@ class Fig3Settings(composite.CompositeSettings):
         super().__post_init__()
         sizes = (*self.sizes, *self.kernel_samples)
         rising = list(sizes) == sorted({*sizes})
-        require(rising, f"samples, more_samples and kernel_samples must increase in this order, got {sizes}")
+        bk.core.require(rising, f"samples, more_samples and kernel_samples must increase in this order, got {sizes}")
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -62,8 +50,6 @@ class Fig3Settings(composite.CompositeSettings):
 
 
 class Fig3(lab.Experiment):
-    """β from 0 to 1."""
-
     id = "resnet/fig3"
     reference = PAPER.at("§8.1, Figure 3")
     text_file = "fig3.md"
@@ -100,7 +86,6 @@ class Fig3(lab.Experiment):
     }
 
     def runs(self, s: Fig3Settings) -> list[lab.Runs]:
-        """Both ways of training, searched anew at every N and β; the two-step kernel."""
         return [
             lab.Searched(
                 _network_spec,
@@ -168,21 +153,16 @@ class Fig3(lab.Experiment):
         return made
 
     def table(self, s: Fig3Settings) -> lab.Table:
-        """A line for each N, β and method."""
         on_test = {"choice": "test"}
         more = lab.Shown("composite_learnt", where=on_test), lab.Shown("width", where=on_test, show="first")
         return lab.Table(["samples", "beta", "method"], composite.columns(*more), order=("samples", "beta"))
 
     def figures(self, s: Fig3Settings) -> list[lab.Over]:
-        """Test error over β for every N, and what is learnt of G(F)."""
         axes: dict[str, Any] = {"x": "beta", "x_label": f"β (α = {s.alpha:g})", "where": {"choice": "test"}}
         constant = [s.outputs * (s.alpha**2 + beta**2) for beta in s.betas]
         return [
             lab.Over(
                 "error",
-                "Test error over β, N = {}",
-                f"Networks have {composite.BY_TEST}, at every β. The kernel has the weight and ridge that are best on "
-                "the test points.",
                 y="test_error",
                 line="method",
                 panel="samples",
@@ -192,7 +172,6 @@ class Fig3(lab.Experiment):
             ),
             lab.Over(
                 "learnt",
-                "What is learnt of the composite signal",
                 y="composite_learnt",
                 line={
                     f"{name}, N = {n}": {"method": name, "samples": n}
@@ -205,7 +184,7 @@ class Fig3(lab.Experiment):
         ]
 
 
-def _network_spec(s: Fig3Settings, at: lab.At) -> RunSpec:
+def _network_spec(s: Fig3Settings, at: lab.At) -> bk.store.RunSpec:
     """The network trained together or layer by layer; what it has learnt is measured with reported seeds only."""
     rule: Any = composite.descent_of(s, at, at.samples, "all")
     if at.method == LAYERWISE:
@@ -215,8 +194,7 @@ def _network_spec(s: Fig3Settings, at: lab.At) -> RunSpec:
     return composite.trained(s, problem, network, rule, at.samples, at, *measured)
 
 
-def _network_row(s: Fig3Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """Errors, and what the predictions hold of F and G(F)."""
+def _network_row(s: Fig3Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     learnt = outcome.scalars.get("composite_coefficient")
     return {
         **composite.errors(s, at, outcome),
@@ -225,11 +203,11 @@ def _network_row(s: Fig3Settings, at: lab.At, outcome: Outcome) -> dict[str, Any
     }
 
 
-def _two_step_spec(s: Fig3Settings, at: lab.At) -> RunSpec:
+def _two_step_spec(s: Fig3Settings, at: lab.At) -> bk.store.RunSpec:
     """Kernel regression twice, with polynomial kernels of the degrees that F and G have."""
     learner = bk.kernels.TwoStepRidge(
         bk.kernels.PolynomialKernel(2, scale=1 / s.dim),
         bk.kernels.PolynomialKernel(4, scale=1 / s.outputs),
         s.two_step_weights,
     )
-    return RunSpec(composite.problem_of(s, at.beta), learner, at.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(composite.problem_of(s, at.beta), learner, at.samples, s.test_samples, at.seed)

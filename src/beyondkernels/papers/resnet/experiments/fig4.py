@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +19,6 @@ FITTED = 0.12
 
 
 class Fig4a(lab.Experiment):
-    """d = 40, N = 5000."""
-
     id = "resnet/fig4a"
     reference = PAPER.at("§8.2, Figures 1 and 4(a)")
     text_file = "fig4.md"
@@ -73,11 +72,9 @@ class Fig4a(lab.Experiment):
         ]
 
     def claims(self, s: Fig4Settings) -> list[lab.Statement]:
-        """W* exists, in closed form and by descent; SGD finds no such weights, and none that generalises."""
         return [*_existence(), *_no_test_error(s, self.bound), *_no_small_weights()]
 
     def table(self, s: Fig4Settings) -> lab.Table:
-        """W*, what the search met, and the chosen ones."""
         return lab.Table(
             ["what", "choice", "epochs", "width", "weight_decay"],
             ["train_error", "test_error", "norm", lab.Shown("learning_rate", show="first")],
@@ -86,32 +83,12 @@ class Fig4a(lab.Experiment):
         )
 
     def figures(self, s: Fig4Settings) -> list[lab.Picture]:
-        """Norm against training error and against test error, and test error over width."""
         fresh = {f"{epochs} epochs, fresh seeds": {"epochs": epochs} for epochs in s.epochs}
         return [
-            *(
-                lab.Drawn(
-                    f"norm-{which}",
-                    f"Norm and {words}",
-                    "A mark for each run that did not diverge: those of the search, and the chosen settings with fresh "
-                    "seeds from both starts. The line is a lower bound on the norm of weights with that risk, the mean "
-                    f"error over all points; {also} left of it. What W* does on six inputs it does on any number.",
-                    f"{words.capitalize()} against the norm of the weights on a logarithmic scale: a mark for each run "
-                    "of SGD, hollow marks for W*, and a line for the lower bound on the norm",
-                    lambda picture, rows, which=which, words=words: monomial.scatter(
-                        picture, rows, s, f"{which}_error", words
-                    ),
-                )
-                for which, words, also in (
-                    ("train", "training error", "a training error may lie"),
-                    ("test", "test error", "a test error, being over finitely many points, may by chance lie slightly"),
-                )
-            ),
+            lab.Drawn("norm-train", by=functools.partial(monomial.scatter, s, "train_error", "training error")),
+            lab.Drawn("norm-test", by=functools.partial(monomial.scatter, s, "test_error", "test error")),
             lab.Over(
                 "width",
-                "Test error over width",
-                "The least error that the search met, and the error of the setting chosen on validation points with "
-                "fresh seeds.",
                 x="width",
                 y="test_error",
                 line=fresh if len(s.widths) > 1 else {},
@@ -122,7 +99,6 @@ class Fig4a(lab.Experiment):
         ]
 
     def facts(self, settings: Fig4Settings) -> Any:
-        """The settings, the paper's numbers, and what its bound on the generalisation gap comes to."""
         s, (error, norm) = settings, targets()[0]
         *first, last = map(str, s.epochs)
         enough = (2 * norm / 0.3) ** 2
@@ -139,7 +115,6 @@ class Fig4a(lab.Experiment):
         )
 
     def remarks(self, s: Fig4Settings) -> list[str]:
-        """The lower bound on norms."""
         least_norm = bk.resnet.least_norm
         ours = ", ".join(f"{least_norm(risk):.2f} for R = {risk:g}" for risk, _ in targets())
         theirs = ", ".join(f"{norm:g}" for _, norm in targets())
@@ -156,8 +131,6 @@ class Fig4a(lab.Experiment):
 
 
 class Fig4b(Fig4a):
-    """d = 100, N = 50,000."""
-
     id = "resnet/fig4b"
     title = "SGD and the least weights of a monomial: Figure 4(b)"
     reference = PAPER.at("§8.2, Figure 4(b)")

@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import at_least, between
 from beyondkernels.papers.resnet.experiments.composite import network_of
-from beyondkernels.store import RunSpec
 
-if TYPE_CHECKING:
-    from beyondkernels.kernels import Kernel
-    from beyondkernels.papers.resnet.problems import HardInstance
-
-THRESHOLD = 16
-"""The theorems speak of risks above α²/16."""
-
+THRESHOLD = 16  # the theorems speak of risks above α²/16
 NETWORK = "network"
 KERNELS = ("Gaussian", "arcsin", "recursive", "random features", "conjugate", "tangent")
 """The kernels (1) to (6) that §3.1 names, the last three at infinite width."""
 
-NARROW = ("random features, width m", "conjugate, width m", "tangent, width m")
-"""The last three at finite width."""
-
-BOTH = ("Gaussian", "Gaussian, enumerated")
-"""One kernel by both routes."""
-
+NARROW = ("random features, width m", "conjugate, width m", "tangent, width m")  # the last three at finite width
+BOTH = ("Gaussian", "Gaussian, enumerated")  # one kernel by both routes
 
 SMOKE: dict[str, Any] = {"batch": 10, "steps": 50, "seeds": 2, "test_samples": 100}
-"""What differs at smoke scale in all of them."""
 
 
 @dataclass(frozen=True)
-class HardSettings(Checked):
-    """The size of the composite part, and how the network is trained."""
-
+class HardSettings(bk.core.Checked):
     alpha: Annotated[float, between(0.001, 1, "[)")] = lab.setting(0.3, "ours", "α, as in §8.1")
     rate: lab.Size = lab.setting(0.05, "ours", "learning rate; chosen with instances and seeds 100 to 103")
     decay: lab.Size = lab.setting(0.003, "ours", "weight decay; chosen likewise")
@@ -51,31 +36,30 @@ class HardSettings(Checked):
 
     @property
     def threshold(self) -> float:
-        """The theorems' risk, α²/16."""
         return self.alpha**2 / THRESHOLD
 
 
 def class_size(dim: int, outputs: int) -> int:
     """The number C of targets."""
-    require(outputs <= dim, f"outputs must not exceed the dimension {dim}, got {outputs}")
+    bk.core.require(outputs <= dim, f"outputs must not exceed the dimension {dim}, got {outputs}")
     return math.comb(dim, outputs)
 
 
-def problem_of(s: HardSettings, dim: int, outputs: int, at: lab.At) -> HardInstance:
+def problem_of(s: HardSettings, dim: int, outputs: int, at: lab.At) -> bk.resnet.HardInstance:
     """The hard instance (7.1) on uniform signs, each seed with a target of its own."""
     return bk.resnet.HardInstance(dim, outputs, s.alpha, instance=at.seed)
 
 
-def network_spec(s: HardSettings, problem: HardInstance, width: int, samples: int, at: lab.At) -> RunSpec:
+def network_spec(s: HardSettings, problem: Any, width: int, samples: int, at: lab.At) -> bk.store.RunSpec:
     """The three-layer ResNet of §8.1 trained by SGD in all layers."""
     rule = bk.algorithms.GradientDescent(
         s.steps, s.rate, min(s.batch, samples), s.momentum, s.decay, "all", bk.algorithms.Squared(), (s.steps // 2,)
     )
     learner = bk.engine.TrainedNetwork(network_of("3resnet", width), rule, backend=s.backend)
-    return RunSpec(problem, learner, samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem, learner, samples, s.test_samples, at.seed)
 
 
-def kernel_of(name: str, width: int, outputs: int, seed: int) -> Kernel:
+def kernel_of(name: str, width: int, outputs: int, seed: int) -> bk.kernels.Kernel:
     """The kernel of that name; one of finite width m belongs to a network with k outputs, drawn with the seed."""
     kernels, network = bk.kernels, network_of("3resnet", width)
     biased = bk.networks.Parameterisation("ntk", weight_variance=1.0, bias_variance=1.0, input_fan_in=1)

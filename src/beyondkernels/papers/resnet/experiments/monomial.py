@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.core.constraints import at_least, at_most, between, even, not_empty, positive
 from beyondkernels.papers.resnet.experiments.composite import SearchSettings
 from beyondkernels.papers.resnet.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Learner, Outcome
 
 Start = Literal["1/m", "1/d"]
+Evens = Annotated[lab.Counts, even]
 
 CLOSED, DESCENT, SGD = "closed form", "W*", "SGD"
 
@@ -24,8 +20,7 @@ SEARCH: dict[str, Any] = {"part": SGD, "role": "search"}
 CHOSEN = {"part": SGD, "role": "chosen", "choice": "validation"}
 """The rows of the search, and those of what validation points choose."""
 
-DEGREE = 6
-"""q, the degree of the monomial."""
+DEGREE = 6  # q, the degree of the monomial
 
 _NOT_STATED = "not stated in the paper"
 _TRAINED = "layer1.weight"
@@ -33,16 +28,10 @@ _TRAINED = "layer1.weight"
 
 @dataclass(frozen=True)
 class Fig4Settings(SearchSettings):
-    """The numbers of Figure 4(a); the defaults are the paper's."""
-
     dim: Annotated[int, at_least(DEGREE)] = lab.setting(40, "paper", "d")
     samples: lab.Count = lab.setting(5000, "paper", "N")
-    widths: Annotated[lab.Counts, even] = lab.setting(
-        (200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000), "paper", "m, each even"
-    )
-    epochs: Annotated[lab.Counts, even] = lab.setting(
-        (800, 3200), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800"
-    )
+    widths: Evens = lab.setting((200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000), "paper", "m, each even")
+    epochs: Evens = lab.setting((800, 3200), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800")
     batch: lab.Count = lab.setting(50, "ours", f"that of §8.1; {_NOT_STATED}")
     momentum: Annotated[float, between(0, 1, "[)")] = lab.setting(0.9, "ours", f"that of §8.1; {_NOT_STATED}")
     start: Start = lab.setting("1/m", "ours", f"variance of the weights, that of §8.1; {_NOT_STATED}")
@@ -65,26 +54,20 @@ class Fig4Settings(SearchSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
+        batch, samples = self.batch, self.samples
+        bk.core.require(batch <= samples, f"batch must not exceed samples ({samples}), got {batch}")
 
     @property
     def other_start(self) -> Start:
-        """The start that is not searched."""
         return "1/d" if self.start == "1/m" else "1/m"
 
 
 @dataclass(frozen=True)
 class Fig4bSettings(Fig4Settings):
-    """The numbers of Figure 4(b)."""
-
     dim: Annotated[int, at_least(DEGREE)] = lab.setting(100, "paper", "d")
     samples: lab.Count = lab.setting(50_000, "paper", "N")
-    widths: Annotated[lab.Counts, even] = lab.setting(
-        (200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000), "paper", "m, each even"
-    )
-    epochs: Annotated[lab.Counts, even] = lab.setting(
-        (200, 800), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800"
-    )
+    widths: Evens = lab.setting((200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000), "paper", "m, each even")
+    epochs: Evens = lab.setting((200, 800), "ours", f"each with a search of its own; {_NOT_STATED}; §8.1 has 800")
     batch: lab.Count = lab.setting(100, "paper")
     weight_decays: lab.Sizes = lab.setting(
         (1e-8, 1e-7, 1e-6, 1e-5, 5e-5, 2e-4), "ours", "to begin with; a wide network fits the sample from 10⁻⁷ down"
@@ -109,7 +92,6 @@ SMOKE = lab.scale(
     construction_steps=400,
     construction_decays=(1e-3, 3e-4),
 )
-"""What differs at smoke scale in both parts."""
 
 
 def targets() -> list[tuple[float, float]]:
@@ -122,23 +104,23 @@ def targets() -> list[tuple[float, float]]:
     return list(zip(printed["error"], printed["norm_over_sqrt_d"], strict=True))
 
 
-def spec(s: Fig4Settings, at: lab.At) -> RunSpec:
+def spec(s: Fig4Settings, at: lab.At) -> bk.store.RunSpec:
     """W* in closed form, W* by descent on all points of the six relevant inputs (footnote 16), or SGD on a sample."""
     problem = bk.resnet.Monomial(s.dim)
     if at.part == CLOSED:  # the seed only draws the points it is looked at
-        return RunSpec(problem, bk.resnet.ClosedForm(at.width, at.aim), 1, s.test_samples, at.seed)
+        return bk.store.RunSpec(problem, bk.resnet.ClosedForm(at.width, at.aim), 1, s.test_samples, at.seed)
     if at.part == DESCENT:
         steps = s.construction_steps
         learner = _trained(s, at, DEGREE, s.start, steps, steps // 2)
-        return RunSpec(bk.resnet.AllPoints(DEGREE), learner, 2**DEGREE, 2**DEGREE, at.seed)
+        return bk.store.RunSpec(bk.resnet.AllPoints(DEGREE), learner, 2**DEGREE, 2**DEGREE, at.seed)
     in_epoch = s.samples // s.batch
     learner = _trained(s, at, s.dim, at.start, at.epochs * in_epoch, at.epochs // 2 * in_epoch, s.batch)
-    return RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (), s.validation_samples)
+    return bk.store.RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (), s.validation_samples)
 
 
 def _trained(
     s: Fig4Settings, at: lab.At, dim: int, start: Start, steps: int, drop: int, batch: int | None = None
-) -> Learner:
+) -> bk.core.Learner:
     """aᵀσ(Wx) with a of ±1/√m, half of each sign, and W, the part that is trained, from N(0, 1/m) or N(0, 1/d)."""
     variance = 1 / at.width if start == "1/m" else 1 / dim
     scales = bk.networks.Parameterisation("standard", weight_variance=variance, input_fan_in=1)
@@ -149,7 +131,7 @@ def _trained(
     return bk.measure.NormedNetwork(network, rule, snapshot_at=(steps,), snapshot_names=(_TRAINED,), backend=s.backend)
 
 
-def row(s: Fig4Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: Fig4Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """Errors and norm; the risk of W*, which is the error that all points of its dimension have."""
     found = outcome.scalars
     errors = {f"{name}_error": found.get(f"{name}_loss") for name in ("train", "test")}
@@ -164,7 +146,7 @@ def row(s: Fig4Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
     return {"what": what, "role": "made", "risk": risk, **errors, "norm": norm, "start": s.start}
 
 
-def norm_of(outcome: Outcome, dim: int) -> float | None:
+def norm_of(outcome: bk.core.Outcome, dim: int) -> float | None:
     """‖W‖_F/√d at the end; None if the run diverged."""
     if outcome.status != "finished":
         return None
@@ -208,8 +190,7 @@ def search_curve(rows: lab.Rows, epochs: int) -> lab.Line:
     return lab.Line(f"{epochs} epochs, search", list(found.index), found.to_list())
 
 
-def scatter(picture: lab.Drawn, rows: lab.Rows, s: Fig4Settings, error: str, words: str) -> list[lab.Figure]:
-    """Figure 4: every run of SGD as a mark, and the weights that exist."""
+def scatter(s: Fig4Settings, error: str, words: str, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Figure]:
     runs = distinct(rows).dropna(subset="norm") if len(rows) else rows
     if runs.empty:
         return []

@@ -5,70 +5,55 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.core.constraints import at_least, at_most, between, not_empty, rising
 from beyondkernels.papers.resnet.experiments import hard_targets as hard, scaling_views as views
 from beyondkernels.papers.resnet.experiments.hard_targets import NETWORK, THRESHOLD
 from beyondkernels.papers.resnet.experiments.scaling_views import BEST, KERNELS, LEARNERS, MACHINE, for_every, needed
 from beyondkernels.papers.resnet.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Learner, Outcome
-    from beyondkernels.kernels import Kernel
 
 CLOSE = 0.15
 """How far from 1 the kernels' exponent of C may be: degrees below k take points too, and relatively more at small d."""
 
-LOWER = 0.25
-"""By how much the other exponents of C are claimed to be lower."""
-
-LEAST = 8
-"""The least N that is tried."""
-
+LOWER = 0.25  # by how much the other exponents of C are claimed to be lower
+LEAST = 8  # the least N that is tried
 Dims = Annotated[tuple[int, ...], at_most(100), rising, not_empty]
+Part = Annotated[float, between(0, 1, "[]")]
 
 
 @dataclass(frozen=True)
 class ScalingSettings(hard.HardSettings):
-    """The numbers of the experiment."""
-
     outputs: Annotated[tuple[int, ...], between(2, 4), rising, not_empty] = lab.setting((2, 3, 4), "ours", "k")
     dims2: Dims = lab.setting((10, 14, 20, 28, 40, 56), "ours", "d for k = 2")
     dims3: Dims = lab.setting((8, 10, 12, 15, 18, 22), "ours", "d for k = 3")
     dims4: Dims = lab.setting((8, 9, 10, 12, 14, 16), "ours", "d for k = 4")
     start: Annotated[int, at_least(LEAST)] = lab.setting(64, "ours", "the first N of network and feature machine")
     most: Annotated[int, at_least(LEAST), at_most(5000)] = lab.setting(2400, "ours", "no larger N is tried")
-    resolution: Annotated[float, between(0, 1, "[]")] = lab.setting(
-        0.05, "ours", "how well N is known, relative: for network and feature machine"
-    )
+    resolution: Part = lab.setting(0.05, "ours", "how well N is known, relative: for network and feature machine")
     growth: Annotated[float, between(1.1, 100)] = lab.setting(
         1.25, "ours", "by which N grows from the bound on, until a kernel gets there"
     )
-    kernel_resolution: Annotated[float, between(0, 1, "[]")] = lab.setting(0.03, "ours", "for kernels")
+    kernel_resolution: Part = lab.setting(0.03, "ours", "for kernels")
     width: lab.Count = lab.setting(100, "ours", "m")
     rounds: Annotated[int, at_least(1), at_most(100)] = lab.setting(5, "ours", "of the feature machine")
     test_samples: lab.Count = lab.setting(10_000, "ours", "fresh points for the risk of network and feature machine")
 
     def __post_init__(self) -> None:
         for k, dims in self.dims.items():
-            require(len(dims) > 1 and dims[0] > k, f"dims{k} must hold at least two numbers, all above {k}, got {dims}")
-        require(self.start <= self.most, f"start must be at most {self.most}, the largest N, got {self.start}")
+            enough = len(dims) > 1 and dims[0] > k
+            bk.core.require(enough, f"dims{k} must hold at least two numbers, all above {k}, got {dims}")
+        bk.core.require(self.start <= self.most, f"start must be at most {self.most}, the largest N, got {self.start}")
 
     @property
     def dims(self) -> dict[int, tuple[int, ...]]:
-        """All d, by k."""
         given = {2: self.dims2, 3: self.dims3, 4: self.dims4}
         return {k: given[k] for k in self.outputs}
 
 
 class Scaling(lab.Experiment):
-    """Samples needed against C and d."""
-
     id = "resnet/scaling"
     reference = PAPER.at("§3.1, §7: Corollary 7.1, Theorem 2")
     text_file = "scaling.md"
@@ -97,7 +82,6 @@ class Scaling(lab.Experiment):
     }
 
     def runs(self, s: ScalingSettings) -> list[lab.Runs]:
-        """A search for N at every place."""
         return [
             lab.Needed(
                 spec,
@@ -111,7 +95,6 @@ class Scaling(lab.Experiment):
         ]
 
     def claims(self, s: ScalingSettings) -> list[lab.Statement]:
-        """Exponents, and the numbers at the largest d."""
         exponent = {
             (k, name): needed(k, methods, "targets").slope() for k in s.dims for name, methods in LEARNERS.items()
         }
@@ -138,10 +121,9 @@ class Scaling(lab.Experiment):
             ]
         less = for_every({k: exponent[k, BEST] - exponent[k, MACHINE] for k in s.dims})
         made.append(lab.claim("machine", f"For every k, the feature machine's {lower}", less, clearly))
+        fewer_samples = "needs clearly fewer samples than the best kernel: the ratio"
         for name in (NETWORK, MACHINE):
-            text = (
-                f"For every k, at the largest d the {name} needs clearly fewer samples than the best kernel: the ratio"
-            )
+            text = f"For every k, at the largest d the {name} {fewer_samples}"
             fewer = for_every({k: _fewer(k, dims[-1], name) for k, dims in s.dims.items()})
             made.append(lab.claim(f"{name.split()[-1]}-fewer", text, fewer, lab.AtMost(1.0, "clearly")))
         return [
@@ -157,7 +139,6 @@ class Scaling(lab.Experiment):
         ]
 
     def table(self, s: ScalingSettings) -> lab.Table:
-        """A line for each k and d, and the exponents."""
         columns = [
             lab.Shown("bound", show="first"),
             lab.Shown("needed", "Best kernel", where={"method": KERNELS}, show=views.amount),
@@ -172,8 +153,6 @@ class Scaling(lab.Experiment):
         return lab.Table(["outputs", "dim", "targets"], columns, order=("outputs", "dim"), remarks=False, more=more)
 
     def figures(self, s: ScalingSettings) -> list[lab.Drawn]:
-        """Samples needed over C for each k, the exponents, and every kernel by itself."""
-
         def over_targets(name: str, k: int, lines: dict[str, tuple[str, ...]], words: str) -> lab.Drawn:
             sizes = [(math.comb(d, k), bound(k, d)) for d in s.dims[k]]
             least = lab.Line("least of any kernel", *map(list, zip(*sizes, strict=True)))
@@ -188,13 +167,7 @@ class Scaling(lab.Experiment):
 
         return [
             *(over_targets("needed", k, LEARNERS, "") for k in s.dims),
-            lab.Drawn(
-                "exponents",
-                "Exponents of the samples needed",
-                "Least squares of log N on log C(d, k), and on log d, seed by seed.",
-                "Fitted exponents of C and of d with their intervals, for each learner and k",
-                functools.partial(views.exponent_dots, list(s.dims)),
-            ),
+            lab.Drawn("exponents", by=functools.partial(views.exponent_dots, list(s.dims))),
             *(over_targets("kernels", k, {name: (name,) for name in KERNELS}, ": every kernel") for k in s.dims),
         ]
 
@@ -222,24 +195,24 @@ def bisection(s: ScalingSettings, at: lab.At) -> lab.Bisection:
     return lab.Bisection(s.start, s.most, LEAST, resolution=s.resolution)
 
 
-def enough(s: ScalingSettings, at: lab.At, outcome: Outcome) -> bool:
+def enough(s: ScalingSettings, at: lab.At, outcome: bk.core.Outcome) -> bool:
     """Whether the risk is α²/16 or less: the mean over targets of a kernel's best risk, or the test error."""
     return outcome.scalars["risk" if at.method in KERNELS else "test_loss"] <= s.threshold
 
 
-def spec(s: ScalingSettings, at: lab.At) -> RunSpec:
+def spec(s: ScalingSettings, at: lab.At) -> bk.store.RunSpec:
     """One learner with N points; each seed has a target of its own."""
     problem = hard.problem_of(s, at.dim, at.outputs, at)
     if at.method in KERNELS:
-        learner: Learner = bk.resnet.BestRisk(made_kernel(at.method, at.outputs), targets=1)
-        return RunSpec(problem, learner, at.samples, 0, at.seed)
+        best = bk.resnet.BestRisk(made_kernel(at.method, at.outputs), targets=1)
+        return bk.store.RunSpec(problem, best, at.samples, 0, at.seed)
     if at.method == MACHINE:
-        learner = bk.kernels.RecursiveFeatureMachine("gaussian", rounds=s.rounds)
-        return RunSpec(problem, learner, at.samples, s.test_samples, at.seed)
+        machine = bk.kernels.RecursiveFeatureMachine("gaussian", rounds=s.rounds)
+        return bk.store.RunSpec(problem, machine, at.samples, s.test_samples, at.seed)
     return hard.network_spec(s, problem, s.width, at.samples, at)
 
 
-def made_kernel(name: str, outputs: int) -> Kernel:
+def made_kernel(name: str, outputs: int) -> bk.kernels.Kernel:
     """The kernel of that name; two of them know the degree k."""
     polynomial = bk.kernels.PolynomialKernel
     if name == "linear + power":
@@ -247,7 +220,6 @@ def made_kernel(name: str, outputs: int) -> Kernel:
     return polynomial(outputs) if name == "polynomial" else hard.kernel_of(name, 1, outputs, 0)
 
 
-def row(s: ScalingSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """The number of targets, the bound for all kernels, and the risk."""
+def row(s: ScalingSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     risk = outcome.scalars.get("risk" if at.method in KERNELS else "test_loss")
     return {"targets": math.comb(at.dim, at.outputs), "bound": bound(at.outputs, at.dim), "risk": risk}

@@ -14,9 +14,7 @@ KERNELS = ("linear + power", "polynomial", "Gaussian", "tangent")
 LEARNERS = {NETWORK: (NETWORK,), MACHINE: (MACHINE,), BEST: KERNELS}
 """Learners by name, each with its methods. Of several methods the one that needs the fewest samples counts."""
 
-AGAINST = {"C": "targets", "d": "dim"}
-"""What exponents are fitted against, and the column that holds it."""
-
+AGAINST = {"C": "targets", "d": "dim"}  # what exponents are fitted against, and the column that holds it
 RATIO = lab.Quantity("ratio of the samples needed", within=lab.NON_NEGATIVE)
 
 
@@ -34,8 +32,6 @@ def needed(outputs: int, methods: Sequence[str], against: str, **where: Any) -> 
 
 
 def over_d_log_d(value: lab.Value) -> lab.Value:
-    """A value that is free in d, divided by d log d."""
-
     def compute(rows: lab.Rows) -> lab.Series:
         series = value.compute(rows)
         return series / [d * math.log(d) for d in series.index.get_level_values(0)]
@@ -50,11 +46,9 @@ def for_every(values: Mapping[int, lab.Value]) -> lab.Value:
         import pandas as pd
 
         found = {k: series for k, value in values.items() if len(series := value.compute(rows))}
-        return (
-            pd.concat(list(found.values()), keys=list(found), names=["outputs", "seed"])
-            if found
-            else _nothing("outputs")
-        )
+        if not found:
+            return _nothing("outputs")
+        return pd.concat(list(found.values()), keys=list(found), names=["outputs", "seed"])
 
     names = ", ".join(f"{k}: {value.name}" for k, value in values.items())
     return lab.Value(compute, "outputs", next(iter(values.values())).quantity, f"for_every({names})")
@@ -137,7 +131,6 @@ def needed_curves(
 
 
 def exponent_dots(orders: Sequence[int], picture: lab.Drawn, rows: lab.Rows) -> list[lab.Dots]:
-    """The fitted exponents with their intervals, a row for each learner and k."""
     places = [(name, k) for k in orders for name in LEARNERS]
     found = {letter: [exponent(rows, k, name, letter) for name, k in places] for letter in AGAINST}
     if all(mean is None for dots in found.values() for mean, _, _ in dots):
@@ -156,7 +149,6 @@ def exponent_dots(orders: Sequence[int], picture: lab.Drawn, rows: lab.Rows) -> 
 
 
 def _numbers(rows: lab.Rows) -> lab.Rows:
-    """The rows with the samples needed as numbers."""
     return rows.assign(needed=rows["needed"].astype(float)) if len(rows) else rows
 
 

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.papers.resnet.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.networks import ThreeLayerResNet
-    from beyondkernels.papers.resnet.problems import HardInstance
-    from beyondkernels.papers.resnet.theory import Theorem1Settings
 
 NETWORK, FROZEN, SAME, KERNEL = "Algorithm 1", "V frozen", "same T", "two-step kernel"
-
-STEEP = lab.AtLeast(3.5)
-"""The least slope that is claimed: α⁴, with room for what a fit over a short range leaves."""
 
 TEXTS = {
     "slope": "With Theorem 1's T and rates for each α, log risk rises with log α by at least 3.5, the risk being the "
@@ -34,17 +23,12 @@ TEXTS = {
     "slope-same-t": "With the T and the rates of the smallest α for every α, so that α changes the target alone, log "
     "risk rises by at least 3.5 too",
 }
-"""What is claimed, by the claim's short name."""
 
 _RISKS = {"tail": "Tail", "average": "Average (6.2)", "end": "End", "floor": "F alone", "fourth_power": "kα⁴"}
-_ANY_WIDTH = 1000  # the limit of infinite width does not depend on it
-_MEMORY = 2**30
 
 
 @dataclass(frozen=True)
-class RiskSettings(Checked):
-    """The numbers of the experiment."""
-
+class RiskSettings(bk.core.Checked):
     dim: lab.Count = lab.setting(40, "ours", "d")
     outputs: lab.Count = lab.setting(4, "ours", "k")
     alphas: lab.Sizes = lab.setting(
@@ -63,12 +47,10 @@ class RiskSettings(Checked):
     backend: lab.Backend = lab.setting("compiled", "ours", "needs a C++ compiler; eager does without, far more slowly")
 
     def __post_init__(self) -> None:
-        require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
+        bk.core.require(len(self.alphas) > 1, f"alphas must hold at least two numbers, got {self.alphas}")
 
 
 class Theorem1(lab.Experiment):
-    """Algorithm 1 at several α."""
-
     id = "resnet/theorem1"
     reference = PAPER.at("Theorem 1, Algorithm 1, eq. (6.2)")
     text_file = "theorem1.md"
@@ -104,22 +86,21 @@ class Theorem1(lab.Experiment):
     }
 
     def runs(self, s: RiskSettings) -> list[lab.Runs]:
-        """Algorithm 1 and its controls, and the two-step kernel, at every α."""
         return [lab.Runs(spec, {"method": [NETWORK, FROZEN, SAME, KERNEL], "alpha": s.alphas}, row)]
 
     def claims(self, s: RiskSettings) -> list[lab.Statement]:
-        """The slopes, and where the risks lie."""
         tail, frozen, same = (lab.of("tail", "alpha", method=method) for method in (NETWORK, FROZEN, SAME))
         average, without = (lab.of("average", "alpha", method=method) for method in (NETWORK, FROZEN))
         floor, power = lab.of("floor", "alpha", method=NETWORK), lab.of("fourth_power", "alpha", method=SAME)
         promised, below = "order α⁴, from above", lab.AtMost(1.0)
+        steep = lab.AtLeast(3.5)  # α⁴, with room for what a fit over a short range leaves
         found = {
-            "slope": (tail.slope(), STEEP, promised, frozen.slope()),
-            "slope-average": (average.slope(), STEEP, promised, without.slope()),
+            "slope": (tail.slope(), steep, promised, frozen.slope()),
+            "slope-average": (average.slope(), steep, promised, without.slope()),
             "second-layer": ((tail / frozen).largest(), lab.AtMost(0.5), None, None),
             "below-floor": ((tail / floor).largest(), below, None, None),
             "fourth-power": ((same / power).largest(), below, promised, None),
-            "slope-same-t": (same.slope(), STEEP, None, None),  # a bound from above promises no slope once T stays
+            "slope-same-t": (same.slope(), steep, None, None),  # a bound from above promises no slope once T stays
         }
         return [
             lab.claim(name, TEXTS[name], value, test, paper, beside=control and ("with V frozen it is", control))
@@ -127,7 +108,6 @@ class Theorem1(lab.Experiment):
         ]
 
     def table(self, s: RiskSettings) -> lab.Table:
-        """A line for each α, and the slopes."""
         own = {"method": NETWORK}
         columns = [
             lab.Shown("points", where=own, show="first"),
@@ -150,7 +130,6 @@ class Theorem1(lab.Experiment):
         return table
 
     def figures(self, s: RiskSettings) -> list[lab.Over]:
-        """Risk over α with the theorem's numbers for each α, and with those of the smallest for all."""
         kinds = {"average (6.2)": "average", "last half": "tail", "at the end": "end"}
         own, same = ({label: {"method": one, "y": y} for label, y in kinds.items()} for one in (NETWORK, SAME))
         own |= {"V frozen, last half": {"method": FROZEN, "y": "tail"}, KERNEL: {"method": KERNEL, "y": "end"}}
@@ -158,16 +137,9 @@ class Theorem1(lab.Experiment):
             lab.Line(label, list(s.alphas), [s.outputs * alpha**power for alpha in s.alphas])
             for label, power in (("F alone, kα²", 2), ("slope 4: kα⁴", 4))
         ]
-        read = (
-            "Both axes are logarithmic. A line that falls faster towards the left than the line of slope 4 keeps the "
-            "theorem's promise, and so does one that lies below it."
-        )
         return [
-            lab.Over(name, title, f"{words}. {read}", x="alpha", y="tail", line=lines, more=lambda _: powers)
-            for name, title, words, lines in (
-                ("risk", "Risk over α with Theorem 1's T and rates", "T ∝ α⁻⁸ and the rates fall with α", own),
-                ("same-t", "Risk over α with one T and one pair of rates", "Those of the smallest α serve all", same),
-            )
+            lab.Over(name, x="alpha", y="tail", line=lines, more=lambda _: powers)
+            for name, lines in (("risk", own), ("same-t", same))
         ]
 
     def remarks(self, s: RiskSettings) -> list[str]:
@@ -182,45 +154,46 @@ class Theorem1(lab.Experiment):
         return [compared, *(_hypotheses(s, alpha) for alpha in ends)]
 
 
-def problem_of(s: RiskSettings, alpha: float) -> HardInstance:
+def problem_of(s: RiskSettings, alpha: float) -> bk.resnet.HardInstance:
     """The hard instance (7.1) on uniform signs."""
     return bk.resnet.HardInstance(s.dim, s.outputs, alpha)
 
 
-def network_of(s: RiskSettings) -> ThreeLayerResNet:
+def network_of(s: RiskSettings) -> bk.networks.ThreeLayerResNet:
     """The network of §6."""
     return bk.networks.theorem_network(s.width, s.first_std, s.second_std)
 
 
 @functools.lru_cache(maxsize=256)
-def theorem_of(s: RiskSettings, alpha: float) -> Theorem1Settings:
+def theorem_of(s: RiskSettings, alpha: float) -> bk.resnet.Theorem1Settings:
     """Theorem 1's numbers for one α; sizes are those of the target in Concept 1, labels divided by √k, with C* = 1."""
     sizes = bk.resnet.concept_complexity(problem_of(s, alpha), star=1.0).sizes
     given = {name: getattr(s, name) for name in ("unit_alpha", "rate", "ratio", "first_std", "second_std")}
     return bk.resnet.anchored_theorem1(sizes, network_of(s), **given)
 
 
-def numbers_of(s: RiskSettings, at: lab.At) -> Theorem1Settings:
+def numbers_of(s: RiskSettings, at: lab.At) -> bk.resnet.Theorem1Settings:
     """Whose T and rates a method has: those of its own α, or those of the smallest."""
     return theorem_of(s, min(s.alphas) if at.method == SAME else at.alpha)
 
 
-def spec(s: RiskSettings, at: lab.At) -> RunSpec:
-    """One run."""
+def spec(s: RiskSettings, at: lab.At) -> bk.store.RunSpec:
     problem = problem_of(s, at.alpha)
     if at.method == KERNEL:
-        kernel = tangent_kernel()
+        # of a wide two-layer ReLU network with biases, everything of unit variance
+        scales = bk.networks.Parameterisation("ntk", weight_variance=1.0, bias_variance=1.0, input_fan_in=1)
+        kernel = bk.kernels.InfiniteTangent(depth=2, parameterisation=scales)
         learner: Any = bk.kernels.TwoStepRidge(kernel, kernel, weights=s.kernel_weights)
-        return RunSpec(problem, learner, s.kernel_samples, s.test_samples, at.seed)
+        return bk.store.RunSpec(problem, learner, s.kernel_samples, s.test_samples, at.seed)
     rule = numbers_of(s, at).algorithm
     if at.method == FROZEN:
         rule = replace(rule, second_rate=0.0)
     # samples of millions of points: not many of them at a time
-    learner = bk.engine.TrainedNetwork(network_of(s), rule, backend=s.backend, memory=_MEMORY)
-    return RunSpec(problem, learner, rule.steps, s.test_samples, at.seed)
+    learner = bk.engine.TrainedNetwork(network_of(s), rule, backend=s.backend, memory=2**30)
+    return bk.store.RunSpec(problem, learner, rule.steps, s.test_samples, at.seed)
 
 
-def row(s: RiskSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: RiskSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """All risks are E‖out − y‖²."""
     found = outcome.scalars
     return {
@@ -231,12 +204,6 @@ def row(s: RiskSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
         "floor": s.outputs * at.alpha**2,
         "fourth_power": s.outputs * at.alpha**4,
     }
-
-
-def tangent_kernel() -> bk.kernels.Kernel:
-    """The tangent kernel of a wide two-layer ReLU network with biases, everything of unit variance."""
-    scales = bk.networks.Parameterisation("ntk", weight_variance=1.0, bias_variance=1.0, input_fan_in=1)
-    return bk.kernels.infinite_tangent(bk.networks.FullyConnected(_ANY_WIDTH, 2, parameterisation=scales))
 
 
 def _hypotheses(s: RiskSettings, alpha: float) -> str:

@@ -7,30 +7,20 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.core.constraints import at_most, not_empty, positive, rising
 from beyondkernels.papers.resnet.experiments import exact_risks, hard_targets as hard
 from beyondkernels.papers.resnet.experiments.exact_risks import LARGE, SMALL, Dim
 from beyondkernels.papers.resnet.experiments.hard_targets import BOTH, KERNELS, NARROW, NETWORK, THRESHOLD, class_size
 from beyondkernels.papers.resnet.paper import PAPER
-from beyondkernels.store import RunSpec
 
-CUBE = "closed form"
-"""The case of a moderate d, beside those of both theorems."""
-
-AGREEMENT = 1e-9
-"""How far two routes may differ."""
-
-TENTH = 0.1
-"""The share N/C at which the network is compared."""
-
+CUBE = "closed form"  # the case of a moderate d, beside those of both theorems
+AGREEMENT = 1e-9  # how far two routes may differ
+TENTH = 0.1  # the share N/C at which the network is compared
 Numbers = Annotated[tuple[int, ...], positive, at_most(exact_risks.MOST_FUNCTIONS), rising, not_empty]
 
 
 @dataclass(frozen=True)
 class Theorem2Settings(exact_risks.ExactRiskSettings):
-    """The numbers of the experiment."""
-
     dim: Dim = lab.setting(30, "ours", "d = d₁ for the closed form")
     outputs: Dim = lab.setting(3, "ours", "k, there and in enumeration")
     enumerated_dim: exact_risks.EnumeratedDim = lab.setting(14, "ours", "d for kernels of finite width")
@@ -43,16 +33,14 @@ class Theorem2Settings(exact_risks.ExactRiskSettings):
             class_size(*self.cases[case])
             self.samples(case)
         there = any(share >= TENTH for share in self.shares)
-        require(there, f"shares must hold one of at least {TENTH:g}, got {self.shares}")
+        bk.core.require(there, f"shares must hold one of at least {TENTH:g}, got {self.shares}")
 
     @property
     def cases(self) -> dict[str, tuple[int, int]]:
-        """The dimension d and k of each case."""
         small, large = (self.enumerated_dim, self.outputs), (self.large_dim, self.large_outputs)
         return {CUBE: (self.dim, self.outputs), SMALL: small, LARGE: large}
 
     def samples(self, case: str) -> tuple[int, ...]:
-        """All N in a case."""
         return self.large_samples if case == LARGE else self.numbers(case)
 
     @property
@@ -68,8 +56,6 @@ class Theorem2Settings(exact_risks.ExactRiskSettings):
 
 
 class Theorem2(exact_risks.ExactRisks):
-    """Exact best risks of kernels, and a network."""
-
     id = "resnet/theorem2"
     reference = PAPER.at("Theorem 2 (§3.1, §7.1, App. D.1)")
     text_file = "theorem2.md"
@@ -86,7 +72,6 @@ class Theorem2(exact_risks.ExactRisks):
     }
 
     def runs(self, s: Theorem2Settings) -> list[lab.Runs]:
-        """Kernels in every case, and the network wherever there are at least d points."""
         made = []
         for case, kernels in {CUBE: KERNELS, SMALL: (*NARROW, *BOTH), LARGE: KERNELS}.items():
             enough = [n for n in s.samples(case) if n >= s.cases[case][0]]
@@ -98,7 +83,6 @@ class Theorem2(exact_risks.ExactRisks):
         return made
 
     def claims(self, s: Theorem2Settings) -> list[lab.Statement]:
-        """The bounds, the theorem, and the network where they hold."""
         most, whole = s.large_samples[-1], s.samples(CUBE)[-1]
         targets = {case: class_size(*sizes) for case, sizes in s.cases.items()}
         relation = f"C/{targets[LARGE] // most}" if most <= targets[LARGE] else "above C"
@@ -140,12 +124,11 @@ class Theorem2(exact_risks.ExactRisks):
         ]
 
 
-def spec(s: Theorem2Settings, at: lab.At) -> RunSpec:
-    """A kernel's best risk on N points, or the network trained on them."""
+def spec(s: Theorem2Settings, at: lab.At) -> bk.store.RunSpec:
     dim, outputs = s.cases[at.case]
     problem = hard.problem_of(s, dim, outputs, at)
     if at.learner == NETWORK:
         return hard.network_spec(s, problem, s.width, at.functions, at)
     kernel = hard.kernel_of(at.learner, s.width, outputs, at.seed)
-    route = "enumeration" if at.learner == BOTH[1] else None
-    return RunSpec(problem, bk.resnet.BestRisk(kernel, s.targets, at.seed, route), at.functions, 0, at.seed)
+    learner = bk.resnet.BestRisk(kernel, s.targets, at.seed, "enumeration" if at.learner == BOTH[1] else None)
+    return bk.store.RunSpec(problem, learner, at.functions, 0, at.seed)

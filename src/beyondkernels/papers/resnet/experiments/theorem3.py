@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import beyondkernels as bk
 from beyondkernels import lab
@@ -12,10 +12,6 @@ from beyondkernels.papers.resnet.experiments import exact_risks, hard_targets as
 from beyondkernels.papers.resnet.experiments.exact_risks import LARGE, SMALL, Dim, EnumeratedDim
 from beyondkernels.papers.resnet.experiments.hard_targets import NETWORK, THRESHOLD, class_size
 from beyondkernels.papers.resnet.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.kernels import RandomFeatures
 
 NEURONS, DERIVATIVES, WAVES, PARITIES = "ReLU neurons", "NTK features", "Fourier features", "coordinates and parities"
 MAPS = (NEURONS, DERIVATIVES, WAVES, PARITIES)
@@ -26,8 +22,6 @@ Widths = Annotated[tuple[int, ...], positive, at_most(100_000), rising, not_empt
 
 @dataclass(frozen=True)
 class Theorem3Settings(exact_risks.ExactRiskSettings):
-    """The numbers of the experiment."""
-
     dim: EnumeratedDim = lab.setting(14, "ours", "d = d₁ for exact risks")
     outputs: EnumeratedDim = lab.setting(4, "ours", "k there")
     widths: Widths = lab.setting((5, 10, 20, 40), "ours", "m of the networks there")
@@ -42,7 +36,6 @@ class Theorem3Settings(exact_risks.ExactRiskSettings):
 
     @property
     def cases(self) -> dict[str, tuple[int, int]]:
-        """The dimension d and k of each case."""
         return {SMALL: (self.dim, self.outputs), LARGE: (self.large_dim, self.large_outputs)}
 
     def parameters(self, case: str) -> dict[int, int]:
@@ -53,8 +46,6 @@ class Theorem3Settings(exact_risks.ExactRiskSettings):
 
 
 class Theorem3(exact_risks.ExactRisks):
-    """Exact best risks of feature maps, and networks."""
-
     id = "resnet/theorem3"
     reference = PAPER.at("Theorem 3 (§3.2, §7.2, App. D.2)")
     text_file = "theorem3.md"
@@ -78,7 +69,6 @@ class Theorem3(exact_risks.ExactRisks):
     }
 
     def runs(self, s: Theorem3Settings) -> list[lab.Runs]:
-        """Feature maps where the cube is enumerated, and networks in both cases."""
         exact = {"case": [SMALL], "learner": MAPS, "functions": s.numbers(SMALL)}
         networks = [{"case": [case], "learner": [NETWORK], "functions": list(s.parameters(case))} for case in s.cases]
         return [
@@ -87,8 +77,6 @@ class Theorem3(exact_risks.ExactRisks):
         ]
 
     def claims(self, s: Theorem3Settings) -> list[lab.Statement]:
-        """The bounds, the theorem, and networks of few parameters."""
-
         def network(name: str, case: str, parameters: int) -> lab.Statement:
             dim, outputs = s.cases[case]
             unlearnt = max(0.0, 1 - 16 * parameters / (15 * class_size(dim, outputs)))
@@ -123,8 +111,7 @@ class Theorem3(exact_risks.ExactRisks):
         ]
 
 
-def features_of(name: str, count: int, outputs: int) -> RandomFeatures:
-    """The feature map of that name with so many features."""
+def features_of(name: str, count: int, outputs: int) -> bk.kernels.RandomFeatures:
     kernels = bk.kernels
     return {
         NEURONS: lambda: kernels.GaussianFeatures(count, weight_std=1.0, bias_std=1.0),
@@ -134,11 +121,10 @@ def features_of(name: str, count: int, outputs: int) -> RandomFeatures:
     }[name]()
 
 
-def spec(s: Theorem3Settings, at: lab.At) -> RunSpec:
-    """A feature map's best risk, or a network with so many parameters."""
+def spec(s: Theorem3Settings, at: lab.At) -> bk.store.RunSpec:
     problem = hard.problem_of(s, *s.cases[at.case], at)
     if at.learner == NETWORK:
         samples = s.samples if at.case == SMALL else s.large_samples
         return hard.network_spec(s, problem, s.parameters(at.case)[at.functions], samples, at)
     features = features_of(at.learner, at.functions, s.outputs)
-    return RunSpec(problem, bk.resnet.BestRisk(features, s.targets, at.seed), 1, 0, at.seed)
+    return bk.store.RunSpec(problem, bk.resnet.BestRisk(features, s.targets, at.seed), 1, 0, at.seed)
