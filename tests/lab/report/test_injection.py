@@ -105,8 +105,11 @@ def test_a_notebook_gets_nothing_that_acts(text, page):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_svg_is_inert(text, figures):
+    number = HOSTILE.index(text)
     for i, figure in enumerate(figures(text)):
-        for narrow in (False, True) if i == 0 else (i % 2 == 0,):
+        if i % 3 != number % 3:  # each kind of figure meets some of the texts, and each text some of the kinds
+            continue
+        for narrow in (False, True) if i == number % 3 else (i % 2 == 0,):
             root = ET.fromstring(render_svg(figure, narrow))
             for element in root.iter():
                 kind = element.tag.rpartition("}")[2]
