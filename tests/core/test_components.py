@@ -100,12 +100,14 @@ def test_nan_comes_back():
 
 
 def test_description_is_plain_data():
+    leaf = {"class": f"{__name__}:Leaf", "revision": 3, "source": fingerprint(Leaf)}
     assert describe(Tree(Leaf(1), (Leaf(2, 3, 4),), named, {"all": ("a",)}, 2)) == {
         "class": f"{__name__}:Tree",
         "revision": 1,
+        "source": fingerprint(Tree),
         "fields": {
-            "leaf": {"class": f"{__name__}:Leaf", "revision": 3, "fields": {"size": 1, "rate": 0.5, "limit": None}},
-            "leaves": [{"class": f"{__name__}:Leaf", "revision": 3, "fields": {"size": 2, "rate": 3.0, "limit": 4.0}}],
+            "leaf": {**leaf, "fields": {"size": 1, "rate": 0.5, "limit": None}},
+            "leaves": [{**leaf, "fields": {"size": 2, "rate": 3.0, "limit": 4.0}}],
             "function": {"function": f"{__name__}:named", "source": fingerprint(named)},
             "names": {"mapping": {"all": ["a"]}},
             "rate": 2.0,
@@ -256,7 +258,7 @@ class Grown(Component):
 
 
 def test_a_field_added_later_counts_only_with_another_value():
-    old = {"class": class_name(Grown), "revision": 1, "fields": {"size": 2}}
+    old = {"class": class_name(Grown), "revision": 1, "source": fingerprint(Grown), "fields": {"size": 2}}
     assert describe(Grown()) == old
     assert describe(Grown(2, Leaf(4, 0.5), 1.0)) == old
     assert describe(Grown(rate=2))["fields"] == {"size": 2, "rate": 2.0}

@@ -24,13 +24,14 @@ def test_outcome_is_what_the_streams_say(toys):
     np.testing.assert_array_equal(outcome.arrays["noise"], Stream(11, ("learner",)).generator().standard_normal(4))
 
 
-def test_company_changes_nothing_and_shares_samples(toys):
-    drawn = []
+def test_company_changes_nothing_and_shares_samples(toys, tmp_path):
+    drawn = tmp_path / "drawn"  # in a file, because what a class encloses is part of its identity
 
     @dataclass(frozen=True)
     class Counted(toys.Line):
         def sample(self, n: int, stream: Any):
-            drawn.append((n, stream.seed, stream.name))
+            with drawn.open("a") as file:
+                print(n, stream.seed, stream.name, file=file)
             return super().sample(n, stream)
 
     def spec(slope: float, label: str, seed: int) -> RunSpec:
@@ -38,7 +39,7 @@ def test_company_changes_nothing_and_shares_samples(toys):
 
     specs = [spec(1.0, "a", 0), spec(1.0, "b", 0), spec(2.0, "a", 0), spec(1.0, "a", 1)]
     together = perform(specs)
-    assert len(drawn) == 6  # three pairs of samples for four runs
+    assert len(drawn.read_text().splitlines()) == 6  # three pairs of samples for four runs
     for one, outcome in zip(specs, together, strict=True):
         (alone,) = perform([one])
         assert repr(alone.scalars) == repr(outcome.scalars)  # repr: nan equals nothing, not even itself

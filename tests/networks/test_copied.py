@@ -107,11 +107,11 @@ class Shift:
 
 
 class Slotted:
-    """A hook whose value is not among its attributes."""
+    """A hook whose value is not in its ``__dict__``."""
 
     __slots__ = ("by",)
 
-    def __init__(self, by: float) -> None:
+    def __init__(self, by: Any) -> None:
         self.by = by
 
     def __call__(self, part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
@@ -156,6 +156,7 @@ def changed(part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
         (lambda: hooked(lambda part, given, out: out + 1), lambda: hooked(lambda part, given, out: out + 2)),
         (lambda: hooked(Shift(1)), lambda: hooked(Shift(2))),
         (lambda: hooked(Shift(1).method), lambda: hooked(Shift(2).method)),
+        (lambda: hooked(Slotted(1)), lambda: hooked(Slotted(2))),
         (lambda: hooked(functools.partial(shifted, 1.0)), lambda: hooked(functools.partial(shifted, 2.0))),
         (lambda: hooked(functools.partial(Shift(1).method)), lambda: hooked(functools.partial(Shift(2).method))),
         (lambda: hooked(closed_over(line(1.0))), lambda: hooked(closed_over(line(2.0)))),
@@ -168,7 +169,19 @@ def changed(part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
             lambda: hooked(lambda part, into, outof: None, "register_full_backward_hook"),
         ),
     ],
-    ids=["none", "code", "unnamed", "object", "method", "partial", "partial method", "layer", "before", "gradient"],
+    ids=[
+        "none",
+        "code",
+        "unnamed",
+        "object",
+        "method",
+        "slots",
+        "partial",
+        "partial method",
+        "layer",
+        "before",
+        "gradient",
+    ],
 )
 def test_hooks_are_part_of_the_identity(make: Any, other: Any) -> None:
     assert digest(FromCopy.of(make())) == digest(FromCopy.of(make()))
@@ -177,9 +190,37 @@ def test_hooks_are_part_of_the_identity(make: Any, other: Any) -> None:
 
 def test_a_module_with_a_hook_that_cannot_be_read_trains_and_is_not_stored(tmp_path: Any) -> None:
     data = (x := Stream(0).normal(20, 4), x[:, :2].numpy())
-    assert bk.fit(hooked(Slotted(1.0)), data, steps=2, progress=False).status == "finished"
-    with pytest.raises(UncacheableError, match=r"opaque_hooks\[0\] holds an unnamed function .* is not stored"):
-        bk.fit(hooked(Slotted(1.0)), data, steps=2, store=tmp_path / "store", progress=False)
+    module = hooked(lambda part, given, out, made=(i for i in range(3)): out)
+    assert bk.fit(module, data, steps=2, progress=False).status == "finished"
+    with pytest.raises(UncacheableError, match=r"opaque\[0\] holds an unnamed function .* is not stored"):
+        bk.fit(module, data, steps=2, store=tmp_path / "store", progress=False)
+
+
+class Sealed:
+    """What can be copied and cannot be read."""
+
+    __slots__ = ()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("sealed")
+
+
+class Remembering(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.line, self.sealed = nn.Linear(4, 2), Sealed()
+
+    def forward(self, x):
+        return self.line(x)
+
+
+def test_a_module_with_an_attribute_that_cannot_be_read_is_not_stored(tmp_path: Any) -> None:
+    data = (x := Stream(0).normal(20, 4), x[:, :2].numpy())
+    with pytest.raises(UncacheableError, match="cannot be read, so that runs with it cannot be told from others"):
+        bk.fit(Remembering(), data, steps=2, store=tmp_path / "store", progress=False)
 
 
 def test_a_module_without_hooks_keeps_the_identity_under_which_its_runs_are_stored() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import beyondkernels
-from beyondkernels.core import Component, InputError, build, canonical_json, describe, load_file
+from beyondkernels.core import Component, InputError, build, canonical_json, components, describe, load_file
 from beyondkernels.core.public_names import homes
 from beyondkernels.execution import LocalExecutor
 from beyondkernels.lab import ask
@@ -52,7 +52,9 @@ def test_names_that_are_none(name):
         build({"function": name})
 
 
-def test_a_store_serves_after_a_new_field(tmp_path, toys, store, outcome):
+def test_a_store_serves_after_a_new_field(tmp_path, toys, store, outcome, monkeypatch):
+    """Of a component that is known by its revision: the file stands for one of this package."""
+    monkeypatch.setattr(components, "is_of_a_library", lambda value: True)
     file = write(tmp_path / "growing_line.py", "")
     before = load_file(file)
     old = RunSpec(before.Line(3), toys.Mean(), 5, 3, 0)
@@ -64,12 +66,22 @@ def test_a_store_serves_after_a_new_field(tmp_path, toys, store, outcome):
     assert build(describe(old)).problem == after.Line(3)
     other = RunSpec(after.Line(3, 2.0), toys.Mean(), 5, 3, 0)
     assert not store.has(other.key)
+    monkeypatch.undo()
+    other = RunSpec(after.Line(3, 2.0), toys.Mean(), 5, 3, 0)  # a key is computed once
     events = list(
         LocalExecutor(1, load=[toys.__file__, file]).execute(
             [other, RunSpec(after.Line(), toys.Mean(), 5, 3, 1)], store
         )
     )
     assert [event.status for event in events if event.kind == "run"] == ["finished", "finished"]
+
+
+def test_an_edited_component_of_the_user_is_another(tmp_path, toys):
+    file = write(tmp_path / "edited_line.py", "")
+    first = RunSpec(load_file(file).Line(3), toys.Mean(), 5, 3, 0).key
+    again = RunSpec(load_file(file).Line(3), toys.Mean(), 5, 3, 0).key
+    file.write_text(file.read_text(encoding="utf-8").replace("x.sum(axis=1)", "x.prod(axis=1)"), encoding="utf-8")
+    assert first == again != RunSpec(load_file(file).Line(3), toys.Mean(), 5, 3, 0).key
 
 
 def write(file: Path, field: str) -> Path:

@@ -21,7 +21,8 @@ from typing import Any, ClassVar
 
 from beyondkernels.core.errors import InputError, UncacheableError, shown
 from beyondkernels.core.fields import Checked
-from beyondkernels.core.fingerprints import fingerprint, is_of_a_library
+from beyondkernels.core.fingerprints import fingerprint
+from beyondkernels.core.libraries import is_of_a_library
 from beyondkernels.core.public_names import homes, is_public_name, public_name
 
 USER_MODULES = "beyondkernels_user"
@@ -116,7 +117,9 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
             if field.metadata.get("later") and said == _described_field(cls, field.name, field.default, remarks):
                 continue
             fields[field.name] = said
-        return {"class": class_name(cls), "revision": cls.revision, "fields": fields}
+        # The classes of this package have a revision; those of a user are known by their code.
+        code = {} if is_of_a_library(cls) else {"source": fingerprint(cls)}
+        return {"class": class_name(cls), "revision": cls.revision, **code, "fields": fields}
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -130,10 +133,10 @@ def describe(value: Any, where: str = "configuration", *, remarks: bool = False)
         }
     if callable(value):
         path = _function_path(value, where)
-        # a function of the user has no revision, so that its code counts: its file's, or its own and what that names
-        if path.startswith(USER_MODULES):
-            return {"function": path, "source": _source(value)}
+        # a function of the user has no revision, so that its code counts, and that of all it names
         return {"function": path} if is_of_a_library(value) else {"function": path, "source": fingerprint(value)}
+    if isinstance(value, UncacheableError):  # kept by a component that found something it cannot read
+        raise value
     kind = type(value).__name__
     raise UncacheableError(f"{where} holds a {kind} without a stable identity, so the run is not stored")
 
@@ -275,11 +278,6 @@ def _attribute(target: Any, name: str) -> Any:
 
 def _is_loaded(module: str) -> bool:
     return module.startswith(f"{USER_MODULES}.")
-
-
-def _source(function: Callable[..., Any]) -> str:
-    file = Path(sys.modules[function.__module__].__file__ or "")
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def _function_path(function: Callable[..., Any], where: str) -> str:

@@ -2,156 +2,246 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import hashlib
 import sys
-import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
-_PACKAGE = "beyondkernels"
-_Seen = dict[int, tuple[bytes, Any]]
-"""What was said before, by its id: what to say in its place, and the object, so that no other gets its id."""
+from beyondkernels.core.code_names import names_in
+from beyondkernels.core.errors import UncacheableError, shown
+from beyondkernels.core.libraries import is_of_a_library
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
-_OF_A_CLASS = {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__"}
-"""What every class has, and what says nothing of what it does."""
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
+_OF_A_CLASS = {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__slots__"}
+_OF_A_CLASS |= {"__slotnames__", "_abc_impl", "__static_attributes__"}
+"""What every class has, what Python notes down in it, and what says nothing of what it does."""
 
+_IDLE = ("_thread.lock", "_thread.RLock", "_io.TextIOWrapper", "_abc._abc_data")
+"""Kinds of objects that hold nothing a result could depend on, and that cannot be taken apart."""
 
-_OF_A_MODULE = ("_parameters", "_buffers", "_modules")
-"""Where a module of PyTorch, of which this package must not import the class, holds its numbers and parts."""
+_WRAPPERS = (property, classmethod, staticmethod, functools.cached_property, type(functools.cache(lambda: None)))
+_WRAPPED = ("fget", "fset", "fdel", "__func__", "func", "__wrapped__")
+"""Objects around functions that cannot be copied, and where they keep these functions."""
 
 
 def fingerprint(*values: Any, known: Iterable[tuple[str, Any]] = ()) -> str:
-    """A hash of values and of the code behind them, the same in every process.
+    """A hash of values and of the code behind them, the same in every process with the same version of Python.
 
-    A function counts with its code, its defaults, what it encloses, and everything of the user's own that it names: so
-    a function that makes a module changes when a constant, a function or a class that it uses is changed. A class
-    counts with its methods and its bases. An object counts with its class and its attributes; of an object of a
-    library, such as a logger, only public values count, and of a module of PyTorch also its numbers. Code of Python, of
-    an installed library or of this package counts with its name alone. Comments do not count.
+    A function counts with its loaded code, its defaults, what it encloses, and everything of the user's own that it
+    names: globals, attributes of the user's modules, and modules that it imports when it runs. So a function that makes
+    a module changes when a constant, a function or a class that it uses is changed, in whichever file. A class counts
+    with its methods and its bases. An object counts with its class and all that a copy of it would hold. Code of
+    Python, of an installed library or of this package counts with its name alone. Comments do not count.
 
     Arguments:
-        values: anything.
+        values: anything. What cannot be read, such as a generator, raises an ``UncacheableError``.
         known: names of objects that are told elsewhere, and the objects, which count with their names alone.
 
     >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 1), fingerprint(1) == fingerprint(2)
     (True, False)
     """
+    reader = _Reader({id(value): (f"known {name}".encode(), value) for name, value in known})
     hashed = hashlib.sha256()
-    seen = {id(value): (f"known {name}".encode(), value) for name, value in known}
     for value in values:
-        for text in _said(value, seen):
+        for text in reader.parts(value):
             hashed.update(b"%d:" % len(text))
             hashed.update(text)
     return hashed.hexdigest()[:32]
 
 
-def is_of_a_library(value: Any) -> bool:
-    """Whether a function, class or module belongs to Python, to an installed library or to this package."""
-    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
-    root, file = name.partition(".")[0], getattr(sys.modules.get(name), "__file__", None)
-    return root in sys.stdlib_module_names or root == _PACKAGE or (name != "__main__" and _is_installed(file))
+class _Reader:
+    """Takes values apart into bytes.
 
+    Arguments:
+        seen: by id, what to say in place of an object, and the object, so that no other gets its id.
+    """
 
-@functools.cache
-def _is_installed(file: str | None) -> bool:
-    if file is None:
-        return False
-    libraries = {Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith("lib")}
-    return any(path in libraries for path in Path(file).resolve().parents)
+    def __init__(self, seen: dict[int, tuple[bytes, Any]]) -> None:
+        self._seen, self._known = seen, len(seen)
 
-
-def _said(value: Any, seen: _Seen) -> Iterator[bytes]:
-    """The parts of a value, each as bytes. What was seen before is not said again."""
-    if isinstance(value, _PLAIN):
-        yield f"{type(value).__name__} {value!r}".encode()
-        return
-    # Python may share equal constants or not, from one process to the next; what they hold is what counts.
-    if not isinstance(value, tuple | frozenset | CodeType):  # equal ones may be one object, or not
-        if id(value) in seen:
-            yield seen[id(value)][0]
+    def parts(self, value: Any) -> Iterator[bytes]:
+        """The parts of a value, each as bytes. What was read before is said by its number."""
+        if isinstance(value, _PLAIN) and type(value) in _PLAIN:
+            yield f"{type(value).__name__} {value!r}".encode()
             return
-        seen[id(value)] = (b"again", value)
-    yield type(value).__qualname__.encode()
-    if isinstance(value, CodeType):
-        yield value.co_code
-        yield repr((value.co_names, value.co_varnames, value.co_freevars)).encode()
-        for constant in value.co_consts:
-            yield from _said(constant, seen)
-    elif isinstance(value, ModuleType):
-        file = None if is_of_a_library(value) else getattr(value, "__file__", None)
-        yield value.__name__.encode() if file is None else Path(file).read_bytes()
-    elif isinstance(value, type | FunctionType) and is_of_a_library(value):
-        yield f"{value.__module__}.{value.__qualname__}".encode()
-    elif isinstance(value, FunctionType):
-        yield from _function(value, seen)
-    elif isinstance(value, type):
-        for base in value.__bases__:
-            yield from _said(base, seen)
-        yield from _said({name: held for name, held in vars(value).items() if name not in _OF_A_CLASS}, seen)
-    elif isinstance(value, Mapping):
-        for key in value:
-            yield from _said(key, seen)
-            yield from _said(value[key], seen)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _said(each, seen)
-    elif isinstance(value, set | frozenset):
-        yield from sorted(fingerprint(each).encode() for each in value)  # sets have no order
-    else:
-        yield from _object(value, seen)
+        # Python may share equal constants or not, from one process to the next; what they hold is what counts.
+        if not isinstance(value, tuple | frozenset | CodeType | MethodType):
+            if id(value) in self._seen:
+                yield self._seen[id(value)][0]
+                return
+            # Numbered, because [sin, tanh, sin] is another list than [sin, tanh, tanh].
+            self._seen[id(value)] = (b"again %d" % (len(self._seen) - self._known), value)
+        yield type(value).__qualname__.encode()
+        yield from self._inside(value)
+
+    def _inside(self, value: Any) -> Iterator[bytes]:
+        kind = type(value)
+        if kind is CodeType:
+            yield from self._code(value)
+        elif isinstance(value, ModuleType):
+            yield from self._module(value, None)
+        elif isinstance(value, type | FunctionType) and is_of_a_library(value):
+            yield f"{value.__module__}.{value.__qualname__}".encode()
+        elif kind is FunctionType:
+            yield from self._function(value)
+        elif isinstance(value, type):
+            yield value.__qualname__.encode()
+            yield from self._all(value.__bases__)
+            yield from self.parts({name: held for name, held in vars(value).items() if name not in _OF_A_CLASS})
+        elif kind in (dict, MappingProxyType):
+            for key in value:
+                yield from self._all((key, value[key]))
+        elif kind in (list, tuple):
+            yield b"%d" % len(value)
+            yield from self._all(value)
+        elif kind in (set, frozenset):  # sets have no order
+            yield from sorted(fingerprint(each, known=self._told()).encode() for each in value)
+        else:
+            yield from self._object(value)
+
+    def _all(self, values: Iterable[Any]) -> Iterator[bytes]:
+        for value in values:
+            yield from self.parts(value)
+
+    def _told(self) -> Iterator[tuple[str, Any]]:
+        return (
+            (text.decode().removeprefix("known "), value) for text, value in self._seen.values() if text[:1] == b"k"
+        )
+
+    def _code(self, code: CodeType) -> Iterator[bytes]:
+        yield repr(sys.version_info[:2]).encode()  # another version compiles the same text to other code
+        yield code.co_code
+        yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_flags)).encode()
+        yield from self._all(code.co_consts)
+
+    def _function(self, function: FunctionType) -> Iterator[bytes]:
+        yield from self.parts(function.__code__)
+        yield from self._all((function.__defaults__, function.__kwdefaults__))
+        for cell in function.__closure__ or ():
+            yield from self.parts(None if _is_empty(cell) else cell.cell_contents)
+        yield from self.parts({name: held for name, held in vars(function).items() if name != "__wrapped__"})
+        # Functions of functions count too: what a user's code calls can change its numbers as much as the code itself.
+        used, space = names_in(function.__code__), function.__globals__
+        for name in sorted(used.globals):
+            if name in space:
+                yield name.encode()
+                yield from self._named(space[name], used.attributes)
+        for name, level in sorted(used.imports):
+            yield name.encode()
+            yield from self._named(_imported(name, level, space), used.attributes)
+
+    def _named(self, value: Any, attributes: frozenset[str]) -> Iterator[bytes]:
+        """What a function names: of a module only what the function's code may take from it."""
+        yield from self._module(value, attributes) if isinstance(value, ModuleType) else self.parts(value)
+
+    def _module(self, module: ModuleType, attributes: frozenset[str] | None) -> Iterator[bytes]:
+        yield module.__name__.encode()
+        if is_of_a_library(module):
+            return
+        held = {name: each for name, each in vars(module).items() if not name.startswith("__")}
+        used = {name: held[name] for name in sorted(held) if attributes is not None and name in attributes}
+        # A module of which no name is used is handed on, to be read in ways that the code does not show.
+        for name, each in (used or dict(sorted(held.items()))).items():
+            place = f"{module.__name__}.{name}".encode()
+            yield place
+            if isinstance(each, ModuleType):
+                if id(each) not in self._seen:
+                    self._seen[id(each)] = (place, each)  # packages refer to each other in rings
+                    yield from self._module(each, attributes)
+            else:
+                yield from self.parts(each)
+
+    def _object(self, value: Any) -> Iterator[bytes]:
+        """An array, a method, or any other object."""
+        kind = type(value)
+        place = f"{kind.__module__}.{kind.__qualname__}"
+        yield from self.parts(kind)
+        if (array := _array(value)) is not None:
+            yield f"{array.dtype} {array.shape}".encode()
+            yield from self.parts(array.tolist()) if array.dtype.hasobject else (array.tobytes(),)
+            yield from self.parts({} if is_of_a_library(kind) else vars(value))
+        elif isinstance(value, weakref.ref):
+            yield from self.parts(value())
+        elif isinstance(value, MethodType):
+            yield from self._all((value.__func__, value.__self__))
+        elif isinstance(value, BuiltinFunctionType):  # written in C, of a module or of an object
+            yield value.__qualname__.encode()
+            yield from self.parts(value.__self__)
+        elif isinstance(value, MemberDescriptorType | GetSetDescriptorType) or place in _IDLE:
+            yield str(getattr(value, "__name__", place)).encode()
+        elif isinstance(value, _WRAPPERS):
+            yield from self._all(getattr(value, name, None) for name in _WRAPPED)
+        else:
+            yield from self._copied(value)
+
+    def _copied(self, value: Any) -> Iterator[bytes]:
+        """What a copy of an object would be made from, and all attributes of one of the user's own."""
+        own = {} if is_of_a_library(type(value)) else _attributes(value)
+        try:
+            made = copyreg.dispatch_table.get(type(value), lambda value: value.__reduce_ex__(4))(value)
+        except Exception as error:  # it is an object of someone else's that says so, in its own way
+            if own:
+                yield from self.parts(own)
+                return
+            raise UncacheableError(
+                f"{shown(value)} cannot be read, so that runs with it cannot be told from others and are not stored"
+            ) from error
+        if isinstance(made, str):  # a name under which every process finds it
+            yield made.encode()
+            return
+        # An iterator over what a container holds is read as a list.
+        yield from self._all(list(each) if hasattr(each, "__next__") else each for each in made)
+        yield from self.parts(own)
 
 
-def _function(function: FunctionType, seen: _Seen) -> Iterator[bytes]:
-    yield from _said(function.__code__, seen)
-    yield from _said([function.__defaults__, function.__kwdefaults__], seen)
-    for cell in function.__closure__ or ():
-        yield from _said(None if _is_empty(cell) else cell.cell_contents, seen)
-    # Functions of functions count too: what a user's code calls can change its numbers as much as the code itself.
-    for name in sorted(set(_names(function.__code__))):
-        if name in function.__globals__:
-            yield from _said([name, function.__globals__[name]], seen)
+def _array(value: Any) -> Any:
+    """The numbers of a tensor or array as an array of NumPy; None for anything else. Neither is imported here."""
+    if hasattr(value, "detach") and hasattr(value, "numpy") and hasattr(value, "is_sparse"):
+        try:
+            held = value.detach().cpu()
+            return held.float().numpy() if str(held.dtype) == "torch.bfloat16" else held.numpy()
+        except (RuntimeError, TypeError) as error:
+            raise UncacheableError(f"a tensor of the kind {value.dtype}, {value.layout} cannot be read") from error
+    return value if hasattr(value, "tobytes") and hasattr(value, "dtype") and hasattr(value, "shape") else None
 
 
-def _object(value: Any, seen: _Seen) -> Iterator[bytes]:
-    """An array, a method, or any other object with attributes."""
-    numbers: Callable[[], Any] | None = getattr(value, "numpy", None)
-    if hasattr(value, "detach") and numbers is not None:  # a tensor, of which this package must not import the class
-        value = value.detach().cpu().numpy()
-    if hasattr(value, "tobytes") and hasattr(value, "dtype"):
-        yield f"{value.dtype} {value.shape}".encode()
-        yield value.tobytes()
-        return
-    for name in ("__func__", "fget", "fset", "func", "args", "keywords", "__wrapped__"):
-        if (inside := getattr(value, name, None)) is not None:
-            yield from _said(inside, seen)
-    yield from _said(type(value), seen)
-    if name := getattr(value, "__qualname__", None):  # a function that is written in C
-        yield str(name).encode()
+def _attributes(value: Any) -> dict[str, Any]:
+    """All attributes of an object, those in slots too."""
     held = dict(getattr(value, "__dict__", {}))
-    if is_of_a_library(type(value)):  # a logger keeps caches, and refers to all others
-        numbers_and_parts = {name: held[name] for name in _OF_A_MODULE if held.get(name)}
-        held = {name: each for name, each in held.items() if name[:1] != "_" and not _is_elsewhere(each)}
-        held |= numbers_and_parts if hasattr(value, "named_parameters") else {}
-    yield from _said(held or (str(value) if type(value).__module__ == "torch" else None), seen)
+    for cls in type(value).__mro__:
+        slots = vars(cls).get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            name = f"_{cls.__name__.lstrip('_')}{slot}" if slot[:2] == "__" and slot[-2:] != "__" else slot
+            if slot not in ("__dict__", "__weakref__") and hasattr(value, name):
+                held[name] = getattr(value, name)
+    return held
 
 
-def _is_elsewhere(value: Any) -> bool:
-    """Whether a value is an object of a library that is more than a bag of values."""
-    kind = type(value)
-    return (
-        hasattr(value, "__dict__") and is_of_a_library(kind) and kind.__name__ not in ("SimpleNamespace", "Namespace")
-    )
+def _imported(name: str, level: int, space: Mapping[str, Any]) -> Any:
+    """A module that a function imports when it runs; its name where it is not there."""
+    import importlib.util
 
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+    try:
+        full = importlib.util.resolve_name("." * level + name, space.get("__package__") or "")
+        found = sys.modules.get(full)
+        if found is None and importlib.util.find_spec(full) is not None:
+            found = importlib.import_module(full)  # as the function would; it has to be read before that
+    except (ImportError, ValueError):
+        return name
+    return found or name
 
 
 def _is_empty(cell: Any) -> bool:

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, later, require
-from beyondkernels.core.fingerprints import fingerprint, is_of_a_library
+from beyondkernels.core.fingerprints import fingerprint
+from beyondkernels.core.libraries import is_of_a_library
 
 _COMPLETE = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ufunc)
 """What is written out in full, and in the same way by every process."""

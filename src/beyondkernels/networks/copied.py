@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
-import types
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any
 
 import torch
 
-from beyondkernels.core import Shape, Stream, later, require, seeded_globally
+from beyondkernels.core import Shape, Stream, UncacheableError, later, require, seeded_globally
 from beyondkernels.core.fingerprints import fingerprint
 from beyondkernels.networks.blocks import Block
 from beyondkernels.networks.filling import copied, filled
@@ -53,7 +52,7 @@ class FromCopy(ModuleNetwork):
         parts: named groups of parameters, each a tuple of parameter names of the module.
         module: the module itself, which only this process has.
         blocks: its blocks, as :func:`~beyondkernels.networks.with_blocks` sets them.
-        opaque_hooks: its hooks whose code and values cannot be read, so that runs with them are not stored.
+        opaque: what in it cannot be read, hooks among it, so that its runs are not stored.
 
     >>> network = FromCopy.of(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)))
     >>> params, _ = network.init(4, 1, Stream(0))
@@ -67,7 +66,7 @@ class FromCopy(ModuleNetwork):
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     module: Any = field(default=None, metadata={"identity": False}, repr=False)
     blocks: tuple[Block, ...] = later(())
-    opaque_hooks: tuple[Any, ...] = later(())
+    opaque: tuple[Any, ...] = later(())
 
     @classmethod
     def of(
@@ -92,13 +91,18 @@ class FromCopy(ModuleNetwork):
             drawn = _drawn(kept)
             _require_resets(drawn)
             _warn_of_lost(kept, drawn)
+        opaque: list[Any] = [hook for part in module.modules() for _, hook in _hooks(part) if _is_opaque(hook)]
+        try:
+            architecture = _architecture(kept, fresh_start, module)
+        except UncacheableError as error:  # it can train all the same; the error comes up where a key is asked for
+            architecture, opaque = "", [*opaque, error]
         return cls(
-            _architecture(kept, fresh_start, module),
+            architecture,
             name or type(module).__name__,
             fresh_start,
             parts or {},
             kept,
-            opaque_hooks=tuple(hook for part in module.modules() for _, hook in _hooks(part) if _is_opaque(hook)),
+            opaque=tuple(opaque),
         )
 
     def __post_init__(self) -> None:
@@ -244,7 +248,7 @@ def _architecture(module: torch.nn.Module, fresh_start: bool, original: torch.nn
     known = [*_named(module), *_named(original)]
     for name, part in module.named_modules():
         # Much that a layer does is not in its text: the heads of an attention, a scale, a function.
-        own = {key: value for key, value in vars(part).items() if key not in of_every_module and not _holds(value)}
+        own = {key: value for key, value in vars(part).items() if key not in of_every_module}
         hashed.update(f"{name} {fingerprint(type(part), own, known=known)}".encode())
         if hooks := [(kind, *_read(hook)) for kind, hook in _hooks(part) if not _is_opaque(hook)]:
             hashed.update(fingerprint(hooks, known=known).encode())
@@ -285,15 +289,12 @@ def _read(hook: Any) -> tuple[Any, ...]:
 
 
 def _is_opaque(hook: Any) -> bool:
-    """Whether a hook has code or values that cannot be read, as an object without attributes may."""
-    inner = _unwrapped(hook)
-    if isinstance(inner, types.MethodType):
-        inner = inner.__self__
+    """Whether a hook has code or values that cannot be read."""
     try:
         fingerprint(*_read(hook))
     except Exception:  # a hook is a user's code
         return True
-    return not (isinstance(inner, types.BuiltinFunctionType) or hasattr(inner, "__dict__"))
+    return False
 
 
 def _unwrapped(hook: Any) -> Any:
@@ -310,8 +311,3 @@ def _draws_still_buffers(module: torch.nn.Module) -> bool:
         _draw(tried)
     drawn = dict(tried.named_buffers())
     return not all(torch.equal(drawn[name], value) for name, value in still.items())
-
-
-def _holds(value: Any) -> bool:
-    """Whether an attribute is a list of parameters, as a recurrent layer has one beside its parameters."""
-    return isinstance(value, list) and any(isinstance(each, torch.nn.Parameter) for each in value)
