@@ -41,7 +41,7 @@ def test_a_parity_is_learnt_by_features_that_emerge_at_step_two():
     assert scores(found)["trained tangent kernel"] > 99
     fixed = found.ladder[found.ladder["kind"] == "fixed features"]
     assert {"linear", "conjugate kernel", "tangent kernel"} == set(fixed["rung"])
-    assert max(fixed["score"]) < 100 * problem.linear_accuracy
+    assert max(fixed["score"]) < 87.5
     assert holds(found) == {"features": True, "carried": True}
     for run in found._models.values():
         assert run.scalars["tangent/emergence_step"] == 2

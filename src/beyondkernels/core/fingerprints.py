@@ -84,20 +84,20 @@ class _Reader:
                 return
             # Numbered, because [sin, tanh, sin] is another list than [sin, tanh, tanh].
             self._seen[id(value)] = (b"again %d" % (len(self._seen) - self._known), value)
-        yield type(value).__qualname__.encode()
+        yield str(type(value).__qualname__).encode()
         yield from self._inside(value)
 
     def _inside(self, value: Any) -> Iterator[bytes]:
-        kind = type(value)
+        kind: Any = type(value)  # compared exactly: of a list of the user's own more counts than what it holds
         if kind is CodeType:
             yield from self._code(value)
         elif isinstance(value, ModuleType):
             yield from self._module(value, None)
-        elif isinstance(value, type | FunctionType) and is_of_a_library(value):
+        elif (kind is FunctionType or issubclass(kind, type)) and is_of_a_library(value):
             yield f"{value.__module__}.{value.__qualname__}".encode()
         elif kind is FunctionType:
             yield from self._function(value)
-        elif isinstance(value, type):
+        elif issubclass(kind, type):
             yield value.__qualname__.encode()
             yield from self._all(value.__bases__)
             yield from self.parts({name: held for name, held in vars(value).items() if name not in _OF_A_CLASS})
@@ -191,7 +191,7 @@ class _Reader:
         """What a copy of an object would be made from, and all attributes of one of the user's own."""
         own = {} if is_of_a_library(type(value)) else _attributes(value)
         try:
-            made = copyreg.dispatch_table.get(type(value), lambda value: value.__reduce_ex__(4))(value)
+            made: Any = copyreg.dispatch_table.get(type(value), lambda value: value.__reduce_ex__(4))(value)
         except Exception as error:  # it is an object of someone else's that says so, in its own way
             if own:
                 yield from self.parts(own)
