@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.core.constraints import at_most
 from beyondkernels.papers.overparam.experiments import two_layers
 from beyondkernels.papers.overparam.experiments.common import Several, Steps, claims_of
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.overparam.problems import ConvolutionalTruth
 
 SHARED, DENSE = "shared weights", "fully connected"
 
@@ -26,8 +20,6 @@ LEARNT = 0.1
 
 @dataclass(frozen=True)
 class ConvSettings(two_layers.TwoLayerSettings):
-    """The numbers of the experiment."""
-
     terms: lab.Count = lab.setting(2, "ours", "p, the channels of the ground truth")
     rows: Annotated[lab.Count, at_most(1000)] = lab.setting(8, "ours", "d, the rows of a point")
     row_dim: lab.Count = lab.setting(4, "ours", "s, the numbers in a row")
@@ -43,20 +35,19 @@ class ConvSettings(two_layers.TwoLayerSettings):
     sample_sizes: lab.Counts = lab.setting((250, 500, 1000, 2000, 4000), "ours", "N")
 
     def __post_init__(self) -> None:
-        require(self.patch <= self.rows, f"patch must be at most rows = {self.rows}, got {self.patch}")
-        require(self.channel in self.channels, f"channel must be one of channels = {self.channels}, got {self.channel}")
+        bk.core.require(self.patch <= self.rows, f"patch must be at most rows = {self.rows}, got {self.patch}")
+        bk.core.require(
+            self.channel in self.channels, f"channel must be one of channels = {self.channels}, got {self.channel}"
+        )
         words = f"sample_sizes must hold samples = {self.samples}, got {self.sample_sizes}"
-        require(self.samples in self.sample_sizes, words)
+        bk.core.require(self.samples in self.sample_sizes, words)
 
     @property
     def growth(self) -> float:
-        """How many times more channels the largest learner has than the smallest."""
         return self.channels[-1] / self.channels[0]
 
 
 class Conv(lab.Experiment):
-    """Test loss of learners with and without shared weights."""
-
     id = "overparam/conv"
     reference = PAPER.at("§6")
     text_file = "conv.md"
@@ -69,7 +60,6 @@ class Conv(lab.Experiment):
     }
 
     def runs(self, s: ConvSettings) -> list[lab.Runs]:
-        """Shared weights at every m with one N, and at one m with every other N; fully connected at every N."""
         others = [n for n in s.sample_sizes if n != s.samples]
         return [
             lab.Runs(spec, {"method": [SHARED], "width": s.channels, "samples": [s.samples]}, row),
@@ -78,7 +68,6 @@ class Conv(lab.Experiment):
         ]
 
     def claims(self, s: ConvSettings) -> list[lab.Statement]:
-        """No rise with the channels; ahead of the fully connected learner; learnt."""
         shared = {"method": SHARED, "samples": s.samples}
         first, last = (lab.of("relative", width=m, **shared) for m in (s.channels[0], s.channels[-1]))
         beyond = two_layers.overparameterised(s.channels, s.patch * s.row_dim, s.samples)
@@ -105,11 +94,9 @@ class Conv(lab.Experiment):
         return claims_of(sentences, tests, nowhere=nowhere)
 
     def table(self, s: ConvSettings) -> lab.Table:
-        """A line for each learner, m and N."""
         return lab.Table(["method", "width", "samples"], ["relative", "train_loss"])
 
     def figures(self, s: ConvSettings) -> list[lab.Over]:
-        """Test loss over N for both learners, and over the channels."""
         lines = {SHARED: {"method": SHARED, "width": s.channel}, DENSE: {"method": DENSE, "width": s.width}}
         words = f"Shared weights have m = {s.channel}, the fully connected learner m = {s.width}."
         title, where = "Test loss over the channels", {"method": SHARED, "samples": s.samples}
@@ -119,14 +106,13 @@ class Conv(lab.Experiment):
         ]
 
 
-def problem_of(s: ConvSettings, seed: int) -> ConvolutionalTruth:
-    """The ground truth of a seed."""
+def problem_of(s: ConvSettings, seed: int) -> bk.overparam.ConvolutionalTruth:
     inputs, patches = bk.overparam.UnitInputs(s.row_dim), bk.overparam.windows(s.rows, s.patch)
     wave = two_layers.function_of(two_layers.SINE)
     return bk.overparam.ConvolutionalTruth(inputs, s.rows, patches, wave, terms=s.terms, instance=seed)
 
 
-def spec(s: ConvSettings, at: lab.At) -> RunSpec:
+def spec(s: ConvSettings, at: lab.At) -> bk.store.RunSpec:
     """One run. Patches have norm 1, and all rows together have the squared norm rows/patch."""
     problem = problem_of(s, at.seed)
     learner = two_layers.algorithm1(s, at.width, s.rate * s.patch / s.rows)
@@ -134,9 +120,8 @@ def spec(s: ConvSettings, at: lab.At) -> RunSpec:
         rate = s.rate / (at.width * s.output_std**2 * len(problem.patches))
         network = bk.overparam.ConvolutionalLearner(at.width, problem.patches, s.output_std)
         learner = bk.engine.TrainedNetwork(network, bk.overparam.TwoLayerSGD(s.steps, rate, loss=two_layers.loss()))
-    return RunSpec(problem, learner, at.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem, learner, at.samples, s.test_samples, at.seed)
 
 
-def row(s: ConvSettings, at: lab.At, outcome: Outcome) -> dict[str, float | None]:
-    """The test loss over that of the mean label."""
+def row(s: ConvSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float | None]:
     return two_layers.relative_losses(problem_of(s, at.seed), outcome)

@@ -7,19 +7,14 @@ import math
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.core.constraints import at_most
 from beyondkernels.papers.overparam.experiments.common import Steps, Times, claims_of, drawn, size
 from beyondkernels.papers.overparam.experiments.near_networks import NearSettings, learner_of, truth_of
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 TERMS = {
     2: {
@@ -50,8 +45,6 @@ ROOM = "Right side with constant 1 over left side: the least over points and sna
 
 @dataclass(frozen=True)
 class CouplingSettings(NearSettings):
-    """The numbers of the experiment."""
-
     widths: lab.Counts = lab.setting((256, 1024, 4096, 16_384, 65_536), "ours", "m of two layers")
     deep_widths: lab.Counts = lab.setting((64, 128, 256, 512, 1024, 2048), "ours", "m₁ = m₂ of three layers")
     rate: lab.Size = lab.setting(1.0, "ours", "η = rate/(m ε_a²); tried with seeds 100 and 101")
@@ -63,12 +56,10 @@ class CouplingSettings(NearSettings):
     seeds: lab.Seeds = lab.setting(10, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 
     def __post_init__(self) -> None:
-        require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
+        bk.core.require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
 
 
 class Coupling(lab.Experiment):
-    """Changed gates and |f − g| over width and over the distance from the start."""
-
     id = "overparam/coupling"
     reference = PAPER.at("Lemmas G.3, 5.5 and 5.8")
     text_file = "coupling.md"
@@ -99,12 +90,10 @@ class Coupling(lab.Experiment):
     }
 
     def runs(self, s: CouplingSettings) -> list[lab.Runs]:
-        """Networks of two and of three layers at every width."""
         widths = {2: s.widths, 3: s.deep_widths}
         return [lab.Runs(spec, {"layers": [layers], "width": widths[layers]}, row) for layers in TERMS]
 
     def claims(self, s: CouplingSettings) -> list[lab.Statement]:
-        """The powers of m, and constants of 1 where the lemmas have Õ(1)."""
         moved = (
             "Proof of Lemma G.3: the neuron of two layers that moves most moves by an order of 1/m at the end of the "
             f"run, up to logarithms, for which the slope may exceed −1 by {SLACK:g}"
@@ -127,13 +116,11 @@ class Coupling(lab.Experiment):
         return claims_of({**sentences, "radius-power": moved}, tests)
 
     def table(self, s: CouplingSettings) -> lab.Table:
-        """A line for each depth and width, at the end of the run."""
         of_terms = [(term, lab.Shown(f"{term}_room", show=least_of(f"{term}_room"))) for term in NAMES]
         reached = ["test_loss", "radius", "first_radius", "second_radius", "range", "inside"]
         return lab.Table(["layers", "width"], [*reached, *itertools.chain.from_iterable(of_terms)])
 
     def figures(self, s: CouplingSettings) -> list[lab.Picture]:
-        """Gates and gaps over width, and the gap over distance."""
         flips = {
             (2, "flips"): ("two layers", "right side of G.3"),
             (3, "first_flips"): ("three layers, first", "right side of 5.5, first"),
@@ -184,16 +171,16 @@ def along_distance(s: CouplingSettings, picture: lab.Drawn, rows: lab.Rows) -> l
     return drawn(picture, lines, "distance ‖W_t‖₂,∞", "mean |f − g|")
 
 
-def spec(s: CouplingSettings, at: lab.At) -> RunSpec:
+def spec(s: CouplingSettings, at: lab.At) -> bk.store.RunSpec:
     """Algorithm 1 at a width, with three layers too; outputs move at the same speed for every m and ε_a."""
     loss, times = bk.algorithms.PseudoHuber(), (*(step for step in s.snapshots if step < s.steps), s.steps)
     rule = bk.overparam.TwoLayerSGD(s.steps, s.rate / (at.width * s.output_std**2), loss=loss)
     of_two, of_three = bk.overparam.TwoLayerCoupling(s.points, loss=loss), bk.overparam.ThreeLayerCoupling(s.points)
     learner, measurements = learner_of(s, at, rule, times), (of_two if at.layers == 2 else of_three,)
-    return RunSpec(truth_of(s, at.seed), learner, s.samples, s.test_samples, at.seed, measurements)
+    return bk.store.RunSpec(truth_of(s, at.seed), learner, s.samples, s.test_samples, at.seed, measurements)
 
 
-def row(s: CouplingSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: CouplingSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """One run at its end, and the least ratios of right side to left side along its way."""
     if outcome.status != "finished":
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import beyondkernels as bk
 from beyondkernels import lab
@@ -12,11 +12,6 @@ from beyondkernels.core.constraints import at_least, between
 from beyondkernels.papers.overparam.experiments import two_layers
 from beyondkernels.papers.overparam.experiments.common import Several, Steps, claims_of, drawn, size
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.overparam.problems import TwoLayerTruth
 
 LEARNT = 0.05
 """A target counts as learnt when the test loss is at most this part of what the mean label leaves."""
@@ -27,8 +22,6 @@ FLAT = 0.25
 
 @dataclass(frozen=True)
 class DimensionSettings(two_layers.TwoLayerSettings):
-    """The numbers of the experiment."""
-
     steps: Steps = lab.setting(10_000, "ours", "T, one point each")
     dims: Several = lab.setting((16, 32, 64, 128, 256, 512, 1024), "ours", "d")
     relevant: Annotated[int, at_least(2)] = lab.setting(
@@ -42,8 +35,6 @@ class DimensionSettings(two_layers.TwoLayerSettings):
 
 
 class DimensionFree(lab.Experiment):
-    """Samples needed against d."""
-
     id = "overparam/dimension-free"
     reference = PAPER.at("§4.1, Theorem 4.1: “our result is dimension free”")
     text_file = "dimension_free.md"
@@ -58,11 +49,9 @@ class DimensionFree(lab.Experiment):
     }
 
     def runs(self, s: DimensionSettings) -> list[lab.Runs]:
-        """Every d and every N."""
         return [lab.Runs(spec, {"dim": s.dims, "samples": s.sample_sizes}, row)]
 
     def claims(self, s: DimensionSettings) -> list[lab.Statement]:
-        """The exponent of d, and the largest d."""
         last, most = s.dims[-1], s.sample_sizes[-1]
         sentences = {
             "exponent": f"From d = {s.dims[0]} to {last}, the number of samples that suffices grows at most as d to "
@@ -79,11 +68,9 @@ class DimensionFree(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: DimensionSettings) -> lab.Table:
-        """A line for each d and N."""
         return lab.Table(["dim", "samples"], ["relative", "train_loss"])
 
     def figures(self, s: DimensionSettings) -> list[lab.Picture]:
-        """Samples needed over d, and the losses behind them."""
         lines = {f"d = {d}": {"dim": d} for d in s.dims}
         words = "A line for each d. The target is the same for all."
         return [
@@ -117,7 +104,6 @@ def needed(over_dim: int | None = None) -> lab.Value:
 
 
 def needed_curves(s: DimensionSettings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
-    """The samples that suffice beside the numbers of polynomials."""
     series = needed().compute(rows)
     x, y = lab.by_seed(series.rename("needed").reset_index(), "dim", "needed") if len(series) else ([], [])
     if not x:
@@ -127,18 +113,17 @@ def needed_curves(s: DimensionSettings, picture: lab.Drawn, rows: lab.Rows) -> l
     return drawn(picture, lines, "d", "samples")
 
 
-def problem_of(s: DimensionSettings, dim: int, seed: int) -> TwoLayerTruth:
+def problem_of(s: DimensionSettings, dim: int, seed: int) -> bk.overparam.TwoLayerTruth:
     """The ground truth of a seed; its values do not depend on the dimension."""
     inputs, wave = bk.overparam.SignalInputs(dim, s.relevant, s.share), two_layers.function_of(two_layers.SINE)
     return bk.overparam.TwoLayerTruth(inputs, wave, terms=s.terms, relevant=s.relevant, instance=seed)
 
 
-def spec(s: DimensionSettings, at: lab.At) -> RunSpec:
-    """One run."""
+def spec(s: DimensionSettings, at: lab.At) -> bk.store.RunSpec:
     problem = problem_of(s, at.dim, at.seed)
-    return RunSpec(problem, two_layers.algorithm1(s, s.width, s.rate), at.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem, two_layers.algorithm1(s, s.width, s.rate), at.samples, s.test_samples, at.seed)
 
 
-def row(s: DimensionSettings, at: lab.At, outcome: Outcome) -> dict[str, float | None]:
+def row(s: DimensionSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float | None]:
     """The test loss over that of the mean label, which is the same for every d."""
     return two_layers.relative_losses(problem_of(s, s.dims[0], at.seed), outcome)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked
 from beyondkernels.core.constraints import at_least, at_most
 from beyondkernels.papers.overparam.experiments.common import Open, Reach, Widths, claims_of, size
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.overparam.problems import TwoLayerTruth
 
 BIASED, UNBIASED = "G.1", "E.1"
 """The lemmas: neurons with a random bias (overparam), and without (resnet)."""
@@ -41,7 +35,7 @@ BOUNDS = {
 
 
 @dataclass(frozen=True)
-class ExistenceSettings(Checked):
+class ExistenceSettings(bk.core.Checked):
     """The numbers of the experiment; all are ours, because the paper measures nothing."""
 
     dim: Annotated[int, at_least(2)] = lab.setting(10, "ours", "d")
@@ -59,8 +53,6 @@ class ExistenceSettings(Checked):
 
 
 class Existence(lab.Experiment):
-    """The error and the norms of the explicit weights, over width."""
-
     id = "overparam/existence"
     reference = PAPER.at("Lemma G.1, Corollary G.2; resnet Lemma E.1")
     text_file = "existence.md"
@@ -86,7 +78,6 @@ class Existence(lab.Experiment):
     }
 
     def runs(self, s: ExistenceSettings) -> list[lab.Runs]:
-        """Both lemmas over width, and the real network over width for several ε_a."""
         biased, unbiased = ({"lemma": [lemma], "function": functions} for lemma, functions in FUNCTIONS.items())
         first = {**biased, "function": FUNCTIONS[BIASED][:1]}
         return [
@@ -95,7 +86,6 @@ class Existence(lab.Experiment):
         ]
 
     def claims(self, s: ExistenceSettings) -> list[lab.Statement]:
-        """Slopes, and the constants in the bounds on norms."""
         sentences, tests = {}, {}
         slope, large = lab.Between(SLOPE - SLACK, SLOPE + SLACK), "a large constant, e.g. 10⁴"
         for lemma, name in CASES:
@@ -114,14 +104,12 @@ class Existence(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: ExistenceSettings) -> lab.Table:
-        """A line for each lemma, function, ε_a and width."""
         errors = ["error", "expected_error", "start_error", "real_error"]
         norms = ["scaled_row_norm", "rows_constant", "frobenius_norm", "frobenius_constant"]
         within = lab.Shown("log_hypothesis", show="first")
         return lab.Table(["lemma", "function", "std", "width"], [*errors, *norms, within])
 
     def figures(self, s: ExistenceSettings) -> list[lab.Picture]:
-        """The error over width, and that of the real network."""
         first, words = FUNCTIONS[BIASED][0], "The mean over points, summed over outputs."
         lines = {f"{name}, {lemma}": place(s, lemma, name) for lemma, name in CASES}
         stds = {f"ε_a = {std:g}": {"lemma": BIASED, "function": first, "std": std} for std in (s.epsilon, *s.stds)}
@@ -139,24 +127,21 @@ class Existence(lab.Experiment):
 
 
 def place(s: ExistenceSettings, lemma: str, name: str) -> dict[str, Any]:
-    """Where a lemma is asked of a function."""
     return {"lemma": lemma, "function": name, "std": s.epsilon if lemma == BIASED else 1.0}
 
 
-def truth_of(s: ExistenceSettings, at: lab.At) -> TwoLayerTruth:
-    """The ground truth of a seed."""
+def truth_of(s: ExistenceSettings, at: lab.At) -> bk.overparam.TwoLayerTruth:
     source = bk.overparam.UnitInputs(s.dim)
     return bk.overparam.TwoLayerTruth(source, at.function, s.terms, s.outputs, instance=at.seed)
 
 
-def spec(s: ExistenceSettings, at: lab.At) -> RunSpec:
-    """The explicit weights at a width."""
+def spec(s: ExistenceSettings, at: lab.At) -> bk.store.RunSpec:
     network = bk.overparam.TwoLayerLearner(at.width, at.std)
     learner = bk.overparam.ExistingNetwork(network, s.epsilon, s.reach, biased=at.lemma == BIASED)
-    return RunSpec(truth_of(s, at), learner, 1, s.test_samples, at.seed)
+    return bk.store.RunSpec(truth_of(s, at), learner, 1, s.test_samples, at.seed)
 
 
-def row(s: ExistenceSettings, at: lab.At, outcome: Outcome) -> dict[str, float]:
+def row(s: ExistenceSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float]:
     """All numbers, and the constants with which bounds on norms would hold."""
     found, (function, *_) = dict(outcome.scalars), truth_of(s, at).functions
     found["scaled_row_norm"] = found["row_norm"] * at.width

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import at_most, between, not_empty, rising
 from beyondkernels.papers.overparam.experiments.common import Points, Reach, claims_of, drawn, size
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 FUNCTIONS = ("sin", "cos", "exp", "sigmoid", "tanh", "z + 2z³ + z⁴")
 """φ, by name."""
@@ -40,9 +35,7 @@ DEVIATIONS = 5.0
 
 
 @dataclass(frozen=True)
-class IndicatorSettings(Checked):
-    """The numbers of the experiment."""
-
+class IndicatorSettings(bk.core.Checked):
     epsilons: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = lab.setting(
         (0.3, 0.1, 0.03, 0.01, 0.001), "ours", "ε"
     )
@@ -57,12 +50,10 @@ class IndicatorSettings(Checked):
 
     def __post_init__(self) -> None:
         words = f"reaches must not hold reach = {self.reach:g}, got {self.reaches}; leave it out"
-        require(self.reach not in self.reaches, words)
+        bk.core.require(self.reach not in self.reaches, words)
 
 
 class Indicator(lab.Experiment):
-    """The identity (20) by quadrature and by draws, and the range of h."""
-
     id = "overparam/indicator"
     reference = PAPER.at("Lemma 5.1, App. B.1; resnet Lemma E.2")
     text_file = "indicator.md"
@@ -89,13 +80,11 @@ class Indicator(lab.Experiment):
     }
 
     def runs(self, s: IndicatorSettings) -> list[lab.Runs]:
-        """Every function with every ε, with the paper's constant and with smaller ones, and without biases."""
         places = {"lemma": [BIASED], "function": FUNCTIONS, "reach": (*s.reaches, s.reach), "epsilon": s.epsilons}
         without = {"lemma": [UNBIASED], "function": ODD, "reach": [REACH], "epsilon": s.epsilons}
         return [lab.Runs(spec, places, row), lab.Runs(spec, without, row)]
 
     def claims(self, s: IndicatorSettings) -> list[lab.Statement]:
-        """The lemma for every function and ε, with the paper's constants."""
         large, every = "a large constant, e.g. 10⁴", "for every φ and ε,"
         sentences, tests = {}, {}
         for lemma, (allowed, bound, constant) in LEMMAS.items():
@@ -122,13 +111,11 @@ class Indicator(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: IndicatorSettings) -> lab.Table:
-        """A line for each function, constant and ε; all but draws is computed, the same for every seed."""
         sizes = ("root_mean_square", "log_range", "log_complexity", "least_constant", "moment_constant")
         computed = [lab.Shown(each, show="first") for each in ("error_over_epsilon", *sizes, "log_hypothesis")]
         return lab.Table(["lemma", "function", "reach", "epsilon"], [computed[0], "sampled_error", *computed[1:]])
 
     def figures(self, s: IndicatorSettings) -> list[lab.Picture]:
-        """What the construction gives, and its error over ε."""
         return [
             lab.Drawn(
                 "functions",
@@ -162,16 +149,14 @@ def worst(column: str, statistic: Literal["number", "largest"] = "number", **whe
     return lab.Value(compute, "function", column, f"worst({column!r}, {where})", statistic)
 
 
-def spec(s: IndicatorSettings, at: lab.At) -> RunSpec:
-    """The construction for one function."""
+def spec(s: IndicatorSettings, at: lab.At) -> bk.store.RunSpec:
     polynomial = bk.activations.Polynomial((0.0, 1.0, 0.0, 2.0, 1.0))
     function = polynomial if at.function == FUNCTIONS[-1] else bk.activations.smooth_function(at.function)
     learner = bk.overparam.IndicatorEstimate(at.epsilon, at.reach, s.draws, s.points, s.star, biased=at.lemma == BIASED)
-    return RunSpec(bk.overparam.IntervalFunction(function), learner, 1, 0, at.seed)
+    return bk.store.RunSpec(bk.overparam.IntervalFunction(function), learner, 1, 0, at.seed)
 
 
-def row(s: IndicatorSettings, at: lab.At, outcome: Outcome) -> dict[str, float]:
-    """All numbers, and the error over ε."""
+def row(s: IndicatorSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float]:
     return {**outcome.scalars, "error_over_epsilon": outcome.scalars["error"] / at.epsilon}
 
 
@@ -188,7 +173,6 @@ def curves(s: IndicatorSettings, picture: lab.Drawn, rows: lab.Rows) -> list[lab
 
 
 def errors(s: IndicatorSettings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
-    """For each constant the largest error over ε of all functions."""
     lines = []
     for reach in (*s.reaches, s.reach):
         mine = lab.select(rows, {"lemma": BIASED, "reach": reach})

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.papers.overparam.experiments.common import claims_of, drawn, size
 from beyondkernels.papers.overparam.experiments.smoothed_networks import SCALES, SECONDS, SmoothedSettings, spec
 from beyondkernels.papers.overparam.paper import PAPER
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 GAMMA = 0.25
 """γ, the largest that the lemma allows."""
@@ -31,8 +29,6 @@ SHOWN = (-2.0, 3.0)
 
 
 class Landscape(lab.Experiment):
-    """Decrease of the smoothed objective by two ways, at points along Algorithm 2."""
-
     id = "overparam/landscape"
     reference = PAPER.at("Lemma 5.3, App. D.1")
     text_file = "landscape.md"
@@ -54,11 +50,9 @@ class Landscape(lab.Experiment):
     scales = SCALES
 
     def runs(self, s: SmoothedSettings) -> list[lab.Runs]:
-        """Algorithm 2 at every width."""
         return [lab.Runs(spec, {"width": s.widths, "smoothing": [s.smoothing]}, points)]
 
     def claims(self, s: SmoothedSettings) -> list[lab.Statement]:
-        """The lemma, its proof, the role of the width, and the order in η."""
         most, bar = s.widths[-1], GAMMA / 4
         sentences = {
             "descent": f"At m = {most}, wherever the objective is at least {LEVEL:.0%} of the first one, one of the "
@@ -85,12 +79,10 @@ class Landscape(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: SmoothedSettings) -> lab.Table:
-        """A line for each width and point, at the least η."""
         columns = ["relative", "move", "shrink", "control", "expected", "promised", "errors"]
         return lab.Table(["width", "step"], columns, where={"eta": s.rates[0]}, order=("width", "step"))
 
     def figures(self, s: SmoothedSettings) -> list[lab.Drawn]:
-        """The decrease over the objective, by width and by η."""
         most, eta = s.widths[-1], s.rates[0]
         by_width = {f"m = {m}": ("decrease", m, eta) for m in s.widths}
         ways = {
@@ -124,8 +116,7 @@ def above_level(relative: float) -> bool:
     return relative >= LEVEL
 
 
-def points(s: SmoothedSettings, at: lab.At, outcome: Outcome) -> list[dict[str, Any]]:
-    """A row for each snapshot and η."""
+def points(s: SmoothedSettings, at: lab.At, outcome: bk.core.Outcome) -> list[dict[str, Any]]:
     if "landscape/step" not in outcome.series:
         return [{"step": step, "eta": eta} for eta in s.rates for step in s.snapshots]
     found = {name.partition("/")[2]: v for name, v in outcome.series.items() if name.startswith("landscape/")}

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked
 from beyondkernels.core.constraints import at_least
 from beyondkernels.papers.overparam.experiments.common import Std
 
-if TYPE_CHECKING:
-    from beyondkernels.algorithms import Algorithm
-    from beyondkernels.engine import TrainedNetwork
-    from beyondkernels.papers.overparam.problems import TwoLayerTruth
-
 
 @dataclass(frozen=True)
-class NearSettings(Checked):
+class NearSettings(bk.core.Checked):
     """The numbers of both; all are ours, because the paper measures nothing."""
 
     dim: Annotated[int, at_least(2)] = lab.setting(10, "ours", "d")
@@ -26,14 +20,13 @@ class NearSettings(Checked):
     output_std: Std = lab.setting(0.3, "ours", "ε_a")
 
 
-def truth_of(s: NearSettings, seed: int, noise: float = 0.0) -> TwoLayerTruth:
-    """The ground truth of a seed."""
+def truth_of(s: NearSettings, seed: int, noise: float = 0.0) -> bk.overparam.TwoLayerTruth:
     return bk.overparam.TwoLayerTruth(bk.overparam.UnitInputs(s.dim), "sin", s.terms, noise=noise, instance=seed)
 
 
 def learner_of(
-    s: NearSettings, at: lab.At, rule: Algorithm, times: tuple[int, ...], backend: lab.Backend = "eager"
-) -> TrainedNetwork:
+    s: NearSettings, at: lab.At, rule: bk.algorithms.Algorithm, times: tuple[int, ...], backend: lab.Backend = "eager"
+) -> bk.engine.TrainedNetwork:
     """A network of two or three layers that keeps its weights at these steps."""
     kind = bk.overparam.TwoLayerLearner if at.layers == 2 else bk.overparam.ThreeLayerLearner
     names = ("W", "buffers/b1", "buffers/a") + (("V", "buffers/b2") if at.layers == 3 else ())

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.papers.overparam.experiments.common import Closed, Points, Several, Steps, claims_of, size
 from beyondkernels.papers.overparam.experiments.near_networks import NearSettings, learner_of, truth_of
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.algorithms import Algorithm
-    from beyondkernels.core import Outcome
 
 SLOPE, SLACK = -0.5, 0.05
 """How the complexity falls with N, and by how much a fitted slope may differ from it, or pass 0 in m (ours)."""
@@ -35,8 +29,6 @@ LEMMAS = {2: ("G.5", "B", "the radius 1/m"), 3: ("5.9", "ε_a", "the radii m^(-3
 
 @dataclass(frozen=True)
 class RademacherSettings(NearSettings):
-    """The numbers of the experiment."""
-
     widths: Several = lab.setting((256, 1024, 4096, 16_384), "ours", "m of two layers")
     deep_widths: Several = lab.setting((64, 128, 256, 512, 1024), "ours", "m₁ = m₂ of three layers")
     samples: lab.Counts = lab.setting((50, 100, 200, 500, 1000), "ours", "N")
@@ -57,12 +49,12 @@ class RademacherSettings(NearSettings):
 
     def __post_init__(self) -> None:
         least = min(self.fixed_samples, *self.samples)
-        require(self.batch <= least, f"batch must be at most the least number of samples, {least}, got {self.batch}")
+        bk.core.require(
+            self.batch <= least, f"batch must be at most the least number of samples, {least}, got {self.batch}"
+        )
 
 
 class Rademacher(lab.Experiment):
-    """Exact complexities beside their bounds, and the gap of the loss beside both."""
-
     id = "overparam/rademacher"
     reference = PAPER.at("Lemmas G.5 and 5.9")
     text_file = "rademacher.md"
@@ -91,7 +83,6 @@ class Rademacher(lab.Experiment):
     }
 
     def runs(self, s: RademacherSettings) -> list[lab.Runs]:
-        """Both depths over m, and over N."""
         found = []
         for layers, widths, width in ((2, s.widths, s.width), (3, s.deep_widths, s.deep_width)):
             for over, m, n in ((OVER_WIDTH, widths, [s.fixed_samples]), (OVER_SAMPLES, [width], s.samples)):
@@ -99,8 +90,6 @@ class Rademacher(lab.Experiment):
         return found
 
     def claims(self, s: RademacherSettings) -> list[lab.Statement]:
-        """What the lemmas say of trained networks; then checks of the closed forms."""
-
         def slope(column: str, layers: int, axis: str = OVER_WIDTH) -> lab.Value:
             return lab.of(column, axis, over=axis, layers=layers).slope()
 
@@ -148,13 +137,11 @@ class Rademacher(lab.Experiment):
         return claims_of(sentences, tests, beside={"reached-2": real})
 
     def table(self, s: RademacherSettings) -> lab.Table:
-        """A line for each depth, width and sample size."""
         reached = ["complexity", "complexity_bound", "complexity_ratio", "gap", "gap_ratio"]
         others = ["unit_complexity", "complexity_error", "real_complexity", "start_complexity"]
         return lab.Table(["layers", "over", "width", "samples"], [*reached, *others])
 
     def figures(self, s: RademacherSettings) -> list[lab.Picture]:
-        """Complexities over width, and over the sample size."""
         columns = {"complexity": "complexity", "complexity_bound": "bound", "gap": "gap of the loss"}
         caption = "With the radii that training reached. Two layers: Lemma G.5; three layers: Lemma 5.9."
         words = {OVER_WIDTH: "the width m", OVER_SAMPLES: "the sample size N"}
@@ -169,14 +156,14 @@ class Rademacher(lab.Experiment):
         ]
 
 
-def spec(s: RademacherSettings, at: lab.At) -> RunSpec:
+def spec(s: RademacherSettings, at: lab.At) -> bk.store.RunSpec:
     """Two layers by Algorithm 1, three by Algorithm 2 with random signs, with the complexity measured at the end."""
     learner = learner_of(s, at, rule_of(s, at), (0, s.steps), s.backend)
     measurements = (bk.overparam.RademacherComplexity(s.draws),)
-    return RunSpec(truth_of(s, at.seed, s.noise), learner, at.samples, s.test_samples, at.seed, measurements)
+    return bk.store.RunSpec(truth_of(s, at.seed, s.noise), learner, at.samples, s.test_samples, at.seed, measurements)
 
 
-def rule_of(s: RademacherSettings, at: lab.At) -> Algorithm:
+def rule_of(s: RademacherSettings, at: lab.At) -> bk.algorithms.Algorithm:
     """Algorithm 1; or Algorithm 2 with L2 alone: no smoothing (W^ρ = V^ρ = 0), no penalties, λ = 1."""
     loss, unit = bk.algorithms.PseudoHuber(), at.width * s.output_std**2
     if at.layers == 2:
@@ -185,8 +172,7 @@ def rule_of(s: RademacherSettings, at: lab.At) -> Algorithm:
     return bk.overparam.ThreeLayerSGD(bare, s.steps, s.signed_rate / unit, "L2", s.batch, loss)
 
 
-def row(s: RademacherSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """All numbers, and what is compared."""
+def row(s: RademacherSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     if outcome.status != "finished":
         return {}
     found: dict[str, Any] = dict(outcome.scalars)

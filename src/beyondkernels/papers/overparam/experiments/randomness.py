@@ -5,18 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked
 from beyondkernels.core.constraints import at_least, at_most, between
 from beyondkernels.papers.overparam.experiments.common import Open, Points, Reach, Widths, claims_of, size
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 FUNCTIONS = ("identity", "sin")
 """φ, by name."""
@@ -47,9 +42,7 @@ SLOPES = {
 
 
 @dataclass(frozen=True)
-class RandomnessSettings(Checked):
-    """The numbers of the experiment."""
-
+class RandomnessSettings(bk.core.Checked):
     widths: Widths = lab.setting((1000, 3162, 10_000, 31_623, 100_000), "ours", "m₁, half-decades")
     draws: Annotated[int, at_least(3), at_most(10**6)] = lab.setting(1000, "ours", "first layers in a run")
     epsilon: Open = lab.setting(0.1, "ours", "ε")
@@ -62,8 +55,6 @@ class RandomnessSettings(Checked):
 
 
 class Randomness(lab.Experiment):
-    """The parts of n₁ over the width of the first layer, and the moments of ρ."""
-
     id = "overparam/randomness"
     reference = PAPER.at("Lemma 5.2, App. B.2 and A.2")
     text_file = "randomness.md"
@@ -90,11 +81,9 @@ class Randomness(lab.Experiment):
     }
 
     def runs(self, s: RandomnessSettings) -> list[lab.Runs]:
-        """Every function and direction at every width."""
         return [lab.Runs(spec, {"function": FUNCTIONS, "tilt": (ACROSS, TILTED), "width": s.widths}, row)]
 
     def claims(self, s: RandomnessSettings) -> list[lab.Statement]:
-        """The rest, the moments of ρ, and what depends on ρ."""
         sentences, tests = {}, {}
         falls, half = lab.Between(SLOPE - SLACK, SLOPE + SLACK), f"up to {HALF:g}φ_ε, on average over widths and seeds"
         error = DEVIATIONS * math.sqrt(2 / (s.draws * s.seeds))
@@ -126,7 +115,6 @@ class Randomness(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: RandomnessSettings) -> lab.Table:
-        """A line for each function, direction and width."""
         parts, slopes = (
             ["whole", "signal", "rest", "variance"],
             ["carried", "leak", lab.Shown("expected", show="first")],
@@ -134,7 +122,6 @@ class Randomness(lab.Experiment):
         return lab.Table(["function", "tilt", "width"], [*parts, *slopes, "lost"])
 
     def figures(self, s: RandomnessSettings) -> list[lab.Picture]:
-        """The parts over width."""
         parts = {"whole": "n₁", "signal": "ρφ", "rest": "R"}
         lines = {
             f"{word}, φ = {name}": {"function": name, "tilt": ACROSS, "y": column}
@@ -157,15 +144,14 @@ def average(column: str, **where: Any) -> lab.Value:
     return lab.Value(compute, quantity=column, name=f"average({column!r}, {where})")
 
 
-def spec(s: RandomnessSettings, at: lab.At) -> RunSpec:
-    """Many random first layers of one width."""
+def spec(s: RandomnessSettings, at: lab.At) -> bk.store.RunSpec:
     constants = s.epsilon, s.reach, s.probability
     learner = bk.overparam.RandomFirstLayers(at.width, s.draws, *constants, points=s.points, tilt=at.tilt)
     problem = bk.overparam.IntervalFunction(bk.activations.smooth_function(at.function))
-    return RunSpec(problem, learner, 1, 0, at.seed)
+    return bk.store.RunSpec(problem, learner, 1, 0, at.seed)
 
 
-def row(s: RandomnessSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: RandomnessSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """All numbers, and what n₁ holds of ρ beside what it should."""
     found = dict(outcome.scalars)
     found["total"] = found["carried"] + found["leak"]

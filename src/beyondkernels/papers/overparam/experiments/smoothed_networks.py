@@ -8,16 +8,14 @@ from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import at_least, at_most, between, not_empty, positive, rising
 from beyondkernels.papers.overparam.experiments.common import Open, Points, Std, Steps, Times
-from beyondkernels.store import RunSpec
 
 Rising = Annotated[tuple[float, ...], positive, rising, not_empty]
 
 
 @dataclass(frozen=True)
-class SmoothedSettings(Checked):
+class SmoothedSettings(bk.core.Checked):
     """The numbers of both experiments; the paper measures nothing, so all are ours."""
 
     dim: Annotated[int, at_least(2)] = lab.setting(4, "ours", "d; chosen on truth and seed 100, as frequency and ridge")
@@ -47,12 +45,12 @@ class SmoothedSettings(Checked):
     seeds: lab.Seeds = lab.setting(5, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 
     def __post_init__(self) -> None:
-        require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
+        bk.core.require(self.snapshots[0] == 0, f"snapshots must begin with 0, the start, got {self.snapshots[0]}")
         last, rate, least = self.snapshots[-1], self.rate, self.widths[0] * self.output_std**2
-        require(last < self.steps, f"snapshots must end before step {self.steps}, the last, got {last}")
+        bk.core.require(last < self.steps, f"snapshots must end before step {self.steps}, the last, got {last}")
         words = f"other_smoothing must not hold smoothing, which is run anyway, got {self.smoothing:g} in both"
-        require(self.smoothing not in self.other_smoothing, words)
-        require(rate < least, f"rate must be below {least:g}, so that λ shrinks by less than all, got {rate:g}")
+        bk.core.require(self.smoothing not in self.other_smoothing, words)
+        bk.core.require(rate < least, f"rate must be below {least:g}, so that λ shrinks by less than all, got {rate:g}")
 
 
 FEW: dict[str, Any] = {"samples": 50, "points": 10, "draws": 2, "fit_points": 50, "test_samples": 20}
@@ -67,8 +65,7 @@ SCALES: Mapping[str, lab.Scale] = {
 SECONDS: Mapping[str, float] = {"smoke": 0.2, "laptop": 18.0, "paper": 60.0}
 
 
-def spec(s: SmoothedSettings, at: lab.At) -> RunSpec:
-    """Algorithm 2 at a width, with the smoothing noise of this place."""
+def spec(s: SmoothedSettings, at: lab.At) -> bk.store.RunSpec:
     inputs, wave = bk.overparam.UnitInputs(s.dim), bk.activations.Sine(s.frequency)
     truth = bk.overparam.ThreeLayerTruth(inputs, "identity", wave, "exp", 1, 1, instance=at.seed)
     rate, noise = s.rate / (at.width * s.output_std**2), {"smoothing": at.smoothing, "radius": s.radius}
@@ -84,4 +81,4 @@ def spec(s: SmoothedSettings, at: lab.At) -> RunSpec:
         bk.overparam.SmoothedLandscape(rates=s.rates, **shared),
         bk.overparam.SmoothedCoupling(settings.smoothing, rates=s.coupling_rates, **shared),
     )
-    return RunSpec(truth, learner, s.samples, s.test_samples, at.seed, measurements)
+    return bk.store.RunSpec(truth, learner, s.samples, s.test_samples, at.seed, measurements)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.papers.overparam.experiments.common import claims_of, size
 from beyondkernels.papers.overparam.experiments.smoothed_networks import SCALES, SECONDS, SmoothedSettings, spec
 from beyondkernels.papers.overparam.paper import PAPER
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
 
 SLACK = 0.1
 """By how much a fitted slope may exceed the power, because the lemmas leave logarithms open (ours)."""
@@ -24,8 +21,6 @@ EXISTING, ROWS, NORMS, GAP = -1 / 4, -3 / 2, -1 / 2, -1 / 2
 
 
 class Smoothing(lab.Experiment):
-    """The errors of Lemmas 5.6 and 5.7 over width, distance and noise."""
-
     id = "overparam/smoothing"
     reference = PAPER.at("Lemmas 5.6 and 5.7")
     text_file = "smoothing.md"
@@ -52,14 +47,12 @@ class Smoothing(lab.Experiment):
     scales = SCALES
 
     def runs(self, s: SmoothedSettings) -> list[lab.Runs]:
-        """Algorithm 2 at every width, and with other noise at the least."""
         return [
             lab.Runs(spec, {"width": s.widths, "smoothing": [s.smoothing]}, ends),
             lab.Runs(spec, {"width": s.widths[:1], "smoothing": s.other_smoothing}, ends),
         ]
 
     def claims(self, s: SmoothedSettings) -> list[lab.Statement]:
-        """Powers of m, the order in η, distance, noise, and constants of 1 where the lemma has Õ(1)."""
         usual, last, noise = {"smoothing": s.smoothing}, s.snapshots[-1], (*s.other_smoothing, s.smoothing)
         powers = {
             "existing": ("Lemma 5.6: the error with the gates of the start", EXISTING),
@@ -93,12 +86,10 @@ class Smoothing(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: SmoothedSettings) -> lab.Table:
-        """A line for each width and noise."""
         errors, gaps = ["existing", "kept", "rows", "norms"], ["gap", "gap_end", "bound"]
         return lab.Table(["width", "smoothing"], [*errors, *gaps, "first_radius", "second_radius"])
 
     def figures(self, s: SmoothedSettings) -> list[lab.Picture]:
-        """Both lemmas over width, and the second over the noise."""
         last, least, usual = s.snapshots[-1], s.widths[0], {"smoothing": s.smoothing}
         kept = {"gates of the start": "existing", f"gates after {last} steps, with noise": "kept"}
         gaps = {"at the start": "gap", f"after {last} steps": "gap_end", "right side": "bound"}
@@ -115,7 +106,7 @@ class Smoothing(lab.Experiment):
         ]
 
 
-def ends(s: SmoothedSettings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def ends(s: SmoothedSettings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """One run at its start and at its last snapshot, and the largest ratio along its way."""
     if "smoothing/step" not in outcome.series:
         return {}

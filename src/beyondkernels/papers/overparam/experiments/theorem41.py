@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import require
 from beyondkernels.papers.overparam.experiments import two_layers
 from beyondkernels.papers.overparam.experiments.common import Several, claims_of
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.overparam.problems import TwoLayerTruth
 
 NOISY = f"{two_layers.SINE}, noisy labels"
 TARGETS = (*two_layers.FUNCTIONS, NOISY)
@@ -31,8 +25,6 @@ LEARNT = 0.1
 
 @dataclass(frozen=True)
 class Theorem41Settings(two_layers.TwoLayerSettings):
-    """The numbers of the experiment."""
-
     dim: lab.Count = lab.setting(10, "ours", "d")
     widths: Several = lab.setting((64, 128, 256, 512, 1024, 2048, 4096, 8192), "ours", "m")
     samples: lab.Count = lab.setting(1000, "ours", "N while m varies")
@@ -42,19 +34,16 @@ class Theorem41Settings(two_layers.TwoLayerSettings):
     noisy_rate: lab.Size = lab.setting(0.1, "ours", "η m ε_a² for noisy labels; chosen on seeds and truths 100 and 101")
 
     def __post_init__(self) -> None:
-        require(self.width in self.widths, f"width must be one of widths = {self.widths}, got {self.width}")
+        bk.core.require(self.width in self.widths, f"width must be one of widths = {self.widths}, got {self.width}")
         words = f"sample_sizes must hold samples = {self.samples} and at least another number, got {self.sample_sizes}"
-        require(self.samples in self.sample_sizes and len(self.sample_sizes) > 1, words)
+        bk.core.require(self.samples in self.sample_sizes and len(self.sample_sizes) > 1, words)
 
     @property
     def growth(self) -> float:
-        """How many times wider the widest network is than the narrowest."""
         return self.widths[-1] / self.widths[0]
 
 
 class Theorem41(lab.Experiment):
-    """Test loss of Algorithm 1 against m and against N."""
-
     id = "overparam/theorem41"
     reference = PAPER.at("§4.1, Theorem 4.1, Algorithm 1")
     text_file = "theorem41.md"
@@ -74,7 +63,6 @@ class Theorem41(lab.Experiment):
     }
 
     def runs(self, s: Theorem41Settings) -> list[lab.Runs]:
-        """Every width at one N, and every other N at one width."""
         others = [n for n in s.sample_sizes if n != s.samples]
         return [
             lab.Runs(spec, {"target": list(TARGETS), "width": s.widths, "samples": [s.samples]}, row),
@@ -82,8 +70,6 @@ class Theorem41(lab.Experiment):
         ]
 
     def claims(self, s: Theorem41Settings) -> list[lab.Statement]:
-        """No rise with the width, a fall with the samples, and that the targets are learnt."""
-
         def at(column: str, samples: int, width: int) -> lab.Value:
             return lab.of(column, "target", samples=samples, width=width)
 
@@ -110,17 +96,14 @@ class Theorem41(lab.Experiment):
         return claims_of(sentences, tests, nowhere=nowhere)
 
     def table(self, s: Theorem41Settings) -> lab.Table:
-        """A line for each target, width and N."""
         return lab.Table(["target", "width", "samples"], ["excess", "relative", "train_loss"])
 
     def remarks(self, s: Theorem41Settings) -> list[str]:
-        """The complexities of the targets."""
         words = f"M is a polynomial of the complexity ℭ(φ, √log(p/ε)). With its constant C = 1 and ε = {EPSILON:g} it"
         found = "; ".join(complexity_of(s, name) for name in two_layers.FUNCTIONS)
         return [f"{words} is {found}. With the paper's example C = 10⁴ it would be beyond any width that can be run."]
 
     def figures(self, s: Theorem41Settings) -> list[lab.Over]:
-        """Excess loss over m and over N."""
         over: dict[str, Any] = {"y": "excess", "line": "target"}
         return [
             lab.Over("width", caption=f"N = {s.samples}.", x="width", where={"samples": s.samples}, **over),
@@ -136,22 +119,20 @@ def complexity_of(s: Theorem41Settings, name: str) -> str:
     return f"{bk.activations.smooth_complexity(series, radius, star=1.0)} for {name}"
 
 
-def problem_of(s: Theorem41Settings, target: str, seed: int) -> TwoLayerTruth:
-    """The ground truth of a seed."""
+def problem_of(s: Theorem41Settings, target: str, seed: int) -> bk.overparam.TwoLayerTruth:
     noisy, inputs = target == NOISY, bk.overparam.UnitInputs(s.dim)
     function = two_layers.function_of(two_layers.SINE if noisy else target)
     noise = bk.overparam.label_noise(two_layers.loss(), s.noise_loss) if noisy else 0.0
     return bk.overparam.TwoLayerTruth(inputs, function, terms=s.terms, noise=noise, instance=seed)
 
 
-def spec(s: Theorem41Settings, at: lab.At) -> RunSpec:
-    """One run."""
+def spec(s: Theorem41Settings, at: lab.At) -> bk.store.RunSpec:
     rate = s.noisy_rate if at.target == NOISY else s.rate
     problem = problem_of(s, at.target, at.seed)
-    return RunSpec(problem, two_layers.algorithm1(s, at.width, rate), at.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem, two_layers.algorithm1(s, at.width, rate), at.samples, s.test_samples, at.seed)
 
 
-def row(s: Theorem41Settings, at: lab.At, outcome: Outcome) -> dict[str, float | None]:
+def row(s: Theorem41Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float | None]:
     """Losses above those of the ground truth, ε₀."""
     least, test = s.noise_loss if at.target == NOISY else 0.0, outcome.scalars.get("test_loss")
     excess = None if test is None else test - least

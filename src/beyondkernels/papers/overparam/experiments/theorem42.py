@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import between
 from beyondkernels.papers.overparam.experiments.common import Closed, Open, claims_of, size
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.algorithms import Algorithm
-    from beyondkernels.core import Outcome
-    from beyondkernels.networks import Network
-    from beyondkernels.papers.overparam.problems import ThreeLayerTruth
 
 ONE, SUMS = "one product", "product of sums"
 TARGETS = (ONE, SUMS)
@@ -60,8 +52,8 @@ LEARNT = 0.05
 
 
 @dataclass(frozen=True)
-class Theorem42Settings(Checked):
-    """The numbers of the experiment; the paper has none."""
+class Theorem42Settings(bk.core.Checked):
+    """The paper has no experiment, so all numbers are ours."""
 
     dim: lab.Count = lab.setting(6, "ours", "d")
     frequency: Frequency = lab.setting(
@@ -104,12 +96,12 @@ class Theorem42Settings(Checked):
 
     def __post_init__(self) -> None:
         least = self.sample_sizes[0]
-        require(self.batch <= least, f"batch must be at most the least of sample_sizes, {least}, got {self.batch}")
+        bk.core.require(
+            self.batch <= least, f"batch must be at most the least of sample_sizes, {least}, got {self.batch}"
+        )
 
 
 class Theorem42(lab.Experiment):
-    """Test error of networks and kernels on products of nonlinear measurements."""
-
     id = "overparam/theorem42"
     reference = PAPER.at("§4.2, Theorem 4.2, eq. (19)")
     text_file = "theorem42.md"
@@ -126,11 +118,9 @@ class Theorem42(lab.Experiment):
     }
 
     def runs(self, s: Theorem42Settings) -> list[lab.Runs]:
-        """Every method on every target with every N."""
         return [lab.Runs(spec, {"target": list(TARGETS), "method": list(METHODS), "samples": s.sample_sizes}, row)]
 
     def claims(self, s: Theorem42Settings) -> list[lab.Statement]:
-        """For each target and way to train three layers: that they learn it, and are ahead of all others."""
         others = {"two-layers": TWO, "kernel-three": KERNEL_THREE, "kernel-two": KERNEL_TWO}
         most, sentences, tests = s.sample_sizes[-1], {}, {}
         for (short, target), (infix, deep) in itertools.product(SHORT.items(), DEEP.items()):
@@ -147,11 +137,9 @@ class Theorem42(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: Theorem42Settings) -> lab.Table:
-        """A line for each target, method and N."""
         return lab.Table(["target", "method", "samples"], ["relative", "train_loss"])
 
     def figures(self, s: Theorem42Settings) -> list[lab.Over]:
-        """Test error over N, a figure for each target."""
         over: dict[str, Any] = {"x": "samples", "y": "relative", "line": "method"}
         return [
             lab.Over(name, f"Test error over N: {target}", where={"target": target}, **over)
@@ -159,16 +147,14 @@ class Theorem42(lab.Experiment):
         ]
 
 
-def problem_of(s: Theorem42Settings, target: str, seed: int) -> ThreeLayerTruth:
-    """The ground truth of a seed."""
+def problem_of(s: Theorem42Settings, target: str, seed: int) -> bk.overparam.ThreeLayerTruth:
     wave, steps = bk.activations.Cosine(s.frequency), bk.activations.Erf(s.steepness)
     function, terms = (wave, 1) if target == ONE else (steps, s.inner_terms)
     inputs = bk.overparam.UnitInputs(s.dim)
     return bk.overparam.ThreeLayerTruth(inputs, "identity", function, function, 1, terms, instance=seed)
 
 
-def network_of(s: Theorem42Settings, target: str, name: str) -> Network:
-    """The network of a method on a target."""
+def network_of(s: Theorem42Settings, target: str, name: str) -> bk.networks.Network:
     if name in VARIANTS:
         return bk.overparam.ThreeLayerLearner(s.sgd_width, s.sgd_output_std if name == FIRST else s.signed_output_std)
     if name == THREE:
@@ -176,7 +162,7 @@ def network_of(s: Theorem42Settings, target: str, name: str) -> Network:
     return bk.overparam.TwoLayerLearner(s.two_layer_width)
 
 
-def rule_of(s: Theorem42Settings, target: str, name: str) -> Algorithm:
+def rule_of(s: Theorem42Settings, target: str, name: str) -> bk.algorithms.Algorithm:
     """How a network is trained: by Algorithm 2 with practical settings, or by Adam."""
     from beyondkernels.algorithms.optimisers import Cosine, adam
 
@@ -192,18 +178,16 @@ def rule_of(s: Theorem42Settings, target: str, name: str) -> Algorithm:
     return bk.algorithms.Descent(steps, adam(Cosine(rate, steps)), s.batch, loss=squared)
 
 
-def spec(s: Theorem42Settings, at: lab.At) -> RunSpec:
-    """One run."""
+def spec(s: Theorem42Settings, at: lab.At) -> bk.store.RunSpec:
     if at.method in KERNELS:
         learner = bk.kernels.KernelRidge(bk.kernels.infinite_tangent(network_of(s, at.target, KERNELS[at.method])))
     else:
         network, rule = network_of(s, at.target, at.method), rule_of(s, at.target, at.method)
         learner = bk.engine.TrainedNetwork(network, rule, backend=s.backend)
-    return RunSpec(problem_of(s, at.target, at.seed), learner, at.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem_of(s, at.target, at.seed), learner, at.samples, s.test_samples, at.seed)
 
 
-def row(s: Theorem42Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
-    """The test error over the variance of the target."""
+def row(s: Theorem42Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     factor = s.loss_factor if at.method in VARIANTS else 1.0
     test, train = (outcome.scalars.get(name) for name in ("test_loss", "train_loss"))
     whole = bk.overparam.label_variance(problem_of(s, at.target, at.seed))

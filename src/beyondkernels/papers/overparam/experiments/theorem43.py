@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked, require
 from beyondkernels.core.constraints import not_negative
 from beyondkernels.papers.overparam.experiments.common import Open, Several, claims_of, size
 from beyondkernels.papers.overparam.experiments.theorem42 import ONE, SHORT, TARGETS, Frequency
 from beyondkernels.papers.overparam.experiments.two_layers import RELATIVE, loss
 from beyondkernels.papers.overparam.paper import PAPER
-from beyondkernels.store import RunSpec
-
-if TYPE_CHECKING:
-    from beyondkernels.core import Outcome
-    from beyondkernels.papers.overparam.problems import ThreeLayerTruth
-    from beyondkernels.papers.overparam.theory import ThreeLayerSettings
 
 PLAIN, SIGNED = "L1", "L2"
 OBJECTIVES = (PLAIN, SIGNED)
@@ -31,8 +24,8 @@ LEARNT = 0.2
 
 
 @dataclass(frozen=True)
-class Theorem43Settings(Checked):
-    """The numbers of the experiment; the paper has none."""
+class Theorem43Settings(bk.core.Checked):
+    """The paper has no experiment, so all numbers are ours."""
 
     dim: lab.Count = lab.setting(6, "ours", "d")
     frequency: Frequency = lab.setting(
@@ -61,17 +54,16 @@ class Theorem43Settings(Checked):
     )
 
     def __post_init__(self) -> None:
-        require(self.steps > 1, f"steps must be at least 2, because norms are read before the last, got {self.steps}")
+        bk.core.require(
+            self.steps > 1, f"steps must be at least 2, because norms are read before the last, got {self.steps}"
+        )
 
     @property
     def growth(self) -> float:
-        """How many times wider the widest network is than the narrowest."""
         return self.widths[-1] / self.widths[0]
 
 
 class Theorem43(lab.Experiment):
-    """The gap between test loss and training loss of both objectives against m."""
-
     id = "overparam/theorem43"
     reference = PAPER.at("§4.2, Theorems 4.2 and 4.3, Algorithm 2")
     text_file = "theorem43.md"
@@ -97,12 +89,9 @@ class Theorem43(lab.Experiment):
     }
 
     def runs(self, s: Theorem43Settings) -> list[lab.Runs]:
-        """Both objectives on every target at every width."""
         return [lab.Runs(spec, {"target": list(TARGETS), "objective": list(OBJECTIVES), "width": s.widths}, row)]
 
     def claims(self, s: Theorem43Settings) -> list[lab.Statement]:
-        """What Theorem 4.3 and its proof say of L2, and how L1 stands beside it."""
-
         def at(column: str, objective: str, width: int = s.widths[-1]) -> lab.Value:
             return lab.of(column, "target", objective=objective, width=width)
 
@@ -138,14 +127,12 @@ class Theorem43(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: Theorem43Settings) -> lab.Table:
-        """A line for each target, objective and width."""
         chosen = lab.Shown("chosen", about=f"Number of the chosen noise matrix, 0 to {s.draws - 1}.")
         w, v = (lab.Shown(f"{each}_radius", show="first") for each in ("w", "v"))
         columns = ["gap", "test", "train", "w_norm", w, "v_norm", v, "bound", "scale", chosen]
         return lab.Table(["target", "objective", "width"], columns)
 
     def remarks(self, s: Theorem43Settings) -> list[str]:
-        """How the widest network stands to Lemma 5.3's hypotheses."""
         m, sizes = s.widths[-1], {"terms": (1, s.inner_terms), "samples": s.samples}
         theirs = bk.overparam.lemma53(s.epsilon, m, rate=rate_of(s, m), steps=s.steps, **sizes)
         w, v = theirs.radii
@@ -156,7 +143,6 @@ class Theorem43(lab.Experiment):
         return [f"{words} {'; '.join(map(str, theirs.missed))}."]
 
     def figures(self, s: Theorem43Settings) -> list[lab.Over]:
-        """Gap, test loss and bounds over m."""
         lines = {f"{one}, {target}": {"objective": one, "target": target} for target in TARGETS for one in OBJECTIVES}
         words = f"N = {s.samples}."
         bounds = f"L1: spectral bound of the proof of Theorem 4.2. L2: Lemma 5.9. {words}"
@@ -168,34 +154,32 @@ class Theorem43(lab.Experiment):
 
 
 def rate_of(s: Theorem43Settings, width: int) -> float:
-    """η."""
     return min(s.largest_rate, s.rate / width)
 
 
-def settings_of(s: Theorem43Settings, width: int) -> ThreeLayerSettings:
+def settings_of(s: Theorem43Settings, width: int) -> bk.overparam.ThreeLayerSettings:
     """The powers of m of Lemma 5.3, with our numbers in the place of its (ε')^Θ(1)."""
     wait = bk.overparam.waiting_time(rate_of(s, width), s.steps, s.epsilon, constant=s.wait_constant)
     noise, radii = {"smoothing": s.smoothing, "gradient_noise": s.gradient_noise}, (s.first_radius, s.second_radius)
     return bk.overparam.with_powers(width, radii=radii, wait=wait, draws=s.draws, **noise)
 
 
-def problem_of(s: Theorem43Settings, target: str, seed: int) -> ThreeLayerTruth:
-    """The ground truth of a seed."""
+def problem_of(s: Theorem43Settings, target: str, seed: int) -> bk.overparam.ThreeLayerTruth:
     wave, terms = bk.activations.Cosine(s.frequency), 1 if target == ONE else s.inner_terms
     inputs = bk.overparam.UnitInputs(s.dim)
     return bk.overparam.ThreeLayerTruth(inputs, "identity", wave, wave, outer_terms=1, inner_terms=terms, instance=seed)
 
 
-def spec(s: Theorem43Settings, at: lab.At) -> RunSpec:
+def spec(s: Theorem43Settings, at: lab.At) -> bk.store.RunSpec:
     """One run; norms are recorded before the last step, because afterwards the noise matrix is part of the weights."""
     m, settings = at.width, settings_of(s, at.width)
     rule = bk.overparam.ThreeLayerSGD(settings, s.steps, rate_of(s, m), at.objective, s.batch, loss=loss())
     kept = {"record_at": (s.steps - 1,), "record_points": 1}
     learner = bk.engine.TrainedNetwork(bk.overparam.ThreeLayerLearner(m), rule, **kept, backend=s.backend)
-    return RunSpec(problem_of(s, at.target, at.seed), learner, s.samples, s.test_samples, at.seed)
+    return bk.store.RunSpec(problem_of(s, at.target, at.seed), learner, s.samples, s.test_samples, at.seed)
 
 
-def row(s: Theorem43Settings, at: lab.At, outcome: Outcome) -> dict[str, Any]:
+def row(s: Theorem43Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
     """Losses over that of the mean label, the norms at the end beside their radii, and the bound on the gap."""
     m, radii = at.width, settings_of(s, at.width).radii
     line: dict[str, Any] = {"run": f"{at.objective}, {at.target}, m = {m}", "w_radius": radii[0], "v_radius": radii[1]}

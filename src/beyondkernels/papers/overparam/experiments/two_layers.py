@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.core import Checked
 from beyondkernels.papers.overparam.experiments.common import Std, Steps, size
-
-if TYPE_CHECKING:
-    from beyondkernels.activations import Activation
-    from beyondkernels.algorithms import PseudoHuber
-    from beyondkernels.core import Outcome, Problem
-    from beyondkernels.engine import TrainedNetwork
 
 SINE, EXPONENTIAL, SIGMOID, CUBIC = "sin 3z", "eᶻ", "1/(1 + e⁻⁴ᶻ)", "z² + z³"
 FUNCTIONS = (SINE, EXPONENTIAL, SIGMOID, CUBIC)
@@ -34,7 +27,7 @@ SMOKE: dict[str, Any] = {"samples": 40, "sample_sizes": (20, 40), "test_samples"
 
 
 @dataclass(frozen=True)
-class TwoLayerSettings(Checked):
+class TwoLayerSettings(bk.core.Checked):
     """How Algorithm 1 is run; the paper has no experiment, so all numbers are ours."""
 
     terms: lab.Count = lab.setting(4, "ours", "p, the neurons of the ground truth")
@@ -48,8 +41,7 @@ class TwoLayerSettings(Checked):
     backend: lab.Backend = lab.setting("compiled", "ours", "needs a C++ compiler; eager does without, far more slowly")
 
 
-def function_of(name: str) -> Activation:
-    """The smooth function of that name."""
+def function_of(name: str) -> bk.activations.Activation:
     kinds = bk.activations
     return {
         SINE: kinds.Sine(3.0),
@@ -59,18 +51,18 @@ def function_of(name: str) -> Activation:
     }[name]
 
 
-def loss() -> PseudoHuber:
+def loss() -> bk.algorithms.PseudoHuber:
     """L(ŷ, y) = √(1 + (ŷ − y)²) − 1."""
     return bk.algorithms.PseudoHuber()
 
 
-def algorithm1(s: TwoLayerSettings, width: int, rate: float) -> TrainedNetwork:
+def algorithm1(s: TwoLayerSettings, width: int, rate: float) -> bk.engine.TrainedNetwork:
     """The learner (5) of a width, trained by Algorithm 1 at a rate in units of 1/(m ε_a²)."""
     rule = bk.overparam.TwoLayerSGD(s.steps, rate / (width * s.output_std**2), loss=loss())
     return bk.engine.TrainedNetwork(bk.overparam.TwoLayerLearner(width, s.output_std), rule, backend=s.backend)
 
 
-def relative_losses(problem: Problem, outcome: Outcome, least: float = 0.0) -> dict[str, float | None]:
+def relative_losses(problem: bk.core.Problem, outcome: bk.core.Outcome, least: float = 0.0) -> dict[str, float | None]:
     """The test loss as a part of what predicting the mean label leaves, both above ``least``; and the training loss."""
     test, whole = outcome.scalars.get("test_loss"), bk.overparam.constant_loss(problem, loss()) - least
     relative = None if test is None else (test - least) / whole
