@@ -18,8 +18,7 @@ NETWORKS = {1: "linear", 2: "layer 2", 3: "layers 2 and 3", 4: "layers 2 to 4"}
 
 PRACTICAL, LITERAL = "Algorithm 1", "Algorithm 1, the paper's c"
 
-PAPER_CONSTANT = 100.0
-"""c of footnote 47."""
+PAPER_CONSTANT = 100.0  # c of footnote 47
 
 
 def alphas_of(size: float) -> tuple[float, ...]:

@@ -12,14 +12,12 @@ import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.core.constraints import between, not_empty, positive
 
-WIDTHS = {3: (2, 2), 4: (2, 2, 1)}
-"""k₂, k₃, … of the targets, by their number of layers L."""
+WIDTHS = {3: (2, 2), 4: (2, 2, 1)}  # k₂, k₃, … of the targets, by their number of layers L
 
 GAUSSIAN, UNIFORM = "Gaussian", "uniform"
 """Inputs: both have independent coordinates with variance 1."""
 
-LEARNT = 0.1
-"""A layer is learnt when the test error is at most this part of the variance of what it adds to the target."""
+LEARNT = 0.1  # a layer is learnt when the test error is at most this part of the variance of what it adds to the target
 
 Alphas = Annotated[tuple[float, ...], positive]
 ALPHAS = "α₂, α₃, …: standard deviations of what layers add to the target, relative to layer 2"

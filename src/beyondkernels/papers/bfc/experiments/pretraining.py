@@ -21,8 +21,7 @@ START = "from the start"
 NAMES = {TOGETHER: "joining", START: START, LAYERWISE: LAYERWISE}
 """What each way of training is called on the page."""
 
-KNOWN = 0.1
-"""A layer's features count as known if their relative error is below this."""
+KNOWN = 0.1  # a layer's features count as known if their relative error is below this
 
 
 @dataclass(frozen=True)

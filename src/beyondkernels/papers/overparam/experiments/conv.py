@@ -14,8 +14,7 @@ from beyondkernels.papers.overparam.paper import PAPER
 
 SHARED, DENSE = "shared weights", "fully connected"
 
-LEARNT = 0.1
-"""A target counts as learnt when the test loss is at most this part of what the mean label leaves."""
+LEARNT = 0.1  # a target counts as learnt when the test loss is at most this part of what the mean label leaves
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,8 @@ class ConvSettings(two_layers.TwoLayerSettings):
 
     def __post_init__(self) -> None:
         bk.core.require(self.patch <= self.rows, f"patch must be at most rows = {self.rows}, got {self.patch}")
-        bk.core.require(
-            self.channel in self.channels, f"channel must be one of channels = {self.channels}, got {self.channel}"
-        )
+        words = f"channel must be one of channels = {self.channels}, got {self.channel}"
+        bk.core.require(self.channel in self.channels, words)
         words = f"sample_sizes must hold samples = {self.samples}, got {self.sample_sizes}"
         bk.core.require(self.samples in self.sample_sizes, words)
 
@@ -98,11 +96,10 @@ class Conv(lab.Experiment):
 
     def figures(self, s: ConvSettings) -> list[lab.Over]:
         lines = {SHARED: {"method": SHARED, "width": s.channel}, DENSE: {"method": DENSE, "width": s.width}}
-        words = f"Shared weights have m = {s.channel}, the fully connected learner m = {s.width}."
-        title, where = "Test loss over the channels", {"method": SHARED, "samples": s.samples}
+        where = {"method": SHARED, "samples": s.samples}
         return [
-            lab.Over("samples", caption=words, x="samples", y="relative", line=lines),
-            lab.Over("channels", title, f"N = {s.samples}.", x="width", y="relative", line="method", where=where),
+            lab.Over("samples", x="samples", y="relative", line=lines),
+            lab.Over("channels", x="width", y="relative", line="method", where=where),
         ]
 
 

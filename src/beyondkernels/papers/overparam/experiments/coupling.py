@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import statistics
@@ -33,8 +34,7 @@ TERMS = {
 WITHIN = {2: "at every snapshot", 3: "at every snapshot within the lemma's range of radii"}
 """Where a right side is asked to hold."""
 
-SLACK = 0.1
-"""By how much a fitted slope may exceed the power, because the lemmas leave logarithms open (ours)."""
+SLACK = 0.1  # by how much a fitted slope may exceed the power, because the lemmas leave logarithms open (ours)
 
 NAMES = {term: term.replace("_", " ") for terms in TERMS.values() for term in terms}
 """The terms, as tables write them."""
@@ -131,25 +131,16 @@ class Coupling(lab.Experiment):
             (3, "left_over"): ("three layers, left over", "right side of 5.8"),
         }
 
-        def over_width(name: str, title: str, y: str, labels: dict[tuple[int, str], tuple[str, str]]) -> lab.Over:
-            ending = "Means over points at the end of the run. Right sides have constant 1 and the radii reached."
+        def over_width(name: str, y: str, labels: dict[tuple[int, str], tuple[str, str]]) -> lab.Over:
             lines = {}
             for (layers, term), (left, right) in labels.items():
                 lines |= {left: {"layers": layers, "y": term}, right: {"layers": layers, "y": f"{term}_bound"}}
-            return lab.Over(name, f"{title}, over the width m", ending, x="width", y=y, line=lines)
+            return lab.Over(name, x="width", y=y, line=lines)
 
         return [
-            over_width("flips", "Gates that training changes", "gates", flips),
-            over_width("gap", "Between the real and the pseudo network", "outputs", gaps),
-            lab.Drawn(
-                "distance",
-                "|f − g| over the distance from the start",
-                "Two layers; a line for each width, along the run: at each snapshot the mean over seeds of the "
-                "distance of the neuron that moved most, and of |f − g|. The right side of Lemma G.3 is proportional "
-                "to the square of the distance.",
-                "The gap between the networks against the largest distance of a neuron, one line for each width",
-                lambda picture, rows: along_distance(s, picture, rows),
-            ),
+            over_width("flips", "gates", flips),
+            over_width("gap", "outputs", gaps),
+            lab.Drawn("distance", by=functools.partial(along_distance, s)),
         ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,8 +14,7 @@ from beyondkernels.papers.overparam.experiments import two_layers
 from beyondkernels.papers.overparam.experiments.common import Several, Steps, claims_of, drawn, size
 from beyondkernels.papers.overparam.paper import PAPER
 
-LEARNT = 0.05
-"""A target counts as learnt when the test loss is at most this part of what the mean label leaves."""
+LEARNT = 0.05  # a target counts as learnt when the test loss is at most this part of what the mean label leaves
 
 FLAT = 0.25
 """The largest exponent of d that is claimed; the theorem has 0 for the bound, and a linear function of x needs 1."""
@@ -72,18 +72,9 @@ class DimensionFree(lab.Experiment):
 
     def figures(self, s: DimensionSettings) -> list[lab.Picture]:
         lines = {f"d = {d}": {"dim": d} for d in s.dims}
-        words = "A line for each d. The target is the same for all."
         return [
-            lab.Drawn(
-                "needed",
-                "Samples that suffice, over the dimension d",
-                f"Samples at which the test loss is {LEARNT:.0%} of what the mean label leaves, interpolated between "
-                "the N that were run; mean over seeds, shaded from the lowest to the highest. Beside it the number of "
-                "linear functions of x, and of polynomials of degree 2 and less.",
-                "Samples that suffice for Algorithm 1 over d, beside d and the number of polynomials of degree 2",
-                lambda picture, rows: needed_curves(s, picture, rows),
-            ),
-            lab.Over("loss", caption=words, x="samples", y="relative", line=lines, levels={"learnt": LEARNT}),
+            lab.Drawn("needed", by=functools.partial(needed_curves, s)),
+            lab.Over("loss", x="samples", y="relative", line=lines, levels={"learnt": LEARNT}),
         ]
 
 

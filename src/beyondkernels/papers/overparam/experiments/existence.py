@@ -19,11 +19,8 @@ FUNCTIONS = {BIASED: ("sin", "cos", "exp", "sigmoid"), UNBIASED: ("sin", "sigmoi
 CASES = [(lemma, name) for lemma, functions in FUNCTIONS.items() for name in functions]
 """φ by lemma; without a bias there may be no terms of even order but the constant."""
 
-SLOPE, SLACK = -0.5, 0.1
-"""How errors and norms fall with m, and by how much a fitted slope may differ (ours)."""
-
-SMALL = 10.0
-"""A constant C or C* far below the paper's (ours), with which bounds on norms can fail."""
+SLOPE, SLACK = -0.5, 0.1  # how errors and norms fall with m, and by how much a fitted slope may differ (ours)
+SMALL = 10.0  # a constant C or C* far below the paper's (ours), with which bounds on norms can fail
 
 REAL = "Error of the real network at $W^{(0)} + \\tilde W$."
 
@@ -110,19 +107,12 @@ class Existence(lab.Experiment):
         return lab.Table(["lemma", "function", "std", "width"], [*errors, *norms, within])
 
     def figures(self, s: ExistenceSettings) -> list[lab.Picture]:
-        first, words = FUNCTIONS[BIASED][0], "The mean over points, summed over outputs."
+        first = FUNCTIONS[BIASED][0]
         lines = {f"{name}, {lemma}": place(s, lemma, name) for lemma, name in CASES}
         stds = {f"ε_a = {std:g}": {"lemma": BIASED, "function": first, "std": std} for std in (s.epsilon, *s.stds)}
-        words = f"{words} The line “slope −{-SLOPE:g}” falls like m^({SLOPE:g})."
-        titles = "Error of the explicit weights over the width m", "The real network near the start, over the width m"
-        real = (
-            f"φ = {first}. The start adds an output of size ε_a. Rows of W̃ are of size 1/(mε_a): the longer they are, "
-            "the more gates may change."
-        )
-        falling = functools.partial(guide, s)
         return [
-            lab.Over("error", titles[0], words, x="width", y="error", line=lines, more=falling),
-            lab.Over("real", titles[1], real, x="width", y="real_error", line=stds),
+            lab.Over("error", x="width", y="error", line=lines, more=functools.partial(guide, s)),
+            lab.Over("real", x="width", y="real_error", line=stds),
         ]
 
 

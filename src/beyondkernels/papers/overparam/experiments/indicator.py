@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -21,17 +22,13 @@ BIASED, UNBIASED = "5.1", "E.2"
 ODD = ("sin", "sigmoid", "tanh")
 """φ for the second: there may be no terms of even order but the constant."""
 
-REACH = 100.0
-"""The constant of both papers in B_i."""
+REACH = 100.0  # the constant of both papers in B_i
 
 LEMMAS = {BIASED: (2.0, "ℭ(φ, √log(1/ε))", "C"), UNBIASED: (1.0, "ℭ_ε(φ, 1)", "C*")}
 """How many ε of error they allow, what they say bounds |h|, and the constant in it."""
 
-SMALL = 10.0
-"""A constant C* far below the paper's (ours), with which the bound on E h² can fail."""
-
-DEVIATIONS = 5.0
-"""By how many standard errors the two ways of computing may differ (ours)."""
+SMALL = 10.0  # a constant C* far below the paper's (ours), with which the bound on E h² can fail
+DEVIATIONS = 5.0  # by how many standard errors the two ways of computing may differ (ours)
 
 
 @dataclass(frozen=True)
@@ -51,6 +48,10 @@ class IndicatorSettings(bk.core.Checked):
     def __post_init__(self) -> None:
         words = f"reaches must not hold reach = {self.reach:g}, got {self.reaches}; leave it out"
         bk.core.require(self.reach not in self.reaches, words)
+
+    @property
+    def least_reach(self) -> float:
+        return self.reaches[0]
 
 
 class Indicator(lab.Experiment):
@@ -117,22 +118,8 @@ class Indicator(lab.Experiment):
 
     def figures(self, s: IndicatorSettings) -> list[lab.Picture]:
         return [
-            lab.Drawn(
-                "functions",
-                "Functions and what gates make of them",
-                f"By quadrature, with c = {s.reaches[0]:g} in place of the paper's {s.reach:g}. A line with an ε "
-                "is the mean of gate times h.",
-                "Two functions on [−1, 1], and the construction for two values of ε each",
-                lambda picture, rows: curves(s, picture, rows),
-            ),
-            lab.Drawn(
-                "error",
-                "Error of the construction over ε",
-                "The largest over the interval and over all functions of the table, by quadrature. Hermite polynomials "
-                "are held constant beyond $B_i = c\\sqrt{i\\,\\log(1/\\varepsilon)}$.",
-                "The largest error over ε against ε, one line for each constant c, and the lemma's bound",
-                lambda picture, rows: errors(s, picture, rows),
-            ),
+            lab.Drawn("functions", by=functools.partial(curves, s)),
+            lab.Drawn("error", by=functools.partial(errors, s)),
         ]
 
 

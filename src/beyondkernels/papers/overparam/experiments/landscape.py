@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Mapping
 from typing import Any
@@ -12,17 +13,10 @@ from beyondkernels.papers.overparam.experiments.common import claims_of, drawn, 
 from beyondkernels.papers.overparam.experiments.smoothed_networks import SCALES, SECONDS, SmoothedSettings, spec
 from beyondkernels.papers.overparam.paper import PAPER
 
-GAMMA = 0.25
-"""γ, the largest that the lemma allows."""
-
-LEVEL = 0.1
-"""How far down the lemma is asked to hold at the largest width, as a part of the first objective (ours)."""
-
-ERRORS = 2.0
-"""How many standard errors over the draws are subtracted from a decrease (ours)."""
-
-FIRST_ORDER = 0.25
-"""By how much the decrease over η may differ between the least η and the largest, relative (ours)."""
+GAMMA = 0.25  # γ, the largest that the lemma allows
+LEVEL = 0.1  # how far down the lemma is asked to hold at the largest width, as a part of the first objective (ours)
+ERRORS = 2.0  # how many standard errors over the draws are subtracted from a decrease (ours)
+FIRST_ORDER = 0.25  # by how much the decrease over η may differ between the least η and the largest, relative (ours)
 
 SHOWN = (-2.0, 3.0)
 """The part of the vertical axis that figures show: far down, decreases are divided by an objective near zero."""
@@ -92,22 +86,9 @@ class Landscape(lab.Experiment):
             "by λ": ("shrink", most, eta),
             "what the proof leaves": ("promised", most, eta),
         }
-        ending = "Means over seeds at each point; runs begin at the right. The level is γ/4. The vertical axis is cut."
         return [
-            lab.Drawn(
-                "decrease",
-                "How much the better way lowers the objective, over the objective",
-                f"η = {eta:g}. {ending}",
-                "Decrease over η and the objective against the objective, one line for each width",
-                lambda picture, rows: curves(picture, rows, by_width),
-            ),
-            lab.Drawn(
-                "ways",
-                "Both ways, and what the proof leaves",
-                f"m = {most}, η = {eta:g} unless stated. {ending}",
-                "Decrease by a step, by a smaller scale, by a step with fixed gates and for another η, and the proof's",
-                lambda picture, rows: curves(picture, rows, ways),
-            ),
+            lab.Drawn("decrease", by=functools.partial(curves, by_width)),
+            lab.Drawn("ways", by=functools.partial(curves, ways)),
         ]
 
 
@@ -139,7 +120,7 @@ def points(s: SmoothedSettings, at: lab.At, outcome: bk.core.Outcome) -> list[di
     return rows
 
 
-def curves(picture: lab.Drawn, rows: lab.Rows, lines: Mapping[str, tuple[str, int, float]]) -> list[lab.Curves]:
+def curves(lines: Mapping[str, tuple[str, int, float]], picture: lab.Drawn, rows: lab.Rows) -> list[lab.Curves]:
     """Columns over the objective, the start at the right end; each seed is a curve of its line."""
     found = []
     for label, (column, width, eta) in lines.items():

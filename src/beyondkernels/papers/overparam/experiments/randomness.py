@@ -16,14 +16,12 @@ from beyondkernels.papers.overparam.paper import PAPER
 FUNCTIONS = ("identity", "sin")
 """φ, by name."""
 
-SLOPE, SLACK = -0.5, 0.1
-"""How the rest falls with m₁, and by how much a fitted slope may differ (ours)."""
+SLOPE, SLACK = -0.5, 0.1  # how the rest falls with m₁, and by how much a fitted slope may differ (ours)
 
 DEVIATIONS = 5.0
 """By how many standard errors the variance of ρ over all draws of a width may differ from the lemma's (ours)."""
 
-SHARE = 0.1
-"""By how much the slope of n₁ − B on ρ may differ from φ_ε, in parts of it (ours)."""
+SHARE = 0.1  # by how much the slope of n₁ − B on ρ may differ from φ_ε, in parts of it (ours)
 
 HALF = 0.5
 """How much of φ_ε a slope on ρ may miss where the background's noise is in it (ours): half of what ρφ_ε itself is."""
@@ -115,11 +113,8 @@ class Randomness(lab.Experiment):
         return claims_of(sentences, tests)
 
     def table(self, s: RandomnessSettings) -> lab.Table:
-        parts, slopes = (
-            ["whole", "signal", "rest", "variance"],
-            ["carried", "leak", lab.Shown("expected", show="first")],
-        )
-        return lab.Table(["function", "tilt", "width"], [*parts, *slopes, "lost"])
+        parts, expected = ["whole", "signal", "rest", "variance"], lab.Shown("expected", show="first")
+        return lab.Table(["function", "tilt", "width"], [*parts, "carried", "leak", expected, "lost"])
 
     def figures(self, s: RandomnessSettings) -> list[lab.Picture]:
         parts = {"whole": "n₁", "signal": "ρφ", "rest": "R"}
@@ -129,9 +124,7 @@ class Randomness(lab.Experiment):
             for column, word in parts.items()
         }
         lines |= {f"R, φ = {name}, tilted": {"function": name, "tilt": TILTED, "y": "rest"} for name in FUNCTIONS}
-        title = "The parts of a neuron's input over the width m₁ of the first layer"
-        words = f"Root mean squares over draws and points, times √m₂. Lines called tilted have w*_d = {TILTED:g}."
-        return [lab.Over("parts", title, words, x="width", y="parts", line=lines)]
+        return [lab.Over("parts", x="width", y="parts", line=lines)]
 
 
 def average(column: str, **where: Any) -> lab.Value:

@@ -52,6 +52,14 @@ class SmoothedSettings(bk.core.Checked):
         bk.core.require(self.smoothing not in self.other_smoothing, words)
         bk.core.require(rate < least, f"rate must be below {least:g}, so that λ shrinks by less than all, got {rate:g}")
 
+    @property
+    def least_rate(self) -> float:
+        return self.rates[0]
+
+    @property
+    def largest_width(self) -> int:
+        return self.widths[-1]
+
 
 FEW: dict[str, Any] = {"samples": 50, "points": 10, "draws": 2, "fit_points": 50, "test_samples": 20}
 """How little is drawn at the scale of a moment."""

@@ -10,11 +10,8 @@ from beyondkernels.papers.overparam.experiments.common import claims_of, size
 from beyondkernels.papers.overparam.experiments.smoothed_networks import SCALES, SECONDS, SmoothedSettings, spec
 from beyondkernels.papers.overparam.paper import PAPER
 
-SLACK = 0.1
-"""By how much a fitted slope may exceed the power, because the lemmas leave logarithms open (ours)."""
-
-SAME = 2.0
-"""What may not depend on η, nor on the distance, may change by this factor (ours)."""
+SLACK = 0.1  # by how much a fitted slope may exceed the power, because the lemmas leave logarithms open (ours)
+SAME = 2.0  # what may not depend on η, nor on the distance, may change by this factor (ours)
 
 EXISTING, ROWS, NORMS, GAP = -1 / 4, -3 / 2, -1 / 2, -1 / 2
 """Powers of m: of the error of Lemma 5.6, of longest rows and of norms by (40), and of Lemma 5.7."""

@@ -16,11 +16,8 @@ NOISY = f"{two_layers.SINE}, noisy labels"
 TARGETS = (*two_layers.FUNCTIONS, NOISY)
 """Ground truths: φ, and one of them with label noise."""
 
-EPSILON = 0.01
-"""ε at which the complexity of the targets is written out."""
-
-LEARNT = 0.1
-"""A target is learnt when the excess loss is at most this part of what the mean label leaves."""
+EPSILON = 0.01  # ε at which the complexity of the targets is written out
+LEARNT = 0.1  # a target is learnt when the excess loss is at most this part of what the mean label leaves
 
 
 @dataclass(frozen=True)
@@ -106,8 +103,8 @@ class Theorem41(lab.Experiment):
     def figures(self, s: Theorem41Settings) -> list[lab.Over]:
         over: dict[str, Any] = {"y": "excess", "line": "target"}
         return [
-            lab.Over("width", caption=f"N = {s.samples}.", x="width", where={"samples": s.samples}, **over),
-            lab.Over("samples", caption=f"m = {s.width}.", x="samples", where={"width": s.width}, **over),
+            lab.Over("width", x="width", where={"samples": s.samples}, **over),
+            lab.Over("samples", x="samples", where={"width": s.width}, **over),
         ]
 
 

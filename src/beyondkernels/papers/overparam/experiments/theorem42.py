@@ -31,8 +31,7 @@ Frequency = Annotated[float, between(0.01, 1e6)]
 Readout = Annotated[float, between(0, 1, "(]")]
 
 TUNED = "chosen on truth and seed 100"
-EPSILON = 0.01
-"""ε of the practical settings of Algorithm 2, which only the waiting time of λ depends on."""
+EPSILON = 0.01  # ε of the practical settings of Algorithm 2, which only the waiting time of λ depends on
 
 DEEP = {"": THREE, "l1-": FIRST, "l2-": SECOND}
 """The ways to train three layers, by what their claims' names have in the middle."""
@@ -44,11 +43,8 @@ NARROW: dict[str, Any] = {"width": 16, "sums_width": 16, "two_layer_width": 32, 
 BRIEF: dict[str, Any] = {"steps": 30, "two_layer_steps": 30, "sgd_steps": 30, "batch": 10}
 """Networks and runs of the smaller scales."""
 
-AHEAD = 10
-"""How many times smaller the test error of three layers is to be."""
-
-LEARNT = 0.05
-"""A target is learnt when the test error is at most this part of its variance."""
+AHEAD = 10  # how many times smaller the test error of three layers is to be
+LEARNT = 0.05  # a target is learnt when the test error is at most this part of its variance
 
 
 @dataclass(frozen=True)
@@ -164,8 +160,6 @@ def network_of(s: Theorem42Settings, target: str, name: str) -> bk.networks.Netw
 
 def rule_of(s: Theorem42Settings, target: str, name: str) -> bk.algorithms.Algorithm:
     """How a network is trained: by Algorithm 2 with practical settings, or by Adam."""
-    from beyondkernels.algorithms.optimisers import Cosine, adam
-
     squared = bk.algorithms.Squared()
     if name in VARIANTS:
         rate, steps = s.sgd_rate if name == FIRST else s.signed_rate, s.sgd_steps
@@ -175,7 +169,8 @@ def rule_of(s: Theorem42Settings, target: str, name: str) -> bk.algorithms.Algor
         return bk.overparam.ThreeLayerSGD(settings, steps, rate, VARIANTS[name], s.batch, objective)
     deep = (s.rate if target == ONE else s.sums_rate, s.steps)
     rate, steps = deep if name == THREE else (s.two_layer_rate, s.two_layer_steps)
-    return bk.algorithms.Descent(steps, adam(Cosine(rate, steps)), s.batch, loss=squared)
+    adam = bk.algorithms.optimisers.adam(bk.algorithms.optimisers.Cosine(rate, steps))
+    return bk.algorithms.Descent(steps, adam, s.batch, loss=squared)
 
 
 def spec(s: Theorem42Settings, at: lab.At) -> bk.store.RunSpec:

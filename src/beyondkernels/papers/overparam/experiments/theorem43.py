@@ -19,8 +19,7 @@ OBJECTIVES = (PLAIN, SIGNED)
 
 GAP = f"Test loss minus training loss. {RELATIVE}"
 
-LEARNT = 0.2
-"""A target is learnt when the test loss is at most this part of what the mean label leaves (ours)."""
+LEARNT = 0.2  # a target is learnt when the test loss is at most this part of what the mean label leaves (ours)
 
 
 @dataclass(frozen=True)
@@ -144,13 +143,7 @@ class Theorem43(lab.Experiment):
 
     def figures(self, s: Theorem43Settings) -> list[lab.Over]:
         lines = {f"{one}, {target}": {"objective": one, "target": target} for target in TARGETS for one in OBJECTIVES}
-        words = f"N = {s.samples}."
-        bounds = f"L1: spectral bound of the proof of Theorem 4.2. L2: Lemma 5.9. {words}"
-        return [
-            lab.Over("gap", "Generalisation gap over m", words, x="width", y="gap", line=lines),
-            lab.Over("test", "", words, x="width", y="test", line=lines),
-            lab.Over("bound", "Bound on the gap over m", bounds, x="width", y="bound", line=lines),
-        ]
+        return [lab.Over(name, x="width", y=name, line=lines) for name in ("gap", "test", "bound")]
 
 
 def rate_of(s: Theorem43Settings, width: int) -> float:
