@@ -10,6 +10,7 @@ help:
 	@echo "make test      ruff, pyright, pytest (every experiment at smoke scale among it)"
 	@echo "make results   results/ and the README's tables: what is missing or out of date, at laptop scale; hours"
 	@echo "make soak      a small experiment killed 1000 times (KILLS=N for fewer), with counts; about half an hour"
+	@echo "make soak RESULT=ID      a kept result computed anew, and every number compared"
 
 install: .venv/installed
 demo test results soak: install
@@ -39,8 +40,12 @@ results:
 	$(BIN)/bk results --store store
 
 soak: .venv/installed-dev
+ifdef RESULT
+	$(BIN)/python tests/soak/result.py $(RESULT)
+else
 	$(BIN)/python tests/soak/soak.py --broken --kills 200
 	$(BIN)/python tests/soak/soak.py --kills $(or $(KILLS),1000)
+endif
 
 clean:
 	rm -rf .venv report build dist .pytest_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ import pytest
 
 from beyondkernels.cli.documents import documents, filled
 from beyondkernels.lab import Crossing, Quantities, Statement, ask, judged_again, kept_path, out_of_date
+from soak.result import differences
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -46,6 +47,11 @@ def require_possible(claim: dict[str, Any], statement: Statement, quantities: Qu
         assert claim["low"] is None or claim["low"] >= least, claim["id"]
         assert claim["high"] is None or claim["high"] <= greatest, claim["id"]
         assert claim["measured"] is None or least <= claim["measured"] <= greatest, claim["id"]
+
+
+def test_a_result_computed_anew_has_the_numbers_that_are_kept(tmp_path: Path) -> None:
+    """The cheapest one; ``make soak RESULT=ID`` does it with any other."""
+    assert list(differences("features/lemma5", tmp_path, 1e-6, workers=1)) == []
 
 
 def test_there_are_results() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import threading
 import types
 from typing import Any
 
@@ -14,11 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import BaggingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.svm import SVC
+from sklearn.preprocessing import FunctionTransformer
 
 import beyondkernels as bk
 from beyondkernels.core import UncacheableError, digest
@@ -121,8 +118,8 @@ def test_estimators_that_predict_something_else_have_another_identity(make: Any,
 
 
 def test_a_parameter_that_cannot_be_read_is_not_stored() -> None:
-    learner = FromEstimator.of(Mean(threading.Lock()))
-    with pytest.raises(UncacheableError, match=r"FromEstimator\.opaque\[0\] holds a lock .* is not stored"):
+    learner = FromEstimator.of(Mean(each for each in (1.0, 2.0)))
+    with pytest.raises(UncacheableError, match=r"generator .* not stored"):
         digest(learner)
 
 
@@ -130,22 +127,6 @@ def test_what_refers_to_itself_has_an_end() -> None:
     ring: list[Any] = []
     ring.append(ring)
     assert FromEstimator.of(Mean(ring)).settings == FromEstimator.of(Mean(ring)).settings
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        Ridge(),
-        LogisticRegression(class_weight={0: 1, 1: 2.0}),
-        make_pipeline(StandardScaler(), SVC()),
-        GaussianProcessRegressor(RBF(1.5)),
-    ],
-    ids=lambda each: type(each).__name__,
-)
-def test_plain_estimators_keep_the_identity_under_which_their_runs_are_stored(estimator: Any) -> None:
-    kind = type(estimator)
-    told = f"{kind.__module__}.{kind.__qualname__} {sorted(estimator.get_params().items(), key=str)!r}"
-    assert FromEstimator.of(estimator).settings == hashlib.sha256(told.encode()).hexdigest()[:32]
 
 
 def test_a_changed_class_is_fitted_anew(tmp_path: Any) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from beyondkernels.core import describe
 from beyondkernels.store import RunSpec
 
 TOYS = Path(__file__).parents[1] / "store" / "toys.py"
@@ -28,7 +27,7 @@ def start(store):
 
 
 def chunk(*specs):
-    return json.dumps({"chunk": [[spec.key, describe(spec)] for spec in specs]}).encode() + b"\n"
+    return json.dumps({"chunk": [[spec.key, spec.description] for spec in specs]}).encode() + b"\n"
 
 
 def hear(stream):
@@ -85,7 +84,7 @@ def test_kernel_ends_a_worker_whose_input_stays_open(start):
 
 def test_key_that_differs_in_the_worker_is_not_stored(toys, store, start):
     spec = RunSpec(toys.Line(), toys.Mean(), 20, 10, 0)
-    wrong = json.dumps({"chunk": [["0" * 32, describe(spec)]]}).encode() + b"\n"
+    wrong = json.dumps({"chunk": [["0" * 32, spec.description]]}).encode() + b"\n"
     with subprocess.Popen([*COMMAND, str(os.getpid())], stdin=-1, stdout=-1, bufsize=0) as worker:
         assert worker.stdin is not None
         worker.stdin.write(start + wrong)

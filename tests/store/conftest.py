@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from beyondkernels.core import Outcome, describe, load_file
+from beyondkernels.core import Outcome, load_file
 from beyondkernels.store import RunSpec, Store
 
 
@@ -40,5 +40,5 @@ def outcome() -> Outcome:
 @pytest.fixture
 def stored(store: Store, spec: RunSpec, outcome: Outcome) -> Path:
     """The directory of one stored run."""
-    store.write(spec.key, describe(spec), outcome, {"seconds": 1.5})
+    store.write(spec.key, spec.description, outcome, {"seconds": 1.5})
     return store.path / "runs" / spec.key[:2] / spec.key

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from beyondkernels import __version__
-from beyondkernels.core import StoreError, describe
+from beyondkernels.core import StoreError
 from beyondkernels.store import Store, directory as opening
 
 
@@ -83,7 +83,7 @@ def test_old_store_is_migrated_once(tmp_path, monkeypatch, spec, outcome):
     with pytest.raises(StoreError, match="has the old format -1; open it for writing once"):
         Store.open(path, read_only=True)
     store = Store.open(path)
-    store.write(spec.key, describe(spec), outcome, {})
+    store.write(spec.key, spec.description, outcome, {})
     assert Store.open(path).keys() == [spec.key]
     assert steps == [path]
     assert json.loads((path / "store.json").read_text())["format"] == 1

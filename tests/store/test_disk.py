@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.core import InputError, StoreError, describe, load_file
+from beyondkernels.core import InputError, StoreError, load_file
 from beyondkernels.store import RunSpec, Store
 
 HERE = Path(__file__).parent
@@ -106,7 +106,7 @@ def test_unreadable_run_is_not_called_damaged(store, spec: RunSpec, stored, monk
         patch.setattr(os, "open", refuse)
         with pytest.raises(StoreError, match="cannot read the store"):
             store.read(spec.key)
-    assert store.read(spec.key).description == describe(spec)
+    assert store.read(spec.key).description == spec.description
     assert issubclass(StoreError, InputError)
 
 
@@ -124,7 +124,7 @@ def test_everything_is_synced_before_the_run_appears_and_its_folder_after(store,
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
     monkeypatch.setattr(os, "rename", noted_rename)
-    store.write(spec.key, describe(spec), outcome, {})
+    store.write(spec.key, spec.description, outcome, {})
     appears = happened.index("appears")
     assert set(happened[: appears - 3]) == {"spec.json", "result.json", "arrays.npz", "provenance.json"}
     assert happened[appears - 3] == "done.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from beyondkernels.core import Saved, StoreError, describe
+from beyondkernels.core import Saved, StoreError
 from beyondkernels.execution import LocalExecutor, executor, worker_process as pool
 from beyondkernels.store import RunSpec, Store, run_directory as rundir
 
@@ -72,13 +72,13 @@ def test_a_draft_that_vanished_is_an_error(store, spec, outcome, monkeypatch, wh
 
     monkeypatch.setattr(rundir, "write", write)
     with pytest.raises(StoreError, match=f"the draft of the run {spec.key} vanished from .*tmp before it was whole"):
-        store.write(spec.key, describe(spec), outcome, {})
+        store.write(spec.key, spec.description, outcome, {})
     assert not store.has(spec.key)
     (store.path / "runs" / spec.key[:2] / spec.key).mkdir(
         parents=True
     )  # nor does an empty directory in the way hide it
     with pytest.raises(StoreError, match="vanished"):
-        store.write(spec.key, describe(spec), outcome, {})
+        store.write(spec.key, spec.description, outcome, {})
     assert not store.has(spec.key)
 
 
@@ -100,7 +100,7 @@ def test_the_end_of_a_worker_costs_no_other_container_its_draft(toys, store, spe
         assert [event.status for event in events if event.kind == "run"] == ["finished"]
 
     monkeypatch.setattr(rundir, "write", write)
-    store.write(spec.key, describe(spec), outcome, {})
+    store.write(spec.key, spec.description, outcome, {})
     assert store.read(spec.key).outcome.status == "finished"
     assert len(store.keys()) == 2
     assert names(store.path / "tmp") == []

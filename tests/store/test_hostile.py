@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from beyondkernels.core import InputError, Outcome, Saved, StoreError, describe
+from beyondkernels.core import InputError, Outcome, Saved, StoreError
 from beyondkernels.store import MissingRunError, RunSpec, Store, documents, run_directory as rundir
 from beyondkernels.store.documents import sealed
 from beyondkernels.store.keys import canonical, checksum, key_of
@@ -66,7 +66,7 @@ def expect_damage(store: Store, spec: RunSpec, outcome: Outcome, what: str) -> N
         reader.read(spec.key)
     with pytest.raises(MissingRunError):
         store.read(spec.key)
-    store.write(spec.key, describe(spec), outcome, {})
+    store.write(spec.key, spec.description, outcome, {})
     assert store.read(spec.key).outcome.status == "finished"
     assert store.verify() == []
     assert len(store.quarantine.entries()) == 1
@@ -221,7 +221,7 @@ def test_other_huge_files_are_not_read(store, name):
 def test_what_could_not_be_read_again_is_not_written(store, spec, outcome, monkeypatch):
     monkeypatch.setattr(rundir, "MOST_ARRAYS", 100)
     with pytest.raises(InputError, match=r"arrays.npz would have \d+ bytes, a store keeps at most 100 in one file"):
-        store.write(spec.key, describe(spec), outcome, {})
+        store.write(spec.key, spec.description, outcome, {})
     from beyondkernels.store import checkpoints
 
     monkeypatch.setattr(checkpoints, "MOST_ARRAYS", 100)

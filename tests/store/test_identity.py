@@ -11,7 +11,7 @@ from beyondkernels.core import Component, InputError, build, canonical_json, com
 from beyondkernels.core.public_names import homes
 from beyondkernels.execution import LocalExecutor
 from beyondkernels.lab import ask
-from beyondkernels.store import RunSpec
+from beyondkernels.store import RunSpec, witness
 from beyondkernels.store.keys import key_of
 
 ROOT = Path(beyondkernels.__file__).parent
@@ -54,11 +54,12 @@ def test_names_that_are_none(name):
 
 def test_a_store_serves_after_a_new_field(tmp_path, toys, store, outcome, monkeypatch):
     """Of a component that is known by its revision: the file stands for one of this package."""
-    monkeypatch.setattr(components, "is_of_a_library", lambda value: True)
+    for module in (components, witness):
+        monkeypatch.setattr(module, "is_of_a_library", lambda value: True)
     file = write(tmp_path / "growing_line.py", "")
     before = load_file(file)
     old = RunSpec(before.Line(3), toys.Mean(), 5, 3, 0)
-    store.write(old.key, describe(old), outcome, {"seconds": 1.5})
+    store.write(old.key, old.description, outcome, {"seconds": 1.5})
 
     after = load_file(write(file, "origin: float = later(0.0)"))
     new = RunSpec(after.Line(3), toys.Mean(), 5, 3, 0)

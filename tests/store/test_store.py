@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from beyondkernels.core import InputError, Outcome, StoreError, describe
+from beyondkernels.core import InputError, Outcome, StoreError
 from beyondkernels.store import MissingRunError, RunSpec, Store, key_of
 from beyondkernels.store.encoding import decode_arrays, decode_result, encode_arrays, encode_result
 from beyondkernels.store.run_directory import closing
@@ -34,7 +34,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 def test_run_comes_back_exactly(store, spec, outcome, stored):
     assert store.has(spec.key)
     run = store.read(spec.key)
-    assert (run.key, run.description, run.provenance) == (spec.key, describe(spec), {"seconds": 1.5})
+    assert (run.key, run.description, run.provenance) == (spec.key, spec.description, {"seconds": 1.5})
     assert run.outcome.status == "finished"
     assert run.outcome.scalars.keys() == outcome.scalars.keys()
     for name, value in outcome.scalars.items():
@@ -55,7 +55,7 @@ def test_run_is_a_directory_with_checksums(store, spec, stored):
             content = (stored / name).read_bytes()
             expected = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
             assert done["files"][name] == expected
-    assert json.loads((stored / "spec.json").read_text()) == describe(spec)
+    assert json.loads((stored / "spec.json").read_text()) == spec.description
     result = json.loads((stored / "result.json").read_text())
     assert (result["scalars"]["never"], result["scalars"]["down"]) == ("nan", "-inf")
     with zipfile.ZipFile(stored / "arrays.npz") as archive:
@@ -89,7 +89,7 @@ def test_equal_outcomes_are_equal_bytes(outcome):
     ],
 )
 def test_what_cannot_be_stored_is_refused(store, spec, outcome, sentence):
-    refused(sentence, store.write, spec.key, describe(spec), outcome, {})
+    refused(sentence, store.write, spec.key, spec.description, outcome, {})
     assert not store.has(spec.key)
     assert names(store.path / "tmp") == []
 
@@ -97,8 +97,10 @@ def test_what_cannot_be_stored_is_refused(store, spec, outcome, sentence):
 def test_keys_are_checked(store, spec, outcome):
     refused(r"a run's key is 32 hexadecimal digits, got '\.\./", store.has, "../../x")
     with pytest.raises(InputError, match=f"the description has the key {spec.key}, got '{'0' * 32}'"):
-        store.write("0" * 32, describe(spec), outcome, {})
-    refused("only plain JSON data can be stored", store.write, spec.key, describe(spec), outcome, {"seconds": math.nan})
+        store.write("0" * 32, spec.description, outcome, {})
+    refused(
+        "only plain JSON data can be stored", store.write, spec.key, spec.description, outcome, {"seconds": math.nan}
+    )
     with pytest.raises(MissingRunError, match=f"no run {spec.key} in the store"):
         store.read(spec.key)
 
@@ -148,7 +150,7 @@ def test_damaged_run_is_put_aside_and_made_again(store, spec, outcome, stored):
             store.read(spec.key)
         assert not store.has(spec.key)
         assert names(store.path / "quarantine")[-1] == f"{spec.key}-{number}"
-        store.write(spec.key, describe(spec), outcome, {"seconds": 2.5})
+        store.write(spec.key, spec.description, outcome, {"seconds": 2.5})
         assert store.read(spec.key).provenance == {"seconds": 2.5}
     assert store.size().quarantined == 2
     assert store.verify() == []
@@ -170,7 +172,7 @@ def test_a_run_stored_anew_while_we_found_damage_stays(store, spec, outcome, sto
         monkeypatch.undo()
         with pytest.raises(MissingRunError):
             store.read(key)
-        store.write(key, describe(spec), outcome, {"seconds": 2.5})
+        store.write(key, spec.description, outcome, {"seconds": 2.5})
         quarantine(self, key)
 
     monkeypatch.setattr(Store, "_put_run_aside", late)
@@ -185,11 +187,11 @@ def test_a_run_stored_while_a_writer_clears_the_way_stays(store, spec, outcome, 
 
     def late(self, key):
         monkeypatch.undo()
-        store.write(key, describe(spec), outcome, {"seconds": 2.5})
+        store.write(key, spec.description, outcome, {"seconds": 2.5})
         quarantine(self, key)
 
     monkeypatch.setattr(Store, "_put_run_aside", late)
-    store.write(spec.key, describe(spec), outcome, {"seconds": 9.0})
+    store.write(spec.key, spec.description, outcome, {"seconds": 9.0})
     assert store.read(spec.key).provenance == {"seconds": 2.5}
     assert names(store.path / "tmp") == []
     assert names(store.path / "quarantine") == [f"{spec.key}-1"]
@@ -197,7 +199,7 @@ def test_a_run_stored_while_a_writer_clears_the_way_stays(store, spec, outcome, 
 
 def test_well_formed_but_wrong_runs_are_damaged(store, spec, outcome, stored):
     contents = {name: (stored / name).read_bytes() for name in FILES if name != "done.json"}
-    other = describe(dataclasses.replace(spec, seed=9))
+    other = dataclasses.replace(spec, seed=9).description
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **{"series/x": np.zeros(10**6)})  # pyright: ignore[reportArgumentType]
     for name, content, what in (
@@ -221,7 +223,7 @@ def test_directory_without_done_is_no_run(store, spec, outcome, stored):
     assert not store.has(spec.key)
     assert store.keys() == []
     assert "done.json" in store.verify()[0].what
-    store.write(spec.key, describe(spec), outcome, {})
+    store.write(spec.key, spec.description, outcome, {})
     assert store.keys() == [spec.key]
     assert names(store.path / "quarantine") == [f"{spec.key}-1"]
 
@@ -234,10 +236,10 @@ def test_misplaced_directory_is_found(store, stored):
 
 def test_second_writer_discards_quietly(store, spec, outcome, stored, monkeypatch):
     before = (stored / "provenance.json").read_bytes()
-    store.write(spec.key, describe(spec), outcome, {"seconds": 9.0})
+    store.write(spec.key, spec.description, outcome, {"seconds": 9.0})
     real, answers = Store.has, [False]  # as if the other process had finished only after we looked
     monkeypatch.setattr(Store, "has", lambda self, key: answers.pop() if answers else real(self, key))
-    store.write(spec.key, describe(spec), outcome, {"seconds": 9.0})
+    store.write(spec.key, spec.description, outcome, {"seconds": 9.0})
     assert answers == []
     assert (stored / "provenance.json").read_bytes() == before
     assert names(store.path / "tmp") == names(store.path / "quarantine") == []
@@ -252,7 +254,7 @@ def test_writers_at_the_same_moment(toys, store, outcome):
         ready.wait()
         for spec in specs:
             try:
-                store.write(spec.key, describe(spec), outcome, {})
+                store.write(spec.key, spec.description, outcome, {})
             except BaseException as error:
                 errors.append(error)
 
@@ -274,7 +276,7 @@ def test_read_only_store_changes_nothing(store, spec, outcome, stored):
     with pytest.raises(MissingRunError, match=r"is damaged .* run it again with a store that is not read-only"):
         reader.read(spec.key)
     for change in (
-        lambda: reader.write(spec.key, describe(spec), outcome, {}),
+        lambda: reader.write(spec.key, spec.description, outcome, {}),
         lambda: reader.write_request("a/b", {"scale": "smoke"}),
         lambda: reader.put_aside([]),
     ):
@@ -295,6 +297,6 @@ def test_a_folder_that_another_process_makes_meanwhile_is_no_rubbish(store, spec
         return found
 
     monkeypatch.setattr(module, "is_directory", made_meanwhile)
-    store.write(spec.key, describe(spec), outcome, {})
+    store.write(spec.key, spec.description, outcome, {})
     assert store.has(spec.key)
     assert names(store.path / "quarantine") == []

@@ -209,6 +209,9 @@ def _facts(run: StoredRun, store: Store) -> dict[str, str]:
     commit = (
         f", commit {made['commit'][:10]}{' with changes' if made.get('dirty') else ''}" if made.get("commit") else ""
     )
+    witness = run.description.get("witness") or {}
+    known = "its code and by what that does on a few points" if "digest" in witness else "its code only"
+    alone = f", but for {', '.join(witness['by_code'])}: by its code only" if witness.get("by_code") else ""
     return {
         "part of": ", ".join(users) or "no experiment's latest request",
         "problem": _written(fields.get("problem")),
@@ -217,6 +220,7 @@ def _facts(run: StoredRun, store: Store) -> dict[str, str]:
         "samples": "{} to train on, {} to test on, seed {}".format(
             *(fields.get(name) for name in ("samples", "test_samples", "seed"))
         ),
+        **({"known by": known + (alone if "digest" in witness else "")} if witness else {}),
         "made by": f"beyondkernels {made.get('version')}{commit}, in {made.get('seconds') or 0:.1f} s",
     }
 

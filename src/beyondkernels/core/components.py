@@ -39,13 +39,16 @@ class Component(Checked):
     A subclass is a frozen dataclass. Its fields are checked against their annotations (``core.constraints``). A field
     with ``metadata={"identity": False}`` is a remark and does not count. Raise ``revision`` when the numbers it gives
     change for the same fields: stored runs of the old revision are then left alone and new ones are computed. Code
-    that is edited without that goes unnoticed.
+    of this package that is edited without that goes unnoticed; a user's code counts by itself.
 
     A class is known by its public name, such as ``features.DictionaryProblem``, so it may move within its room. A field
     that is added to a class of which runs are stored is declared with :func:`later`.
     """
 
     revision: ClassVar[int] = 1
+
+    brought: ClassVar[bool] = False
+    """Whether it is made around an object of a user's, so that a store looks at what it does (``store.witness``)."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

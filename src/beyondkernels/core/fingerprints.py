@@ -189,6 +189,10 @@ class _Reader:
 
     def _copied(self, value: Any) -> Iterator[bytes]:
         """What a copy of an object would be made from, and all attributes of one of the user's own."""
+        if hasattr(value, "get_params") and hasattr(value, "set_params"):
+            # an estimator is cloned before it is fitted, and a clone has these alone
+            yield from self.parts(dict(sorted(value.get_params(deep=False).items())))
+            return
         own = {} if is_of_a_library(type(value)) else _attributes(value)
         try:
             made: Any = copyreg.dispatch_table.get(type(value), lambda value: value.__reduce_ex__(4))(value)

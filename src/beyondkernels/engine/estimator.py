@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
-from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, later, require
-from beyondkernels.core.fingerprints import fingerprint
-from beyondkernels.core.libraries import is_of_a_library
-
-_COMPLETE = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ufunc)
-"""What is written out in full, and in the same way by every process."""
-
-_READ = (
-    *_COMPLETE,
-    set,
-    frozenset,
-    torch.Tensor,
-    type,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.ModuleType,
+from beyondkernels.core import (
+    Case,
+    Learner,
+    Outcome,
+    Problem,
+    Progress,
+    Sample,
+    Stream,
+    UncacheableError,
+    accuracy,
+    later,
+    require,
 )
-"""What a fingerprint reads in full, beside arrays and containers."""
+from beyondkernels.core.fingerprints import fingerprint
+
+_WITNESS_POINTS = 64
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class FromEstimator(Learner):
         settings: a hash of its class and parameters, and of the user's code in them.
         name: what to call it in tables.
         estimator: the estimator itself, which only this process has.
-        opaque: parameters that cannot be read in full, so that runs with them are not stored.
+        opaque: why it cannot be read in full, so that its runs are not stored.
 
     >>> from sklearn.linear_model import RidgeClassifier
     >>> FromEstimator.of(RidgeClassifier()).name
@@ -53,6 +49,8 @@ class FromEstimator(Learner):
     estimator: Any = field(default=None, metadata={"identity": False}, repr=False)
     opaque: tuple[Any, ...] = later(())
 
+    brought: ClassVar[bool] = True
+
     @classmethod
     def of(cls, estimator: Any, name: str | None = None) -> FromEstimator:
         """A learner around an estimator.
@@ -62,16 +60,33 @@ class FromEstimator(Learner):
             name: what to call it in tables; its class unless given.
         """
         name = name or type(estimator).__name__
-        if _is_complete(estimator):
-            return cls(_as_text(estimator), name, estimator)
-        opaque = tuple(value for value in estimator.get_params(deep=False).values() if _is_opaque(value))
-        return cls("" if opaque else fingerprint(_parts(estimator, {})), name, estimator, opaque)
+        try:
+            return cls(fingerprint(estimator), name, estimator)
+        except UncacheableError as error:  # it can be fitted all the same; the error comes up where a key is asked for
+            return cls("", name, estimator, (error,))
 
     def __post_init__(self) -> None:
         require(
             self.estimator is not None and hasattr(self.estimator, "fit") and hasattr(type(self.estimator), "predict"),
             "an estimator is in the process that made it alone, so it cannot train in worker processes",
         )
+
+    def witness(self, problem: Problem, samples: int) -> dict[str, torch.Tensor]:
+        """What it predicts after a fit on a few points, every class among them; see ``store.witness``.
+
+        Arguments:
+            problem: where the points come from.
+            samples: how many there are.
+        """
+        sample = problem.take("train", min(samples, 16 * _WITNESS_POINTS), 0)
+        rows = list(range(len(sample)))
+        if problem.has_classes(sample.y):
+            _, places = np.unique(_classes(sample.y), return_index=True)
+            rows = [*places.tolist(), *(row for row in rows if row not in set(places.tolist()))]
+        few = Sample(sample.x[rows[:_WITNESS_POINTS]], sample.y[rows[:_WITNESS_POINTS]])
+        outcome = self.fit(Case(problem, few, few, Stream(0)), lambda _: None)
+        assert outcome.predictor is not None
+        return {"predictions": outcome.predictor(few.x)}
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Fit a clone; losses are squared errors, accuracies are there when labels are classes."""
@@ -95,69 +110,6 @@ class FromEstimator(Learner):
                 scalars[f"{name}_loss"] = (out - part.y.reshape(out.shape)).square().sum(1).mean().item()
         progress(1.0)
         return Outcome(scalars=scalars, predictor=predictor)
-
-
-def _as_text(estimator: Any) -> str:
-    """A hash of what an estimator's class and parameters are written as."""
-    kind = type(estimator)
-    told = f"{kind.__module__}.{kind.__qualname__} {sorted(estimator.get_params().items(), key=str)!r}"
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
-
-
-def _is_complete(estimator: Any) -> bool:
-    """Whether the text of an estimator says all: it is a library's, and so are the estimators in it."""
-    inside = estimator.get_params().values()
-    listed = {id(value) for value in inside if _is_estimator(value)}  # their own parameters are among those inside
-
-    def complete(value: Any) -> bool:
-        if isinstance(value, list | tuple):
-            return all(map(complete, value))
-        if isinstance(value, dict):
-            return all(map(complete, (*value, *value.values())))
-        if isinstance(value, type):
-            return is_of_a_library(value)
-        return isinstance(value, _COMPLETE) or (id(value) in listed and is_of_a_library(type(value)))
-
-    return is_of_a_library(type(estimator)) and all(map(complete, inside))
-
-
-def _is_estimator(value: Any) -> bool:
-    return hasattr(value, "get_params") and not isinstance(value, type)
-
-
-def _is_opaque(value: Any) -> bool:
-    try:
-        fingerprint(_parts(value, {}))
-    except Exception:  # an object of someone else's, which says in its own way that it cannot be taken apart
-        return True
-    return False
-
-
-def _parts(value: Any, seen: dict[int, Any]) -> Any:
-    """What a value is made of, down to what a fingerprint reads in full."""
-    if isinstance(value, np.ufunc):
-        return ["ufunc", value.__name__]
-    if isinstance(value, _READ):
-        return value
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return value
-    if id(value) in seen:
-        return "seen before"
-    seen[id(value)] = value  # kept, so that no other object gets its id
-    if isinstance(value, np.ndarray):
-        return ["array", value.shape, _parts(value.tolist(), seen)]
-    if isinstance(value, list | tuple):
-        return [type(value), *(_parts(each, seen) for each in value)]
-    if isinstance(value, Mapping):
-        return [type(value), *([_parts(key, seen), _parts(value[key], seen)] for key in value)]
-    if _is_estimator(value):
-        return [type(value), _parts(dict(sorted(value.get_params(deep=False).items())), seen)]
-    made_by, *made_from = value.__reduce_ex__(2)  # what a copy would be made from, also where it is no attribute
-    return [
-        type(value),
-        made_by,
-        *(_parts(list(each) if hasattr(each, "__next__") else each, seen) for each in made_from),
-    ]
 
 
 class _Fitted:

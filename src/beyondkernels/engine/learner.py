@@ -18,6 +18,7 @@ from beyondkernels.core import (
     Progress,
     Sample,
     Shape,
+    Stream,
     Tensors,
     digest,
     require,
@@ -33,6 +34,7 @@ from beyondkernels.engine.predictor import Predictor
 from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.engine.train import train
 from beyondkernels.networks import Network
+from beyondkernels.networks.base import WITNESS_POINTS, acts
 
 _ENSEMBLE_NUMBERS = 200_000  # activations and inputs of one step of all members, so that they fit into the cache
 _COMPILED_MEMBERS = 16  # each trains alone; a group only saves drawing the sample again
@@ -112,6 +114,25 @@ class TrainedNetwork(Learner):
         with torch.no_grad():
             train([recorder.member for recorder in recorders], [recorder.stops() for recorder in recorders], look)
             return [recorder.outcome() for recorder in recorders]
+
+    def witness(self, problem: Problem, samples: int) -> Tensors:
+        """What network and algorithm do on a few points: outputs, gradients, and where the first step leads.
+
+        Arguments:
+            problem: where the points come from.
+            samples: how many there are.
+        """
+        stages = self.algorithm.stages()
+        least = max((stage.steps if stage.order == "once" else 1) * (stage.batch or WITNESS_POINTS) for stage in stages)
+        sample, shape = problem.take("train", min(samples, max(WITNESS_POINTS, least)), 0), shape_of(problem.in_shape)
+        member = Member(self.network, self.algorithm, sample, Stream(0), self.backend)
+        member.start(shape, problem.out_dim)
+        loss = self.algorithm.loss
+        found = acts(self.network, member.params, member.buffers, sample.x, lambda out: loss.each(out, sample.y).mean())
+        with torch.no_grad():
+            train([member], [frozenset()], lambda _: None, until=1)
+        state = {"parameters": member.params, "buffers after the step": member.buffers}
+        return found | {f"{kind}/{name}": value for kind, part in state.items() for name, value in part.items()}
 
     def runs_on(self, device: str) -> bool:
         """With torch's own operations anywhere, with those written by hand on the processor."""

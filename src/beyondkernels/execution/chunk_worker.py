@@ -7,13 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from beyondkernels.core.components import describe
 from beyondkernels.core.contracts import Outcome, Progress
 from beyondkernels.core.errors import StoreError
 from beyondkernels.execution.checkpoint_schedule import SAVE_EVERY, Saving
-from beyondkernels.execution.events import Event, Status
+from beyondkernels.execution.events import Event
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.store.errors import MissingRunError
 from beyondkernels.store.provenance import scrub_text
 from beyondkernels.store.spec import RunSpec
 from beyondkernels.store.store import Store
@@ -49,13 +47,13 @@ def work(
     """
     missing = []
     for spec in specs:
-        status = _stored_status(store, spec.key)
-        if status is None:
+        stored = store.find(spec)
+        if stored is None:
             missing.append(spec)
         else:
             # It may have been stored by a process that was killed before it could remove the checkpoint.
             store.checkpoints.drop(spec.key)
-            tell(Event("run", spec.key, status, fraction=1.0, message="stored already"))
+            tell(Event("run", spec.key, stored.outcome.status, fraction=1.0, message="stored already"))
     if missing:
         _attempt(missing, store, provenance, tell, save_every, keep)
 
@@ -99,7 +97,7 @@ def _attempt(
     for spec, outcome, member, seconds in zip(specs, outcomes, saving.members, costs, strict=True):
         try:
             # One run at a time and at once: what is stored survives whatever happens to its neighbours.
-            store.write(spec.key, describe(spec), outcome, {**provenance, "seconds": seconds})
+            store.write(spec.key, spec.description, outcome, {**provenance, "seconds": seconds})
         except StoreError:
             raise
         except Exception as error:  # an outcome that cannot be stored
@@ -119,15 +117,6 @@ def one_sentence(error: BaseException) -> str:
 
 def _crashed(key: str, error: BaseException, seconds: float) -> Event:
     return Event("run", key, "crashed", fraction=1.0, seconds=seconds, message=one_sentence(error))
-
-
-def _stored_status(store: Store, key: str) -> Status | None:
-    if not store.has(key):
-        return None
-    try:
-        return store.read(key).outcome.status
-    except MissingRunError:  # it was damaged and is out of the way now
-        return None
 
 
 def _throttled(tell: Tell, keys: tuple[str, ...]) -> Progress:

@@ -100,8 +100,7 @@ class LocalExecutor:
         _require_importable(specs)
         _require_possible(specs)
         workers = self.workers or processors()
-        # remarks are no part of a run's identity, but a worker has to know them: how much memory it may use
-        tasks = [Task({spec.key: describe(spec, remarks=True) for spec in chunk}) for chunk in chunks(specs, workers)]
+        tasks = [Task({spec.key: _told(spec) for spec in chunk}) for chunk in chunks(specs, workers)]
         return _Local(self, workers, store, deque(tasks)).events()
 
 
@@ -229,6 +228,12 @@ class _Local:
         elif task is not None and task.open:
             yield Event("log", message=f"a worker {how}; its {len(task.open)} runs are tried again, one at a time")
             self.tasks.extend(Task({key: description}, alone=True) for key, description in task.open.items())
+
+
+def _told(spec: RunSpec) -> dict[str, Any]:
+    """What a worker has to know of a run."""
+    # remarks are no part of a run's identity, but a worker has to know them: how much memory it may use
+    return {**spec.description, **describe(spec, remarks=True)}
 
 
 def _require_storable(specs: Sequence[RunSpec]) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from beyondkernels.execution.events import Event
 from beyondkernels.execution.executor import Executor
-from beyondkernels.store.errors import MissingRunError
 from beyondkernels.store.run_directory import StoredRun
 from beyondkernels.store.spec import RunSpec
 from beyondkernels.store.store import Store
@@ -55,10 +54,4 @@ def gather(
 
 
 def _readable(specs: dict[str, RunSpec], store: Store) -> dict[str, StoredRun]:
-    found = {}
-    for key in specs:
-        try:
-            found[key] = store.read(key)
-        except MissingRunError:
-            continue
-    return found
+    return {key: run for key, spec in specs.items() if (run := store.find(spec)) is not None}

@@ -86,7 +86,7 @@ def _serve(messages: queue.SimpleQueue[dict[str, Any]], say: Any) -> NoReturn:
 
 def _build(key: str, description: dict[str, Any], tell: Any) -> RunSpec | None:
     try:
-        spec = build(description)
+        spec: RunSpec = build(description).witnessed(description.get("witness"))
         # Code that was edited since the parent started would store numbers under a key that belongs to others.
         if spec.key != key:
             raise InputError("it has another key in the worker than in the process that asked for it")

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 
 import torch
 
-from beyondkernels.core import Component, require, vectors
+from beyondkernels.core import Component, Problem, require, vectors
 from beyondkernels.core.constraints import not_empty, not_negative
 from beyondkernels.kernels.checks import Numbers, require_finite, require_representable, tensor
 
@@ -67,6 +67,15 @@ class Kernel(Component, ABC):
             return shaped.diagonal(given)
         x = points("x", given)
         return require_representable(type(self).__name__, self._diagonal(x), x)
+
+    def witness(self, problem: Problem, samples: int) -> dict[str, torch.Tensor]:
+        """Its Gram matrix on a few points; see ``store.witness``.
+
+        Arguments:
+            problem: where the points come from.
+            samples: how many there are.
+        """
+        return {"gram": self(problem.take("train", min(samples, 8), 0).x)}
 
     def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
         """The kernel for points of this shape, which reach ``block`` as vectors: itself, unless the shape matters.

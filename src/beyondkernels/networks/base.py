@@ -6,17 +6,57 @@ import dataclasses
 import functools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import torch
 
-from beyondkernels.core import Component, InputError, Shape, Stream, Tensors, require, speaks_for, unknown
+from beyondkernels.core import (
+    Component,
+    InputError,
+    Problem,
+    Shape,
+    Stream,
+    Tensors,
+    require,
+    shape_of,
+    speaks_for,
+    unknown,
+)
 from beyondkernels.core.errors import shown
 from beyondkernels.networks.blocks import HEAD, Block, layers_as_blocks
 from beyondkernels.networks.dense import DenseForm
 from beyondkernels.networks.initialisation import Initialisation
 from beyondkernels.networks.linear import Use, computed_until, recorded
+
+WITNESS_POINTS = 8
+"""On how many points a network is looked at, to know it again."""
+
+
+def acts(
+    network: Network,
+    params: Tensors,
+    buffers: Tensors,
+    x: torch.Tensor,
+    objective: Callable[[torch.Tensor], torch.Tensor],
+) -> Tensors:
+    """What a network gives on points when it is evaluated, and gradients and buffers of one training pass.
+
+    Arguments:
+        network: the network.
+        params: its parameters.
+        buffers: its buffers.
+        x: the points.
+        objective: what the gradient is taken of, a function of predictions.
+    """
+    with torch.no_grad():
+        found = {"outputs": network.apply(params, buffers, x)[0]}
+    with torch.enable_grad():
+        leaves = {name: value.detach().requires_grad_() for name, value in params.items()}
+        out, after = network.apply(leaves, buffers, x, train=True)
+        slopes = torch.autograd.grad(objective(out), list(leaves.values()), allow_unused=True)
+    found |= {f"gradients/{name}": each for name, each in zip(leaves, slopes, strict=True) if each is not None}
+    return found | {f"buffers/{name}": value for name, value in after.items()}
 
 
 class Network(Component, ABC):
@@ -56,6 +96,17 @@ class Network(Component, ABC):
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
         """Predictions (n, out_dim) for points (n, …), and the buffers afterwards."""
+
+    def witness(self, problem: Problem, samples: int) -> Tensors:
+        """What it does on a few points: outputs, and in training mode gradients and buffers; see ``store.witness``.
+
+        Arguments:
+            problem: where the points come from.
+            samples: how many there are.
+        """
+        x = problem.take("train", min(samples, WITNESS_POINTS), 0).x
+        params, buffers = self.init(shape_of(problem.in_shape), problem.out_dim, Stream(0))
+        return acts(self, params, buffers, x, lambda out: out.square().sum())
 
     @property
     @abstractmethod

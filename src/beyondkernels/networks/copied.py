@@ -8,7 +8,7 @@ import hashlib
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -67,6 +67,8 @@ class FromCopy(ModuleNetwork):
     module: Any = field(default=None, metadata={"identity": False}, repr=False)
     blocks: tuple[Block, ...] = later(())
     opaque: tuple[Any, ...] = later(())
+
+    brought: ClassVar[bool] = True
 
     @classmethod
     def of(

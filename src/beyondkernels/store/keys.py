@@ -9,6 +9,9 @@ from typing import Any
 
 from beyondkernels.core.errors import InputError, require, shown
 
+WITNESS = 12
+"""How many digits of a key are those of a witness."""
+
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
@@ -32,9 +35,16 @@ def checksum(content: bytes) -> str:
 
 
 def key_of(description: Any) -> str:
-    """The key of the run that a description (``core.describe(spec)``) belongs to: 32 hexadecimal digits."""
-    # 128 bits: runs would have to be counted in billions of billions before two shared a key by chance.
-    return checksum(canonical(description))[:32]
+    """The key of the run that a description (``RunSpec.description``) belongs to: 32 hexadecimal digits.
+
+    Where a user's own code is in the run, the last digits are those of its witness, so that runs of models that are
+    described alike lie side by side.
+    """
+    # 128 bits, or 80: runs would have to be counted in millions of millions before two shared a key by chance.
+    plain = isinstance(description, dict) and "witness" in description
+    described = {name: part for name, part in description.items() if name != "witness"} if plain else description
+    behaviour = description["witness"].get("digest", "")[:WITNESS] if plain else ""
+    return checksum(canonical(described))[: 32 - len(behaviour)] + behaviour
 
 
 def is_key(text: str) -> bool:

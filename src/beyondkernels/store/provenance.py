@@ -45,8 +45,8 @@ def provenance(command: str | None = None) -> dict[str, Any]:
         "commit": commit,
         "dirty": dirty,
         "command": None if command is None else scrub_command(command),
-        "libraries": _libraries(),
-        "cpu": _cpu(),
+        "libraries": libraries(),
+        "cpu": processor(),
         "python": platform.python_version(),
         "seconds": None,
     }
@@ -146,7 +146,8 @@ def _git(git: str, root: Path, *arguments: str) -> str | None:
     return answer.stdout.strip()
 
 
-def _libraries() -> dict[str, str]:
+def libraries() -> dict[str, str]:
+    """The versions of the libraries that compute."""
     versions = {}
     for name in LIBRARIES:
         try:
@@ -156,7 +157,8 @@ def _libraries() -> dict[str, str]:
     return versions
 
 
-def _cpu() -> str:
+def processor() -> str:
+    """The kind of processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             name, colon, value = line.partition(":")

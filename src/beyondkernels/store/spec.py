@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from beyondkernels.core.components import Component, digest, later
+from beyondkernels.core.components import Component, describe, later
 from beyondkernels.core.constraints import any_number, at_least
 from beyondkernels.core.contracts import Learner, Problem
 from beyondkernels.core.errors import require, shown
 from beyondkernels.store.device import PROCESSOR, require_device_name
+from beyondkernels.store.keys import key_of
+from beyondkernels.store.witness import witness_of
 
 
 @dataclass(frozen=True)
@@ -54,4 +56,20 @@ class RunSpec(Component):
     @functools.cached_property
     def key(self) -> str:
         """The run's key: 32 hexadecimal digits that change with anything that may change its numbers."""
-        return digest(self)
+        return key_of(self.description)
+
+    @functools.cached_property
+    def description(self) -> dict[str, Any]:
+        """All that is known of the run beforehand, as plain data: what a store keeps of it, and what has its key."""
+        described = describe(self)
+        return described if self.witness is None else {**described, "witness": self.witness}
+
+    @functools.cached_property
+    def witness(self) -> dict[str, Any] | None:
+        """What a user's own code in it does on a few points; None if all of it is this package's."""
+        return witness_of(self.learner, self.problem, self.samples, self.measurements)
+
+    def witnessed(self, witness: dict[str, Any] | None) -> RunSpec:
+        """This run with a witness that another process has made, which then need not be made again."""
+        self.__dict__["witness"] = witness
+        return self

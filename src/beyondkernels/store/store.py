@@ -24,9 +24,11 @@ from beyondkernels.store.directory import open_directory
 from beyondkernels.store.drafts import Drafts
 from beyondkernels.store.errors import DamagedError, MissingRunError
 from beyondkernels.store.files import entries_of, is_directory, store_errors, sync_directory, unique_name
-from beyondkernels.store.keys import is_key, key_of, require_key
+from beyondkernels.store.keys import WITNESS, is_key, key_of, require_key
 from beyondkernels.store.quarantine import Quarantine
 from beyondkernels.store.run_directory import StoredRun
+from beyondkernels.store.spec import RunSpec
+from beyondkernels.store.witness import agrees
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Store:
 
         Arguments:
             key: the run's key.
-            description: ``core.describe(spec)``, which has that key.
+            description: ``RunSpec.description``, which has that key.
             outcome: what the run left behind.
             provenance: plain data on when and with what it was made.
         """
@@ -130,6 +132,28 @@ class Store:
             if self.has(key):  # another process was faster and has stored it anew
                 return self.read(key)
             raise MissingRunError(f"{sentence} and has been put aside in quarantine; run it again") from error
+
+    def find(self, spec: RunSpec) -> StoredRun | None:
+        """The run of a specification, if it is there and whole. Every look-up by what is asked for goes this way.
+
+        A run of a user's own model counts only if the model does the same as the stored one: to the bit on the same
+        kind of machine and version of torch, otherwise within ``witness.TOLERANCE`` of the numbers that are kept.
+
+        Arguments:
+            spec: the run.
+        """
+        with contextlib.suppress(MissingRunError):
+            return self.read(spec.key)
+        if spec.witness is None or "digest" not in spec.witness:
+            return None
+        for path in entries_of(self._directory(spec.key).parent):
+            alike = path.name[:-WITNESS] == spec.key[:-WITNESS]
+            if alike and is_key(path.name) and path.name != spec.key:
+                with contextlib.suppress(MissingRunError):
+                    run = self.read(path.name)
+                    if agrees(spec.witness, run.description.get("witness")):
+                        return run
+        return None
 
     def keys(self) -> list[str]:
         """The keys of all runs, sorted."""

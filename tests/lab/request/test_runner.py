@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -184,7 +185,12 @@ def test_as_json_is_the_contract(user: Any, store: Store) -> None:
     assert [row["bound"] for row in document["rows"]] == [None, None]  # infinite
     names = ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason", "strength"]
     assert [list(claim)[:10] for claim in document["claims"]] == [names]
-    assert list(document["provenance"]) == ["version", "commit", "dirty", "command", "libraries", "cpu", "seconds"]
+    made = document["provenance"]
+    names = ["version", "commit", "dirty", "command", "libraries", "cpu", "seconds"]
+    assert list(made) == [*names, "file", "known_by_code_only"]
+    assert made["commit"] is None  # of this package, whose experiment it is not
+    content = Path(user.__file__).read_bytes()
+    assert made["file"] == f"{Path(user.__file__).name}, SHA-256 {hashlib.sha256(content).hexdigest()[:16]}"
     assert document["provenance"]["command"] == "bk run x"
     assert document["provenance"]["seconds"] >= 0
 

@@ -11,7 +11,7 @@ from beyondkernels.core.components import describe
 from beyondkernels.lab.declaration import Label
 from beyondkernels.lab.request.costs import Costs, kind_of
 from beyondkernels.lab.request.request import Request
-from beyondkernels.store import MissingRunError, RunSpec, Store, StoredRun
+from beyondkernels.store import RunSpec, Store, StoredRun
 
 _MOST_ROUNDS = 20
 
@@ -89,7 +89,7 @@ def _foreseen(request: Request, store: Store | None) -> tuple[_Seen, bool]:
         seen.specs |= new
         scores = _scores(seen.specs)
         for label, spec in new.items():
-            if (run := _read(spec, store)) is not None:
+            if store is not None and (run := store.find(spec)) is not None:
                 finished[label] = seen.stored[label] = run
             else:
                 finished[label] = StoredRun(spec.key, {}, _guess(scores[label]), {})
@@ -98,13 +98,6 @@ def _foreseen(request: Request, store: Store | None) -> tuple[_Seen, bool]:
         except Exception:  # a plan that looks at more than numbers cannot be given a guess
             return seen, True
     return seen, True
-
-
-def _read(spec: RunSpec, store: Store | None) -> StoredRun | None:
-    try:
-        return store.read(spec.key) if store is not None and store.has(spec.key) else None
-    except MissingRunError:
-        return None
 
 
 class _Guess(dict[str, Any]):

@@ -16,6 +16,7 @@ from beyondkernels.lab.request.request import Request
 from beyondkernels.store import PROCESSOR, StoredRun
 
 _PROVENANCE = ("version", "commit", "dirty", "command", "libraries", "cpu", "seconds")
+_OF_A_USER = ("file", "known_by_code_only")
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,7 +115,8 @@ class Result:
                 **({} if self.request.device == PROCESSOR else {"device": self.request.device}),
                 "rows": self.rows,
                 "claims": [claim.as_dict() for claim in self.claims],
-                "provenance": {name: self.provenance.get(name) for name in _PROVENANCE},
+                "provenance": {name: self.provenance.get(name) for name in _PROVENANCE}
+                | {name: self.provenance[name] for name in _OF_A_USER if name in self.provenance},
             }
         )
 

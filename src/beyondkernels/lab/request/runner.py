@@ -21,7 +21,8 @@ from beyondkernels.lab.request.costs import Costs, Round, kind_of
 from beyondkernels.lab.request.progress import Display, Observer
 from beyondkernels.lab.request.request import Request, ask
 from beyondkernels.lab.request.result import Result
-from beyondkernels.store import PROCESSOR, MissingRunError, RunSpec, Store, StoredRun, provenance, require_device
+from beyondkernels.store import PROCESSOR, RunSpec, Store, StoredRun, provenance, require_device
+from beyondkernels.store.keys import checksum
 
 DEFAULT_STORE = "store"
 """Where runs are kept unless ``--store`` or ``BK_STORE`` says otherwise."""
@@ -64,17 +65,20 @@ def run(
     request = name if isinstance(name, Request) else ask(name, scale, seeds, settings, device)
     require_device(request.device)
     _ = request.first_round  # whatever is wrong with the input is said before a store is made
-    executor = executor or LocalExecutor(workers, load=source_file(request.name, request.experiment), command=command)
+    files = source_file(request.name, request.experiment)
+    executor = executor or LocalExecutor(workers, load=files, command=command)
     where = store if isinstance(store, Store) else Store.open(store_path(store))
     started = time.monotonic()
-    made = provenance(command or request.command())
+    made = provenance(command or request.command()) | _of_the_user(files)
     # kept from the start, so that a report can show what an interrupted call has done
-    where.write_request(request.experiment.id, _document(request, request.first_round, [], made, complete=False))
+    where.write_request(request.experiment.id, _document(request, request.first_round, {}, [], made, complete=False))
     with Display() if progress and observer is None else contextlib.nullcontext(observer or Observer()) as told:
         finished, missing, specs = _rounds(request, where, executor, told)
     made["seconds"] = round(time.monotonic() - started, 1)
+    if by_code := sorted({name for spec in specs.values() for name in (spec.witness or {}).get("by_code", ())}):
+        made["known_by_code_only"] = ", ".join(by_code)
     result = Result(request, finished, missing, made)
-    document = _document(request, specs, result.claims, made, complete=True)
+    document = _document(request, specs, finished, result.claims, made, complete=True)
     where.write_request(request.experiment.id, {**document, "costs": _costs(specs, finished).as_json()})
     return result
 
@@ -97,7 +101,7 @@ def stored(document: Mapping[str, Any], store: Store, name: str | None = None) -
     finished: dict[Label, StoredRun] = {}
     missing: dict[Label, str] = {}
     for new in _new(request, finished, missing):
-        there = _readable(new, store)
+        there = {label: run for label, spec in new.items() if (run := store.find(spec)) is not None}
         finished |= there
         missing |= {label: "not in the store" for label in new if label not in there}
     interrupted = not document.get("complete", True)
@@ -108,6 +112,12 @@ def store_path(given: str | Path | None) -> Path:
     """The store's directory: what is given, else ``BK_STORE``, else ``store`` here."""
     require(given is None or str(given) != "", "the store must be a directory, got an empty name")
     return Path(given or os.environ.get("BK_STORE") or DEFAULT_STORE)
+
+
+def _of_the_user(files: Sequence[str | Path]) -> dict[str, Any]:
+    """Where an experiment comes from that is none of this package: its file, and not the commit of the package."""
+    told = [f"{Path(file).name}, SHA-256 {checksum(Path(file).read_bytes())[:16]}" for file in files]
+    return {"commit": None, "dirty": None, "file": "; ".join(told)} if told else {}
 
 
 def _rounds(
@@ -159,19 +169,10 @@ def _costs(specs: Mapping[Label, RunSpec], finished: Mapping[Label, StoredRun]) 
     return costs
 
 
-def _readable(specs: Mapping[Label, RunSpec], store: Store) -> dict[Label, StoredRun]:
-    found = {}
-    for label, spec in specs.items():
-        try:
-            found[label] = store.read(spec.key)
-        except MissingRunError:
-            continue
-    return found
-
-
 def _document(
     request: Request,
     specs: Mapping[Label, RunSpec],
+    finished: Mapping[Label, StoredRun],
     claims: Sequence[Claim],
     made: dict[str, Any],
     *,
@@ -186,7 +187,11 @@ def _document(
             "settings": dataclasses.asdict(request.settings),
             **({} if request.device == PROCESSOR else {"device": request.device}),
             "differences": request.differences,
-            "runs": [{"label": list(label), "key": spec.key} for label, spec in specs.items()],
+            # as it is in the store: a model may be known again by numbers from another machine, under another key
+            "runs": [
+                {"label": list(label), "key": finished[label].key if label in finished else spec.key}
+                for label, spec in specs.items()
+            ],
             "claims": [claim.as_dict() for claim in claims],
             "complete": complete,
             "provenance": made,
