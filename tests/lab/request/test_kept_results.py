@@ -25,7 +25,7 @@ from beyondkernels.lab import (
     write_judged,
     write_kept,
 )
-from beyondkernels.lab.request.kept_results import _rounded, kept_document
+from beyondkernels.lab.request.kept_results import _kept_rows, _read_rows, _rounded, kept_document
 
 
 @pytest.fixture
@@ -119,3 +119,9 @@ def test_every_claim_is_declared_in_words_that_stay(name: str) -> None:
     assert len({each["id"] for each in declared}) == len(declared) > 0
     assert " at 0x" not in str(declared)
     assert all(each["value"] and each["condition"] for each in declared)
+
+
+def test_an_infinite_width_is_one_when_claims_are_judged_again() -> None:
+    rows = [{"width": 20.0, "error": 1.0}, {"width": float("inf"), "error": None}]
+    kept = json.loads(json.dumps(_kept_rows(rows), allow_nan=False))
+    assert _read_rows(kept)["width"].tolist() == [20.0, float("inf")]

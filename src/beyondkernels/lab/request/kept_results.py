@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -136,7 +137,7 @@ def kept_document(result: Result) -> dict[str, Any]:
                 "columns": [column.title for column in columns],
                 "lines": [[column.cell(row) for column in columns] for row in rows],
             },
-            "rows": _kept_rows(result.rows),
+            "rows": _kept_rows(result.to_frame().to_dict("records")),
             "figures": [figure.name for figure in result.page().figures_in_order],
             "identity": {"runs": _runs_digest(request), "claims": _claims(request)},
             "runs": {"count": len(runs), "digest": _digest(runs)},
@@ -149,12 +150,23 @@ def kept_document(result: Result) -> dict[str, Any]:
 def _kept_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Rows as columns and lists of values: names are said once."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return {"columns": names, "values": [[row.get(name) for name in names] for row in rows]}
+    return {"columns": names, "values": [[_kept_cell(row.get(name)) for name in names] for row in rows]}
+
+
+def _kept_cell(cell: Any) -> Any:
+    """A cell as JSON can hold it, which has no infinity: a width may be infinite."""
+    return {"float": repr(float(cell))} if isinstance(cell, float) and math.isinf(cell) else cell
+
+
+def _read_cell(cell: Any) -> Any:
+    if isinstance(cell, dict):
+        return float(cell["float"])
+    return tuple(cell) if isinstance(cell, list) else cell
 
 
 def _read_rows(kept: Mapping[str, Any]) -> Rows:
     """The table that :func:`_kept_rows` was made of; what was a tuple is one again."""
-    values = ([tuple(cell) if isinstance(cell, list) else cell for cell in row] for row in kept["values"])
+    values = ([_read_cell(cell) for cell in row] for row in kept["values"])
     return tabulate(dict(zip(kept["columns"], row, strict=True)) for row in values)
 
 
