@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from beyondkernels.core import load_file
 from beyondkernels.execution import SerialExecutor
 from beyondkernels.lab import run
 
+USER = Path(__file__).parents[1] / "papers" / "user.py"
+
 
 @pytest.fixture
 def user() -> Path:
     """A user's file of experiments."""
-    return Path(__file__).parents[1] / "papers" / "user.py"
+    return USER
 
 
 @pytest.fixture
@@ -27,12 +30,17 @@ def bk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]
     return lambda *words: CliRunner().invoke(app, [str(word) for word in words], prog_name="bk")
 
 
-@pytest.fixture
-def store(tmp_path: Path, user: Path) -> Path:
-    """A store, its name with a space, with the four runs of a user's experiment."""
-    path = tmp_path / "a store"
-    assert not run(load_file(user).Plain(), "smoke", store=path, executor=SerialExecutor()).missing
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "store"
+    assert not run(load_file(USER).Plain(), "smoke", store=path, executor=SerialExecutor()).missing
     return path
+
+
+@pytest.fixture
+def store(tmp_path: Path, made: Path) -> Path:
+    """A store, its name with a space, with the four runs of a user's experiment."""
+    return shutil.copytree(made, tmp_path / "a store")
 
 
 @pytest.fixture

@@ -43,9 +43,10 @@ def test_both_kinds_start_as_the_same_function(form, input_fan_in):
     assert values[0].std() > 0.1
 
 
-@pytest.mark.parametrize("kind", ["ntk", "standard"])
-@pytest.mark.parametrize("biased", [False, True])
-@pytest.mark.parametrize("input_fan_in", [None, 1])
+@pytest.mark.parametrize(
+    ("kind", "biased", "input_fan_in"),
+    [("ntk", True, 1), ("standard", True, None), ("ntk", False, None), ("standard", False, 1)],
+)
 def test_variance_of_predictions(kind, biased, input_fan_in):
     """E f(x)² by Monte Carlo over networks; for ReLU E σ(u)² = q/2 at any width, so the recursion below is exact."""
     d, m, n = 5, 4, 3000

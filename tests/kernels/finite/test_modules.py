@@ -433,7 +433,7 @@ def test_late_convolutions_stay_products():
 @pytest.mark.parametrize("name", ["strided", "late", "residual", "encoder", "bare", "twice", "long memory", "watching"])
 def test_the_budget_is_kept(name):
     module, _, _ = made(name)
-    x = batch(14, CASES[name][1])
+    x = batch(9, CASES[name][1])
 
     def gram(outputs, memory: int) -> torch.Tensor:
         return module_tangent_gram(module, x, outputs=outputs, memory=memory)
@@ -442,8 +442,9 @@ def test_the_budget_is_kept(name):
         with pytest.raises(InputError) as refusal:
             gram(outputs, 1)
         budget = int(1.05 * int(str(refusal.value).split("at least ")[1].split(" bytes")[0].replace(",", "")))
-        assert peak_bytes(lambda budget=budget, outputs=outputs: gram(outputs, budget)) <= budget
-        assert same(gram(outputs, budget), gram(outputs, 2**30), 1e-12)
+        found = []
+        assert peak_bytes(lambda found=found, b=budget, o=outputs: found.append(gram(o, b))) <= budget
+        assert same(found[0], gram(outputs, 2**30), 1e-12)
 
 
 def test_frozen_parameters_do_not_count_and_others_can_be_named():

@@ -62,7 +62,7 @@ def kernels(sigma: Activation) -> list[Any]:
 @pytest.mark.parametrize(("told", "hidden"), HIDDEN, ids=lambda sigma: sigma.name)
 def test_the_error_on_the_diagonal_covers_what_hidden_bends_do(told, hidden):
     for exact, kernel in zip(kernels(told), kernels(hidden), strict=True):
-        for one in points(2).split(1):
+        for one in points(1).split(1):
             error, rounding = kernel.error(one), exact.error(one)
             assert (kernel.diagonal(one) - exact.diagonal(one)).abs().item() <= error + rounding
             assert rounding < 2e-12

@@ -118,17 +118,17 @@ def test_parts_neuron_by_neuron(direction):
     found = decompose(LINEAR, direction, W, b, v, X, PARTITION)
     C, m = scale_of(LINEAR), 1500
 
-    def sign(w, i: int) -> float:
-        return float(PARTITION.signs(2 * LINEAR(math.sqrt(m) * w @ direction, math.sqrt(m) * b[i]) / C, v[i]))
+    def signs(W) -> np.ndarray:
+        return PARTITION.signs(2 * LINEAR(math.sqrt(m) * W @ direction, math.sqrt(m) * b) / C, v)
 
-    s = [sign(W[i], i) for i in range(m)]
+    s = signs(W)
     chosen = [i for i in range(m) if s[i]]
     assert found.chosen == len(chosen)
     assert 5 < len(chosen) < 30
     alpha = sum(s[i] * W[i, 3] for i in chosen) / math.sqrt(len(chosen))
     assert found.rho == pytest.approx(math.sqrt(0.01 * m) / C * alpha)
     beta = [W[i] - alpha * s[i] / math.sqrt(len(chosen)) * np.eye(4)[3] for i in range(m)]
-    again = [i for i in range(m) if sign(beta[i], i)]
+    again = np.flatnonzero(signs(np.array(beta)))
     assert found.lost == len(set(chosen) ^ set(again))
     assert (found.lost == 0) == (direction is DIRECTION)
     for n, x in enumerate(X):

@@ -41,8 +41,13 @@ def outcome_of(errors: dict[Any, Any]) -> Any:
     return outcome
 
 
-def reading(errors: dict[Any, Any] | None = None) -> Reading:
-    return finish(EXPERIMENT, LAPTOP, SEEDS, outcome_of(errors or {}))
+def reading(errors: dict[Any, Any]) -> Reading:
+    return finish(EXPERIMENT, LAPTOP, SEEDS, outcome_of(errors))
+
+
+@pytest.fixture(scope="module")
+def good() -> Reading:
+    return reading({})
 
 
 def test_the_papers_numbers() -> None:
@@ -85,8 +90,8 @@ def test_specs_are_what_the_paper_trains() -> None:
     assert finite.kernel.seed == 0 and infinite.kernel == bk.kernels.infinite_tangent(full)
 
 
-def test_all_claims_hold_on_good_numbers() -> None:
-    assert refuted(reading()) == []
+def test_all_claims_hold_on_good_numbers(good: Reading) -> None:
+    assert refuted(good) == []
 
 
 @pytest.mark.parametrize(
@@ -129,13 +134,12 @@ def test_a_diverged_run_decides_nothing_and_is_told() -> None:
     assert np.isfinite(line.arrays()[1]).all()  # the mean of the others stands in its place
 
 
-def test_table_and_figures() -> None:
-    read = reading()
-    _, lines = read.table
+def test_table_and_figures(good: Reading) -> None:
+    _, lines = good.table
     assert {line["width"] for line in lines if line["method"] == "2layer (NTK)"} == {"20", "50", "∞"}
     kernel = next(line for line in lines if line["method"] == "3resnet (last)")
     assert kernel["test_error"] == pytest.approx(5.01) and kernel["test_error_2"] == pytest.approx(7.01)
-    check_figures(read, ["error", "kernels-by-sgd", "choices"])
+    check_figures(good, ["error", "kernels-by-sgd", "choices"])
 
 
 def test_bad_settings() -> None:

@@ -44,6 +44,11 @@ def reading(together: dict[float, Any], layerwise: dict[float, Any] | None = Non
     return finish(EXPERIMENT, settings, SEEDS, outcome)
 
 
+@pytest.fixture(scope="module")
+def good() -> Reading:
+    return reading(GOOD)
+
+
 def test_specs() -> None:
     settings = EXPERIMENT.settings("paper")
     specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, settings, (0,), {}))
@@ -59,17 +64,16 @@ def test_specs() -> None:
     assert kernel.learner.weights == settings.two_step_weights and kernel.samples == 5000
 
 
-def test_reported_runs_are_measured() -> None:
-    read = reading(GOOD)
-    chosen = [spec for at, spec in places_of(EXPERIMENT, LAPTOP, SEEDS, read.finished).values() if "width" in at]
+def test_reported_runs_are_measured(good: Reading) -> None:
+    chosen = [spec for at, spec in places_of(EXPERIMENT, LAPTOP, SEEDS, good.finished).values() if "width" in at]
     measured = [spec for spec in chosen if spec.measurements]
     assert len(measured) == 2 * len(LAPTOP.betas) * len(SEEDS)
     assert {spec.seed for spec in measured} == {0, 1, 2}
     assert {spec.learner.snapshot_at for spec in measured} == {(8000,), (16_000,)}  # layer by layer twice the steps
 
 
-def test_all_claims_hold_on_good_numbers() -> None:
-    found = claims_in(reading(GOOD))
+def test_all_claims_hold_on_good_numbers(good: Reading) -> None:
+    found = claims_in(good)
     assert refuted(found) == []
     assert (found["crossing-500"].low, found["crossing-500"].high) == (pytest.approx(1.0), pytest.approx(1.5))
 
@@ -99,23 +103,22 @@ def test_nothing_learnt_compares_nothing() -> None:
     assert undecided(reading(dict.fromkeys(GOOD, 1.4))) == ["layerwise-500"]
 
 
-def test_the_kernels_two_choices() -> None:
-    rows = reading(GOOD).rows
+def test_the_kernels_two_choices(good: Reading) -> None:
+    rows = good.rows
     kernel = rows[(rows["method"] == TWO_STEP) & (rows["seed"] == 0) & (rows["beta"] == 0.3)]
     assert dict(zip(kernel["choice"], kernel["test_error"], strict=True)) == {"test": 1.5, "held out": 2.0}
     assert kernel["on_edge"].tolist() == [True, True]
 
 
-def test_table_and_figures() -> None:
-    read = reading(GOOD)
-    _, lines = read.table
+def test_table_and_figures(good: Reading) -> None:
+    _, lines = good.table
     assert [line["method"] for line in lines[:3]] == [TOGETHER, LAYERWISE, TWO_STEP]
     assert [line["beta"] for line in lines[::3]] == ["0", "0.15", "0.3", "0.45", "0.6", "1"]
-    check_figures(read, ["error-500", "learnt"])
+    check_figures(good, ["error-500", "learnt"])
 
 
-def test_the_constants_error_is_the_problems() -> None:
-    figure: Any = reading(GOOD).figures[0]
+def test_the_constants_error_is_the_problems(good: Reading) -> None:
+    figure: Any = good.figures[0]
     for beta, error in zip(*figure.lines[-1].arrays()[:1], figure.lines[-1].arrays()[1][0], strict=True):
         problem = bk.resnet.CompositeParity(30, 15, 0.3, float(beta))
         assert error == pytest.approx(problem.polynomial_risk(0))
