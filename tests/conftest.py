@@ -5,6 +5,12 @@ import os
 from collections.abc import Generator, Iterator
 
 import pytest
+from hypothesis import settings
+
+# The same examples each time and no deadline, so that a test fails for what changed alone.
+# HYPOTHESIS_PROFILE=default draws new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads of one would only be in another's way
 

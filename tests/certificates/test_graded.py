@@ -88,7 +88,7 @@ def test_a_subcube_of_a_large_cube():
     assert verified.difference < 1e-12
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.data())
 def test_no_training_set_of_the_cube_is_refused(data):
     d = data.draw(st.integers(3, 12), label="d")

@@ -58,7 +58,7 @@ def test_the_smallest_mean_of_all_spaces_is_a_sum_of_eigenvalues(d, k, alpha, be
         assert float(among.risks(EnumeratedSpan(x, drawn), sets).mean()) >= smallest
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25)
 @given(
     d=st.integers(3, 6),
     k=st.integers(2, 4),

@@ -110,7 +110,7 @@ def test_a_vanishing_ridge_is_a_linear_programme():
         assert solution.primal == pytest.approx(found.fun, rel=2e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 10**6),
     ridge=st.sampled_from([1e-4, 1e-2, 1.0]),

@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
@@ -11,7 +11,6 @@ from beyondkernels.lab.report.figures.axes import prepare_x, steps_ticks
 from beyondkernels.lab.report.figures.base import NARROW, WIDE
 
 
-@settings(deadline=None)
 @given(st.floats(1e-6, 1e3), st.floats(1.5, 1e9))
 def test_ticks_lie_inside_and_are_few(low, ratio):
     ticks = steps_ticks(low, low * ratio)

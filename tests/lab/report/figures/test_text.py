@@ -10,7 +10,7 @@ from beyondkernels.lab.report.figures.style import FONT
 from beyondkernels.lab.report.figures.text import _RAISED, fit, fold, raised, shorten, spread, width_of
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 40).map(float), min_size=1, max_size=4))
 def test_labels_stand_as_close_as_they_can(wanted):
     gap, low, high = 6.0, 0.0, 40.0
@@ -50,7 +50,7 @@ def test_width_grows_with_text_and_size_and_knows_no_formulas():
     assert width_of("$x^2$") > width_of("x^2") > 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(max_size=40), st.floats(30, 300))
 def test_a_fitted_line_fits(text, width):
     line = fit(text, width)

@@ -78,7 +78,7 @@ def test_weights_are_allowed_and_better_than_equal_ones(dim, half, squares):
         assert norm <= sum(monomial_weight(J, squares) * t[J] ** 2 for J in used) * (1 + 1e-12)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20)
 @given(
     case=st.sampled_from([case for case in CASES if case[0] > 1]),
     r=st.integers(1, 8),

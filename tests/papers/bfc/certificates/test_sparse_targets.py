@@ -111,7 +111,7 @@ def test_only_the_theorem_on_features_allows_the_largest_alpha():
         assert SparseTargetCertificate(1, 20, 2, alpha, "features").hypotheses[2].holds is features
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8)
 @given(dim=st.integers(3, 4), n=st.integers(1, 8), seed=st.integers(0, 10_000), cunning=st.booleans())
 def test_no_space_of_polynomials_falls_below_the_bound(dim, n, seed, cunning):
     # exact risks in Hermite coefficients: every function is a polynomial of degree 4, L = 2

@@ -129,7 +129,7 @@ def test_structured_mixture_in_closed_form():
     assert float(m.covariance[a, i]) == pytest.approx(0, abs=1e-15)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_count_distribution_by_convolution(probabilities):
     literal = np.ones(1)

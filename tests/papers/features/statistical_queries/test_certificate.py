@@ -42,7 +42,7 @@ def test_the_papers_number():
     assert round(theorem4(100, 5)) == 211
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(
     D=st.integers(2, 7),
     k=st.integers(1, 4),

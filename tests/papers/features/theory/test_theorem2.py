@@ -44,7 +44,7 @@ def test_numbers_by_hand():
     assert "applies and gives 0.4512" in certificate.verdict
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(k=st.integers(1, 30), more=st.integers(0, 300), n=st.integers(1, 10_000), norm=st.floats(1e-3, 1e6))
 def test_ours_is_the_larger_one_in_the_papers_domain(k, more, n, norm):
     certificate = FixedFeatureCertificate(16 * k + more, k, 0.4, n, norm)
@@ -70,7 +70,7 @@ def test_the_papers_formula_is_false_outside_its_domain():
     assert not FixedFeatureCertificate(8, k, 0.5, 8, norm).hypotheses[1].holds
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8)
 @given(
     D=st.integers(4, 6),
     n=st.integers(1, 12),

@@ -63,7 +63,7 @@ def test_risks_are_those_of_least_squares(name, kernel):
     assert listed.verify().agrees
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30)
 @given(
     d=st.integers(4, 9),
     k=st.integers(2, 4),
