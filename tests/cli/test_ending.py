@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from beyondkernels.core import load_file
 from beyondkernels.execution import SerialExecutor
 from beyondkernels.lab import run
 from beyondkernels.store import Store
+from processes import children, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for workers in /proc")
 
@@ -39,11 +40,6 @@ def start(*words: str, **surroundings: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()  # nothing if it has ended; otherwise the way out of the block would wait for ever
 
 
-def children(parent: int) -> list[int]:
-    """The workers of a process that lives."""
-    return [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
-
-
 def orphans(parent: int) -> list[int]:
     """The processes that were started as workers of a process, whoever has adopted them since."""
     found = []
@@ -55,13 +51,6 @@ def orphans(parent: int) -> list[int]:
         if b"beyondkernels.execution.worker" in words and str(parent).encode() in words:
             found.append(int(folder.name))
     return found
-
-
-def wait_until(condition: Callable[[], Any], seconds: float = 100.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "this should have happened long ago"
-        time.sleep(0.01)
 
 
 def stored(store: Path) -> int:
@@ -76,7 +65,8 @@ def kill_parent(words: tuple[str, ...], store: Path, workers: int, after: int) -
     """Kill ``bk run`` when it has its workers and so many runs are stored."""
     with start(*words, "--workers", str(workers), USER_WAITS="yes") as parent:  # it would not end by itself
         wait_until(
-            lambda: parent.poll() is not None or (len(children(parent.pid)) == workers and stored(store) >= after)
+            lambda: parent.poll() is not None or (len(children(parent.pid)) == workers and stored(store) >= after),
+            100,
         )
         wait_until(lambda: len(orphans(parent.pid)) == workers, 20)
         parent.kill()
@@ -114,7 +104,7 @@ def test_killed_at_any_moment(tmp_path: Path, user: Path) -> None:
 def test_interrupted(tmp_path: Path, user: Path) -> None:
     words = (f"{user}:Plain", "--scale", "smoke", "--workers", "2", "--store", str(tmp_path / "store"))
     with start(*words, "--set", "behaviour=wait", "--json", str(tmp_path / "out.json")) as parent:
-        wait_until(lambda: stored(tmp_path / "store") >= 1)  # the rest waits for ever
+        wait_until(lambda: stored(tmp_path / "store") >= 1, 100)  # the rest waits for ever
         os.killpg(parent.pid, signal.SIGINT)  # as a terminal does it
         out, err = parent.communicate(timeout=60)
     assert parent.returncode == 130

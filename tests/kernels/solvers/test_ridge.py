@@ -10,7 +10,6 @@ from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels.solvers.ridge import ridge_path
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

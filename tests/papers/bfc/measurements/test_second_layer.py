@@ -19,8 +19,6 @@ from beyondkernels.papers.bfc.networks import QuadraticDenseNet
 from beyondkernels.papers.bfc.problems import QuadraticTarget, SecondToy, UniformInputs
 from beyondkernels.store import RunSpec
 
-torch.set_num_threads(1)
-
 
 def numbers(problem, M, points=2000):
     """The measurement of a network that has this second layer, whatever its third."""

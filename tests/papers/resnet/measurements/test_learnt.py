@@ -14,7 +14,6 @@ from beyondkernels.papers.resnet.problems import CompositeParity, Monomial
 from measuring import measured
 from refusals import refused
 
-torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3, 0.5)
 NETWORK = ThreeLayerResNet(21, "bottleneck", parameterisation=popular_initialisation(21))
 

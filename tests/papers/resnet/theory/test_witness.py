@@ -8,7 +8,6 @@ import torch
 from beyondkernels.core import InputError, Stream
 from beyondkernels.papers.resnet.theory import least_witness
 
-torch.set_num_threads(1)
 M, P, K, N = 40, 3, 2, 9
 STREAM = Stream(0)
 A = STREAM.child("A").normal(K, M, dtype=torch.float64) / M**0.5
