@@ -1,7 +1,5 @@
 """Training layer by layer, against a loop in plain PyTorch with an optimiser for each stage."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

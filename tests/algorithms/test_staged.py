@@ -1,7 +1,5 @@
 """Training in stages of groups: the same as the rule where nothing is fixed, and fixed where it says so."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Layerwise training through the engine: stages, records, and the same numbers alone and in company."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The worker process by itself, spoken to by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """Processes that end at the wrong moment: the store stays whole, no worker stays behind, and the work is taken up."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Fixed outputs of the quadratic target and its learners: a change is a new revision of a component, or a mistake."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The second layer as a polynomial, against its weights multiplied out and against the paper's example."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

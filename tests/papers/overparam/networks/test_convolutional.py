@@ -1,7 +1,5 @@
 """The convolutional learner, patch by patch, and in training."""
 
-from __future__ import annotations
-
 import torch
 
 from beyondkernels.core import Stream

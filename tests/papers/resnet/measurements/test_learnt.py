@@ -1,7 +1,5 @@
 """The two signals in a ResNet's predictions, against sums over all sign vectors and a network written by hand."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

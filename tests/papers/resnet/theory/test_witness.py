@@ -1,7 +1,5 @@
 """The least weights that write given values, against a pseudo-inverse of all features written out."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
