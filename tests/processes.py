@@ -25,7 +25,7 @@ def children(parent: int) -> list[int]:
         return []
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
+def wait_until(condition: Callable[[], Any], seconds: float = 100.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "this should have happened long ago"

@@ -65,8 +65,7 @@ def kill_parent(words: tuple[str, ...], store: Path, workers: int, after: int) -
     """Kill ``bk run`` when it has its workers and so many runs are stored."""
     with start(*words, "--workers", str(workers), USER_WAITS="yes") as parent:  # it would not end by itself
         wait_until(
-            lambda: parent.poll() is not None or (len(children(parent.pid)) == workers and stored(store) >= after),
-            100,
+            lambda: parent.poll() is not None or (len(children(parent.pid)) == workers and stored(store) >= after)
         )
         wait_until(lambda: len(orphans(parent.pid)) == workers, 20)
         parent.kill()
@@ -104,7 +103,7 @@ def test_killed_at_any_moment(tmp_path: Path, user: Path) -> None:
 def test_interrupted(tmp_path: Path, user: Path) -> None:
     words = (f"{user}:Plain", "--scale", "smoke", "--workers", "2", "--store", str(tmp_path / "store"))
     with start(*words, "--set", "behaviour=wait", "--json", str(tmp_path / "out.json")) as parent:
-        wait_until(lambda: stored(tmp_path / "store") >= 1, 100)  # the rest waits for ever
+        wait_until(lambda: stored(tmp_path / "store") >= 1)  # the rest waits for ever
         os.killpg(parent.pid, signal.SIGINT)  # as a terminal does it
         out, err = parent.communicate(timeout=60)
     assert parent.returncode == 130

@@ -43,7 +43,7 @@ def test_parent_killed_at_any_moment(tmp_path, undisturbed):
             workers = children(parent.pid)
             parent.kill()
         assert workers
-        wait_until(lambda workers=workers: not any(map(is_running, workers)))
+        wait_until(lambda workers=workers: not any(map(is_running, workers)), 10)
         store = Store.open(path)
         assert store.verify() == []
         assert results(store).items() <= undisturbed.items()
