@@ -12,11 +12,12 @@ from torch import nn
 
 from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, GradientDescent, Squared
 from beyondkernels.algorithms.optimisers import Cosine, adam, sgd
-from beyondkernels.core import Case, InputError, Sample, Saved, Stream
+from beyondkernels.core import Case, InputError, Sample, Stream
 from beyondkernels.engine import TrainedNetwork, train
 from beyondkernels.engine.predictor import Predictor
 from beyondkernels.networks import FromCopy, FullyConnected, Linearised, Prefix, TwoLayer, with_blocks
 from beyondkernels.papers.resnet.problems import CompositeParity
+from interrupted import Kept
 from module_cases import CLASSES, SHAPE, ResNet
 from refusals import refused
 from stepping import started as begun
@@ -145,23 +146,6 @@ def test_a_fixed_block_keeps_its_parameters_while_its_statistics_go_on():
     assert not torch.equal(member.buffers["bn.running_mean"], before[1])
 
 
-class Kept:
-    """Keeps every state, and gives the last one back."""
-
-    def __init__(self, saved: Saved | None = None) -> None:
-        self.states: list[Saved] = []
-        self.saved = saved
-
-    def load(self) -> Saved | None:
-        return self.saved
-
-    def due(self) -> bool:
-        return True
-
-    def save(self, saved: Saved) -> None:
-        self.states.append(saved)
-
-
 @pytest.mark.parametrize("which", ["blockwise", "corrected"])
 @pytest.mark.parametrize("of", ["package", "module"])
 def test_runs_are_recorded_and_resumed(which, of):
@@ -182,7 +166,7 @@ def test_runs_are_recorded_and_resumed(which, of):
     assert "snapshot/0/head:weight" in whole.arrays
     assert f"snapshot/{last}/head:weight" not in whole.arrays
     for saved in kept.states:
-        again = outcome(Kept(saved))
+        again = outcome(Kept(states=[saved]))
         assert again.scalars == whole.scalars
         assert again.arrays.keys() == whole.arrays.keys()
         assert all(np.array_equal(again.arrays[name], array) for name, array in whole.arrays.items())
