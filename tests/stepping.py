@@ -38,8 +38,8 @@ def started(
 ) -> Member:
     """A member at its first step, with as many inputs and outputs as its points have."""
     member = Member(network, rule, data, stream or Stream(1), backend)
-    shape = tuple(data.x.shape[1:])
-    member.start(shape if len(shape) > 1 else shape[0], data.y.reshape(len(data), -1).shape[1])
+    in_dim = data.x.shape[1] if data.x.ndim == 2 else tuple(data.x.shape[1:])
+    member.start(in_dim, data.y.reshape(len(data), -1).shape[1])
     return member
 
 

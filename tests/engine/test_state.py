@@ -20,6 +20,7 @@ from beyondkernels.papers.features.theory import theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
 from fitting import case_of
 from interrupted import EndedError, Kept
+from stepping import started as begun
 
 IGNORE = lambda _: None  # noqa: E731
 PARITY = DictionaryParity(dim=12, patterns=8, relevant=3)
@@ -119,7 +120,7 @@ def test_a_diverged_member_stays_so():
     wild = TrainedNetwork(SMALL, replace(DESCENT, learning_rate=1e4))
     alone, kept = wild.fit(case(COMPOSITE), IGNORE), Kept()
     assert alone.status == "diverged"
-    member = started(SMALL, wild.algorithm, case(COMPOSITE).train, Stream(0))
+    member = begun(SMALL, wild.algorithm, case(COMPOSITE).train, Stream(0))
     member.diverged, member.step = True, 5
     kept.save(saved_state(member, {}))
     outcome = wild.fit(case(COMPOSITE, checkpoint=kept), IGNORE)
@@ -133,7 +134,7 @@ def alone_by_descent() -> Outcome:
 
 
 def started() -> Member:
-    return started(SMALL, DESCENT, case(COMPOSITE).train, Stream(0))
+    return begun(SMALL, DESCENT, case(COMPOSITE).train, Stream(0))
 
 
 @pytest.mark.parametrize(
