@@ -1,7 +1,5 @@
 """Infinite-width limits a second time: scalar dual maps, and means over finite networks by autograd."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

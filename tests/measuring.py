@@ -1,7 +1,5 @@
 """A measurement of an outcome, where no sample and no learner are looked at."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from beyondkernels.core import Case, Ended, Measured, Outcome, Problem

@@ -1,7 +1,5 @@
 """Formulas a second time: slow, literal, one number after the other."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Processes that tests start: which of them run, whose they are, and what they leave in a store."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a call is refused with: one sentence that holds the names and numbers a person needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

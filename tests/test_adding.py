@@ -1,7 +1,5 @@
 """The experiment that ``docs/add-an-experiment.md`` builds: it runs, and its tests pass."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

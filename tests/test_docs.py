@@ -1,7 +1,5 @@
 """The documentation: its links lead somewhere, and it names every package and no other."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

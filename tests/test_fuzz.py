@@ -1,7 +1,5 @@
 """Whatever is given to a constructor, a setting or ``--set``: a value or one sentence comes out, never a traceback."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """The results kept with the code belong to it, and documents are made from them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Views of members that no engine has trained."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Moments, Hermite and Taylor coefficients of every activation."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

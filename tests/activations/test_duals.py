@@ -1,7 +1,5 @@
 """Every dual map in closed form: by nested integrals, by Monte Carlo, by quadrature, and by Price's theorem."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

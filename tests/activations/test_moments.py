@@ -1,7 +1,5 @@
 """Moments state errors that hold: hidden bends, sharp turns, heavy tails; closed forms keep their digits everywhere."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

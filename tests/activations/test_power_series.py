@@ -1,7 +1,5 @@
 """Smooth functions: values against a literal sum of their series, and where series end."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """The dual maps of any activation by quadrature: every route, and an error that is honest."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Training block by block and backward feature correction, against loops in plain PyTorch."""
 
-from __future__ import annotations
-
 import functools
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Descent by any optimiser, and the rules that were written before optimisers composed, to the bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

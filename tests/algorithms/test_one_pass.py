@@ -1,7 +1,5 @@
 """Algorithm 1, its gradient typed neuron by neuron, and its averages against lists of all states."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What a newcomer may type wrong: each gets one sentence that names the argument, what came, and what would do."""
 
-from __future__ import annotations
-
 import functools
 import re
 import sys

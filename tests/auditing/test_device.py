@@ -1,7 +1,5 @@
 """An audit on another device than the processor, as far as a machine without one can show it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sentences of an audit, read in every case that can come: each must be true of the rows it is said of."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The memory of an audit: kernels get what the settings allow, and workers share it."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

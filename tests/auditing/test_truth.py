@@ -1,7 +1,5 @@
 """Cases in which an audit once said what is not true."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The engine's benchmark: that both sides do the same work, and that a small one runs."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

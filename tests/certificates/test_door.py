@@ -1,7 +1,5 @@
 """One door: a problem that a lower bound is known for hands out its certificate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How much of a parity lies in a span: closed form, enumeration, extended precision and literal least squares."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

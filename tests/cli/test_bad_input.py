@@ -1,7 +1,5 @@
 """Bad input: one sentence, exit code 2, and nothing in the store has changed."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``bk bench``: the table, the file, and wrong words."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``bk certify``: a certificate, as text and as JSON, and one sentence for bad input."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

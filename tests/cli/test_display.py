@@ -1,7 +1,5 @@
 """What is printed at 80 columns, and the progress display."""
 
-from __future__ import annotations
-
 import io
 import sys
 import types

@@ -1,7 +1,5 @@
 """``bk doctor``, and ``bk run`` on a machine that lacks something."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

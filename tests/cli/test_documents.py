@@ -1,7 +1,5 @@
 """Tables of a README from kept results and benchmarks."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

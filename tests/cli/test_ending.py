@@ -1,7 +1,5 @@
 """``bk run`` ended at the wrong moment: no worker stays, nothing is lost, the same command goes on from there."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

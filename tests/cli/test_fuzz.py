@@ -1,7 +1,5 @@
 """Whatever is typed behind ``bk``: an answer or one sentence comes out, never a traceback."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

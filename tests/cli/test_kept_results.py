@@ -1,7 +1,5 @@
 """Results kept with the code, as ``bk list`` and ``bk show`` tell of them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``bk list``, ``bk show``, ``bk report``, ``bk store``, ``bk doctor``, ``bk --help``."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Standard output that breaks, is full or is closed: the run goes on, its files are written, its exit code is right."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

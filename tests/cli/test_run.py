@@ -1,7 +1,5 @@
 """``bk run``: exit codes, tables, progress, JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

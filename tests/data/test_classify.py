@@ -1,7 +1,5 @@
 """Whether labels are classes is what the data were read as, not what their numbers look like."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training on another device than the processor, as far as a machine without one can show it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

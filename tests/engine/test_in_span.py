@@ -1,7 +1,5 @@
 """Training in the span of the inputs gives the network of the whole space."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Inputs written into given places are those handed out."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

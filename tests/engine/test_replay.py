@@ -1,7 +1,5 @@
 """Recorded functions of tensors against the functions themselves, among them many random ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Running statistics at the start of a network that are those of the data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

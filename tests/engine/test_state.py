@@ -1,7 +1,5 @@
 """Runs that were ended and go on: bitwise the numbers of runs that were left alone."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Numbers from any library, and values that grew too large."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Curves of the front door: recorded by default, cheap, without any influence, and drawn in notebooks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

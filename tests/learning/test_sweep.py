@@ -1,7 +1,5 @@
 """Grids, and networks trained over them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

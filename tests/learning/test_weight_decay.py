@@ -1,7 +1,5 @@
 """Weight decay by group of parameters, against loops written by hand with torch's parameter groups."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Norms of weights against the weights themselves."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What layers give on the way through, against networks written out by hand."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The linearised network against the Jacobian, entry by entry, and against finite differences."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Scales of layers: one random function in two parameterisations, by equality and by its variance."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

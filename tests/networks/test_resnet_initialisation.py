@@ -1,7 +1,5 @@
 """The starts of §6 and §8.1: variances of what is drawn, matrix by matrix."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

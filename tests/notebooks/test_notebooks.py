@@ -1,7 +1,5 @@
 """The notebooks run from top to bottom, show views of a reasonable size, and find what their text says."""
 
-from __future__ import annotations
-
 import ast
 import json
 import sys

@@ -1,7 +1,5 @@
 """What an experiment says of rows made by hand, or of runs made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """The table of each paper: what it names is there, and every experiment and module has its place in it."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whole experiments at smoke scale."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

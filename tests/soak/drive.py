@@ -1,7 +1,5 @@
 """A small experiment that may be killed at any moment: ``drive.py STORE RESULT RUNS`` does what is missing."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

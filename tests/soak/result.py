@@ -5,8 +5,6 @@ anything does. Constructions and exact solutions agree everywhere; what is train
 processor and version of torch, and elsewhere as far as training allows.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

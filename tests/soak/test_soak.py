@@ -1,7 +1,5 @@
 """A few kills only; ``make soak`` does a thousand."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

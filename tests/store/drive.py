@@ -3,8 +3,6 @@
 It prints its events.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """States of runs that are not over: kept, found again, and left alone where they are wrong."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

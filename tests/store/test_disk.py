@@ -1,7 +1,5 @@
 """Disks that fill up, and processes that die in the middle of a write."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Stores with odd or hostile content: every command ends with an answer, nothing outside is touched, all can go on."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

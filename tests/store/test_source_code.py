@@ -1,7 +1,5 @@
 """A checksum of the code at work: it changes with every file that matters."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Called with the path of a store, backends in one word, and how many states each 
 backend: at which steps they died.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 Called with the path of a store; prints how many calls a write needs, once it survives.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

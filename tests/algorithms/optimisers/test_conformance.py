@@ -1,7 +1,5 @@
 """What every optimiser owes the engine, and what the usual ones owe to torch.optim."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Layerwise training compiled: both stages against the eager backend, cut into pieces, alone and in company."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The compiled step of networks whose biases and readout stand still, and of the pseudo-Huber loss."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Compiling: once, in a private place, again when something is wrong with it, with sentences when it cannot be done."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """The linearised network compiled: against explicit tangent features, against the eager step, cut into pieces."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Algorithm 1 compiled: against loops over neurons, against the eager step, cut into pieces, and when it blows up."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Before the first run starts: what this machine lacks is said in one sentence, and nothing is trained or stored."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Algorithm 2 on the compiled backend: against double precision, the eager backend, and itself with stops."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The compiled step against automatic differentiation, alone and in company, and when numbers blow up."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

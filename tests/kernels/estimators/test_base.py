@@ -1,7 +1,5 @@
 """What all estimators share: targets, classes, seeds, memory, and sentences about wrong input."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scikit-learn's own suite for estimators, over all of ours."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.utils.estimator_checks import parametrize_with_checks

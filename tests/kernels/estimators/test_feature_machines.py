@@ -1,7 +1,5 @@
 """Recursive feature machines under scikit-learn's own checks, and against the function behind them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

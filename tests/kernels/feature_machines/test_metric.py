@@ -1,7 +1,5 @@
 """Kernels under a metric: entries by loops, gradients by autograd, and their outer products one by one."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Kernels of networks that take images: as kernels, as learners, as estimators, and at given parameters."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

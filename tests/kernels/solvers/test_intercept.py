@@ -1,7 +1,5 @@
 """Ridge regression with a fitted intercept, against loops that leave one point out and fit again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

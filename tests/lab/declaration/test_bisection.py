@@ -1,7 +1,5 @@
 """How much of a coordinate a run needs, with answers that are known."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The search against a second one that looks at the whole plane of settings."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

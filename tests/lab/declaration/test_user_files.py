@@ -1,7 +1,5 @@
 """What a store keeps of a user's file; the files themselves are loaded in ``tests/experiments/test_catalogue.py``."""
 
-from __future__ import annotations
-
 from beyondkernels.lab import ask
 from beyondkernels.lab.declaration.user_files import portable
 

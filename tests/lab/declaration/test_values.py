@@ -1,7 +1,5 @@
 """Values over the rows, each against a loop."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs without training: places go in, made-up outcomes come out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

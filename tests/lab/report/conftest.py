@@ -1,7 +1,5 @@
 """Small figures and pages of every kind, made from a string that may be hostile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

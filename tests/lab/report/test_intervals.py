@@ -1,7 +1,5 @@
 """Intervals, against scipy, against enumeration, and how often they hold what they say."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """An experiment on another device: the runs that can go there do, and the request says so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How long the rest takes: kinds told apart, nothing said too early, no event dearer for many runs."""
 
-from __future__ import annotations
-
 import time
 
 from beyondkernels.execution import Event

@@ -1,7 +1,5 @@
 """``--dry-run``: how many runs, what of it is a guess, how long."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is kept of a result, and which changes of the code make it out of date."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

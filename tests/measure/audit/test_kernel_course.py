@@ -1,7 +1,5 @@
 """Kernels along a training: every number once more from gradients of single points and fits without single points."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How much each layer changes: known layers that move, and layers that do not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

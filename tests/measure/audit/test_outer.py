@@ -1,7 +1,5 @@
 """Cosines and directions of RᵀR, against the matrices themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

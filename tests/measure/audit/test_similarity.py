@@ -1,7 +1,5 @@
 """Alignments of kernels and of features, against sums over explicit matrices."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

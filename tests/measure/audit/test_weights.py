@@ -1,7 +1,5 @@
 """How far weights turn and move, neuron by neuron."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

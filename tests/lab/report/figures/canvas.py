@@ -1,7 +1,5 @@
 """A figure as it is drawn, for tests that look at its parts."""
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure as Canvas
 
 from beyondkernels.lab import Figure

@@ -1,7 +1,5 @@
 """Marks and lines of a scatter: what is drawn where, and what is left out."""
 
-from __future__ import annotations
-
 import math
 import re
 

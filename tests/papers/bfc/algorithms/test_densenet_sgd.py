@@ -1,7 +1,5 @@
 """Algorithm 1: its step against autograd, its decisions one by one, and whole runs through the engine."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Theorems I.6 and I.7 in their finite version: ranks and weights against listed monomials and exact risks."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

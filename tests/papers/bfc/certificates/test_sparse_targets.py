@@ -1,7 +1,5 @@
 """Theorems I.1 and I.3 in their finite version: coefficients by enumeration, and spaces that can be listed."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

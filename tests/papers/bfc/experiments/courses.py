@@ -1,7 +1,5 @@
 """Outcomes of runs made by hand: a test error and feature errors at the end of every stage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Coefficients over training: what stands in the series, and that a run's coefficients approach the target's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

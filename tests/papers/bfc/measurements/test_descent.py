@@ -1,7 +1,5 @@
 """Slope, curvature and the step of App. G: against finite differences, and at points near the target."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Errors, contributions and sizes of each layer along a run, against sums written out."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

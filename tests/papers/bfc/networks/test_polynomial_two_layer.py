@@ -1,7 +1,5 @@
 """The two-layer network of trained polynomials, against polynomials summed term by term."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

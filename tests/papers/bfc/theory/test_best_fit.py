@@ -1,7 +1,5 @@
 """The best polynomials for a target, against their conditions of optimality on grids and samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The best risk of a span under Gaussian inputs, against the closed form of the Gaussian kernel."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The numbers of (4.1) and of Definition B.3, written out once more."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

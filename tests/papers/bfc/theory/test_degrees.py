@@ -1,7 +1,5 @@
 """Coefficients degree by degree: against values at points, and with learners whose errors are put in by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The direction of App. G: each sentence of its first facts, at a learner with random weights."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Features up to rotation, against the nuclear norm, a sweep over all plane rotations, and features turned by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Appendix C of the paper, identity by identity: which hold, which do not, and what holds instead."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Tables 2 to 5, which share Table 1's declaration, and all of them at a glance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Theorem 4's bound and the sharper one, against learners that are tried on every target."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

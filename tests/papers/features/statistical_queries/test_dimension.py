@@ -1,7 +1,5 @@
 """The statistical-query dimension against a search through all sets of functions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Oracles against a literal list of all patterns, against closed forms, and against misuse."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import textwrap

@@ -1,7 +1,5 @@
 """The learner of Theorem 2: what it says of a sample, and what of the whole distribution."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Corollary 3 with explicit constants, against kernels on a small cube."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

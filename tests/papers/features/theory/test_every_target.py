@@ -1,7 +1,5 @@
 """Least losses for every set A, against problems that have that set, and against random weights."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

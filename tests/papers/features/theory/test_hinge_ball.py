@@ -1,7 +1,5 @@
 """The least hinge loss over a ball, against linear programming, a grid and random weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

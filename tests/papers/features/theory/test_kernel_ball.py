@@ -1,7 +1,5 @@
 """The best function in a kernel's ball, against the same problem over all patterns, without symmetry."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Lemma 5: the network written a second time from the proof, and its bounds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

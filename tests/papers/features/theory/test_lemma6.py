@@ -1,7 +1,5 @@
 """Lemma 6: exact expectations against an enumeration of all patterns, and against the training rule itself."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

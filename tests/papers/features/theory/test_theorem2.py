@@ -1,7 +1,5 @@
 """Theorem 2's bound and ours, against features for which every loss can be computed."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

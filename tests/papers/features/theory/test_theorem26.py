@@ -1,7 +1,5 @@
 """Theorem 26: its numbers typed a second time from the paper, and its hypotheses one by one."""
 
-from __future__ import annotations
-
 import json
 import math
 

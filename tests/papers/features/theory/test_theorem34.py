@@ -1,7 +1,5 @@
 """Theorem 34: its numbers typed a second time from the paper, its hypotheses one by one, and runs under them."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

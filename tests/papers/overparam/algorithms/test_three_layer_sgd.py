@@ -1,7 +1,5 @@
 """Algorithm 2: line by line, its special cases, the law of λ, and the choice at the end."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

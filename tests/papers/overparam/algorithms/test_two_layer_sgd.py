@@ -1,7 +1,5 @@
 """Algorithm 1 line by line, and its draws."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """The experiments on the paper's constructions: claims that can fail, rows a second way, figures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

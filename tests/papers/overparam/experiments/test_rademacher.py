@@ -1,7 +1,5 @@
 """Rademacher complexities: claims that can fail, and that networks are trained as their classes have them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

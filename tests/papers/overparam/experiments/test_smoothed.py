@@ -1,7 +1,5 @@
 """``overparam/landscape`` and ``overparam/smoothing`` on runs that are made by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

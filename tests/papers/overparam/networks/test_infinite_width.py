@@ -1,7 +1,5 @@
 """Tangent kernels of the wide learners: entry by entry, and against finite networks."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

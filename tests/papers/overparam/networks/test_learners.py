@@ -1,7 +1,5 @@
 """The learners: the paper's formulas neuron by neuron, and the moments of their initialisations."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

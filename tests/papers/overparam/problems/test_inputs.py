@@ -1,7 +1,5 @@
 """Inputs of norm 1 with last coordinate 1/2."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Ground truths against the formulas of the paper, term by term."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Lemma 5.3: its numbers against the formulas as they are printed, their scaling, and its hypotheses."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The short version's theorem: its conditions, and the exact risk of the optimum of kernel regression."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """Risks of explicit predictors in whole numbers: against sums over the cube, and against spans that are wrong."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any, cast
 

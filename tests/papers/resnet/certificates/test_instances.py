@@ -1,7 +1,5 @@
 """Certificates of kernels and feature maps: exact risks by several routes, and never below the bound for all."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The experiment on coupling: exponents, bounds and sums a second way, claims that can fail, a small run."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

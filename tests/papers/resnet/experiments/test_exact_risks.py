@@ -1,7 +1,5 @@
 """Theorems 2 and 3 as experiments: sizes, runs, and claims on outcomes made by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

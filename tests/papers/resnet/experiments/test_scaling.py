@@ -1,7 +1,5 @@
 """Samples needed against the number of targets: the kernels' by brute force, fits and claims on made-up rows."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Theorem 1's experiment: its numbers typed by hand, its slopes with runs made by hand, and the algorithm itself."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Lemma C.1's terms neuron by neuron, with diagonal matrices written out."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

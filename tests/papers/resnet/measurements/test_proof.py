@@ -1,7 +1,5 @@
 """Claim C.6 and App. C.4 over a whole run, against sums and ratios written out."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

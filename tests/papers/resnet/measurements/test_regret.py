@@ -1,7 +1,5 @@
 """Ξ by automatic differentiation of the objective, and Claim C.6's parts with matrices written out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The two choices of a ridge on a path, and its edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """W* in closed form as a learner: the risk that was asked, on samples and by enumeration, at nearly the least norm."""
 
-from __future__ import annotations
-
 import pytest
 
 import beyondkernels as bk

@@ -1,7 +1,5 @@
 """The least weights of a parity, against enumerations, searches and integrals."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Table 1 of the paper on ResNets and kernels, its ranges inverted by search."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

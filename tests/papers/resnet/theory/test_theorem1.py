@@ -1,7 +1,5 @@
 """Theorem 1: its numbers typed a second time from the paper, and its hypotheses one by one."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 
