@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +18,8 @@ from beyondkernels.lab.declaration.runs import Runs
 from beyondkernels.lab.declaration.statements import Statement
 from beyondkernels.lab.declaration.tables import Table
 from beyondkernels.lab.declaration.texts import Text, fill, read_text
+from beyondkernels.lab.declaration.values import Value
+from beyondkernels.lab.report.claims import Condition
 
 SCALES = ("smoke", "laptop", "paper")
 """``smoke`` runs in seconds, ``laptop`` in minutes on two cores, ``paper`` is the paper's own setting."""
@@ -65,7 +68,8 @@ class Experiment:
     """The command that runs it."""
     text_file: ClassVar[str] = ""
     """A Markdown file beside the module: a heading, which is the title, the summary below it, the notes, and a section
-    ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. A file without a
+    ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. Before these, the
+    section ``## Claims`` has the sentences of the claims that :meth:`claim` makes. A file without a
     heading of the first level holds notes alone. Names between double braces are settings."""
     quantities: Mapping[str, Quantity] = MappingProxyType({})
     """What the columns of the rows are, coordinates and measured numbers: how tables and axes write them, and what
@@ -85,6 +89,36 @@ class Experiment:
     def _text(cls) -> Text:
         home = next(each for each in cls.__mro__ if "text_file" in vars(each))
         return read_text(Path(inspect.getfile(home)).with_name(cls.text_file))
+
+    def claim(
+        self,
+        settings: Any,
+        name: str,
+        value: Value,
+        condition: Condition,
+        paper: float | str | None = None,
+        sentence: str = "",
+        /,
+        **more: Any,
+    ) -> Statement:
+        """A claim whose sentence stands in the text file, as an item ``- **NAME**: SENTENCE`` of ``## Claims``.
+
+        Names between double braces in it are settings (or whatever :meth:`facts` gives), or constants of this module.
+
+        Arguments:
+            settings: the settings.
+            name: the claim's id.
+            value: what it is about.
+            condition: the test that decides it.
+            paper: what the paper has.
+            sentence: the item's name, where several claims share one sentence.
+            more: other arguments of the claim, and what further names in the sentence stand for.
+        """
+        module = vars(sys.modules[type(self).__module__])
+        known = {each: constant for each, constant in module.items() if each.isupper()} | more
+        text = fill(self._text().claims[sentence or name], self.facts(settings), known)
+        fields = {field.name for field in dataclasses.fields(Statement)}
+        return Statement(name, text, value, condition, paper, **{key: more[key] for key in more if key in fields})
 
     def runs(self, settings: Any, /) -> Sequence[Runs]:
         """The runs, over coordinates."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*(?::([^}]*))?\}\}")
 
+_CLAIMS = re.compile(r"^## Claims$", re.MULTILINE)
+_CLAIM = re.compile(r"^- \*\*([\w.-]+)\*\*: ", re.MULTILINE)
 _FIGURE = re.compile(r"^## Figure ", re.MULTILINE)
 _ALT = "Alt: "
 
@@ -21,12 +25,15 @@ class Text(NamedTuple):
         summary: the paragraph below that heading.
         notes: the other paragraphs; a heading belongs to the paragraph below it.
         figures: what sections ``## Figure NAME: TITLE`` say of figures, by NAME: ``title``, ``caption``, ``alt``.
+        claims: the sentences of claims, by NAME: the items ``- **NAME**: SENTENCE`` of the section ``## Claims``, which
+            stands before those of figures.
     """
 
     title: str
     summary: str
     notes: list[str]
     figures: dict[str, dict[str, str]]
+    claims: dict[str, str]
 
 
 def read_text(path: Path) -> Text:
@@ -36,6 +43,8 @@ def read_text(path: Path) -> Text:
         path: the file.
     """
     text, *sections = _FIGURE.split(path.read_text(encoding="utf-8"))
+    text, *listed = _CLAIMS.split(text)
+    _, *items = _CLAIM.split("".join(listed))
     blocks = _paragraphs(text)
     title, summary = "", ""
     if blocks and blocks[0].startswith("# "):
@@ -46,7 +55,8 @@ def read_text(path: Path) -> Text:
             notes[-1] = f"{notes[-1]}\n\n{block}"
         else:
             notes.append(block)
-    return Text(title, summary, notes, dict(map(_figure, sections)))
+    claims = {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
+    return Text(title, summary, notes, dict(map(_figure, sections)), claims)
 
 
 def _figure(section: str) -> tuple[str, dict[str, str]]:
@@ -63,8 +73,13 @@ def _paragraphs(text: str) -> list[str]:
     return [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
 
 
-def fill(text: str, facts: Any) -> str:
+def fill(text: str, facts: Any, more: Mapping[str, Any] = MappingProxyType({})) -> str:
     """A text with the names between double braces replaced by what they stand for.
+
+    Arguments:
+        text: the text.
+        facts: the object whose attributes the names are.
+        more: what further names stand for; these come first.
 
     >>> from types import SimpleNamespace
     >>> fill("kα² = {{threshold:.4g}} at widths {{widths}}", SimpleNamespace(threshold=1.35, widths=(20, 50)))
@@ -72,7 +87,9 @@ def fill(text: str, facts: Any) -> str:
     """
 
     def shown(match: re.Match[str]) -> str:
-        value = operator.attrgetter(match[1])(facts)
+        first, _, rest = match[1].partition(".")
+        value = more[first] if first in more else getattr(facts, first)
+        value = operator.attrgetter(rest)(value) if rest else value
         if isinstance(value, tuple | list):
             return ", ".join(format(item, match[2] or "") for item in value)
         return format(value, match[2] or "")

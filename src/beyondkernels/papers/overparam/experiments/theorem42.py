@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.core.constraints import between
-from beyondkernels.papers.overparam.experiments.common import Closed, Open, claims_of, size
+from beyondkernels.papers.overparam.experiments.common import Closed, Open, size
 from beyondkernels.papers.overparam.paper import PAPER
 
 ONE, SUMS = "one product", "product of sums"
@@ -118,19 +118,19 @@ class Theorem42(lab.Experiment):
 
     def claims(self, s: Theorem42Settings) -> list[lab.Statement]:
         others = {"two-layers": TWO, "kernel-three": KERNEL_THREE, "kernel-two": KERNEL_TWO}
-        most, sentences, tests = s.sample_sizes[-1], {}, {}
+        made, most = [], s.sample_sizes[-1]
         for (short, target), (infix, deep) in itertools.product(SHORT.items(), DEEP.items()):
-            which, end = f"On the {target}, “{deep}”", f"with {most} points"
             left = lab.of("relative", target=target, method=deep, samples=most)
-            sentences[f"{short}-{infix}learnt"] = f"{which} leaves at most {LEARNT:.0%} of the variance {end}"
-            tests[f"{short}-{infix}learnt"] = (left, lab.AtMost(LEARNT), "(1 + γ)ε₀ + ε")
+            told = {"target": target, "deep": deep, "most": most}
+            learnt = f"{short}-{infix}learnt"
+            made.append(self.claim(s, learnt, left, lab.AtMost(LEARNT), "(1 + γ)ε₀ + ε", "learnt", **told))
             for name, method in others.items():
-                words = f"{which} has at most 1/{AHEAD} of the test error of “{method}” {end}"
                 ratio = left / lab.of("relative", target=target, method=method, samples=most)
-                unclear = "unclear if two layers can" if method == TWO else None
-                sentences[f"{short}-{infix}{name}"] = words
-                tests[f"{short}-{infix}{name}"] = (ratio, lab.AtMost(1 / AHEAD), unclear)
-        return claims_of(sentences, tests)
+                unclear, told["method"] = "unclear if two layers can" if method == TWO else None, method
+                made.append(
+                    self.claim(s, f"{short}-{infix}{name}", ratio, lab.AtMost(1 / AHEAD), unclear, "ahead", **told)
+                )
+        return made
 
     def table(self, s: Theorem42Settings) -> lab.Table:
         return lab.Table(["target", "method", "samples"], ["relative", "train_loss"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.core.constraints import not_negative
-from beyondkernels.papers.overparam.experiments.common import Open, Several, claims_of, size
+from beyondkernels.papers.overparam.experiments.common import Open, Several, size
 from beyondkernels.papers.overparam.experiments.theorem42 import ONE, SHORT, TARGETS, Frequency
 from beyondkernels.papers.overparam.experiments.two_layers import RELATIVE, loss
 from beyondkernels.papers.overparam.paper import PAPER
@@ -94,36 +95,30 @@ class Theorem43(lab.Experiment):
         def at(column: str, objective: str, width: int = s.widths[-1]) -> lab.Value:
             return lab.of(column, "target", objective=objective, width=width)
 
-        first, last, every = s.widths[0], s.widths[-1], "For every target,"
-        price = {m: at("train", SIGNED, m) - at("train", PLAIN, m) for m in (first, last)}
-        grows = f"a width that grows {s.growth:g}-fold"
-        sentences = {
-            "gap": f"{every} {grows} does not raise L2's gap beyond its interval: last width minus first",
-            "test-loss": f"{every} {grows} does not raise L2's test loss beyond its interval: last width over first",
-            "below-plain": f"{every} L2's gap at m = {last} is not above L1's beyond its interval: L2 minus L1",
-            "learnt": f"{every} L2 leaves at most {LEARNT:.0%} of what the mean label leaves at m = {last}",
-            "signs": f"{every} what random signs add to the training loss clearly shrinks from m = {first} to {last}: "
-            "last over first",
-            "radii": "In every run both norms end within the radii that an objective of at most 2 keeps",
-        }
-        same, less, flat = "N need not grow with m", "better sample efficiency", "unless clearly not"
-        radii = "‖W‖₂,₄ ≤ τ'_w and ‖V‖_F ≤ τ_v"
-        tests = {
-            "gap": (at("gap", SIGNED) - at("gap", SIGNED, first), lab.AtMost(0.0, flat), same),
-            "test-loss": (at("test", SIGNED) / at("test", SIGNED, first), lab.AtMost(1.0, flat), same),
-            "below-plain": (at("gap", SIGNED) - at("gap", PLAIN), lab.AtMost(0.0, flat), less),
-            "learnt": (at("test", SIGNED), lab.AtMost(LEARNT), "(1 + γ)ε₀ + ε"),
-            "signs": (price[last] / price[first], lab.AtMost(1.0, "clearly"), "Lemma 5.8"),
-            "radii": (lab.of("inside", "run").largest(), lab.AtMost(1.0), radii),
-        }
+        claim, ends = (
+            functools.partial(self.claim, s, first=s.widths[0], last=s.widths[-1]),
+            (s.widths[0], s.widths[-1]),
+        )
+        first, last = (at("train", SIGNED, m) - at("train", PLAIN, m) for m in ends)
+        grown = at("gap", SIGNED) - at("gap", SIGNED, ends[0])
+        raised = at("test", SIGNED) / at("test", SIGNED, ends[0])
+        above = at("gap", SIGNED) - at("gap", PLAIN)
+        same, flat, radii = "N need not grow with m", "unless clearly not", "‖W‖₂,₄ ≤ τ'_w and ‖V‖_F ≤ τ_v"
+        made = [
+            claim("gap", grown, lab.AtMost(0.0, flat), same),
+            claim("test-loss", raised, lab.AtMost(1.0, flat), same),
+            claim("below-plain", above, lab.AtMost(0.0, flat), "better sample efficiency"),
+            claim("learnt", at("test", SIGNED), lab.AtMost(LEARNT), "(1 + γ)ε₀ + ε"),
+            claim("signs", last / first, lab.AtMost(1.0, "clearly"), "Lemma 5.8"),
+            claim("radii", lab.of("inside", "run").largest(), lab.AtMost(1.0), radii),
+        ]
         for short, target in SHORT.items():
-            bound = {each: lab.of("bound", "width", target=target, objective=each).slope() for each in OBJECTIVES}
-            sentences[f"{short}-bound"] = (
-                f"On the {target}, Lemma 5.9's bound for L2 clearly grows with a smaller power of m than the spectral "
-                "bound for L1: difference of the powers"
+            signed, plain = (
+                lab.of("bound", "width", target=target, objective=each).slope() for each in (SIGNED, PLAIN)
             )
-            tests[f"{short}-bound"] = (bound[SIGNED] - bound[PLAIN], lab.AtMost(0.0, "clearly"), "0 against 1")
-        return claims_of(sentences, tests)
+            most, name = lab.AtMost(0.0, "clearly"), f"{short}-bound"
+            made.append(claim(name, signed - plain, most, "0 against 1", "bound", target=target))
+        return made
 
     def table(self, s: Theorem43Settings) -> lab.Table:
         chosen = lab.Shown("chosen", about=f"Number of the chosen noise matrix, 0 to {s.draws - 1}.")
