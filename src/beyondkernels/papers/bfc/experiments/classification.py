@@ -64,9 +64,9 @@ class Classification(lab.Experiment):
     def claims(self, s: classified.ClassificationSettings) -> list[lab.Statement]:
         made, most = [], {"most": 100 * s.accuracy}
         for layer in UPPER:
-            symbol, ends = f"α{LOW[layer]}", {"low": PROPORTIONAL.lower, "high": PROPORTIONAL.upper}
+            symbol = f"α{LOW[layer]}"
             for name, share, value in shares(layer, f"alpha{layer}"):
-                told, slope = {"share": share, "symbol": symbol, **ends}, value.slope()
+                told, slope = {"share": share, "symbol": symbol}, value.slope()
                 made.append(
                     self.claim(s, f"{name}-slope-{layer}", slope, PROPORTIONAL, f"about {symbol}", "slope", **told)
                 )

@@ -82,16 +82,10 @@ class Fig15(lab.Experiment):
         """The words beneath Figure 15."""
         first, one, two = (lab.of(f"together_{step}", method=NETWORK) for step in MOMENTS)
         larger = lab.AtLeast(0, "clearly")
-        clusters = (
-            "After step two the neurons form two clusters: the mean over all neurons of |cos| with the direction that "
-            f"joins the class means is at least {TOGETHER:g}"
-        )
-        gather = "The neurons begin to gather in step one: the mean |cos| is clearly larger than at initialisation"
-        closer = "Step two brings the neurons closer together: the mean |cos| is clearly larger than after step one"
         return [
-            lab.claim("clusters", clusters, two, lab.AtLeast(TOGETHER), paper="form clusters"),
-            lab.claim("one-step", gather, one - first, larger),
-            lab.claim("improves", closer, two - one, larger),
+            self.claim(s, "clusters", two, lab.AtLeast(TOGETHER), "form clusters"),
+            self.claim(s, "one-step", one - first, larger),
+            self.claim(s, "improves", two - one, larger),
         ]
 
     def table(self, s: Fig15Settings) -> lab.Table:

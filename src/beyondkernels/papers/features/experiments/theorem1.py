@@ -81,20 +81,14 @@ class Theorem1(lab.Experiment):
 
     def claims(self, s: Theorem1Settings) -> list[lab.Statement]:
         informed: dict[str, Any] = {"per_seed": False, "relevant": INFORMATIVE, "says": SOMETHING}
-        error = "k = 1: at every m and T the error is at most the bound with constant one, by their least difference"
-        loss = (
-            "k = 1: at every m and T where the bound is below one, the hinge loss too is at most the bound with "
-            "constant one, by their least difference"
-        )
-        rate = f"k = 1, T = {OWN}: the hinge loss falls with m at least as fast as m^(−2/3), by its slope"
-        error_room = lab.least("error_room", per_seed=False, relevant=INFORMATIVE)
+        error, loss = lab.least("error_room", per_seed=False, relevant=INFORMATIVE), lab.least("loss_room", **informed)
         slope = lab.of("best_loss", "pairs", relevant=INFORMATIVE, steps=OWN).slope()
         spare = ("the bound is at least the loss times", lab.least("spare", **informed))
         bound = (lab.AtLeast(0.0), "O(1) times the bound")
         return [
-            lab.claim("error", error, error_room, *bound),
-            lab.claim("loss", loss, lab.least("loss_room", **informed), *bound, beside=spare),
-            lab.claim("rate", rate, slope, lab.AtMost(RATE), RATE),
+            self.claim(s, "error", error, *bound),
+            self.claim(s, "loss", loss, *bound, beside=spare),
+            self.claim(s, "rate", slope, lab.AtMost(RATE), RATE),
         ]
 
     def table(self, s: Theorem1Settings) -> lab.Table:
