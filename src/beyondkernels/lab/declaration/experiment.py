@@ -69,7 +69,8 @@ class Experiment:
     text_file: ClassVar[str] = ""
     """A Markdown file beside the module: a heading, which is the title, the summary below it, the notes, and a section
     ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. Before these, the
-    section ``## Claims`` has the sentences of the claims that :meth:`claim` makes. A file without a
+    sections ``## Claims`` and ``## Remarks`` have what :meth:`sentence` says. By default it is the file that is called
+    as the module is, if there is one and the class has no title of its own. A file without a
     heading of the first level holds notes alone. Names between double braces are settings."""
     quantities: Mapping[str, Quantity] = MappingProxyType({})
     """What the columns of the rows are, coordinates and measured numbers: how tables and axes write them, and what
@@ -79,6 +80,8 @@ class Experiment:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if not cls.text_file and "title" not in vars(cls) and (file := _text_beside(cls)).is_file():
+            cls.text_file = file.name
         if "text_file" in vars(cls):
             text = cls._text()
             for name, words in (("title", text.title), ("summary", text.summary)):
@@ -89,6 +92,23 @@ class Experiment:
     def _text(cls) -> Text:
         home = next(each for each in cls.__mro__ if "text_file" in vars(each))
         return read_text(Path(inspect.getfile(home)).with_name(cls.text_file))
+
+    def sentence(self, settings: Any, name: str, /, **more: Any) -> str:
+        """A sentence of the text file: the item ``- **NAME**: SENTENCE`` of its section ``## Claims`` or ``## Remarks``.
+
+        Names between double braces in it are settings (or whatever :meth:`facts` gives), or constants of this module.
+
+        Arguments:
+            settings: the settings.
+            name: the item's name.
+            more: what further names in the sentence stand for.
+        """
+        written = self._text().sentences
+        if name not in written:
+            unknown(f"sentence of {self.text_file}", name, list(written))
+        module = vars(sys.modules[type(self).__module__])
+        known = {each: constant for each, constant in module.items() if each.isupper()} | more
+        return fill(written[name], self.facts(settings), known)
 
     def claim(
         self,
@@ -101,22 +121,18 @@ class Experiment:
         /,
         **more: Any,
     ) -> Statement:
-        """A claim whose sentence stands in the text file, as an item ``- **NAME**: SENTENCE`` of ``## Claims``.
-
-        Names between double braces in it are settings (or whatever :meth:`facts` gives), or constants of this module.
+        """A claim whose sentence stands in the text file.
 
         Arguments:
             settings: the settings.
-            name: the claim's id.
+            name: the claim's id, by which :meth:`sentence` finds its sentence.
             value: what it is about.
             condition: the test that decides it.
             paper: what the paper has.
-            sentence: the item's name, where several claims share one sentence.
+            sentence: the sentence's own name, where several claims share one.
             more: other arguments of the claim, and what further names in the sentence stand for.
         """
-        module = vars(sys.modules[type(self).__module__])
-        known = {each: constant for each, constant in module.items() if each.isupper()} | more
-        text = fill(self._text().claims[sentence or name], self.facts(settings), known)
+        text = self.sentence(settings, sentence or name, **more)
         fields = {field.name for field in dataclasses.fields(Statement)}
         return Statement(name, text, value, condition, paper, **{key: more[key] for key in more if key in fields})
 
@@ -188,3 +204,8 @@ class Experiment:
     def summary_of(self, settings: Any) -> str:
         """The summary with the settings' numbers in it."""
         return fill(self.summary, self.facts(settings))
+
+
+def _text_beside(cls: type) -> Path:
+    """Where the text of a class's module stands, if it has one; a module without a file has none."""
+    return Path(getattr(sys.modules.get(cls.__module__), "__file__", None) or "none").with_suffix(".md")

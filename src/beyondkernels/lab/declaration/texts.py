@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*(?::([^}]*))?\}\}")
 
-_CLAIMS = re.compile(r"^## Claims$", re.MULTILINE)
-_CLAIM = re.compile(r"^- \*\*([\w.-]+)\*\*: ", re.MULTILINE)
+_SENTENCES = re.compile(r"^## (?:Claims|Remarks)$", re.MULTILINE)
+_SENTENCE = re.compile(r"^- \*\*([\w.-]+)\*\*: ", re.MULTILINE)
 _FIGURE = re.compile(r"^## Figure ", re.MULTILINE)
 _ALT = "Alt: "
 
@@ -25,15 +25,15 @@ class Text(NamedTuple):
         summary: the paragraph below that heading.
         notes: the other paragraphs; a heading belongs to the paragraph below it.
         figures: what sections ``## Figure NAME: TITLE`` say of figures, by NAME: ``title``, ``caption``, ``alt``.
-        claims: the sentences of claims, by NAME: the items ``- **NAME**: SENTENCE`` of the section ``## Claims``, which
-            stands before those of figures.
+        sentences: those of claims and remarks, by NAME: the items ``- **NAME**: SENTENCE`` of the sections ``## Claims``
+            and ``## Remarks``, which stand before those of figures.
     """
 
     title: str
     summary: str
     notes: list[str]
     figures: dict[str, dict[str, str]]
-    claims: dict[str, str]
+    sentences: dict[str, str]
 
 
 def read_text(path: Path) -> Text:
@@ -43,8 +43,8 @@ def read_text(path: Path) -> Text:
         path: the file.
     """
     text, *sections = _FIGURE.split(path.read_text(encoding="utf-8"))
-    text, *listed = _CLAIMS.split(text)
-    _, *items = _CLAIM.split("".join(listed))
+    text, *listed = _SENTENCES.split(text)
+    _, *items = _SENTENCE.split("".join(listed))
     blocks = _paragraphs(text)
     title, summary = "", ""
     if blocks and blocks[0].startswith("# "):
@@ -55,8 +55,8 @@ def read_text(path: Path) -> Text:
             notes[-1] = f"{notes[-1]}\n\n{block}"
         else:
             notes.append(block)
-    claims = {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
-    return Text(title, summary, notes, dict(map(_figure, sections)), claims)
+    sentences = {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
+    return Text(title, summary, notes, dict(map(_figure, sections)), sentences)
 
 
 def _figure(section: str) -> tuple[str, dict[str, str]]:

@@ -39,7 +39,6 @@ class AgnosticSettings(common.PlainSettings):
 class Agnostic(lab.Experiment):
     id = "bfc/agnostic"
     reference = PAPER.at("Theorem 3, Theorem 3', App. B.4")
-    text_file = "agnostic.md"
     quantities = {
         **common.PLAIN,
         "optimum": common.number("OPT", heading="OPT / Var(G*)", log=True),

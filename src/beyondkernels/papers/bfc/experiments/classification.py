@@ -33,7 +33,6 @@ SMOKE |= {"algorithm_samples": 200, "linear_samples": 1000, "test_samples": 500,
 class Classification(lab.Experiment):
     id = "bfc/classification"
     reference = PAPER.at("§3.2, Theorem 4, App. H (footnote 47)")
-    text_file = "classification.md"
     quantities = {
         "size": number("α₃", log=True),
         "method": lab.Quantity("learner"),

@@ -51,7 +51,6 @@ class DescentSettings(bk.core.Checked):
 class Descent(lab.Experiment):
     id = "bfc/descent"
     reference = PAPER.at("Theorems G.10, G.11, eq. (B.2), §6.2")
-    text_file = "descent.md"
     quantities = {
         "weight": lab.Quantity("λ/α²"),
         "count": number("points", ".0f", "Points at which the theorems promise a decrease."),

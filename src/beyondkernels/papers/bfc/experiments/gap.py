@@ -42,7 +42,6 @@ class GapSettings(layers.LayersSettings):
 class Gap(lab.Experiment):
     id = "bfc/gap"
     reference = PAPER.at("§3.1, §3.2")
-    text_file = "gap.md"
     quantities = {**layers.QUANTITIES, "ratio": number("ratio", log=True), "moment": lab.Quantity("trained")}
     seconds_per_run = {"smoke": 0.5, "laptop": 9.0, "paper": 40.0}
     settings_class = GapSettings

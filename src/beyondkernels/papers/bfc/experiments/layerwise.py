@@ -52,7 +52,6 @@ class LayerwiseSettings(common.PlainSettings):
 class Layerwise(lab.Experiment):
     id = "bfc/layerwise"
     reference = PAPER.at("§1.2, §3 (“Comparing to sequential kernel methods”), App. I")
-    text_file = "layerwise.md"
     quantities = {
         **common.PLAIN,
         "kernel_scale": lab.Quantity("scale", "g", lab.NON_NEGATIVE),

@@ -32,7 +32,6 @@ class PretrainingSettings(layers.LayersSettings):
 class Pretraining(lab.Experiment):
     id = "bfc/pretraining"
     reference = PAPER.at("§4, App. A.4, footnote 29")
-    text_file = "pretraining.md"
     quantities = {
         **layers.QUANTITIES,
         "way": lab.Quantity("training"),

@@ -35,7 +35,6 @@ class SearchSettings(common.PlainSettings):
 class Search(lab.Experiment):
     id = "bfc/search"
     reference = PAPER.at("§4, footnotes 9 and 15")
-    text_file = "search.md"
     quantities = {
         **common.PLAIN,
         "method": lab.Quantity("learner"),

@@ -38,7 +38,6 @@ class Theorem1Settings(StagedSettings):
 class Theorem1(lab.Experiment):
     id = "bfc/theorem1"
     reference = PAPER.at("Theorem 1, Algorithm 1, §4")
-    text_file = "theorem1.md"
     quantities = {
         **layers.QUANTITIES,
         "test": error("test error", "Relative to Var(G*), which is what a constant leaves."),

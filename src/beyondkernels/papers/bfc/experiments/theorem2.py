@@ -31,7 +31,6 @@ class Theorem2Settings(layers.LayersSettings):
 class Theorem2(lab.Experiment):
     id = "bfc/theorem2"
     reference = PAPER.at("Theorem 2, Figure 5, §6.1")
-    text_file = "theorem2.md"
     quantities = {
         **layers.QUANTITIES,
         "alpha": number("α₃", log=True),

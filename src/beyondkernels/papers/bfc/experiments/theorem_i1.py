@@ -93,7 +93,6 @@ class TheoremI1Settings(bk.core.Checked):
 class TheoremI1(lab.Experiment):
     id = "bfc/theoremI1"
     reference = PAPER.at("Theorems I.1 and I.3")
-    text_file = "theorem_i1.md"
     quantities = {
         "depth": lab.Quantity("L"),
         "bound": number("bound", ".3f", "For kernels: 1 − N/C. All risks are over c².", within=lab.SHARE),

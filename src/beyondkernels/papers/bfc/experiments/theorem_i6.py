@@ -66,7 +66,6 @@ class TheoremI6Settings(bk.core.Checked):
 class TheoremI6(lab.Experiment):
     id = "bfc/theoremI6"
     reference = PAPER.at("Lemma I.5, Theorems I.6 and I.7")
-    text_file = "theorem_i6.md"
     quantities = {
         "case": lab.Quantity("theorem, layers", heading="Theorem, layers"),
         "method": lab.Quantity("network"),

@@ -47,7 +47,6 @@ class Toy12Settings(toys.ToySettings):
 class Toy12(lab.Experiment):
     id = "bfc/toy12"
     reference = PAPER.at("§1.2, eq. (1.2)")
-    text_file = "toy12.md"
     quantities = {
         "moment": lab.Quantity("layer 2"),
         **{name: lab.Quantity(term, ".3f") for name, term in TERMS.items()},

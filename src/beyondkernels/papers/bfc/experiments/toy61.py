@@ -43,7 +43,6 @@ class Toy61Settings(toys.ToySettings):
 class Toy61(lab.Experiment):
     id = "bfc/toy61"
     reference = PAPER.at("§6.1")
-    text_file = "toy61.md"
     quantities = {
         "alpha": number("α", log=True),
         "neurons": lab.Quantity("m₂"),

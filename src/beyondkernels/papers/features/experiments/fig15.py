@@ -62,7 +62,6 @@ class Fig15Settings(bk.core.Checked):
 class Fig15(lab.Experiment):
     id = "features/fig15"
     reference = PAPER.at("App. E.3.1, Figure 15")
-    text_file = "fig15.md"
     quantities = {
         **ACCURACIES,
         "together_0": lab.Quantity("|cos| at first", ".3f", lab.SHARE, about=COSINES),

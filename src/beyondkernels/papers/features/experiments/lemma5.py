@@ -45,7 +45,6 @@ class Lemma5Settings(bk.core.Checked):
 class Lemma5(lab.Experiment):
     id = "features/lemma5"
     reference = PAPER.at("Lemma 5, with the proof of Lemma 8")
-    text_file = "lemma5.md"
     quantities = {
         "relevant": lab.Quantity("k"),
         "exact": lab.Quantity("least share exact", ".4f", lab.SHARE),

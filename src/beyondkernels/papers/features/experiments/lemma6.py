@@ -55,7 +55,6 @@ class Lemma6Settings(bk.core.Checked):
 class Lemma6(lab.Experiment):
     id = "features/lemma6"
     reference = PAPER.at("Lemma 6; Lemmas 15, 18, 19 and 20")
-    text_file = "lemma6.md"
     quantities = {
         **AXES,
         "signal_1": lab.Quantity("Tⱼσ̃/γ, relevant", ".3f", about="After step one, mean over neurons and patterns."),

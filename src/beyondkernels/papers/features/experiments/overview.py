@@ -49,7 +49,6 @@ class OverviewSettings(bk.core.Checked):
 
 class Overview(lab.Experiment):
     id = "features/tables"
-    text_file = "overview.md"
     reference = PAPER.at("App. E.1 and E.2, Tables 1 to 5")
     quantities = ACCURACIES
     seconds_per_run = {"smoke": 0.2, "laptop": 10.0, "paper": 10.0}

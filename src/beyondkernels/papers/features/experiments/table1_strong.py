@@ -25,7 +25,6 @@ class StrongSettings(TableSettings):
 class Table1Strong(PaperTable):
     id = "features/table1-strong"
     reference = PAPER.at("App. E.1.1, Table 1; Theorem 2")
-    text_file = "table1_strong.md"
     seconds_per_run = {"smoke": 1.0, "laptop": 150.0, "paper": 150.0}
     settings_class = StrongSettings
     scales = Table1.scales

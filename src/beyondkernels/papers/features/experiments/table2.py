@@ -68,7 +68,6 @@ class Table2Settings(CasesSettings):
 class Table2(paper_table.PaperTable):
     id = "features/table2"
     reference = PAPER.at("App. E.1.2, Table 2, Figures 7 and 8")
-    text_file = "table2.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 2.0, "paper": 2.0}
     settings_class = Table2Settings
     scales = paper_table.scales(relevant=6, low=4, high=6)

@@ -33,7 +33,6 @@ STEP_ONE: dict[str, tuple[str, Literal["exact", "rounded"]]] = {
 class Table3(paper_table.PaperTable):
     id = "features/table3"
     reference = PAPER.at("App. E.2.1, Table 3, Figures 9 and 10")
-    text_file = "table3.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Table3Settings
     scales = paper_table.scales(dim=(20, 30), rounding_dims=(20, 30))

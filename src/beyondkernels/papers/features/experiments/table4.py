@@ -31,7 +31,6 @@ class Table4Settings(CasesSettings):
 class Table4(paper_table.PaperTable):
     id = "features/table4"
     reference = PAPER.at("App. E.2.2, Table 4, Figures 11 and 12; App. F.1.1")
-    text_file = "table4.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Table4Settings
     scales = paper_table.scales()

@@ -23,7 +23,6 @@ COSINE = functools.partial(lab.Quantity, format=".3f", within=(-1.0, 1.0))
 class Table6(lab.Experiment):
     id = "features/table6"
     reference = PAPER.at("App. E.3.2, Table 6 and Figure 16")
-    text_file = "table6.md"
     quantities = {
         "test_accuracy": replace(ACCURACIES["test_accuracy"], format=".2f"),
         "ahead": lab.Quantity("test accuracy above every linear classifier", "", (-100.0, 100.0), "points"),

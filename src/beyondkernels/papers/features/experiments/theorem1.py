@@ -52,7 +52,6 @@ class Theorem1Settings(bk.core.Checked):
 class Theorem1(lab.Experiment):
     id = "features/theorem1"
     reference = PAPER.at("Theorem 1; Theorem 26, eq. (279)")
-    text_file = "theorem1.md"
     quantities = {
         "relevant": lab.Quantity("k"),
         "pairs": lab.Quantity("m", log=True),

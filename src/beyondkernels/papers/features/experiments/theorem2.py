@@ -34,7 +34,6 @@ SMALL = {"tangents": 1, "cube": 8, "cube_relevant": 3, "cube_neurons": 1, "every
 class Theorem2(lab.Experiment):
     id = "features/theorem2"
     reference = PAPER.at("Theorem 2, Corollary 3; App. C, Theorems 28 and 29")
-    text_file = "theorem2.md"
     quantities = {
         "place": lab.Quantity("over"),
         "relevant": lab.Quantity("k"),

@@ -50,7 +50,6 @@ class Theorem34Settings(bk.core.Checked):
 class Theorem34(lab.Experiment):
     id = "features/theorem34"
     reference = PAPER.at("App. F, Theorem 34")
-    text_file = "theorem34.md"
     quantities = {
         **ACCURACIES,
         "kind": lab.Quantity("data"),

@@ -19,7 +19,6 @@ LEARNT, OFF = 0.99, 0.6  # what counts as learnt, and as off 1/2
 class Theorem4(lab.Experiment):
     id = "features/theorem4"
     reference = PAPER.at("Theorem 4 and App. D")
-    text_file = "theorem4.md"
     quantities = {
         "relevant": lab.Quantity("k"),
         "share": lab.Quantity("queries/bound"),

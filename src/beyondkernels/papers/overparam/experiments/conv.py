@@ -48,7 +48,6 @@ class ConvSettings(two_layers.TwoLayerSettings):
 class Conv(lab.Experiment):
     id = "overparam/conv"
     reference = PAPER.at("§6")
-    text_file = "conv.md"
     quantities = {**two_layers.LOSSES, "method": lab.Quantity("learner")}
     seconds_per_run = {"smoke": 0.1, "laptop": 1.5, "paper": 3.0}
     settings_class = ConvSettings

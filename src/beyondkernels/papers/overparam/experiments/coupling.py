@@ -62,7 +62,6 @@ class CouplingSettings(NearSettings):
 class Coupling(lab.Experiment):
     id = "overparam/coupling"
     reference = PAPER.at("Lemmas G.3, 5.5 and 5.8")
-    text_file = "coupling.md"
     quantities = {
         "layers": lab.Quantity("layers"),
         "test_loss": size("test loss", ".1e", better="less"),

@@ -37,7 +37,6 @@ class DimensionSettings(two_layers.TwoLayerSettings):
 class DimensionFree(lab.Experiment):
     id = "overparam/dimension-free"
     reference = PAPER.at("§4.1, Theorem 4.1: “our result is dimension free”")
-    text_file = "dimension_free.md"
     quantities = two_layers.LOSSES
     seconds_per_run = {"smoke": 0.1, "laptop": 0.7, "paper": 1.0}
     settings_class = DimensionSettings

@@ -49,7 +49,6 @@ class ExistenceSettings(bk.core.Checked):
 class Existence(lab.Experiment):
     id = "overparam/existence"
     reference = PAPER.at("Lemma G.1, Corollary G.2; resnet Lemma E.1")
-    text_file = "existence.md"
     quantities = {
         "lemma": lab.Quantity("lemma"),
         "function": lab.Quantity("φ"),

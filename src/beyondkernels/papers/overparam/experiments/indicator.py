@@ -57,7 +57,6 @@ class IndicatorSettings(bk.core.Checked):
 class Indicator(lab.Experiment):
     id = "overparam/indicator"
     reference = PAPER.at("Lemma 5.1, App. B.1; resnet Lemma E.2")
-    text_file = "indicator.md"
     quantities = {
         "lemma": lab.Quantity("lemma"),
         "function": lab.Quantity("φ"),

@@ -25,7 +25,6 @@ SHOWN = (-2.0, 3.0)
 class Landscape(lab.Experiment):
     id = "overparam/landscape"
     reference = PAPER.at("Lemma 5.3, App. D.1")
-    text_file = "landscape.md"
     quantities = {
         **{name: lab.Quantity(f"decrease, {name}") for name in ("low", "beyond", "short")},
         "eta": lab.Quantity("η"),

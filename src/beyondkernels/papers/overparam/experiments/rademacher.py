@@ -57,7 +57,6 @@ class RademacherSettings(NearSettings):
 class Rademacher(lab.Experiment):
     id = "overparam/rademacher"
     reference = PAPER.at("Lemmas G.5 and 5.9")
-    text_file = "rademacher.md"
     quantities = {
         "layers": lab.Quantity("layers"),
         "over": lab.Quantity("varies"),

@@ -55,7 +55,6 @@ class RandomnessSettings(bk.core.Checked):
 class Randomness(lab.Experiment):
     id = "overparam/randomness"
     reference = PAPER.at("Lemma 5.2, App. B.2 and A.2")
-    text_file = "randomness.md"
     quantities = {
         **{name: lab.Quantity(f"n₁ on ρ, {name}") for name in ("total", "unexplained")},
         "function": lab.Quantity("φ"),

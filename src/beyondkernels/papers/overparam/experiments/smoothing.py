@@ -20,7 +20,6 @@ POWERS = {"existing": -1 / 4, "rows": -3 / 2, "norms": -1 / 2, "gap": -1 / 2}
 class Smoothing(lab.Experiment):
     id = "overparam/smoothing"
     reference = PAPER.at("Lemmas 5.6 and 5.7")
-    text_file = "smoothing.md"
     quantities = {
         "smoothing": size("σ√m", log=True),
         "existing": size("error", ".3f", "Lemma 5.6 at the start, over the mean of |F*|."),

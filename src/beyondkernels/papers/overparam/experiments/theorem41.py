@@ -43,7 +43,6 @@ class Theorem41Settings(two_layers.TwoLayerSettings):
 class Theorem41(lab.Experiment):
     id = "overparam/theorem41"
     reference = PAPER.at("§4.1, Theorem 4.1, Algorithm 1")
-    text_file = "theorem41.md"
     quantities = {
         "target": lab.Quantity("φ"),
         "excess": lab.Quantity(

@@ -100,7 +100,6 @@ class Theorem42Settings(bk.core.Checked):
 class Theorem42(lab.Experiment):
     id = "overparam/theorem42"
     reference = PAPER.at("§4.2, Theorem 4.2, eq. (19)")
-    text_file = "theorem42.md"
     quantities = {
         "target": lab.Quantity("target"),
         "relative": size("relative test error", ".2e", RELATIVE, heading="Test error", log=True, better="less"),

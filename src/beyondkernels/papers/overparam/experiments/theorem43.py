@@ -66,7 +66,6 @@ class Theorem43Settings(bk.core.Checked):
 class Theorem43(lab.Experiment):
     id = "overparam/theorem43"
     reference = PAPER.at("§4.2, Theorems 4.2 and 4.3, Algorithm 2")
-    text_file = "theorem43.md"
     quantities = {
         **{name: lab.Quantity(name) for name in ("target", "objective")},
         "gap": lab.Quantity("test loss − training loss, relative", ".3f", about=GAP, heading="Gap"),

@@ -50,7 +50,6 @@ _RIGHT = "The right side that the paper gives, with all constants 1 and the norm
 class Coupling(lab.Experiment):
     id = "resnet/coupling"
     reference = PAPER.at("App. C, Lemmas C.1 to C.3 and Claim C.6")
-    text_file = "coupling.md"
     quantities = {
         **{name: lab.Quantity(name.replace("_", " "), within=lab.NON_NEGATIVE) for name in BOUNDED},
         "width": lab.Quantity("width m", within=lab.NON_NEGATIVE, log=True, heading="m"),

@@ -86,7 +86,6 @@ _SMOKE = {
 class Fig2a(lab.Experiment):
     id = "resnet/fig2a"
     reference = PAPER.at("§8.1, Figure 2(a)")
-    text_file = "fig2.md"
     quantities = composite.QUANTITIES
     seconds_per_run = {"smoke": 0.05, "laptop": 0.3, "paper": 3.5}
     settings_class = Fig2aSettings

@@ -53,7 +53,6 @@ class Fig3Settings(composite.CompositeSettings):
 class Fig3(lab.Experiment):
     id = "resnet/fig3"
     reference = PAPER.at("§8.1, Figure 3")
-    text_file = "fig3.md"
     quantities = {
         **composite.QUANTITIES,
         "beta": lab.Quantity("β", within=lab.NON_NEGATIVE),

@@ -21,7 +21,6 @@ FITTED = 0.12
 class Fig4a(lab.Experiment):
     id = "resnet/fig4a"
     reference = PAPER.at("§8.2, Figures 1 and 4(a)")
-    text_file = "fig4.md"
     quantities = {
         **SEARCHED,
         "what": lab.Quantity("weights"),

@@ -56,7 +56,6 @@ class ScalingSettings(hard.HardSettings):
 class Scaling(lab.Experiment):
     id = "resnet/scaling"
     reference = PAPER.at("§3.1, §7: Corollary 7.1, Theorem 2")
-    text_file = "scaling.md"
     quantities = {
         "outputs": lab.Quantity("k", within=lab.NON_NEGATIVE),
         "targets": lab.Quantity("C", within=lab.NON_NEGATIVE, log=True),

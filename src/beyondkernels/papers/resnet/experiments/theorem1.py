@@ -42,7 +42,6 @@ class RiskSettings(bk.core.Checked):
 class Theorem1(lab.Experiment):
     id = "resnet/theorem1"
     reference = PAPER.at("Theorem 1, Algorithm 1, eq. (6.2)")
-    text_file = "theorem1.md"
     quantities = {
         "alpha": lab.Quantity("α", within=lab.NON_NEGATIVE, log=True),
         "points": lab.Quantity("T", ",.0f", lab.NON_NEGATIVE),

@@ -58,7 +58,6 @@ class Theorem2Settings(exact_risks.ExactRiskSettings):
 class Theorem2(exact_risks.ExactRisks):
     id = "resnet/theorem2"
     reference = PAPER.at("Theorem 2 (§3.1, §7.1, App. D.1)")
-    text_file = "theorem2.md"
     letter, what = "N", "kernel"
     quantities = exact_risks.quantities_of("N")
     drawn = {CUBE: KERNELS, LARGE: KERNELS, SMALL: (*NARROW, BOTH[0])}

@@ -48,7 +48,6 @@ class Theorem3Settings(exact_risks.ExactRiskSettings):
 class Theorem3(exact_risks.ExactRisks):
     id = "resnet/theorem3"
     reference = PAPER.at("Theorem 3 (§3.2, §7.2, App. D.2)")
-    text_file = "theorem3.md"
     letter, what = "D", "feature map"
     quantities = exact_risks.quantities_of("D")
     drawn = {SMALL: MAPS, LARGE: ()}
