@@ -69,9 +69,10 @@ class Experiment:
     text_file: ClassVar[str] = ""
     """A Markdown file beside the module: a heading, which is the title, the summary below it, the notes, and a section
     ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. Before these, the
-    sections ``## Claims`` and ``## Remarks`` have what :meth:`sentence` says. By default it is the file that is called
-    as the module is, if there is one and the class has no title of its own. A file without a
-    heading of the first level holds notes alone. Names between double braces are settings."""
+    sections ``## Claims`` and ``## Remarks`` have what :meth:`sentence` says, and ``## Reasons`` why settings are as
+    they are, where a field leaves it to the text. A file without a heading of the first level holds notes alone. Names
+    between double braces are settings. By default it is the file that is called as the module is, if there is one and
+    the class has no title of its own."""
     quantities: Mapping[str, Quantity] = MappingProxyType({})
     """What the columns of the rows are, coordinates and measured numbers: how tables and axes write them, and what
     values they can have. Columns that every experiment has, such as ``test_loss``, need no entry."""
@@ -94,7 +95,7 @@ class Experiment:
         return read_text(Path(inspect.getfile(home)).with_name(cls.text_file))
 
     def sentence(self, settings: Any, name: str, /, **more: Any) -> str:
-        """A sentence of the text file: the item ``- **NAME**: SENTENCE`` of its section ``## Claims`` or ``## Remarks``.
+        """A sentence of the text file: an item ``- **NAME**: SENTENCE`` of ``## Claims`` or ``## Remarks``.
 
         Names between double braces in it are settings (or whatever :meth:`facts` gives), or constants of this module.
 
@@ -195,6 +196,11 @@ class Experiment:
             return dataclasses.replace(picture, **missing)
 
         return [worded(picture) for picture in self.figures(settings)]
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """Why settings are as they are, by name, as far as the text file says it."""
+        return self._text().reasons if self.text_file else {}
 
     @property
     def declared(self) -> Quantities:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*(?::([^}]*))?\}\}")
 
-_SENTENCES = re.compile(r"^## (?:Claims|Remarks)$", re.MULTILINE)
-_SENTENCE = re.compile(r"^- \*\*([\w.-]+)\*\*: ", re.MULTILINE)
+_LISTS = re.compile(r"^## (Claims|Remarks|Reasons)$", re.MULTILINE)
+_ITEM = re.compile(r"^- \*\*([\w.-]+)\*\*: ", re.MULTILINE)
 _FIGURE = re.compile(r"^## Figure ", re.MULTILINE)
 _ALT = "Alt: "
 
@@ -25,8 +25,9 @@ class Text(NamedTuple):
         summary: the paragraph below that heading.
         notes: the other paragraphs; a heading belongs to the paragraph below it.
         figures: what sections ``## Figure NAME: TITLE`` say of figures, by NAME: ``title``, ``caption``, ``alt``.
-        sentences: those of claims and remarks, by NAME: the items ``- **NAME**: SENTENCE`` of the sections ``## Claims``
-            and ``## Remarks``, which stand before those of figures.
+        sentences: those of claims and remarks, by NAME: the items ``- **NAME**: SENTENCE`` of the sections
+            ``## Claims`` and ``## Remarks``, which stand before those of figures.
+        reasons: why settings are as they are, by NAME: the items ``- **NAME**: REASON`` of a section ``## Reasons``.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Text(NamedTuple):
     notes: list[str]
     figures: dict[str, dict[str, str]]
     sentences: dict[str, str]
+    reasons: dict[str, str]
 
 
 def read_text(path: Path) -> Text:
@@ -43,8 +45,8 @@ def read_text(path: Path) -> Text:
         path: the file.
     """
     text, *sections = _FIGURE.split(path.read_text(encoding="utf-8"))
-    text, *listed = _SENTENCES.split(text)
-    _, *items = _SENTENCE.split("".join(listed))
+    text, *lists = _LISTS.split(text)
+    listed = {name: _items(items) for name, items in zip(lists[::2], lists[1::2], strict=True)}
     blocks = _paragraphs(text)
     title, summary = "", ""
     if blocks and blocks[0].startswith("# "):
@@ -55,8 +57,14 @@ def read_text(path: Path) -> Text:
             notes[-1] = f"{notes[-1]}\n\n{block}"
         else:
             notes.append(block)
-    sentences = {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
-    return Text(title, summary, notes, dict(map(_figure, sections)), sentences)
+    sentences = listed.get("Claims", {}) | listed.get("Remarks", {})
+    return Text(title, summary, notes, dict(map(_figure, sections)), sentences, listed.get("Reasons", {}))
+
+
+def _items(section: str) -> dict[str, str]:
+    """The items ``- **NAME**: WORDS`` of a section, by NAME."""
+    _, *items = _ITEM.split(section)
+    return {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
 
 
 def _figure(section: str) -> tuple[str, dict[str, str]]:

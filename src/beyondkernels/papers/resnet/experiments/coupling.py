@@ -161,14 +161,11 @@ class Coupling(lab.Experiment):
         network = bk.networks.theorem_network(width, w, v)
         given = {"steps": s.steps, "first_rate": s.first_rate, "second_rate": s.second_rate}
         found = bk.resnet.theorem1(sizes, network, **given, first_std=w, second_std=v)
-        held = len(found.hypotheses) - len(found.missed)
+        asked, missed = len(found.hypotheses), "; ".join(map(str, found.missed)) or "none"
+        told: dict[str, Any] = {"asked": asked, "held": asked - len(found.missed), "missed": missed}
         return [
-            f"F alone has a risk of {s.base_only_risk:.4g}. α̃ of Lemma C.2 is {sizes.accuracy:.3g}.",
-            (
-                f"Theorem 1 at m = {width}, its hidden constants and C* taken as one, has τ_w = "
-                f"{found.first_radius:.3g} and τ_v = {found.second_radius:.3g}; {held} of its "
-                f"{len(found.hypotheses)} hypotheses hold. The others: {'; '.join(map(str, found.missed)) or 'none'}."
-            ),
+            self.sentence(s, "base", risk=s.base_only_risk, accuracy=sizes.accuracy),
+            self.sentence(s, "theorem", width=width, w=found.first_radius, v=found.second_radius, **told),
         ]
 
 

@@ -128,14 +128,11 @@ class Theorem1(lab.Experiment):
 
     def remarks(self, s: RiskSettings) -> list[str]:
         """What the risks are to be compared with, and how Theorem 1's hypotheses stand at both ends."""
-        ends = s.alphas[0], s.alphas[-1]
-        constants = ", ".join(f"{problem_of(s, alpha).polynomial_risk(0):.4g}" for alpha in ends)
-        floors = ", ".join(f"{s.outputs * alpha**2:.4g}" for alpha in ends)
-        compared = (
-            f"At α = {ends[0]:g} and {ends[1]:g}, predicting a constant leaves {constants}. The best linear predictor "
-            f"is F and leaves kα² = {floors}."
-        )
-        return [compared, *(_hypotheses(s, alpha) for alpha in ends)]
+        low, high = s.alphas[0], s.alphas[-1]
+        constants = ", ".join(f"{problem_of(s, alpha).polynomial_risk(0):.4g}" for alpha in (low, high))
+        floors = ", ".join(f"{s.outputs * alpha**2:.4g}" for alpha in (low, high))
+        compared = self.sentence(s, "compared", low=low, high=high, constants=constants, floors=floors)
+        return [compared, *(_hypotheses(s, alpha) for alpha in (low, high))]
 
 
 def problem_of(s: RiskSettings, alpha: float) -> bk.resnet.HardInstance:
