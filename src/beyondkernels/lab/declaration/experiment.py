@@ -17,7 +17,7 @@ from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import Runs
 from beyondkernels.lab.declaration.statements import Statement
 from beyondkernels.lab.declaration.tables import Table
-from beyondkernels.lab.declaration.texts import Text, fill, read_text
+from beyondkernels.lab.declaration.texts import Text, fill, read_items, read_text
 from beyondkernels.lab.declaration.values import Value
 from beyondkernels.lab.report.claims import Condition
 
@@ -91,8 +91,12 @@ class Experiment:
 
     @classmethod
     def _text(cls) -> Text:
+        return read_text(cls._text_path())
+
+    @classmethod
+    def _text_path(cls) -> Path:
         home = next(each for each in cls.__mro__ if "text_file" in vars(each))
-        return read_text(Path(inspect.getfile(home)).with_name(cls.text_file))
+        return Path(inspect.getfile(home)).with_name(cls.text_file)
 
     def sentence(self, settings: Any, name: str, /, **more: Any) -> str:
         """A sentence of the text file: an item ``- **NAME**: SENTENCE`` of ``## Claims`` or ``## Remarks``.
@@ -104,7 +108,7 @@ class Experiment:
             name: the item's name.
             more: what further names in the sentence stand for.
         """
-        written = self._text().sentences
+        written = read_items(self._text_path(), "Claims", "Remarks")
         if name not in written:
             unknown(f"sentence of {self.text_file}", name, list(written))
         module = vars(sys.modules[type(self).__module__])
@@ -200,7 +204,7 @@ class Experiment:
     @property
     def reasons(self) -> Mapping[str, str]:
         """Why settings are as they are, by name, as far as the text file says it."""
-        return self._text().reasons if self.text_file else {}
+        return read_items(self._text_path(), "Reasons") if self.text_file else {}
 
     @property
     def declared(self) -> Quantities:

@@ -25,17 +25,12 @@ class Text(NamedTuple):
         summary: the paragraph below that heading.
         notes: the other paragraphs; a heading belongs to the paragraph below it.
         figures: what sections ``## Figure NAME: TITLE`` say of figures, by NAME: ``title``, ``caption``, ``alt``.
-        sentences: those of claims and remarks, by NAME: the items ``- **NAME**: SENTENCE`` of the sections
-            ``## Claims`` and ``## Remarks``, which stand before those of figures.
-        reasons: why settings are as they are, by NAME: the items ``- **NAME**: REASON`` of a section ``## Reasons``.
     """
 
     title: str
     summary: str
     notes: list[str]
     figures: dict[str, dict[str, str]]
-    sentences: dict[str, str]
-    reasons: dict[str, str]
 
 
 def read_text(path: Path) -> Text:
@@ -45,8 +40,7 @@ def read_text(path: Path) -> Text:
         path: the file.
     """
     text, *sections = _FIGURE.split(path.read_text(encoding="utf-8"))
-    text, *lists = _LISTS.split(text)
-    listed = {name: _items(items) for name, items in zip(lists[::2], lists[1::2], strict=True)}
+    text, *_ = _LISTS.split(text)
     blocks = _paragraphs(text)
     title, summary = "", ""
     if blocks and blocks[0].startswith("# "):
@@ -57,13 +51,24 @@ def read_text(path: Path) -> Text:
             notes[-1] = f"{notes[-1]}\n\n{block}"
         else:
             notes.append(block)
-    sentences = listed.get("Claims", {}) | listed.get("Remarks", {})
-    return Text(title, summary, notes, dict(map(_figure, sections)), sentences, listed.get("Reasons", {}))
+    return Text(title, summary, notes, dict(map(_figure, sections)))
 
 
-def _items(section: str) -> dict[str, str]:
-    """The items ``- **NAME**: WORDS`` of a section, by NAME."""
-    _, *items = _ITEM.split(section)
+def read_items(path: Path, *lists: str) -> dict[str, str]:
+    """The items ``- **NAME**: WORDS`` of some sections of a Markdown file, by NAME.
+
+    Arguments:
+        path: the file.
+        lists: the sections, among ``Claims``, ``Remarks`` and ``Reasons``. They stand before those of figures.
+    """
+    text, *_ = _FIGURE.split(path.read_text(encoding="utf-8"))
+    _, *parts = _LISTS.split(text)
+    items = [
+        each
+        for name, part in zip(parts[::2], parts[1::2], strict=True)
+        if name in lists
+        for each in _ITEM.split(part)[1:]
+    ]
     return {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
 
 
