@@ -88,6 +88,39 @@ def test_a_text_that_begins_with_a_heading_holds_title_and_summary(tmp_path: Pat
     assert found.Other().notes(None) == ["## Notes\n\nNone."]
 
 
+def test_claims_remarks_and_reasons_stand_in_the_text_that_is_called_as_the_module(tmp_path: Path) -> None:
+    tmp_path.joinpath("learning.md").write_text(
+        "# A line\n\nIs guessed.\n\nA note.\n\n"
+        "## Claims\n\n- **learns**: With {{n}} points the error at widths {{widths}}\nis at most {{LEARNT:.0%}}\n"
+        "- **other**: Never said\n\n## Remarks\n\n- **least**: At least {{least:g}}.\n\n"
+        "## Reasons\n\n- **widths**: few\n\n## Figure error\n\n- **learns**: Of a figure\n",
+        "utf-8",
+    )
+    module = tmp_path / "learning.py"
+    module.write_text(
+        "from beyondkernels.lab import AtMost, Experiment, of\n"
+        "LEARNT = 0.05\n"
+        "class Guess(Experiment):\n    id = 'own/guess'\n"
+        "    def claims(self, s):\n"
+        "        value, few = of('error'), AtMost(LEARNT)\n"
+        "        return [self.claim(s, f'at-{n}', value, few, 0.1, 'learns', n=n, nowhere='no') for n in (10, 20)]\n"
+        "    def remarks(self, s):\n        return [self.sentence(s, 'least', least=0.25)]\n"
+        "class Titled(Experiment):\n    id, title = 'own/titled', 'Its own'\n",
+        "utf-8",
+    )
+    found = load_file(module)
+    claims = found.Guess().claims(Numbers())
+    assert [(each.id, each.text, each.paper, each.nowhere) for each in claims] == [
+        (f"at-{n}", f"With {n} points the error at widths 1, 2, 4 is at most 5%", 0.1, "no") for n in (10, 20)
+    ]
+    assert found.Guess.title == "A line"
+    assert found.Guess().notes(Numbers()) == ["A note.", "At least 0.25."]
+    assert found.Guess().reasons == {"widths": "few"}
+    assert (found.Titled().text_file, found.Titled().reasons) == ("", {})
+    with pytest.raises(InputError, match=r"sentence of learning\.md"):
+        found.Guess().sentence(Numbers(), "lest")
+
+
 def test_figures_take_the_words_they_leave_out_from_the_text(tmp_path: Path) -> None:
     tmp_path.joinpath("text.md").write_text(
         "# A line\n\nIs guessed.\n\nA note.\n\n"

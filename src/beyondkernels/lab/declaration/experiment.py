@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +17,9 @@ from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import Runs
 from beyondkernels.lab.declaration.statements import Statement
 from beyondkernels.lab.declaration.tables import Table
-from beyondkernels.lab.declaration.texts import Text, fill, read_text
+from beyondkernels.lab.declaration.texts import Text, fill, read_items, read_text
+from beyondkernels.lab.declaration.values import Value
+from beyondkernels.lab.report.claims import Condition
 
 SCALES = ("smoke", "laptop", "paper")
 """``smoke`` runs in seconds, ``laptop`` in minutes on two cores, ``paper`` is the paper's own setting."""
@@ -65,8 +68,11 @@ class Experiment:
     """The command that runs it."""
     text_file: ClassVar[str] = ""
     """A Markdown file beside the module: a heading, which is the title, the summary below it, the notes, and a section
-    ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. A file without a
-    heading of the first level holds notes alone. Names between double braces are settings."""
+    ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. Before these, the
+    sections ``## Claims`` and ``## Remarks`` have what :meth:`sentence` says, and ``## Reasons`` why settings are as
+    they are, where a field leaves it to the text. A file without a heading of the first level holds notes alone. Names
+    between double braces are settings. By default it is the file that is called as the module is, if there is one and
+    the class has no title of its own."""
     quantities: Mapping[str, Quantity] = MappingProxyType({})
     """What the columns of the rows are, coordinates and measured numbers: how tables and axes write them, and what
     values they can have. Columns that every experiment has, such as ``test_loss``, need no entry."""
@@ -75,6 +81,8 @@ class Experiment:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if not cls.text_file and "title" not in vars(cls) and (file := _text_beside(cls)).is_file():
+            cls.text_file = file.name
         if "text_file" in vars(cls):
             text = cls._text()
             for name, words in (("title", text.title), ("summary", text.summary)):
@@ -83,8 +91,55 @@ class Experiment:
 
     @classmethod
     def _text(cls) -> Text:
+        return read_text(cls._text_path())
+
+    @classmethod
+    def _text_path(cls) -> Path:
         home = next(each for each in cls.__mro__ if "text_file" in vars(each))
-        return read_text(Path(inspect.getfile(home)).with_name(cls.text_file))
+        return Path(inspect.getfile(home)).with_name(cls.text_file)
+
+    def sentence(self, settings: Any, name: str, /, **more: Any) -> str:
+        """A sentence of the text file: an item ``- **NAME**: SENTENCE`` of ``## Claims`` or ``## Remarks``.
+
+        Names between double braces in it are settings (or whatever :meth:`facts` gives), or constants of this module.
+
+        Arguments:
+            settings: the settings.
+            name: the item's name.
+            more: what further names in the sentence stand for.
+        """
+        written = read_items(self._text_path(), "Claims", "Remarks")
+        if name not in written:
+            unknown(f"sentence of {self.text_file}", name, list(written))
+        module = vars(sys.modules[type(self).__module__])
+        known = {each: constant for each, constant in module.items() if each.isupper()} | more
+        return fill(written[name], self.facts(settings), known)
+
+    def claim(
+        self,
+        settings: Any,
+        name: str,
+        value: Value,
+        condition: Condition,
+        paper: float | str | None = None,
+        sentence: str = "",
+        /,
+        **more: Any,
+    ) -> Statement:
+        """A claim whose sentence stands in the text file.
+
+        Arguments:
+            settings: the settings.
+            name: the claim's id, by which :meth:`sentence` finds its sentence.
+            value: what it is about.
+            condition: the test that decides it.
+            paper: what the paper has.
+            sentence: the sentence's own name, where several claims share one.
+            more: other arguments of the claim, and what further names in the sentence stand for.
+        """
+        text = self.sentence(settings, sentence or name, **more)
+        fields = {field.name for field in dataclasses.fields(Statement)}
+        return Statement(name, text, value, condition, paper, **{key: more[key] for key in more if key in fields})
 
     def runs(self, settings: Any, /) -> Sequence[Runs]:
         """The runs, over coordinates."""
@@ -147,6 +202,11 @@ class Experiment:
         return [worded(picture) for picture in self.figures(settings)]
 
     @property
+    def reasons(self) -> Mapping[str, str]:
+        """Why settings are as they are, by name, as far as the text file says it."""
+        return read_items(self._text_path(), "Reasons") if self.text_file else {}
+
+    @property
     def declared(self) -> Quantities:
         """The quantities, with those that every experiment has."""
         return Quantities(self.quantities)
@@ -154,3 +214,8 @@ class Experiment:
     def summary_of(self, settings: Any) -> str:
         """The summary with the settings' numbers in it."""
         return fill(self.summary, self.facts(settings))
+
+
+def _text_beside(cls: type) -> Path:
+    """Where the text of a class's module stands, if it has one; a module without a file has none."""
+    return Path(getattr(sys.modules.get(cls.__module__), "__file__", None) or "none").with_suffix(".md")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*(?::([^}]*))?\}\}")
 
+_LISTS = re.compile(r"^## (Claims|Remarks|Reasons)$", re.MULTILINE)
+_ITEM = re.compile(r"^- \*\*([\w.-]+)\*\*: ", re.MULTILINE)
 _FIGURE = re.compile(r"^## Figure ", re.MULTILINE)
 _ALT = "Alt: "
 
@@ -36,6 +40,7 @@ def read_text(path: Path) -> Text:
         path: the file.
     """
     text, *sections = _FIGURE.split(path.read_text(encoding="utf-8"))
+    text, *_ = _LISTS.split(text)
     blocks = _paragraphs(text)
     title, summary = "", ""
     if blocks and blocks[0].startswith("# "):
@@ -47,6 +52,24 @@ def read_text(path: Path) -> Text:
         else:
             notes.append(block)
     return Text(title, summary, notes, dict(map(_figure, sections)))
+
+
+def read_items(path: Path, *lists: str) -> dict[str, str]:
+    """The items ``- **NAME**: WORDS`` of some sections of a Markdown file, by NAME.
+
+    Arguments:
+        path: the file.
+        lists: the sections, among ``Claims``, ``Remarks`` and ``Reasons``. They stand before those of figures.
+    """
+    text, *_ = _FIGURE.split(path.read_text(encoding="utf-8"))
+    _, *parts = _LISTS.split(text)
+    items = [
+        each
+        for name, part in zip(parts[::2], parts[1::2], strict=True)
+        if name in lists
+        for each in _ITEM.split(part)[1:]
+    ]
+    return {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
 
 
 def _figure(section: str) -> tuple[str, dict[str, str]]:
@@ -63,8 +86,13 @@ def _paragraphs(text: str) -> list[str]:
     return [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
 
 
-def fill(text: str, facts: Any) -> str:
+def fill(text: str, facts: Any, more: Mapping[str, Any] = MappingProxyType({})) -> str:
     """A text with the names between double braces replaced by what they stand for.
+
+    Arguments:
+        text: the text.
+        facts: the object whose attributes the names are.
+        more: what further names stand for; these come first.
 
     >>> from types import SimpleNamespace
     >>> fill("kα² = {{threshold:.4g}} at widths {{widths}}", SimpleNamespace(threshold=1.35, widths=(20, 50)))
@@ -72,7 +100,9 @@ def fill(text: str, facts: Any) -> str:
     """
 
     def shown(match: re.Match[str]) -> str:
-        value = operator.attrgetter(match[1])(facts)
+        first, _, rest = match[1].partition(".")
+        value = more[first] if first in more else getattr(facts, first)
+        value = operator.attrgetter(rest)(value) if rest else value
         if isinstance(value, tuple | list):
             return ", ".join(format(item, match[2] or "") for item in value)
         return format(value, match[2] or "")

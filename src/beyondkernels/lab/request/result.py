@@ -97,7 +97,8 @@ class Result:
     @property
     def settings(self) -> list[Setting]:
         """The numbers with their origin."""
-        return described(self.request.settings, settings_of(self.request.experiment, "paper"))
+        experiment = self.request.experiment
+        return described(self.request.settings, settings_of(experiment, "paper"), experiment.reasons)
 
     @property
     def holds(self) -> bool:

@@ -168,7 +168,6 @@ class DenseNetSGD(Algorithm):
         return ((i - 1) // 2 + 2, "WK"[(i - 1) % 2]) if i else (2, "")  # pyright: ignore[reportReturnType]
 
     def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """W₂ alone."""
         if not isinstance(network, DistilledDenseNet):
             raise InputError(f"DenseNetSGD is for a DistilledDenseNet, got a {type(network).__name__}")
         require(
@@ -183,7 +182,6 @@ class DenseNetSGD(Algorithm):
         return self._wide(network, 2, network.input_size(in_dim, out_dim), {}, stream), {}
 
     def later_parameters(self, network: Network) -> tuple[str, ...]:
-        """All others."""
         return tuple(name for names in network.groups().values() for name in names)
 
     def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
@@ -200,7 +198,6 @@ class DenseNetSGD(Algorithm):
         return rule | self._weights(stage) | {"noise_std": self.noise_std}
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
-        """What the rule draws, and the noise on W."""
         drawn = self._rule.noise(params, stream.child("rule"))
         if self.noise_std == 0:
             return drawn
@@ -208,7 +205,6 @@ class DenseNetSGD(Algorithm):
         return drawn | {f"on/{n}": stream.child("W", n).normal(*v.shape, dtype=v.dtype) for n, v in wide.items()}
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         # Thresholds and penalties are not here: they enter as numbers, so runs that differ in them still train
         # together.
         return type(self), stage, self.noise_std > 0, self.fading, self.target, self._rule.program()

@@ -37,11 +37,9 @@ class ScaledCrossEntropy(Loss):
         self._scale = scale
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """The loss of each point."""
         return cross_entropy(out, y, self._scale)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """The mean loss."""
         return {"loss": float(self.each(out, y).mean())}
 
 

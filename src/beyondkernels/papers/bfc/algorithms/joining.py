@@ -81,7 +81,6 @@ class Joining(Algorithm):
         return (*(step - 1 for step in before), last)
 
     def stages(self) -> tuple[Stage, ...]:
-        """One for each number of steps."""
         return self._stages
 
     def joined(self, stage: Stage, network: QuadraticDenseNet) -> int:
@@ -101,25 +100,20 @@ class Joining(Algorithm):
         return {name: value if name in first else torch.zeros_like(value) for name, value in params.items()}, buffers
 
     def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
-        """The optimiser's own start."""
         return self._rule(stage).state(params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """The optimiser's numbers."""
         return {name: values[0] for name, values in self.hyper_of(stage, range(step, step + 1)).items()}
 
     def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps."""
         # A schedule means the steps of its stage; the engine counts over all of them.
         before = sum(self.steps[: self._stages.index(stage)])
         return self._rule(stage).numbers(range(steps.start - before, steps.stop - before))
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
-        """What the optimiser draws."""
         return self._rule(stage).noise({name: params[name] for name in self._trained(stage, network)}, stream)
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return type(self), stage, len(self.steps), self.frozen, self.loss, self._rule(stage).program()
 
     def step(

@@ -131,12 +131,10 @@ class NeuronCertificate(Certificate):
 
     @property
     def title(self) -> str:
-        """Which theorem this makes explicit."""
         return f"Theorem {self.theorem} of Allen-Zhu & Li (bfc), in a finite version with explicit constants"
 
     @property
     def setting(self) -> dict[str, str]:
-        """The hard instance of App. I.2."""
         above = " and one in each layer above" if self.depth > 2 else ""
         layers = f"{self.dim} neurons in layer 2{above}" if self.squares else "one neuron in each"
         given = "(x, x²)" if self.squares else "x"
@@ -148,7 +146,6 @@ class NeuronCertificate(Certificate):
 
     @property
     def claim(self) -> str:
-        """The bound in words."""
         return (
             "whatever the weights, biases and polynomials, the risk E(h − G*)² is at least the sum of the squared "
             "singular values beyond the first r of the weighted matrix of the target's highest part. The paper: for "
@@ -159,7 +156,6 @@ class NeuronCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The bound by name, with what goes into it."""
         return {
             "half degree q": self.half,
             "rank: no network with fewer neurons is exact": self.rank,
@@ -176,12 +172,10 @@ class NeuronCertificate(Certificate):
 
     @property
     def holds(self) -> bool:
-        """Whether the bound is above zero."""
         return self.risk > 0
 
     @property
     def verdict(self) -> str:
-        """What the bound says."""
         theirs = "The paper's constant C is not known, so its theorem decides no case."
         if not self.holds:
             return f"{theirs} The finite version says nothing, because r is at least the rank {self.rank}."

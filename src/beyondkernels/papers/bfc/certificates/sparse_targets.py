@@ -137,13 +137,11 @@ class SparseTargetCertificate(Certificate):
 
     @property
     def title(self) -> str:
-        """Which theorem this makes explicit."""
         number = "I.1" if self.kind == "kernel" else "I.3"
         return f"Theorem {number} of Allen-Zhu & Li (bfc), in a finite version with explicit constants"
 
     @property
     def setting(self) -> dict[str, str]:
-        """The hard instance of App. I.1."""
         p = self.entries
         return {
             "inputs": f"standard Gaussian, d = {self.dim}",
@@ -153,7 +151,6 @@ class SparseTargetCertificate(Certificate):
 
     @property
     def claim(self) -> str:
-        """The bounds in words."""
         return (
             "whatever the weights, the best risk E(G* − f)² has a mean over all places S of at least c²(1 − N/C) with "
             f"c = α_L·p!·p^(−p/2), and at most the share 16N/(15C) of the places has risk c²/{THRESHOLD} or less. The "
@@ -163,7 +160,6 @@ class SparseTargetCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The bounds by name, with what goes into them."""
         letter = "N" if self.kind == "kernel" else "D"
         theirs = {"the paper's risk, its constant read as 1": self.paper_risk}
         return {
@@ -189,12 +185,10 @@ class SparseTargetCertificate(Certificate):
 
     @property
     def holds(self) -> bool:
-        """Whether the bound on the mean risk is above zero."""
         return self.mean_risk > 0
 
     @property
     def verdict(self) -> str:
-        """What the paper's theorem asks of d, and what counting gives."""
         digits = PAPER_DEPTH * self.depth / math.log(10) - math.log10(math.log(10))
         theirs = (
             f"The paper's theorem does not apply: for L = {self.depth} it asks for a d with about 10^{digits:.0f} "

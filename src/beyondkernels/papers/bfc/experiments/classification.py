@@ -33,7 +33,6 @@ SMOKE |= {"algorithm_samples": 200, "linear_samples": 1000, "test_samples": 500,
 class Classification(lab.Experiment):
     id = "bfc/classification"
     reference = PAPER.at("§3.2, Theorem 4, App. H (footnote 47)")
-    text_file = "classification.md"
     quantities = {
         "size": number("α₃", log=True),
         "method": lab.Quantity("learner"),
@@ -62,32 +61,38 @@ class Classification(lab.Experiment):
         ]
 
     def claims(self, s: classified.ClassificationSettings) -> list[lab.Statement]:
-        right = f"errs on at most {100 * s.accuracy:g} % of the points (median)"
-
-        def needed(layer: int) -> lab.Statement:
-            text = (
-                f"At every α₃ the network with layer {layer} errs on at most {FEWER:g} times as many points as the one "
-                "without, in the median of the ratios, seed by seed"
-            )
+        made, most = [], {"most": 100 * s.accuracy}
+        for layer in UPPER:
+            symbol = f"α{LOW[layer]}"
+            for name, share, value in shares(layer, f"alpha{layer}"):
+                told, slope = {"share": share, "symbol": symbol}, value.slope()
+                made.append(
+                    self.claim(s, f"{name}-slope-{layer}", slope, PROPORTIONAL, f"about {symbol}", "slope", **told)
+                )
+        for layer in (2, *UPPER):
+            symbol, order = f"α{LOW[layer]}", lab.Between(1 / ORDER, ORDER)
+            alpha, typical = (lab.of(f"{name}{layer}", "size", method=NETWORKS[layer]) for name in ("alpha", "typical"))
+            beside = f"at half of the points the layer adds less to G* than {symbol} times", (typical / alpha).largest()
+            for name, share, value in shares(layer, "size"):
+                told = {"share": share, "symbol": symbol, "beside": beside}
+                made.append(
+                    self.claim(s, f"{name}-order-{layer}", value / alpha, order, f"about {symbol}", "order", **told)
+                )
+        made.append(self.claim(s, "theorem4", wrong(4, "size").median(), lab.AtMost(s.accuracy), "at most ε", **most))
+        for layer in UPPER:
             ratio = (wrong(layer, "size") / wrong(layer - 1, "size")).median()
-            return lab.claim(f"needed-{layer}", text, ratio, lab.AtMost(FEWER), "all layers are learnt")
-
-        def kept(name: str, text: str, value: lab.Value, **more: Any) -> lab.Statement:
-            return lab.claim(name, f"{text} {right}", value.median(), lab.AtMost(s.accuracy), "at most ε", **more)
-
-        def algorithm(name: str, method: str, constant: float) -> lab.Statement:
-            beside = f"{LEAST}:", lab.of("least", method=method)
-            text = f"Algorithm 1 with v = log(1/ε₀)/({constant:g}ε₀)"
-            return kept(name, text, lab.of("test_error", method=method), beside=beside)
-
-        return [
-            *(each for layer in UPPER for each in proportions(layer)),
-            *(each for layer in (2, *UPPER) for each in orders(layer)),
-            kept("theorem4", "At every α₃ the network with all layers", wrong(4, "size")),
-            *map(needed, UPPER),
-            algorithm("algorithm", PRACTICAL, s.constant),
-            algorithm("algorithm-literal", LITERAL, classified.PAPER_CONSTANT),
-        ]
+            paper = "all layers are learnt"
+            made.append(self.claim(s, f"needed-{layer}", ratio, lab.AtMost(FEWER), paper, "needed", layer=layer))
+        for name, method, constant in (
+            ("algorithm", PRACTICAL, s.constant),
+            ("algorithm-literal", LITERAL, classified.PAPER_CONSTANT),
+        ):
+            errs, told = lab.of("test_error", method=method).median(), {"c": constant, **most}
+            least = f"{LEAST}:", lab.of("least", method=method)
+            made.append(
+                self.claim(s, name, errs, lab.AtMost(s.accuracy), "at most ε", "algorithm", beside=least, **told)
+            )
+        return made
 
     def table(self, s: classified.ClassificationSettings) -> lab.Table:
         ranks = lab.Shown("ranks", show="first")
@@ -115,26 +120,6 @@ def shares(layer: int, by: str) -> list[tuple[str, str, lab.Value]]:
     return [
         ("exact", computed, lab.of(f"decided{layer}", by, method=NETWORKS[layer])),
         ("learnt", learnt, wrong(layer - 1, by) - wrong(layer, by)),
-    ]
-
-
-def proportions(layer: int) -> list[lab.Statement]:
-    symbol, ends = f"α{LOW[layer]}", f"between {PROPORTIONAL.lower:g} and {PROPORTIONAL.upper:g}"
-    text = f"is proportional to {symbol}: the slope of its logarithm is {ends}"
-    return [
-        lab.claim(f"{name}-slope-{layer}", f"{share} {text}", value.slope(), PROPORTIONAL, f"about {symbol}")
-        for name, share, value in shares(layer, f"alpha{layer}")
-    ]
-
-
-def orders(layer: int) -> list[lab.Statement]:
-    symbol, order = f"α{LOW[layer]}", lab.Between(1 / ORDER, ORDER)
-    text = f"is of order {symbol} at every α₃: its ratio to {symbol} is between 1/{ORDER:g} and {ORDER:g}"
-    alpha, typical = (lab.of(f"{name}{layer}", "size", method=NETWORKS[layer]) for name in ("alpha", "typical"))
-    beside = f"at half of the points the layer adds less to G* than {symbol} times", (typical / alpha).largest()
-    return [
-        lab.claim(f"{name}-order-{layer}", f"{share} {text}", value / alpha, order, f"about {symbol}", beside=beside)
-        for name, share, value in shares(layer, "size")
     ]
 
 

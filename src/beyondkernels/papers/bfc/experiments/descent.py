@@ -51,7 +51,6 @@ class DescentSettings(bk.core.Checked):
 class Descent(lab.Experiment):
     id = "bfc/descent"
     reference = PAPER.at("Theorems G.10, G.11, eq. (B.2), §6.2")
-    text_file = "descent.md"
     quantities = {
         "weight": lab.Quantity("λ/α²"),
         "count": number("points", ".0f", "Points at which the theorems promise a decrease."),
@@ -75,32 +74,18 @@ class Descent(lab.Experiment):
         return [lab.Runs(spec, {"weight": s.weights}, worst_and_last)]
 
     def claims(self, s: DescentSettings) -> list[lab.Statement]:
-        loss, where = (f"At every point where a decrease of the {what} is promised" for what in ("loss", "objective"))
-        lower = "the step of App. G lowers it by at least as much: the difference over η₁"
-        out = f"the gradient or a negative eigenvalue of the Hessian is at least {ESCAPE:g} times ε²"
-        steps = (
-            f"Steps 1 to 3: what they compare of layer 3 ends within {CLOSE:g} of the target's, relative, the largest "
-            "of the three, in the median"
-        )
-        nearer = (
-            f"The coefficients of degree 4 in layer 2 come at least {TIMES:g} times nearer when layer 3 trains too, in "
-            "the median"
-        )
+        def least(name: str, column: str, bar: float, paper: str, sentence: str = "", **at: Any) -> lab.Statement:
+            value = lab.least(column, per_seed=False, **at)
+            return self.claim(s, name, value, lab.AtLeast(bar), paper, sentence, **at)
+
         ratio = lab.of("alone2", "weight") / lab.of("top2", "weight")
-
-        def least(name: str, text: str, column: str, bar: float, paper: str, **at: Any) -> lab.Statement:
-            return lab.claim(name, text, lab.least(column, per_seed=False, **at), lab.AtLeast(bar), paper)
-
-        def objective(weight: float) -> lab.Statement:
-            text = f"{where}, and λ = {weight:g}α², {lower}ε²"
-            return least(f"objective-{weight:g}", text, "beyond", 0.0, "0.7 − 2α²/ε²", weight=weight)
-
+        lowered = ("beyond", 0.0, "0.7 − 2α²/ε²", "objective")
         return [
-            least("loss", f"{loss}, {lower} times the loss", "beyond_loss", 0.0, "Lemma G.8"),
-            *map(objective, s.weights),
-            least("escape", f"{where}, {out}", "escape", ESCAPE, "ε²/poly(κ̃)"),
-            lab.claim("steps", steps, lab.of("steps", "weight").median(), lab.AtMost(CLOSE), "ε̂/α₃ for an error ε̂²"),
-            lab.claim("corrected", nearer, ratio.median(), lab.AtLeast(TIMES), "ε̂/α₂ for an error ε̂²"),
+            least("loss", "beyond_loss", 0.0, "Lemma G.8"),
+            *(least(f"objective-{weight:g}", *lowered, weight=weight) for weight in s.weights),
+            least("escape", "escape", ESCAPE, "ε²/poly(κ̃)"),
+            self.claim(s, "steps", lab.of("steps", "weight").median(), lab.AtMost(CLOSE), "ε̂/α₃ for an error ε̂²"),
+            self.claim(s, "corrected", ratio.median(), lab.AtLeast(TIMES), "ε̂/α₂ for an error ε̂²"),
         ]
 
     def table(self, s: DescentSettings) -> lab.Table:

@@ -24,9 +24,7 @@ Ratios = Annotated[tuple[float, ...], positive, rising, not_empty]
 
 @dataclass(frozen=True)
 class GapSettings(layers.LayersSettings):
-    three_ratios: Ratios = lab.setting(
-        (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0), "ours", "α₃/α₂ with three layers"
-    )
+    three_ratios: Ratios = lab.setting((0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0), "ours")
     four_ratios: Ratios = lab.setting((0.1, 0.2, 0.5, 1.0, 2.0, 5.0), "ours", "α₃/α₂ = α₄/α₃ with four layers")
 
     def __post_init__(self) -> None:
@@ -42,7 +40,6 @@ class GapSettings(layers.LayersSettings):
 class Gap(lab.Experiment):
     id = "bfc/gap"
     reference = PAPER.at("§3.1, §3.2")
-    text_file = "gap.md"
     quantities = {**layers.QUANTITIES, "ratio": number("ratio", log=True), "moment": lab.Quantity("trained")}
     seconds_per_run = {"smoke": 0.5, "laptop": 9.0, "paper": 40.0}
     settings_class = GapSettings
@@ -59,7 +56,31 @@ class Gap(lab.Experiment):
         return [lab.Runs(spec, {"layers": [n], "ratio": s.ratios(n)}, moments) for n in (3, 4)]
 
     def claims(self, s: GapSettings) -> list[lab.Statement]:
-        return [statement for n in (3, 4) for statement in _claims(s, n)]
+        return [statement for n in (3, 4) for statement in self._claims(s, n)]
+
+    def _claims(self, s: GapSettings, n: int) -> list[lab.Statement]:
+        smallest = min(s.ratios(n))
+
+        def end(column: str, by: str | None = None, **where: Any) -> lab.Value:
+            return lab.of(column, by, layers=n, moment=TOGETHER, **where)
+
+        def alone(by: str | None = None, **where: Any) -> lab.Value:
+            return lab.of("S2", by, layers=n, moment=ALONE, **where)
+
+        def claim(name: str, value: lab.Value, test: lab.Condition, paper: Any = None, **more: Any) -> lab.Statement:
+            return self.claim(s, f"{name}-{n}", value, test, paper, name, n=n, smallest=smallest, **more)
+
+        with_local = end("left", "ratio").where_holds(alone("ratio"), lab.AtMost(LOCAL)).median()
+        why, nowhere = "local corrections are why it works", "the correction is local at no ratio"
+        worse = (end("S2", ratio=1.0) / end("S2", ratio=smallest)).median()
+        return [
+            claim("learnt", end("left", "ratio", ratio=with_gap).median(), lab.AtMost(LEARNT), "learnt"),
+            claim("suffices", with_local, lab.AtMost(LEARNT), why, nowhere=nowhere),
+            claim("local", alone(ratio=smallest), lab.AtMost(LOCAL, "clearly"), "local"),
+            claim("nonlocal", alone(ratio=1.0), lab.AtLeast(LOCAL), "non-local"),
+            claim("breaks", end("left", ratio=1.0).median(), lab.AtLeast(LEARNT), "fails"),
+            claim("worse", worse, lab.AtLeast(WORSE)),
+        ]
 
     def table(self, s: GapSettings) -> lab.Table:
         columns = medians("left", "test", "S2", "S3", "S4")
@@ -74,44 +95,6 @@ class Gap(lab.Experiment):
             lab.Over("features", y="S2", line=both, **over),
             lab.Over("left", y="left", line=ends, levels={"learnt below": LEARNT}, **over),
         ]
-
-
-def _claims(s: GapSettings, n: int) -> list[lab.Statement]:
-    smallest, together = min(s.ratios(n)), f"training together leaves at most {LEARNT:g} of what layer {n} adds"
-    without = "without the gap (ratio 1)"
-
-    def end(column: str, by: str | None = None, **where: Any) -> lab.Value:
-        return lab.of(column, by, layers=n, moment=TOGETHER, **where)
-
-    def alone(by: str | None = None, **where: Any) -> lab.Value:
-        return lab.of("S2", by, layers=n, moment=ALONE, **where)
-
-    def claim(name: str, text: str, *more: Any, **rest: Any) -> lab.Statement:
-        return lab.claim(f"{name}-{n}", f"L = {n}: {text}", *more, **rest)
-
-    learnt = f"at every ratio below 1, {together}, in the median"
-    suffices = (
-        f"wherever the feature error of layer 2 alone is at most {LOCAL:g} (a local correction), {together}, in the "
-        "median"
-    )
-    local = f"at ratio {smallest:g} layer 2 alone needs a local correction only: its feature error is at most {LOCAL:g}"
-    nonlocal_ = f"{without} the correction is not local: the feature error of layer 2 alone is above {LOCAL:g}"
-    breaks = f"{without} training together fails: at least {LEARNT:g} of what layer {n} adds is left, in the median"
-    worse = (
-        f"the features of layer 2 end worse without the gap: their error at ratio 1 is at least {WORSE:g} times that "
-        f"at ratio {smallest:g}, in the median"
-    )
-    with_local = end("left", "ratio").where_holds(alone("ratio"), lab.AtMost(LOCAL)).median()
-    why, nowhere = "local corrections are why it works", "the correction is local at no ratio"
-    ratio = (end("S2", ratio=1.0) / end("S2", ratio=smallest)).median()
-    return [
-        claim("learnt", learnt, end("left", "ratio", ratio=with_gap).median(), lab.AtMost(LEARNT), "learnt"),
-        claim("suffices", suffices, with_local, lab.AtMost(LEARNT), why, nowhere=nowhere),
-        claim("local", local, alone(ratio=smallest), lab.AtMost(LOCAL, "clearly"), "local"),
-        claim("nonlocal", nonlocal_, alone(ratio=1.0), lab.AtLeast(LOCAL), "non-local"),
-        claim("breaks", breaks, end("left", ratio=1.0).median(), lab.AtLeast(LEARNT), "fails"),
-        claim("worse", worse, ratio, lab.AtLeast(WORSE)),
-    ]
 
 
 def with_gap(ratio: float) -> bool:

@@ -52,7 +52,6 @@ class LayerwiseSettings(common.PlainSettings):
 class Layerwise(lab.Experiment):
     id = "bfc/layerwise"
     reference = PAPER.at("§1.2, §3 (“Comparing to sequential kernel methods”), App. I")
-    text_file = "layerwise.md"
     quantities = {
         **common.PLAIN,
         "kernel_scale": lab.Quantity("scale", "g", lab.NON_NEGATIVE),
@@ -83,21 +82,18 @@ class Layerwise(lab.Experiment):
         most, kernels = s.samples[-1], s.kernel_samples[-1]
         lower = "points: d to the power 2^(L−1) (§3, Theorem I.1)"
 
-        def median(name: str, method: str, n: int, word: str, test: lab.Condition, paper: str) -> lab.Statement:
-            layer = f"a tenth of the variance of what layer {s.depth} adds"
-            text = f"With N = {n} the median test error of “{method}” {word} {layer}"
-            return lab.claim(name, text, lab.of("of_last_layer", method=method, samples=n).median(), test, paper)
-
         def learns(name: str, method: str, paper: str) -> lab.Statement:
-            return median(name, method, most, "is at most", lab.AtMost(common.LEARNT), paper)
+            left = lab.of("of_last_layer", method=method, samples=most).median()
+            return self.claim(s, name, left, lab.AtMost(common.LEARNT), paper, "learns", n=most, method=method)
 
         def stays(name: str, method: str, n: int, paper: str) -> lab.Statement:
-            return median(name, method, n, "stays above", lab.AtLeast(common.LEARNT), paper)
+            left = lab.of("of_last_layer", method=method, samples=n).median()
+            return self.claim(s, name, left, lab.AtLeast(common.LEARNT), paper, "stays", n=n, method=method)
 
         def behind(name: str, method: str, paper: str) -> lab.Statement:
-            text = f"With N = {most} “{method}” has at least {TIMES:g} times the test error of {TOGETHER} (median)"
             errors, best = (lab.of("test_error", method=each, samples=most) for each in (method, TOGETHER))
-            return lab.claim(name, text, (errors / best).median(), lab.AtLeast(TIMES), paper)
+            ratio = (errors / best).median()
+            return self.claim(s, name, ratio, lab.AtLeast(TIMES), paper, "behind", n=most, method=method)
 
         return [
             learns("together", TOGETHER, "any ε² (Theorem 1)"),

@@ -32,7 +32,6 @@ class PretrainingSettings(layers.LayersSettings):
 class Pretraining(lab.Experiment):
     id = "bfc/pretraining"
     reference = PAPER.at("§4, App. A.4, footnote 29")
-    text_file = "pretraining.md"
     quantities = {
         **layers.QUANTITIES,
         "way": lab.Quantity("training"),
@@ -53,7 +52,23 @@ class Pretraining(lab.Experiment):
         return [lab.Runs(spec, {"layers": [n], **ways}, end) for n in (3, 4)]
 
     def claims(self, s: PretrainingSettings) -> list[lab.Statement]:
-        return [statement for n in (3, 4) for statement in _claims(n)]
+        made = []
+        alike, later = lab.Between(-LEARNT, LEARNT, "clearly"), lab.AtLeast(0.0, "clearly")
+        for n in (3, 4):
+            joining, start, layerwise = (lab.of("left", layers=n, method=way) for way in NAMES)
+            second, third = (lab.of(name, layers=n, method=START) for name in ("known2", "known3"))
+            claim = functools.partial(self.claim, s)
+            never = "S₃ was known in no run"
+            made += [
+                claim(
+                    f"joining-{n}", joining.median(), lab.AtMost(LEARNT), "learnt", "learnt", n=n, way=NAMES[TOGETHER]
+                ),
+                claim(f"start-{n}", start.median(), lab.AtMost(LEARNT), "learnt", "learnt", n=n, way=NAMES[START]),
+                claim(f"same-{n}", start - joining, alike, "almost identical", "same", n=n),
+                claim(f"layerwise-{n}", layerwise - start, lab.AtLeast(LEARNT), "worse", "layerwise", n=n),
+                claim(f"order-{n}", third - second, later, "later", "order", n=n, nowhere=never),
+            ]
+        return made
 
     def table(self, s: PretrainingSettings) -> lab.Table:
         left, *rest = medians("left", "test", "S2", "S3", "S4")
@@ -62,31 +77,6 @@ class Pretraining(lab.Experiment):
 
     def figures(self, s: PretrainingSettings) -> list[lab.Picture]:
         return [lab.Drawn("course", by=functools.partial(course, s))]
-
-
-def _claims(n: int) -> list[lab.Statement]:
-    left = {way: lab.of("left", layers=n, method=way) for way in NAMES}
-    second, third = (lab.of(name, layers=n, method=START) for name in ("known2", "known3"))
-    same = (
-        f"L = {n}: both ways end alike: the difference of what is left of layer {n}, seed by seed, is clearly within "
-        f"{LEARNT:g}"
-    )
-    more = f"layerwise training leaves more of layer {n} than training from the start, by at least {LEARNT:g}"
-    order = f"L = {n}, from the start: S₃ is known clearly later than S₂ (steps between them)"
-    behind = left[LAYERWISE] - left[START]
-    alike, later = lab.Between(-LEARNT, LEARNT, "clearly"), lab.AtLeast(0.0, "clearly")
-
-    def learnt(name: str, way: str) -> lab.Statement:
-        text = f"L = {n}, {NAMES[way]}: at most {LEARNT:g} of what layer {n} adds is left, in the median"
-        return lab.claim(f"{name}-{n}", text, left[way].median(), lab.AtMost(LEARNT), "learnt")
-
-    return [
-        learnt("joining", TOGETHER),
-        learnt("start", START),
-        lab.claim(f"same-{n}", same, left[START] - left[TOGETHER], alike, "almost identical"),
-        lab.claim(f"layerwise-{n}", f"L = {n}: {more}", behind, lab.AtLeast(LEARNT), "worse"),
-        lab.claim(f"order-{n}", order, third - second, later, "later", nowhere="S₃ was known in no run"),
-    ]
 
 
 def spec(s: PretrainingSettings, at: lab.At) -> bk.store.RunSpec:

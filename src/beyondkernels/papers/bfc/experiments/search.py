@@ -35,7 +35,6 @@ class SearchSettings(common.PlainSettings):
 class Search(lab.Experiment):
     id = "bfc/search"
     reference = PAPER.at("§4, footnotes 9 and 15")
-    text_file = "search.md"
     quantities = {
         **common.PLAIN,
         "method": lab.Quantity("learner"),
@@ -74,19 +73,15 @@ class Search(lab.Experiment):
         ]
 
     def claims(self, s: SearchSettings) -> list[lab.Statement]:
-        times = f"times any factor from {s.factors[0]:g} to {s.factors[-1]:g}"
-        least = f"the median test error is at most a tenth of the variance of what layer {s.depth} adds"
+        def left(by: str | None = None, **where: Any) -> lab.Value:
+            return lab.of("of_last_layer", by, **where).median()
 
-        def learnt(name: str, text: str, paper: str, by: str | None = None, **where: Any) -> lab.Statement:
-            left = lab.of("of_last_layer", by, **where).median()
-            return lab.claim(name, f"With {text}, {least}", left, lab.AtMost(common.LEARNT), paper)
-
-        chosen, near = "the α′ and the graph that validation points choose", "α up to a constant factor suffices"
-        scaled = f"the graph known and α₃, α₄ of the target {times}"
+        learnt, (low, *_, high) = lab.AtMost(common.LEARNT), s.factors
+        near, factor = "α up to a constant factor suffices", left("factor", method=FACTOR)
         return [
-            learnt("found", chosen, "grid search suffices", method=FOUND, role="chosen"),
-            learnt("known", "α and the graph known", "any ε² (Theorem 1)", method=KNOWN),
-            learnt("factor", scaled, near, "factor", method=FACTOR),
+            self.claim(s, "found", left(method=FOUND, role="chosen"), learnt, "grid search suffices"),
+            self.claim(s, "known", left(method=KNOWN), learnt, "any ε² (Theorem 1)"),
+            self.claim(s, "factor", factor, learnt, near, low=low, high=high),
         ]
 
     def table(self, s: SearchSettings) -> lab.Table:

@@ -38,7 +38,6 @@ class Theorem1Settings(StagedSettings):
 class Theorem1(lab.Experiment):
     id = "bfc/theorem1"
     reference = PAPER.at("Theorem 1, Algorithm 1, §4")
-    text_file = "theorem1.md"
     quantities = {
         **layers.QUANTITIES,
         "test": error("test error", "Relative to Var(G*), which is what a constant leaves."),
@@ -67,15 +66,13 @@ class Theorem1(lab.Experiment):
         ]
 
     def claims(self, s: Theorem1Settings) -> list[lab.Statement]:
-        bars = {3: f"{BARS[3]:g} Var(G*)", 4: f"{BARS[4]:g} times the variance of what layer 4 adds"}
-
-        def learnt(n: int, name: str, method: str, words: str) -> lab.Statement:
-            most = f"in at least {round(5 * SHARES[n])} of 5 seeds the test error is at most {bars[n]}"
-            text = f"{NAMES[n]}, {words}: {most}: the share of seeds"
-            share = lab.of("learnt", layers=n, method=method, top=n).share()
-            return lab.claim(f"{name}-{n}", text, share, lab.AtLeast(SHARES[n]), "any ε, with probability 0.99")
-
-        return [learnt(n, name, *way) for n in BARS for name, way in WAYS.items()]
+        made = []
+        for n, (name, (method, words)) in itertools.product(BARS, WAYS.items()):
+            learnt = lab.of("learnt", layers=n, method=method, top=n).share()
+            said, many = {"network": NAMES[n], "words": words, "bar": BARS[n]}, lab.AtLeast(SHARES[n])
+            paper = "any ε, with probability 0.99"
+            made.append(self.claim(s, f"{name}-{n}", learnt, many, paper, f"layers-{n}", **said))
+        return made
 
     def table(self, s: Theorem1Settings) -> lab.Table:
         columns = ["test", "bar", "alone", "S2", "S3", "S4", lab.Shown("ranks", show="first"), "norm", "steps"]

@@ -11,7 +11,7 @@ from beyondkernels import lab
 from beyondkernels.papers.bfc.experiments import layers
 from beyondkernels.papers.bfc.experiments.common import UNIFORM, error, medians, number
 from beyondkernels.papers.bfc.experiments.layers import LAYERWISE, TOGETHER
-from beyondkernels.papers.bfc.experiments.pictures import LOW, course_lines, over_steps
+from beyondkernels.papers.bfc.experiments.pictures import course_lines, over_steps
 from beyondkernels.papers.bfc.paper import PAPER
 
 SLOPE = 2.0  # the least slope that the theorem promises: α₃², from above
@@ -31,7 +31,6 @@ class Theorem2Settings(layers.LayersSettings):
 class Theorem2(lab.Experiment):
     id = "bfc/theorem2"
     reference = PAPER.at("Theorem 2, Figure 5, §6.1")
-    text_file = "theorem2.md"
     quantities = {
         **layers.QUANTITIES,
         "alpha": number("α₃", log=True),
@@ -58,31 +57,22 @@ class Theorem2(lab.Experiment):
         def four(column: str, top: int, method: str = TOGETHER) -> lab.Value:
             return lab.of(column, layers=4, method=method, top=top)
 
-        def step(layer: int, top: int, again: str = "") -> lab.Statement:
-            when = f"clearly falls when layer {top} joins{again}: after over before"
-            text = f"Four layers: the error of S{LOW[layer]} {LEADING} {when}"
+        def step(layer: int, top: int) -> lab.Statement:
             ratio = four(f"S{layer}", top) / four(f"S{layer}", top - 1)
-            return lab.claim(f"step-{layer}-{top}", text, ratio, lab.AtMost(1.0, "clearly"), "falls")
+            return self.claim(s, f"step-{layer}-{top}", ratio, lab.AtMost(1.0, "clearly"), "falls")
 
-        slope = f"Layer 2 alone: log error of S₂ {LEADING} rises with log α₃ by at least {SLOPE:g}"
-        rise, of_all = three(TOGETHER, 2).slope(), three(TOGETHER, 2, "all2").slope()
+        rise, of_all, times = three(TOGETHER, 2).slope(), three(TOGETHER, 2, "all2").slope(), lab.AtLeast(TIMES)
         beside = "counting all directions of S₂ it is", of_all
-        was = "as it was, at every α₃: its ratio to the error before"
-        stays = f"Layerwise training leaves the error of S₂ {LEADING} {was}"
-        smaller = f"at least {TIMES:g} times smaller in the median, at every α₃"
-        falls = f"Training together makes the error of S₂ {LEADING} {smaller}"
-        worse = f"at least {TIMES:g} times the test error of training together, in the median"
         kept, corrected = three(LAYERWISE, 3) / three(LAYERWISE, 2), three(TOGETHER, 2) / three(TOGETHER, 3)
         tests = four("test", 4, LAYERWISE) / four("test", 4)
-        times = lab.AtLeast(TIMES)
         return [
-            lab.claim("slope", slope, rise, lab.AtLeast(SLOPE), "order α₃², from above", beside=beside),
-            lab.claim("layerwise", stays, kept, lab.Between(0.99, 1.01), "stays"),
-            lab.claim("together", falls, corrected.median(), times, "falls"),
+            self.claim(s, "slope", rise, lab.AtLeast(SLOPE), "order α₃², from above", beside=beside),
+            self.claim(s, "layerwise", kept, lab.Between(0.99, 1.01), "stays"),
+            self.claim(s, "together", corrected.median(), times, "falls"),
             step(2, 3),
-            step(2, 4, ", again"),
+            step(2, 4),
             step(3, 4),
-            lab.claim("test", f"Four layers: layerwise training ends with {worse}", tests.median(), times, "worse"),
+            self.claim(s, "test", tests.median(), times, "worse"),
         ]
 
     def table(self, s: Theorem2Settings) -> lab.Table:

@@ -93,7 +93,6 @@ class TheoremI1Settings(bk.core.Checked):
 class TheoremI1(lab.Experiment):
     id = "bfc/theoremI1"
     reference = PAPER.at("Theorems I.1 and I.3")
-    text_file = "theorem_i1.md"
     quantities = {
         "depth": lab.Quantity("L"),
         "bound": number("bound", ".3f", "For kernels: 1 − N/C. All risks are over c².", within=lab.SHARE),
@@ -123,7 +122,19 @@ class TheoremI1(lab.Experiment):
         return made
 
     def claims(self, s: TheoremI1Settings) -> list[lab.Statement]:
-        return [statement for depth in (2, 3) for statement in _claims(s, depth)]
+        made = []
+        for depth in (2, 3):
+            n, kernels = s.compared(depth), {"depth": depth, "method": tuple(KERNELS), "per_seed": False}
+            risk, bound = lab.of("risk", depth=depth, method=NETWORK, samples=n), s.bound(depth, n)
+            for name, value, test in (
+                ("never", lab.least("margin", **kernels), lab.AtLeast(0.0)),
+                ("top", lab.least("top_margin", **kernels), lab.AtLeast(0.0)),
+                ("tight", lab.least("top", samples=n, **kernels), lab.AtMost(TIGHT * bound)),
+                ("network", risk, lab.AtMost(bound)),
+                ("ahead", lab.least("low", samples=n, **kernels).number() / risk.number(), lab.AtLeast(AHEAD)),
+            ):
+                made.append(self.claim(s, f"{name}-{depth}", value, test, None, name, L=depth, n=n))
+        return made
 
     def table(self, s: TheoremI1Settings) -> lab.Table:
         fresh = lab.Shown("risk", about="At fresh points, which is too large on average for a kernel.")
@@ -150,26 +161,6 @@ class TheoremI1(lab.Experiment):
             return f"L = {depth}, N = {n}, the paper's hypotheses: {held}. {found.verdict}"
 
         return [told(depth, s.compared(depth)) for depth in (2, 3)]
-
-
-def _claims(s: TheoremI1Settings, depth: int) -> list[lab.Statement]:
-    n, here = s.compared(depth), f"L = {depth}: at N = {s.compared(depth)}"
-    every, points = f"L = {depth}: at every N", f"L = {depth}: with N = {n} points (at most half of C)"
-    bound, kernels = s.bound(depth, n), {"depth": depth, "method": tuple(KERNELS), "per_seed": False}
-    risk = lab.of("risk", depth=depth, method=NETWORK, samples=n)
-    ratio = lab.least("low", samples=n, **kernels).number() / risk.number()
-    never = f"{every}, the best risk of every kernel is at least the bound, by the smallest difference"
-    top = f"{every}, the same is true for the top part alone as target, by the smallest difference"
-    tight = f"{here}, some kernel comes within a factor {TIGHT:g} of the bound on the top part"
-    network = f"{points}, the network's mean risk over seeds is below the bound for all kernels"
-    ahead = f"{here}, the best kernel's risk is at least {AHEAD:g} times the network's mean risk over seeds"
-    return [
-        lab.claim(f"never-{depth}", never, lab.least("margin", **kernels), lab.AtLeast(0.0)),
-        lab.claim(f"top-{depth}", top, lab.least("top_margin", **kernels), lab.AtLeast(0.0)),
-        lab.claim(f"tight-{depth}", tight, lab.least("top", samples=n, **kernels), lab.AtMost(TIGHT * bound)),
-        lab.claim(f"network-{depth}", network, risk, lab.AtMost(bound)),
-        lab.claim(f"ahead-{depth}", ahead, ratio, lab.AtLeast(AHEAD)),
-    ]
 
 
 @functools.lru_cache(maxsize=64)

@@ -66,7 +66,6 @@ class TheoremI6Settings(bk.core.Checked):
 class TheoremI6(lab.Experiment):
     id = "bfc/theoremI6"
     reference = PAPER.at("Lemma I.5, Theorems I.6 and I.7")
-    text_file = "theorem_i6.md"
     quantities = {
         "case": lab.Quantity("theorem, layers", heading="Theorem, layers"),
         "method": lab.Quantity("network"),
@@ -92,33 +91,21 @@ class TheoremI6(lab.Experiment):
         return [lab.Runs(spec, over, row) for over in (*shallow, *deep)]
 
     def claims(self, s: TheoremI6Settings) -> list[lab.Statement]:
-        above = {WIDE_3: "", NARROW: f" above the {s.narrow_dim} squares of layer 1, which count,"}
-
         def least(case: str, **where: Any) -> lab.Value:
             return lab.least("over", per_seed=False, case=case, method=SHALLOW, **where)
 
-        def never(case: str) -> lab.Statement:
-            text = (
-                f"{case}: with fewer neurons than the rank {s.rank(case)}, no start of any two-layer network gets "
-                "below the bound: the least risk over the bound"
-            )
-            return lab.claim(f"never-{NAMES[case]}", text, least(case), lab.AtLeast(1.0))
+        def claim(kind: str, case: str, value: lab.Value, test: lab.Condition) -> lab.Statement:
+            told = {"case": case, "rank": s.rank(case), "widths": s.deep_widths(case), "neurons": s.deep_neurons(case)}
+            sentence = "deep-narrow" if (kind, case) == ("deep", NARROW) else kind
+            return self.claim(s, f"{kind}-{NAMES[case]}", value, test, None, sentence, **told)
 
-        def tight(case: str) -> lab.Statement:
-            near = f"the best start is within a factor {TIGHT:g} of the bound"
-            text, best = f"{case}: with one neuron less than the rank, {near}", least(case, neurons=s.rank(case) - 1)
-            return lab.claim(f"tight-{NAMES[case]}", text, best, lab.AtMost(TIGHT))
-
-        def deep(case: str) -> lab.Statement:
-            text = (
-                f"{case}: a deep network with widths {', '.join(map(str, s.deep_widths(case)))}{above[case]} has at "
-                f"most {FAR_BELOW:g} of the risk that two layers with r = {s.deep_neurons(case)} neurons must have, in "
-                "the median over starts"
-            )
-            over = lab.of("over", case=case, method=DEEP).median()
-            return lab.claim(f"deep-{NAMES[case]}", text, over, lab.AtMost(FAR_BELOW))
-
-        return [*map(never, DEPTHS), *map(tight, (WIDE_2, NARROW)), *map(deep, (WIDE_3, NARROW))]
+        tight = {case: least(case, neurons=s.rank(case) - 1) for case in (WIDE_2, NARROW)}
+        deep = {case: lab.of("over", case=case, method=DEEP).median() for case in (WIDE_3, NARROW)}
+        return [
+            *(claim("never", case, least(case), lab.AtLeast(1.0)) for case in DEPTHS),
+            *(claim("tight", case, value, lab.AtMost(TIGHT)) for case, value in tight.items()),
+            *(claim("deep", case, value, lab.AtMost(FAR_BELOW)) for case, value in deep.items()),
+        ]
 
     def table(self, s: TheoremI6Settings) -> lab.Table:
         def least(rows: lab.Rows) -> float | None:

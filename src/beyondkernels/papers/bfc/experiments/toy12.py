@@ -47,7 +47,6 @@ class Toy12Settings(toys.ToySettings):
 class Toy12(lab.Experiment):
     id = "bfc/toy12"
     reference = PAPER.at("§1.2, eq. (1.2)")
-    text_file = "toy12.md"
     quantities = {
         "moment": lab.Quantity("layer 2"),
         **{name: lab.Quantity(term, ".3f") for name, term in TERMS.items()},
@@ -66,47 +65,30 @@ class Toy12(lab.Experiment):
         return [lab.Runs(spec, {"inputs": [UNIT, toys.SMALL, toys.GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]
 
     def claims(self, s: Toy12Settings) -> list[lab.Statement]:
-        other = (
-            "The best polynomial of degree 4 is not x₁⁴ + 2x₂⁴ for any of the three inputs: its coefficient of x₁²x₃² "
-            "is at least α (exact)"
-        )
-        best = f"its coefficients are within {EXACT:g} of the exact ones"
-        found = f"Inputs {UNIT}: what layer 2 alone learns is the best it can be: {best}"
         exact, mine = lab.of("1-3", "inputs", moment=POLYNOMIAL), lab.of("from_best", moment=ALONE, inputs=UNIT)
-        return [
-            lab.claim("not-target", other, exact, lab.AtLeast(s.alpha), f"for instance {s.example['1-3']:.3g}"),
-            lab.claim("finds-best", found, mine, lab.AtMost(EXACT), "the best degree-4 polynomial"),
-            *(statement for name, inputs in CLAIMED.items() for statement in _claims(s, name, inputs)),
+        example = f"for instance {s.example['1-3']:.3g}"
+        made = [
+            self.claim(s, "not-target", exact, lab.AtLeast(s.alpha), example),
+            self.claim(s, "finds-best", mine, lab.AtMost(EXACT), "the best degree-4 polynomial"),
         ]
+        for name, inputs in CLAIMED.items():
+            overfit = lab.of("overfit", moment=ALONE, inputs=inputs)
+            corrected = lab.of("from_target", moment=TOGETHER, inputs=inputs).median()
+            layerwise, together = (lab.of("test", moment=each, inputs=inputs) for each in (LAYERWISE, TOGETHER))
+            told = {"inputs": inputs, "target": tuple(TARGET.get(term, 0) for term in TERMS)}
+            for kind, value, test, paper in (
+                ("overfits", overfit, lab.AtLeast(s.alpha, "clearly"), example),
+                ("corrected", corrected, lab.AtMost(EXACT), "back to x₁⁴ + 2x₂⁴"),
+                ("layerwise", (layerwise / together).median(), lab.AtLeast(TIMES), "worse"),
+            ):
+                made.append(self.claim(s, f"{kind}-{name}", value, test, paper, kind, **told))
+        return made
 
     def table(self, s: Toy12Settings) -> lab.Table:
         return lab.Table(["inputs", "moment"], [*TERMS, "S2", "test"])
 
     def figures(self, s: Toy12Settings) -> list[lab.Drawn]:
         return [lab.Drawn("course", by=functools.partial(course, s))]
-
-
-def _claims(s: Toy12Settings, name: str, inputs: str) -> list[lab.Statement]:
-    """What layer 2 alone learns under some inputs, what becomes of it, and what freezing it does to the error."""
-    target = ", ".join(f"{TARGET.get(term, 0):g}" for term in TERMS)
-
-    def at(column: str, moment: str) -> lab.Value:
-        return lab.of(column, moment=moment, inputs=inputs)
-
-    def claim(kind: str, text: str, value: lab.Value, test: lab.Condition, paper: str) -> lab.Statement:
-        return lab.claim(f"{kind}-{name}", f"Inputs {inputs}: {text}", value, test, paper)
-
-    overfits = "layer 2 alone has a term with x₃ whose coefficient is clearly at least α"
-    back = f"layer 2 becomes x₁⁴ + 2x₂⁴: its coefficients are within {EXACT:g} of {target}, in the median"
-    worse = f"ends with at least {TIMES:g} times the test error of training together, in the median"
-    errors = (at("test", LAYERWISE) / at("test", TOGETHER)).median()
-    least, example = lab.AtLeast(s.alpha, "clearly"), f"for instance {s.example['1-3']:.3g}"
-    corrected = at("from_target", TOGETHER).median()
-    return [
-        claim("overfits", overfits, at("overfit", ALONE), least, example),
-        claim("corrected", f"trained together, {back}", corrected, lab.AtMost(EXACT), "back to x₁⁴ + 2x₂⁴"),
-        claim("layerwise", f"layerwise training {worse}", errors, lab.AtLeast(TIMES), "worse"),
-    ]
 
 
 def spec(s: Toy12Settings, at: lab.At) -> bk.store.RunSpec:

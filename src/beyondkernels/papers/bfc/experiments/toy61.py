@@ -43,7 +43,6 @@ class Toy61Settings(toys.ToySettings):
 class Toy61(lab.Experiment):
     id = "bfc/toy61"
     reference = PAPER.at("§6.1")
-    text_file = "toy61.md"
     quantities = {
         "alpha": number("α", log=True),
         "neurons": lab.Quantity("m₂"),
@@ -65,47 +64,30 @@ class Toy61(lab.Experiment):
         return [lab.Runs(spec, over, moments) for over in (together, frozen)]
 
     def claims(self, s: Toy61Settings) -> list[lab.Statement]:
-        least, most, times = s.alphas[0], s.alphas[-1], lab.AtLeast(TIMES)
-        said = {
-            "two-neurons": f"α = {least:g}: with two neurons in layer 2 more of x₁⁴, x₂⁴ stays unreadable than with "
-            f"three: at least {TIMES:g} times as much, in the median of the same seeds",
-            "two-stay": "With two neurons the unreadable part does not vanish with α: the slope of its logarithm on "
-            f"log α is at most {FLAT:g}",
-            "overfits": "Layer 2 alone has terms with x₃, x₄ of size α: the slope of log coefficient on log α is 1, up "
-            f"to {NEAR:g} (three neurons)",
-            "corrected": f"Trained together these terms become at least {CORRECTED:g} times smaller, at every α, in "
-            "the median (three neurons)",
-            "learnt": f"α = {most:g}: with three or more neurons, training together leaves at most {LEARNT:g} of what "
-            "layer 3 adds, in the median",
-            "layerwise": f"α = {most:g}: more neurons do not save layerwise training: whatever m₂, at least {A_TENTH} "
-            "of what layer 3 adds is left",
-        }
-
-        def claim(name: str, value: lab.Value, test: lab.Condition, paper: str | None = None) -> lab.Statement:
-            return lab.claim(name, said[name], value, test, paper)
+        least, most, times, small = s.alphas[0], s.alphas[-1], lab.AtLeast(TIMES), "suggested for small α"
 
         def two_over_three(column: str, moment: str, alpha: float) -> lab.Value:
             two, three = (lab.of(column, moment=moment, alpha=alpha, neurons=count) for count in (2, 3))
             return (two / three).median()
 
-        def needed(name: str, alpha: float) -> lab.Statement:
-            more = f"two neurons leave at least {TIMES:g} times the error of three, in the median"
-            text = f"α = {alpha:g}: trained together for the same time, {more}"
-            return lab.claim(name, text, two_over_three("test", TOGETHER, alpha), times, "suggested for small α")
-
         alone, together = (lab.of("overfit", "alpha", moment=moment, neurons=3) for moment in (ALONE, TOGETHER))
         flat = lab.of("unreadable", "alpha", moment=ALONE, neurons=2).slope()
         enough = lab.of("test", "neurons", moment=TOGETHER, alpha=most, neurons=s.neurons[1:]).median()
-        frozen = lab.of("test", "neurons", moment=LAYERWISE, alpha=most)
+        frozen, slope = lab.of("test", "neurons", moment=LAYERWISE, alpha=most), lab.Between(1 - NEAR, 1 + NEAR)
+        unreadable = two_over_three("unreadable", ALONE, least)
+        needed = {f"needed-{name}": alpha for name, alpha in (("small", least), ("large", most))}
+        never = "cannot be corrected by over-parameterization"
         return [
-            claim("two-neurons", two_over_three("unreadable", ALONE, least), times, "two cannot, three can"),
-            claim("two-stay", flat, lab.AtMost(FLAT)),
-            claim("overfits", alone.slope(), lab.Between(1 - NEAR, 1 + NEAR), "magnitude α"),
-            claim("corrected", (alone / together).median(), lab.AtLeast(CORRECTED), "from α to α², and on"),
-            claim("learnt", enough, lab.AtMost(LEARNT), "arbitrarily small"),
-            claim("layerwise", frozen, lab.AtLeast(LEFT), "cannot be corrected by over-parameterization"),
-            needed("needed-small", least),
-            needed("needed-large", most),
+            self.claim(s, "two-neurons", unreadable, times, "two cannot, three can", least=least),
+            self.claim(s, "two-stay", flat, lab.AtMost(FLAT)),
+            self.claim(s, "overfits", alone.slope(), slope, "magnitude α"),
+            self.claim(s, "corrected", (alone / together).median(), lab.AtLeast(CORRECTED), "from α to α², and on"),
+            self.claim(s, "learnt", enough, lab.AtMost(LEARNT), "arbitrarily small", most=most),
+            self.claim(s, "layerwise", frozen, lab.AtLeast(LEFT), never, most=most),
+            *(
+                self.claim(s, name, two_over_three("test", TOGETHER, alpha), times, small, "needed", at=alpha)
+                for name, alpha in needed.items()
+            ),
         ]
 
     def table(self, s: Toy61Settings) -> lab.Table:

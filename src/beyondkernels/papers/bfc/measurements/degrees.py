@@ -48,7 +48,6 @@ class CoefficientErrors(Measurement):
     most: Annotated[int, positive] = field(default=5_000_000, metadata={"identity": False})
 
     def measure(self, run: Ended) -> Measured:
-        """All differences at all snapshots."""
         target, moments = getattr(run.problem, "teacher", run.problem), course(run)
         if not isinstance(target, LayeredProblem):
             raise InputError(f"problem must be a quadratic target, got {type(run.problem).__name__}")

@@ -98,7 +98,6 @@ class DescentDirections(Measurement):
         )
 
     def measure(self, run: Ended) -> Measured:
-        """All numbers at all snapshots."""
         moments = course(run)
         require(len(moments) > 0, "the run kept no snapshot; ask for them with snapshot_at and snapshot_names=('all',)")
         train = run.case.train

@@ -35,7 +35,6 @@ class LayerMeasurement(Measurement):
     seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
-        """All numbers of all layers."""
         target = layered(run.problem)
         x = run.problem.sample(self.points, Stream(self.seed).child("bfc", self.group)).x
         truth, moments = self.truth(target, x), course(run)
@@ -74,7 +73,6 @@ class FeatureErrors(LayerMeasurement):
     group: ClassVar[str] = "features"
 
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
-        """Absolute and relative errors."""
         found, row = moment.hidden(x), {}
         for layer, S_star in truth.items():
             S = found.get(layer, torch.zeros_like(S_star))
@@ -107,7 +105,6 @@ class LayerContributions(LayerMeasurement):
         return target.contributions(x)
 
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
-        """Absolute and relative errors."""
         found, row = moment.contributions(x), {}
         for layer, given in truth.items():
             difference = found.get(layer, torch.zeros_like(given)) - given
@@ -134,7 +131,6 @@ class HiddenNorms(LayerMeasurement):
     group: ClassVar[str] = "norms"
 
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
-        """Absolute and relative norms."""
         found, row = moment.hidden(x), {}
         for layer, S_star in truth.items():
             size = found[layer].square().sum(1).mean().item() if layer in found else 0.0

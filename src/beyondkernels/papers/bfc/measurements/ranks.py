@@ -35,7 +35,6 @@ class FoundRanks(LayerMeasurement):
     least: Annotated[float, between(0, 1, "()")] = 1e-3
 
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
-        """The ranks."""
         found, row = moment.hidden(x), {}
         for layer, S_star in truth.items():
             S = found.get(layer, S_star[:, :0])

@@ -41,7 +41,6 @@ class SecondLayer(LayerMeasurement):
         return {1: (centre + torch.eye(target.in_dim, dtype=torch.float64)).sqrt(), LAYER: target.outputs(x)[LAYER]}
 
     def compare(self, truth: LayerValues, moment: Seen, x: torch.Tensor) -> Mapping[str, float]:
-        """The numbers at one moment."""
         columns = moment.hidden(truth[1])[LAYER]  # S₂ is linear in G₁, so these are the columns of its matrix
         form, G_star = columns @ columns.T, truth[LAYER]
         left = linear_error(G_star, moment.hidden(x)[LAYER].square()) / G_star.square().sum(1).mean().item()

@@ -60,7 +60,6 @@ class QuadraticNetwork(Network):
         return cast(QuadraticNetwork, replace(cast(Any, self), alphas=plain, scale=1.0))
 
     def numbers(self) -> Tensors:
-        """All α."""
         return {"alpha": torch.tensor(self.alphas, dtype=torch.float64)}
 
     @abstractmethod
@@ -74,7 +73,6 @@ class QuadraticNetwork(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """F(x) for each row of x."""
         return self.summed(self.contributions(params, buffers, x), x), buffers
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:

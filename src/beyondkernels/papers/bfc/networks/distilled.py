@@ -133,7 +133,6 @@ class DistilledDenseNet(QuadraticNetwork):
 
     @property
     def footprint(self) -> int:
-        """The rows of all W."""
         return self.width * len(self.graph)
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:

@@ -54,7 +54,6 @@ class QuadraticDenseNet(QuadraticNetwork):
         self.require_layers(widths=self.widths, alphas=self.alphas, scale=by_layer(self.scale, len(self.graph)))
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """Fresh parameters; no buffers."""
         d, scales = self.input_size(in_dim, out_dim), by_layer(self.scale, len(self.graph))
         params: Tensors = {}
         for layer, width, scale in zip(self.layers, self.widths, scales, strict=True):
@@ -76,7 +75,6 @@ class QuadraticDenseNet(QuadraticNetwork):
         return found
 
     def contributions(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[int, torch.Tensor]:
-        """α_ℓ Sum(G_ℓ(x))."""
         found = self.hidden(params, buffers, x)
         return {layer: self.alpha(layer, buffers) * (S * S).sum(-1) for layer, S in found.items()}
 

@@ -51,7 +51,6 @@ class PolynomialTwoLayer(Network):
     scale: Annotated[float, positive] = 1.0
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """Fresh parameters; no buffers."""
         d, means = size_of(in_dim), self.second_moments
         require(
             not isinstance(means, tuple) or len(means) == d,
@@ -72,14 +71,12 @@ class PolynomialTwoLayer(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """h(x) for each row of x."""
         t = linear(self._inputs(x), params["hidden.weight"], params["hidden.bias"])
         basis = torch.stack(_hermite(t, self.degree), -1).flatten(-2)
         return linear(basis, params["output.weight"], params["output.bias"]), buffers
 
     @property
     def footprint(self) -> int:
-        """All polynomials of all neurons."""
         return self.width * (self.degree + 1)
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:

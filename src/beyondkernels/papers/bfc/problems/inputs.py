@@ -98,7 +98,6 @@ class GaussianInputs(QuadraticInputs):
         require_size("root", self.root, dim)
 
     def draw(self, n: int, dim: int, stream: Stream) -> torch.Tensor:
-        """Draw n points."""
         self.require_dim(dim)
         g = stream.normal(n, dim, dtype=torch.float64)
         return g @ matrix(self.root).T if isinstance(self.root, tuple) else g * float(self.root)
@@ -108,7 +107,6 @@ class GaussianInputs(QuadraticInputs):
         return _row_norms(self._root(dim))
 
     def parts(self, dim: int) -> tuple[Part, ...]:
-        """One part."""
         return (Part(1.0, self._root(dim), "normal"),)
 
     @property
@@ -167,7 +165,6 @@ class MixtureOfGaussians(QuadraticInputs):
         require_size("roots", self.roots[0], dim)
 
     def draw(self, n: int, dim: int, stream: Stream) -> torch.Tensor:
-        """Draw n points."""
         parts = self.parts(dim)
         ends = torch.tensor([part.weight for part in parts], dtype=torch.float64).cumsum(0)
         u = stream.child("part").uniform(n, dtype=torch.float64)
@@ -208,7 +205,6 @@ class UniformInputs(QuadraticInputs):
     std: Annotated[float, positive] = 1.0
 
     def draw(self, n: int, dim: int, stream: Stream) -> torch.Tensor:
-        """Draw n points."""
         return (2 * stream.uniform(n, dim, dtype=torch.float64) - 1) * (math.sqrt(3) * self.std)
 
     def second_moments(self, dim: int) -> tuple[float, ...]:
@@ -216,7 +212,6 @@ class UniformInputs(QuadraticInputs):
         return (float(self.std) * float(self.std),) * dim
 
     def parts(self, dim: int) -> tuple[Part, ...]:
-        """One part."""
         return (Part(1.0, root_of(self.std, dim), "uniform"),)
 
     @property
@@ -233,7 +228,6 @@ class SphereInputs(QuadraticInputs):
     """
 
     def draw(self, n: int, dim: int, stream: Stream) -> torch.Tensor:
-        """Draw n points."""
         g = stream.normal(n, dim, dtype=torch.float64)
         return g * (math.sqrt(dim) / g.norm(dim=1, keepdim=True))
 

@@ -60,12 +60,10 @@ class Relabelled(Problem):
 
     @property
     def in_dim(self) -> int:
-        """The dimension of a point."""
         return self.teacher.in_dim
 
     @property
     def out_dim(self) -> int:
-        """One output, the value or the sign."""
         return 1
 
     def inner(self, points: torch.Tensor) -> torch.Tensor:

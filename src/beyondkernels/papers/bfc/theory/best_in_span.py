@@ -57,7 +57,6 @@ class BestInSpan(Learner):
         require(wanted <= _MOST_VALUES, f"points must give at most {_MOST_VALUES} values, got {wanted} in all")
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Project the targets."""
         problem = _sparse(case.problem)
         stream, d = case.stream.child("span"), problem.in_dim
         some = drawn_targets(problem, self.targets, stream.child("targets"))

@@ -58,7 +58,6 @@ class PopulationFit(Learner):
         self._nodes(problem)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Fit from one start."""
         problem, nodes = case.problem, self._nodes(case.problem)
         assert isinstance(problem, QuadraticTarget)
         x, weights = hermite_grid(problem.in_dim, nodes)

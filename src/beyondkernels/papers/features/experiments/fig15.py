@@ -39,13 +39,7 @@ class Fig15Settings(bk.core.Checked):
     batch: lab.Count = lab.setting(1000, "paper", "App. E.1; the first two steps take the whole sample")
     seeds: lab.Count = lab.setting(5, "paper", "each with its own dictionary, relevant set and vectors; 0, 1, 2, …")
     test_samples: lab.Count = lab.setting(10_000, "ours", "not stated in the paper")
-    readout_rate: lab.Size = lab.setting(
-        0.2,
-        "ours",
-        "the readout's rate at step 3, falling linearly to zero; all else by Theorem 26's formulas. Table 1's 200 is "
-        "too large here. Of 0.2, 2, 20 and 200 the one with the highest training accuracy on other data (instance "
-        "and seed 100)",
-    )
+    readout_rate: lab.Size = lab.setting(0.2, "ours")
 
     def __post_init__(self) -> None:
         bk.core.require(self.batch <= self.samples, f"batch must not exceed samples ({self.samples}), got {self.batch}")
@@ -62,7 +56,6 @@ class Fig15Settings(bk.core.Checked):
 class Fig15(lab.Experiment):
     id = "features/fig15"
     reference = PAPER.at("App. E.3.1, Figure 15")
-    text_file = "fig15.md"
     quantities = {
         **ACCURACIES,
         "together_0": lab.Quantity("|cos| at first", ".3f", lab.SHARE, about=COSINES),
@@ -82,16 +75,10 @@ class Fig15(lab.Experiment):
         """The words beneath Figure 15."""
         first, one, two = (lab.of(f"together_{step}", method=NETWORK) for step in MOMENTS)
         larger = lab.AtLeast(0, "clearly")
-        clusters = (
-            "After step two the neurons form two clusters: the mean over all neurons of |cos| with the direction that "
-            f"joins the class means is at least {TOGETHER:g}"
-        )
-        gather = "The neurons begin to gather in step one: the mean |cos| is clearly larger than at initialisation"
-        closer = "Step two brings the neurons closer together: the mean |cos| is clearly larger than after step one"
         return [
-            lab.claim("clusters", clusters, two, lab.AtLeast(TOGETHER), paper="form clusters"),
-            lab.claim("one-step", gather, one - first, larger),
-            lab.claim("improves", closer, two - one, larger),
+            self.claim(s, "clusters", two, lab.AtLeast(TOGETHER), "form clusters"),
+            self.claim(s, "one-step", one - first, larger),
+            self.claim(s, "improves", two - one, larger),
         ]
 
     def table(self, s: Fig15Settings) -> lab.Table:
@@ -114,18 +101,10 @@ class Fig15(lab.Experiment):
 
     def remarks(self, s: Fig15Settings) -> list[str]:
         problem = problem_of(s, 0)
-        relevant = problem.moments.correlations[list(problem.relevant_set)]
-        assumption = (
-            f"(A1) fails: the correlations of the relevant patterns with the label lie between {relevant.min():.3f} "
-            f"and {relevant.max():.3f} in the first seed. Theorem 26's formulas take their root mean square, "
-            f"{problem.moments.typical_gamma:.4f}, for γ."
-        )
-        cosine = bk.features.direction_cosine(problem, s.samples)
-        sampling = (
-            f"The mean of yx over {s.samples:,} points has a cosine of about {cosine:.4f} with its expectation, the "
-            "direction that joins the class means (first seed)."
-        )
-        return [assumption, sampling]
+        moments, cosine = problem.moments, bk.features.direction_cosine(problem, s.samples)
+        relevant = moments.correlations[list(problem.relevant_set)]
+        ends = {"low": relevant.min(), "high": relevant.max(), "gamma": moments.typical_gamma}
+        return [self.sentence(s, "assumption", **ends), self.sentence(s, "sampling", cosine=cosine)]
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -54,7 +55,6 @@ class Lemma6Settings(bk.core.Checked):
 class Lemma6(lab.Experiment):
     id = "features/lemma6"
     reference = PAPER.at("Lemma 6; Lemmas 15, 18, 19 and 20")
-    text_file = "lemma6.md"
     quantities = {
         **AXES,
         "signal_1": lab.Quantity("Tⱼσ̃/γ, relevant", ".3f", about="After step one, mean over neurons and patterns."),
@@ -90,46 +90,20 @@ class Lemma6(lab.Experiment):
         ]
 
     def claims(self, s: Lemma6Settings) -> list[lab.Statement]:
-        improves = (
-            "Step two improves the features: background over relevant Tⱼ after step one is at least as large as after "
-            "step two, by the least ratio of the two over all runs"
-        )
-        symbols = {column: axis.column_heading for column, axis in AXES.items()}
-        return [
-            *(
-                lab.claim(
-                    column.replace("_room", "").replace("_", "-"),
-                    f"{words}, all constants one: the least bound over what was found, of all runs",
-                    lab.least(column, per_seed=False),
-                    lab.AtLeast(1.0),
-                    paper="at least a constant",
-                )
-                for column, words in ROOMS.items()
-            ),
-            *(
-                lab.claim(
-                    f"{kind}-over-{symbol.replace('_', '')}",
-                    f"After step one, with {symbol} the largest error of {kind} patterns rises no faster than its "
-                    f"bound: the slope of log share on log {symbol}",
-                    lab.of(f"{kind}_share_1", column, sweep=column, labels=THRESHOLD).slope(),
-                    lab.AtMost(0.0),
-                    paper="at most 0",
-                )
-                for column, symbol in symbols.items()
-                for kind in ("relevant", "background")
-            ),
-            *(
-                lab.claim(
-                    f"beta-{step}",
-                    f"β is of order one: the least β of all neurons {words} does not fall with k, by its log-log slope",
-                    lab.of(f"least_beta_{step}", "relevant", sweep="relevant", labels=THRESHOLD).slope(),
-                    lab.AtLeast(0.0),
-                    paper="Ω(1)",
-                )
-                for step, words in ((1, "in step one"), (2, "in step two"))
-            ),
-            lab.claim("improves", improves, lab.least("improvement", per_seed=False), lab.AtLeast(1.0), "decreases"),
-        ]
+        made = []
+        for column, words in ROOMS.items():
+            name, room = column.replace("_room", "").replace("_", "-"), lab.least(column, per_seed=False)
+            made.append(self.claim(s, name, room, lab.AtLeast(1.0), "at least a constant", "room", words=words))
+        for (column, axis), kind in itertools.product(AXES.items(), ("relevant", "background")):
+            slope = lab.of(f"{kind}_share_1", column, sweep=column, labels=THRESHOLD).slope()
+            symbol, falls = axis.column_heading, lab.AtMost(0.0)
+            name = f"{kind}-over-{symbol.replace('_', '')}"
+            made.append(self.claim(s, name, slope, falls, "at most 0", "over", symbol=symbol, kind=kind))
+        for step in (1, 2):
+            slope = lab.of(f"least_beta_{step}", "relevant", sweep="relevant", labels=THRESHOLD).slope()
+            made.append(self.claim(s, f"beta-{step}", slope, lab.AtLeast(0.0), "Ω(1)"))
+        ratio = lab.least("improvement", per_seed=False)
+        return [*made, self.claim(s, "improves", ratio, lab.AtLeast(1.0), "decreases")]
 
     def table(self, s: Lemma6Settings) -> lab.Table:
         sizes = ["signal_1", "relevant_1", "background_1", "epsilon", "ratio_1", "ratio_2"]

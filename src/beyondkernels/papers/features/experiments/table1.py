@@ -20,7 +20,6 @@ SMOKE = lab.scale(
 class Table1(PaperTable):
     id = "features/table1"
     reference = PAPER.at("App. E.1.1, Table 1, Figures 1, 2, 5 and 6")
-    text_file = "table1.md"
     seconds_per_run = {"smoke": 0.3, "laptop": 15.0, "paper": 15.0}
     settings_class = TableSettings
     scales = {"smoke": SMOKE}

@@ -18,9 +18,7 @@ class Table3Settings(CasesSettings):
     varied = ("dim", "d")
 
     dim: Several = lab.setting((100, 2000), "paper")
-    rounding_dims: lab.Counts = lab.setting(
-        (100, 500, 2000), "paper", "d at which step one is also taken in single precision"
-    )
+    rounding_dims: lab.Counts = lab.setting((100, 500, 2000), "paper")
 
 
 STEP_ONE: dict[str, tuple[str, Literal["exact", "rounded"]]] = {
@@ -33,7 +31,6 @@ STEP_ONE: dict[str, tuple[str, Literal["exact", "rounded"]]] = {
 class Table3(paper_table.PaperTable):
     id = "features/table3"
     reference = PAPER.at("App. E.2.1, Table 3, Figures 9 and 10")
-    text_file = "table3.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Table3Settings
     scales = paper_table.scales(dim=(20, 30), rounding_dims=(20, 30))

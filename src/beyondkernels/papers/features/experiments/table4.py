@@ -18,11 +18,7 @@ class Table4Settings(CasesSettings):
     varied = ("negative_ratio", "ratio")
     lists = (*LISTS, "negative_ratio")
 
-    negative_ratio: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = lab.setting(
-        (0.8, 0.9),
-        "paper",
-        "class −1 among all points. The paper says so of the training sample; here the test sample has it too",
-    )
+    negative_ratio: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = lab.setting((0.8, 0.9), "paper")
 
     def case(self, name: str, numbers: Numbers, at: Mapping[str, Any]) -> Case:
         return replace(super().case(name, numbers, at), negative_ratio=at["negative_ratio"])
@@ -31,7 +27,6 @@ class Table4Settings(CasesSettings):
 class Table4(paper_table.PaperTable):
     id = "features/table4"
     reference = PAPER.at("App. E.2.2, Table 4, Figures 11 and 12; App. F.1.1")
-    text_file = "table4.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Table4Settings
     scales = paper_table.scales()

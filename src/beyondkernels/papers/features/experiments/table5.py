@@ -27,7 +27,6 @@ class Table5Settings(CasesSettings):
 class Table5(paper_table.PaperTable):
     id = "features/table5"
     reference = PAPER.at("App. E.2.3, Table 5, Figures 13 and 14")
-    text_file = "table5.md"
     seconds_per_run = {"smoke": 0.2, "laptop": 5.0, "paper": 5.0}
     settings_class = Table5Settings
     scales = paper_table.scales(samples=(400, 200), pairs=(6, 4))

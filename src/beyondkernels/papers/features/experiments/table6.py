@@ -23,7 +23,6 @@ COSINE = functools.partial(lab.Quantity, format=".3f", within=(-1.0, 1.0))
 class Table6(lab.Experiment):
     id = "features/table6"
     reference = PAPER.at("App. E.3.2, Table 6 and Figure 16")
-    text_file = "table6.md"
     quantities = {
         "test_accuracy": replace(ACCURACIES["test_accuracy"], format=".2f"),
         "ahead": lab.Quantity("test accuracy above every linear classifier", "", (-100.0, 100.0), "points"),
@@ -50,25 +49,13 @@ class Table6(lab.Experiment):
         return [lab.Runs(spec, {"experiment": s.numbered, "method": METHODS}, row)]
 
     def claims(self, s: Table6Settings) -> list[lab.Statement]:
-        grows = "In every experiment the least cosine over all centres is clearly larger at the end than at the start"
-        beyond = "In every experiment the network's test accuracy is clearly above what any linear classifier reaches"
         growth, ahead = (lab.of(column, "experiment", method=SMALL) for column in ("growth", "ahead"))
-        return [
-            *(
-                lab.claim(
-                    f"covered-{i}",
-                    f"Experiment {i} ({s.named(i)}): after {s.epochs[i - 1]} epochs every centre is covered. Its "
-                    f"nearest neuron has a cosine of at least √(1 − 1/k) = {s.bar(i):.3f}, so it lies closer than "
-                    "halfway to a neighbouring centre",
-                    lab.of("least_end", method=SMALL, experiment=i),
-                    lab.AtLeast(s.bar(i)),
-                    paper="covered",
-                )
-                for i in s.numbered
-            ),
-            lab.claim("grows", grows, growth, lab.AtLeast(0, "clearly")),
-            lab.claim("beyond-linear", beyond, ahead, lab.AtLeast(0, "clearly")),
-        ]
+        made, above = [], lab.AtLeast(0, "clearly")
+        for i in s.numbered:
+            least, told = lab.of("least_end", method=SMALL, experiment=i), {"name": s.named(i), "bar": s.bar(i)}
+            told |= {"i": i, "epochs": s.epochs[i - 1]}
+            made.append(self.claim(s, f"covered-{i}", least, lab.AtLeast(s.bar(i)), "covered", "covered", **told))
+        return [*made, self.claim(s, "grows", growth, above), self.claim(s, "beyond-linear", ahead, above)]
 
     def table(self, s: Table6Settings) -> lab.Table:
         given = (lab.Shown(name, show="first") for name in ("linear_diagonal", "linear_bound", "bayes"))

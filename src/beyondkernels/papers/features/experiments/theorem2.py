@@ -34,7 +34,6 @@ SMALL = {"tangents": 1, "cube": 8, "cube_relevant": 3, "cube_neurons": 1, "every
 class Theorem2(lab.Experiment):
     id = "features/theorem2"
     reference = PAPER.at("Theorem 2, Corollary 3; App. C, Theorems 28 and 29")
-    text_file = "theorem2.md"
     quantities = {
         "place": lab.Quantity("over"),
         "relevant": lab.Quantity("k"),
@@ -66,46 +65,33 @@ class Theorem2(lab.Experiment):
         return drawn + [lab.Runs(balls.whole_spec, over, balls.rows, seeds=1) for over in (every, kernels)]
 
     def claims(self, s: balls.Theorem2Settings) -> list[lab.Statement]:
-        last, most = s.relevants[-1], s.norms[-1]
-        learned: dict[str, Any] = {"place": balls.LARGE, "method": balls.LEARNED, "norm": most}
-        fixed = list(balls.FIXED)
-        never_below = {
-            "exact": f"D = {s.cube}, over all patterns: for every fixed map, A and B no model in the ball has a loss "
-            "below our bound, by the dual value less the bound",
-            "mean": f"D = {s.cube}, k = {s.cube_relevant}: for every fixed map and B the mean over all sets A of "
-            "p_o(1 − B|c_A|), with c_A the features' correlations with the parity, is at least our bound, by their "
-            "difference",
-            "worst": f"D = {s.every}, k = {s.every_relevant}, solved for every set A: for every fixed map and B the "
-            "largest least loss over A is at least our bound, by its dual value less the bound",
-            "every": "There, also the mean over all sets A of the least loss is at least our bound, by the mean dual "
-            "value less the bound",
-            "kernel": "Corollary 3: for every k, kernel and B, no function of norm at most B in the kernel's Hilbert "
-            "space has been found with a loss below our bound p_o(1 − B√(κ/C)), by the least loss less the bound",
-            "gap": f"Every convex problem is solved up to a duality gap of {s.tolerance:g}, by what is left of it",
-            "floor": "For every k, fixed map, A and B, no model in the ball has a loss below our bound on the whole "
-            "distribution: the bound lies below p_o by p_o·B√(N/C), and of this the dual value in closed form leaves "
-            "at least the share",
-            "fresh": f"On fresh points no model on fixed features is below our bound by more than {balls.SURE} "
-            "standard errors, by the least sum of loss and these errors less the bound",
-        }
+        last, most, fixed = s.relevants[-1], s.norms[-1], list(balls.FIXED)
         cube, every, ball = ({"place": place} for place in (balls.CUBE, balls.EVERY, balls.BALL))
-        where = {"exact": cube, "mean": cube, "worst": every, "every": every, "kernel": ball, "gap": {}}
-        where |= {"floor": {"place": [balls.LARGE, balls.CUBE], "method": fixed}}
-        where |= {"fresh": {"place": balls.LARGE, "method": fixed}}
+        never_below: dict[str, dict[str, Any]] = {
+            "exact": cube,
+            "mean": cube,
+            "worst": every,
+            "every": every,
+            "kernel": ball,
+            "gap": {},
+            "floor": {"place": [balls.LARGE, balls.CUBE], "method": fixed},
+            "fresh": {"place": balls.LARGE, "method": fixed},
+        }
 
-        def room(name: str) -> lab.Value:
-            return lab.least(f"{'lower' if name == 'exact' else name}_room", per_seed=False, **where[name])
+        def room(name: str, where: dict[str, Any]) -> lab.Value:
+            return lab.least(f"{'lower' if name == 'exact' else name}_room", per_seed=False, **where)
 
-        ours = (
-            f"At B = {most:g} and every k, the best model on the learned features is clearly below what our bound "
-            "leaves to fixed ones, by the bound less its loss on fresh points"
-        )
-        papers = f"At k = {last} and B = {most:g} it is clearly below the paper's own bound too"
-        below = lab.AtLeast(0.0, "clearly")
+        learned: dict[str, Any] = {"place": balls.LARGE, "method": balls.LEARNED, "norm": most}
+        ours = lab.of("learned_room", "relevant", **learned)
+        papers = lab.of("learned_paper_room", **learned, relevant=last)
+        below, told = lab.AtLeast(0.0, "clearly"), {"most": most, "last": last}
         return [
-            *(lab.claim(name, text, room(name), lab.AtLeast(0.0)) for name, text in never_below.items()),
-            lab.claim("below-ours", ours, lab.of("learned_room", "relevant", **learned), below),
-            lab.claim("below-paper", papers, lab.of("learned_paper_room", **learned, relevant=last), below),
+            *(
+                self.claim(s, name, room(name, where), lab.AtLeast(0.0), errors=balls.SURE)
+                for name, where in never_below.items()
+            ),
+            self.claim(s, "below-ours", ours, below, **told),
+            self.claim(s, "below-paper", papers, below, **told),
         ]
 
     def table(self, s: balls.Theorem2Settings) -> lab.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -18,7 +19,6 @@ LEARNT, OFF = 0.99, 0.6  # what counts as learnt, and as off 1/2
 class Theorem4(lab.Experiment):
     id = "features/theorem4"
     reference = PAPER.at("Theorem 4 and App. D")
-    text_file = "theorem4.md"
     quantities = {
         "relevant": lab.Quantity("k"),
         "share": lab.Quantity("queries/bound"),
@@ -50,51 +50,34 @@ class Theorem4(lab.Experiment):
 
     def claims(self, s: queried.Theorem4Settings) -> list[lab.Statement]:
         few, (WITH, WITHOUT) = s.small_patterns, queried.INPUTS
-        found: dict[str, Any] = {"method": queried.SEARCH, "inputs": queried.few_inputs(few)}
-        guessed = found | {"method": queried.GUESS}
         most = max(s.small_relevants, key=lambda k: math.comb(few, k))
+        found: dict[str, Any] = {"method": queried.SEARCH, "inputs": queried.few_inputs(few)}
         search, descent = queried.METHODS.values()
+        told: dict[str, Any] = {"search": search, "descent": descent, "few": few, "most": most, "end": s.patterns + 1}
+        claim = functools.partial(self.claim, s)
 
         def learnt(column: str, method: str) -> lab.Value:
             return lab.of(column, "oracle", method=method, inputs=WITH, share=1.0)
 
-        without = [
-            lab.claim(
-                f"{method}-{oracle}",
-                f"Without structure, no hypothesis of {words} up to the bound is farther from accuracy 1/2 than "
-                f"chance allows for so many, {queried.ERRORS} standard errors for one alone: the {oracle} oracle, the "
-                "largest distance as a share of this",
-                lab.of("farthest", inputs=WITHOUT, method=method, oracle=oracle, share=1.0).largest(per_seed=False),
-                lab.AtMost(1.0),
-                paper="at most 1/C³",
-            )
-            for method, words in queried.METHODS.items()
-            for oracle in queried.ORACLES
-        ]
-        learns = f"With structure, {search} is right on at least {100 * LEARNT:g} %, with either oracle"
-        ends = f"With structure, it ends after D + 1 = {s.patterns + 1} queries, with either oracle"
-        some = f"With structure, {descent} is right on at least {100 * OFF:g} % within the bound, with either oracle"
-        cost = (
-            f"Without structure, for D = {few} and k = {most}, the search asks in the mean at least τ²(C − 1)²/(2C) "
-            "queries before it has the target, our bound on the mean over all targets, by the queries beyond it"
-        )
-        finds = f"With enough queries it has the target, for D = {few} and every k: the least accuracy over all points"
-        printed = (
-            f"As printed, for the parities of the proof: for D = {few} and every k, a guess without queries is below "
-            "error 1/2 by at most 1/C³, by the ratio"
-        )
-        ours = "Ours, by orthogonality: it is below error 1/2 by at most 1/(2√C), by the ratio"
-        at_all_points = lab.least("exact_accuracy", per_seed=False, **found)
-        printed_ratio, our_ratio = (lab.of(f"{each}_ratio", "relevant", **guessed) for each in ("printed", "our"))
+        without = []
+        for (method, words), oracle in itertools.product(queried.METHODS.items(), queried.ORACLES):
+            farthest = lab.of("farthest", inputs=WITHOUT, method=method, oracle=oracle, share=1.0)
+            chance, more = lab.AtMost(1.0), {"words": words, "oracle": oracle, "errors": queried.ERRORS}
+            name, largest = f"{method}-{oracle}", farthest.largest(per_seed=False)
+            without.append(claim(name, largest, chance, "at most 1/C³", "without", **more))
+        cost, least = lab.of("cost_room", relevant=most, **found), lab.least("exact_accuracy", per_seed=False, **found)
+        guessed = found | {"method": queried.GUESS}
+        printed, ours = (lab.of(f"{each}_ratio", "relevant", **guessed) for each in ("printed", "our"))
+        at_end = lab.AtMost(s.patterns + 1)
         return [
-            lab.claim("search-learns", learns, learnt("test_accuracy", queried.SEARCH), lab.AtLeast(LEARNT)),
-            lab.claim("search-queries", ends, learnt("asked", queried.SEARCH), lab.AtMost(s.patterns + 1)),
-            lab.claim("descent-learns", some, learnt("test_accuracy", queried.DESCENT), lab.AtLeast(OFF)),
+            claim("search-learns", learnt("test_accuracy", queried.SEARCH), lab.AtLeast(LEARNT), **told),
+            claim("search-queries", learnt("asked", queried.SEARCH), at_end, **told),
+            claim("descent-learns", learnt("test_accuracy", queried.DESCENT), lab.AtLeast(OFF), **told),
             *without,
-            lab.claim("search-cost", cost, lab.of("cost_room", relevant=most, **found), lab.AtLeast(0.0)),
-            lab.claim("search-finds", finds, at_all_points, lab.AtLeast(1.0)),
-            lab.claim("printed-threshold", printed, printed_ratio, lab.AtMost(1.0), paper="at most 1"),
-            lab.claim("our-threshold", ours, our_ratio, lab.AtMost(1.0)),
+            claim("search-cost", cost, lab.AtLeast(0.0), **told),
+            claim("search-finds", least, lab.AtLeast(1.0), **told),
+            claim("printed-threshold", printed, lab.AtMost(1.0), "at most 1", **told),
+            claim("our-threshold", ours, lab.AtMost(1.0)),
         ]
 
     def table(self, s: queried.Theorem4Settings) -> lab.Table:

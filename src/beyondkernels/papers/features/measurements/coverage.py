@@ -66,7 +66,6 @@ class CentreCoverage(Measurement):
     weights: str = HIDDEN
 
     def measure(self, run: Ended) -> Measured:
-        """All cosines, and the largest of them both ways."""
         found, kept = centres(run.problem), snapshots(run.outcome, self.weights)
         rows = []
         for neurons in kept.values():
@@ -98,7 +97,6 @@ class CentreDirections(Measurement):
     weights: str = HIDDEN
 
     def measure(self, run: Ended) -> Measured:
-        """The points."""
         found, kept = centres(run.problem), snapshots(run.outcome, self.weights)
         rows = [
             {"points": classical_scaling(cosine_distances(np.vstack([neurons, found])))} for neurons in kept.values()

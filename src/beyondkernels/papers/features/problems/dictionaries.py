@@ -116,7 +116,6 @@ class Incoherent(Dictionary):
 
     @property
     def incoherence(self) -> float:
-        """µ."""
         return self.mu
 
 
@@ -160,7 +159,6 @@ class Equiangular(Dictionary):
 
     @property
     def incoherence(self) -> float:
-        """µ."""
         return self.mu
 
 

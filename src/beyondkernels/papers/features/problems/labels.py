@@ -114,5 +114,4 @@ class Counts(LabelSet):
         object.__setattr__(self, "values", tuple(sorted(set(self.values))))
 
     def members(self, relevant: int) -> tuple[int, ...]:
-        """The given counts."""
         return self.values

@@ -92,12 +92,10 @@ class StatisticalQueryCertificate(Certificate):
 
     @property
     def title(self) -> str:
-        """The theorem."""
         return "Theorem 4 of Shi, Wei & Liang (features), with the bound that orthogonality gives"
 
     @property
     def setting(self) -> dict[str, str]:
-        """Learning without input structure."""
         return {
             "inputs": f"D = {self.patterns} patterns, each present with probability 1/2, independently",
             "targets": f"the parity of k = {self.relevant} patterns",
@@ -107,7 +105,6 @@ class StatisticalQueryCertificate(Certificate):
 
     @property
     def claim(self) -> str:
-        """The bounds in words."""
         return (
             f"at most the share Q/(τ²C) + 1/(4ε²C) of the targets is learnt to error 1/2 − ε, here ε = "
             f"{self.advantage:g}. Over all parities and their opposites, the mean accuracy is at most 1/2 + Q/(2τ²C). "
@@ -116,7 +113,6 @@ class StatisticalQueryCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The bounds, and what a guess gives without any query."""
         found: Numbers = {
             "targets C, their SQ-DIM": self.targets,
             "paper's bound C^(1/3)/2": theorem4(self.patterns, self.relevant),
@@ -140,12 +136,10 @@ class StatisticalQueryCertificate(Certificate):
 
     @property
     def holds(self) -> bool:
-        """Whether some target cannot be learnt."""
         return self.learnable_share < 1
 
     @property
     def verdict(self) -> str:
-        """Which of the two bounds say something."""
         paper = all(hypothesis.holds for hypothesis in self.hypotheses)
         theirs = "The paper's theorem applies." if paper else "The paper's theorem does not apply."
         if not self.holds:

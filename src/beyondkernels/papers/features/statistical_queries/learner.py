@@ -57,7 +57,6 @@ class QueryLearner(Learner):
     failure: Annotated[float, between(0, 1, "()")] = 0.01
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Ask until the method ends or the budget is spent."""
         problem = case.problem
         oracle = self._oracle(problem, case.stream.child("oracle"))
         assert isinstance(problem, DictionaryProblem)

@@ -82,7 +82,6 @@ class Guess(QueryMethod):
     opposite: bool = False
 
     def learn(self, oracle: Oracle, stream: Stream) -> Iterator[Hypothesis]:
-        """One hypothesis."""
         require(
             self.relevant <= oracle.in_dim,
             f"relevant must not exceed the {oracle.in_dim} coordinates that there are, got {self.relevant}",

@@ -108,12 +108,10 @@ class KernelBallCertificate(FixedFeatureBound):
 
     @property
     def title(self) -> str:
-        """The corollary."""
         return "Corollary 3 of Shi, Wei & Liang (features), with explicit constants"
 
     @property
     def setting(self) -> dict[str, str]:
-        """Inputs, labels and predictors."""
         ball = f"‖f‖ ≤ L in the Hilbert space, L = {self.norm:g}"
         if self.points is not None:
             ball = f"f = Σ α_i K(z_i, ·) over n = {self.points} points, ‖α‖ ≤ L = {self.norm:g}"
@@ -122,7 +120,6 @@ class KernelBallCertificate(FixedFeatureBound):
 
     @property
     def claim(self) -> str:
-        """The bounds in words."""
         ours = "p_o(1 − L√(κ/C))" if self.points is None else "p_o(1 − κL√(n/C))"
         own = (
             "" if self.kernel is None else " For this kernel the bound with its own coefficient λ_k holds for every A."
@@ -135,7 +132,6 @@ class KernelBallCertificate(FixedFeatureBound):
 
     @property
     def numbers(self) -> Numbers:
-        """The bounds."""
         found = {
             "targets C": self.targets,
             "mean hinge loss over A, at least (ours)": self.bound,
@@ -148,7 +144,6 @@ class KernelBallCertificate(FixedFeatureBound):
 
     @property
     def verdict(self) -> str:
-        """What is left to every function in the ball."""
         failing = f" The paper's corollary does not apply, because this fails: {self.failing}." if self.failing else ""
         if not self.holds:
             return f"Counting says nothing, because the ball is too large for the number of targets.{failing}"

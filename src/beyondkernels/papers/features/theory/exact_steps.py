@@ -46,7 +46,6 @@ class ExactSteps(Learner):
     failure: Annotated[float, between(0, 1, "()")] = 0.1
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Two steps."""
         problem = case.problem
         require(
             isinstance(problem, DictionaryProblem), f"problem must be a DictionaryProblem, got {type(problem).__name__}"

@@ -93,7 +93,6 @@ class FixedFeatureBound(Certificate):
 
     @property
     def setting(self) -> dict[str, str]:
-        """Inputs, labels and predictors."""
         return {
             "inputs": f"D = {self.patterns} patterns, uniform with probability p_o = {self.background:g}",
             "labels": f"the parity of the patterns in A, k = {self.relevant} of them",
@@ -131,7 +130,6 @@ class FixedFeatureBound(Certificate):
 
     @property
     def holds(self) -> bool:
-        """Whether the bound by counting is above zero."""
         return self.bound > 0
 
 

@@ -60,7 +60,6 @@ class KernelBall(Learner):
     tolerance: Annotated[float, positive] = 1e-3
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Whether the kernel is symmetric and the coefficients can be computed."""
         known, _ = require_parity(problem)
         require(self.kernel.rotation_invariant, f"kernel must be rotation-invariant, got {self.kernel}")
         require(known.patterns <= MOST_DEGREES, f"patterns must be at most {MOST_DEGREES}, got {known.patterns}")

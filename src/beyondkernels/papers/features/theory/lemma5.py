@@ -76,7 +76,6 @@ class GoodNetwork(Learner):
     """
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Make it, and look at it at every count and on both samples."""
         problem = case.problem
         require(
             isinstance(problem, DictionaryProblem), f"problem must be a DictionaryProblem, got {type(problem).__name__}"

@@ -95,12 +95,10 @@ class FixedFeatureCertificate(FixedFeatureBound):
 
     @property
     def title(self) -> str:
-        """The theorem."""
         return "Theorem 2 of Shi, Wei & Liang (features), with the bound that counting parities gives"
 
     @property
     def claim(self) -> str:
-        """The bounds in words."""
         return (
             "some A leaves every such predictor a hinge loss of at least p_o(1 − √(2N)·B/2^k) (the paper). The mean "
             "over all A of the best hinge loss is at least p_o(1 − B√(N/C)), where C is the number of sets A (ours)."
@@ -108,7 +106,6 @@ class FixedFeatureCertificate(FixedFeatureBound):
 
     @property
     def numbers(self) -> Numbers:
-        """The bounds, and where they end to say something."""
         return {
             "features N": self.features,
             "norm B": self.norm,
@@ -124,7 +121,6 @@ class FixedFeatureCertificate(FixedFeatureBound):
 
     @property
     def verdict(self) -> str:
-        """Which of the two bounds say something."""
         said = f"gives {self.paper:.4g}" if self.paper > 0 else "says nothing, because its bound is not above 0"
         theirs = f"The paper's theorem applies and {said}."
         if self.failing:

@@ -81,11 +81,9 @@ class ThreeLayerSGD(Algorithm):
         )
 
     def stages(self) -> tuple[Stage, ...]:
-        """A single stage of independent draws."""
         return (Stage("descent", self.steps, self.batch, order="independent"),)
 
     def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """The network's own start."""
         if not isinstance(network, ThreeLayerLearner):
             raise InputError(f"ThreeLayerSGD is for a ThreeLayerLearner, got a {type(network).__name__}")
         return super().initialise(network, in_dim, out_dim, stream)
@@ -113,13 +111,11 @@ class ThreeLayerSGD(Algorithm):
         return drawn
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         s = self.settings
         drawn = *(std > 0 for std in s.smoothing), s.gradient_noise > 0, s.wait is not None
         return type(self), stage, self.variant, drawn, self.loss
 
     def compiled_rule(self, stage: Stage) -> CompiledRule:
-        """Steps of its own."""
         return CompiledRule("smoothed")
 
     def step(

@@ -43,17 +43,13 @@ class TwoLayerSGD(ByOptimiser):
     loss: Loss = field(default_factory=PseudoHuber)
 
     def rules(self) -> Chain:
-        """The rate alone."""
         return chain(Rate(self.learning_rate))
 
     def stages(self) -> tuple[Stage, ...]:
-        """A single stage of independent draws."""
         return (Stage("descent", self.steps, self.batch, order="independent"),)
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return type(self), stage, self.group, self.loss
 
     def compiled_rule(self, stage: Stage) -> CompiledRule:
-        """Descent without momentum or decay."""
         return CompiledRule("descent", self.group)

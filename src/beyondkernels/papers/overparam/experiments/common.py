@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from beyondkernels import lab
@@ -23,18 +22,6 @@ Reach = Annotated[float, between(1e-6, 1e6)]
 def size(label: str, form: str = "", about: str = "", **more: Any) -> lab.Quantity:
     """A quantity that is never negative; arguments as for :class:`~beyondkernels.lab.Quantity`."""
     return lab.Quantity(label, form, lab.NON_NEGATIVE, about=about, **more)
-
-
-def claims_of(
-    sentences: Mapping[str, str],
-    tests: Mapping[str, tuple[lab.Value, lab.Condition, float | str | None]],
-    **more: Mapping[str, Any],
-) -> list[lab.Statement]:
-    """Claims by id: what they say; what decides them, and what the paper has; other arguments by name, for some."""
-    return [
-        lab.claim(name, text, *tests[name], **{key: given[name] for key, given in more.items() if name in given})
-        for name, text in sentences.items()
-    ]
 
 
 def drawn(picture: lab.Drawn, lines: list[lab.Line], x: str, y: str, **more: Any) -> list[lab.Curves]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.core.constraints import at_most
-from beyondkernels.papers.overparam.experiments.common import Steps, Times, claims_of, drawn, size
+from beyondkernels.papers.overparam.experiments.common import Steps, Times, drawn, size
 from beyondkernels.papers.overparam.experiments.near_networks import NearSettings, learner_of, truth_of
 from beyondkernels.papers.overparam.paper import PAPER
 
@@ -62,7 +62,6 @@ class CouplingSettings(NearSettings):
 class Coupling(lab.Experiment):
     id = "overparam/coupling"
     reference = PAPER.at("Lemmas G.3, 5.5 and 5.8")
-    text_file = "coupling.md"
     quantities = {
         "layers": lab.Quantity("layers"),
         "test_loss": size("test loss", ".1e", better="less"),
@@ -94,26 +93,18 @@ class Coupling(lab.Experiment):
         return [lab.Runs(spec, {"layers": [layers], "width": widths[layers]}, row) for layers in TERMS]
 
     def claims(self, s: CouplingSettings) -> list[lab.Statement]:
-        moved = (
-            "Proof of Lemma G.3: the neuron of two layers that moves most moves by an order of 1/m at the end of the "
-            f"run, up to logarithms, for which the slope may exceed −1 by {SLACK:g}"
-        )
-        sentences, tests = {}, {}
+        made = []
         for layers, terms in TERMS.items():
             for term, (words, power) in terms.items():
-                name = term.replace("_", "-")
-                sentences |= {
-                    f"{name}-power": f"{words} is at most of the order m^({power:.2g}), by its slope at the end of the "
-                    f"run, which may exceed that by {SLACK:g}",
-                    f"{name}-bound": f"{words} keeps below its right side with constant 1 at every point and width, in "
-                    f"every seed, {WITHIN[layers]}: the least ratio of right side to left side",
-                }
                 slope = lab.of(term, "width", layers=layers).slope()
                 room = lab.least(f"{term}_room", per_seed=False, layers=layers)
-                tests[f"{name}-power"] = (slope, lab.AtMost(power + SLACK), power)
-                tests[f"{name}-bound"] = (room, lab.AtLeast(1.0), "1/Õ(1)")
-        tests["radius-power"] = (lab.of("radius", "width", layers=2).slope(), lab.AtMost(-1 + SLACK), -1)
-        return claims_of({**sentences, "radius-power": moved}, tests)
+                name, told = term.replace("_", "-"), {"words": words, "power": power, "within": WITHIN[layers]}
+                made += [
+                    self.claim(s, f"{name}-power", slope, lab.AtMost(power + SLACK), power, "power", **told),
+                    self.claim(s, f"{name}-bound", room, lab.AtLeast(1.0), "1/Õ(1)", "bound", **told),
+                ]
+        moved = lab.of("radius", "width", layers=2).slope()
+        return [*made, self.claim(s, "radius-power", moved, lab.AtMost(-1 + SLACK), -1)]
 
     def table(self, s: CouplingSettings) -> lab.Table:
         of_terms = [(term, lab.Shown(f"{term}_room", show=least_of(f"{term}_room"))) for term in NAMES]

@@ -11,7 +11,7 @@ import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.core.constraints import at_least, between
 from beyondkernels.papers.overparam.experiments import two_layers
-from beyondkernels.papers.overparam.experiments.common import Several, Steps, claims_of, drawn, size
+from beyondkernels.papers.overparam.experiments.common import Several, Steps, drawn, size
 from beyondkernels.papers.overparam.paper import PAPER
 
 LEARNT = 0.05  # a target counts as learnt when the test loss is at most this part of what the mean label leaves
@@ -24,20 +24,15 @@ FLAT = 0.25
 class DimensionSettings(two_layers.TwoLayerSettings):
     steps: Steps = lab.setting(10_000, "ours", "T, one point each")
     dims: Several = lab.setting((16, 32, 64, 128, 256, 512, 1024), "ours", "d")
-    relevant: Annotated[int, at_least(2)] = lab.setting(
-        4, "ours", "coordinates that the target depends on; with one alone it would be constant"
-    )
+    relevant: Annotated[int, at_least(2)] = lab.setting(4, "ours")
     share: Annotated[float, between(1e-3, 0.75, "[)")] = lab.setting(0.5, "ours", "their part of ‖x‖² = 1")
     width: lab.Count = lab.setting(256, "ours", "m")
-    sample_sizes: Several = lab.setting(
-        (64, 125, 250, 500, 1000, 2000, 4000), "ours", "N, wide enough for every target"
-    )
+    sample_sizes: Several = lab.setting((64, 125, 250, 500, 1000, 2000, 4000), "ours")
 
 
 class DimensionFree(lab.Experiment):
     id = "overparam/dimension-free"
     reference = PAPER.at("§4.1, Theorem 4.1: “our result is dimension free”")
-    text_file = "dimension_free.md"
     quantities = two_layers.LOSSES
     seconds_per_run = {"smoke": 0.1, "laptop": 0.7, "paper": 1.0}
     settings_class = DimensionSettings
@@ -52,20 +47,13 @@ class DimensionFree(lab.Experiment):
         return [lab.Runs(spec, {"dim": s.dims, "samples": s.sample_sizes}, row)]
 
     def claims(self, s: DimensionSettings) -> list[lab.Statement]:
-        last, most = s.dims[-1], s.sample_sizes[-1]
-        sentences = {
-            "exponent": f"From d = {s.dims[0]} to {last}, the number of samples that suffices grows at most as d to "
-            f"the power {FLAT:g}",
-            "below-dim": f"At d = {last} fewer samples than dimensions suffice: their number over d",
-            "learnt": f"With {most} samples the target is learnt at every d: the test loss is at most {LEARNT:.0%} of "
-            "what the mean label leaves",
-        }
-        tests = {
-            "exponent": (needed().slope(), lab.AtMost(FLAT), "no power of d"),
-            "below-dim": (needed(last).largest(), lab.AtMost(1.0, "clearly"), "a number without d"),
-            "learnt": (lab.of("relative", "dim", samples=most), lab.AtMost(LEARNT), "ε₀ + ε"),
-        }
-        return claims_of(sentences, tests)
+        (first, *_, last), most = s.dims, s.sample_sizes[-1]
+        below, learnt = needed(last).largest(), lab.of("relative", "dim", samples=most)
+        return [
+            self.claim(s, "exponent", needed().slope(), lab.AtMost(FLAT), "no power of d", first=first, last=last),
+            self.claim(s, "below-dim", below, lab.AtMost(1.0, "clearly"), "a number without d", last=last),
+            self.claim(s, "learnt", learnt, lab.AtMost(LEARNT), "ε₀ + ε", most=most),
+        ]
 
     def table(self, s: DimensionSettings) -> lab.Table:
         return lab.Table(["dim", "samples"], ["relative", "train_loss"])

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.core.constraints import at_least, at_most
-from beyondkernels.papers.overparam.experiments.common import Open, Reach, Widths, claims_of, size
+from beyondkernels.papers.overparam.experiments.common import Open, Reach, Widths, size
 from beyondkernels.papers.overparam.paper import PAPER
 
 BIASED, UNBIASED = "G.1", "E.1"
@@ -24,11 +24,8 @@ SMALL = 10.0  # a constant C or C* far below the paper's (ours), with which boun
 
 REAL = "Error of the real network at $W^{(0)} + \\tilde W$."
 
-BOUNDS = {
-    BIASED: [("rows", "no row of W̃ is longer than the proof says", "C")],
-    UNBIASED: [("rows", "no row of W̃ is longer than kpℭ_ε(φ)/m", "C*"), ("frobenius", "‖W̃‖_F ≤ kpℭ_s(φ)/√m", "C*")],
-}
-"""What each lemma says about norms, and the constant in it."""
+NORMS = {BIASED: ["rows"], UNBIASED: ["rows", "frobenius"]}
+"""The norms that each lemma bounds."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +39,7 @@ class ExistenceSettings(bk.core.Checked):
     epsilon: Open = lab.setting(0.001, "ours", "ε, and ε_a where not said otherwise")
     reach: Reach = lab.setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
     stds: lab.Sizes = lab.setting((0.01, 0.1, 1.0), "ours", "other ε_a, for the real network")
-    test_samples: Annotated[lab.Count, at_most(10**6)] = lab.setting(
-        200, "ours", "points at which the error is measured"
-    )
+    test_samples: Annotated[lab.Count, at_most(10**6)] = lab.setting(200, "ours")
     star: lab.Size = lab.setting(1e4, "paper", "C and C* of the complexities in the conditions on ε")
     seeds: lab.Seeds = lab.setting(20, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 
@@ -52,7 +47,6 @@ class ExistenceSettings(bk.core.Checked):
 class Existence(lab.Experiment):
     id = "overparam/existence"
     reference = PAPER.at("Lemma G.1, Corollary G.2; resnet Lemma E.1")
-    text_file = "existence.md"
     quantities = {
         "lemma": lab.Quantity("lemma"),
         "function": lab.Quantity("φ"),
@@ -83,22 +77,17 @@ class Existence(lab.Experiment):
         ]
 
     def claims(self, s: ExistenceSettings) -> list[lab.Statement]:
-        sentences, tests = {}, {}
-        slope, large = lab.Between(SLOPE - SLACK, SLOPE + SLACK), "a large constant, e.g. 10⁴"
+        made, slope = [], lab.Between(SLOPE - SLACK, SLOPE + SLACK)
         for lemma, name in CASES:
-            where, which = place(s, lemma, name), f"Lemma {lemma}, φ = {name}:"
-            for short, words, column in (("error", "the error", "error"), ("norm", "‖W̃‖_F", "frobenius_norm")):
-                key = f"{short}-{lemma}-{name}"
-                sentences[key] = f"{which} {words} falls like m^({SLOPE:g}), by its slope within {SLACK:g}"
-                tests[key] = (lab.of(column, "width", **where).slope(), slope, f"at most {SLOPE:g}")
-            for norm, bound, constant in BOUNDS[lemma]:
-                key = f"{norm}-{lemma}-{name}"
-                sentences[key] = (
-                    f"{which} at every m and seed {bound} even if {constant} = {SMALL:g}, by the least such {constant}"
-                )
-                most = lab.of(f"{norm}_constant", "width", **where).largest(per_seed=False)
-                tests[key] = (most, lab.AtMost(SMALL), large)
-        return claims_of(sentences, tests)
+            where, which = place(s, lemma, name), {"lemma": lemma, "name": name}
+            for short, column in (("error", "error"), ("norm", "frobenius_norm")):
+                falls, printed = lab.of(column, "width", **where).slope(), f"at most {SLOPE:g}"
+                made.append(self.claim(s, f"{short}-{lemma}-{name}", falls, slope, printed, short, **which))
+            for norm in NORMS[lemma]:
+                most, large = lab.of(f"{norm}_constant", "width", **where).largest(per_seed=False), lab.AtMost(SMALL)
+                said = f"{norm}-{lemma}"
+                made.append(self.claim(s, f"{said}-{name}", most, large, "a large constant, e.g. 10⁴", said, **which))
+        return made
 
     def table(self, s: ExistenceSettings) -> lab.Table:
         errors = ["error", "expected_error", "start_error", "real_error"]

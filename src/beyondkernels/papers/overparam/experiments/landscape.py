@@ -9,7 +9,7 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.papers.overparam.experiments.common import claims_of, drawn, size
+from beyondkernels.papers.overparam.experiments.common import drawn, size
 from beyondkernels.papers.overparam.experiments.smoothed_networks import SCALES, SECONDS, SmoothedSettings, spec
 from beyondkernels.papers.overparam.paper import PAPER
 
@@ -25,7 +25,6 @@ SHOWN = (-2.0, 3.0)
 class Landscape(lab.Experiment):
     id = "overparam/landscape"
     reference = PAPER.at("Lemma 5.3, App. D.1")
-    text_file = "landscape.md"
     quantities = {
         **{name: lab.Quantity(f"decrease, {name}") for name in ("low", "beyond", "short")},
         "eta": lab.Quantity("η"),
@@ -48,29 +47,17 @@ class Landscape(lab.Experiment):
 
     def claims(self, s: SmoothedSettings) -> list[lab.Statement]:
         most, bar = s.widths[-1], GAMMA / 4
-        sentences = {
-            "descent": f"At m = {most}, wherever the objective is at least {LEVEL:.0%} of the first one, one of the "
-            f"two ways lowers it by γ/4 = {bar:g} times η and itself, less {ERRORS:g} standard errors",
-            "proof": "At every width and point the better way lowers the objective by at least what the errors of the "
-            f"proof leave, up to {ERRORS:g} standard errors: the difference over η and the objective",
-            "control": f"At m = {most}, at the same points, the step falls short of γ/4 = {bar:g} if the neurons of W* "
-            "and V* are shuffled: by how much",
-            "width": "The objective at which the lemma first fails along the run, as a part of the first objective, "
-            "falls with the width, by its slope",
-            "order": f"At m = {most} and the start, the decrease is of first order: over η it differs by at most "
-            f"{FIRST_ORDER:.0%} between η = {s.rates[-1]:g} and η = {s.rates[0]:g}",
-        }
         above: dict[str, Any] = {"per_seed": False, "among": {"relative": above_level}, "width": most}
-        floor = lab.of("floor", "width", step=0, eta=s.rates[0])
+        low, beyond, short = lab.least("low", **above), lab.least("beyond", per_seed=False), lab.least("short", **above)
+        floor = lab.of("floor", "width", step=0, eta=s.rates[0]).slope()
         order = lab.of("order", width=most, eta=s.rates[0], step=0)
-        tests = {
-            "descent": (lab.least("low", **above), lab.AtLeast(bar), f"{bar:g}"),
-            "proof": (lab.least("beyond", per_seed=False), lab.AtLeast(0.0), "½ less the errors"),
-            "control": (lab.least("short", **above), lab.AtLeast(0.0), None),
-            "width": (floor.slope(), lab.AtMost(0.0, "clearly"), "Ω̃(ε), with ε falling in m"),
-            "order": (order, lab.AtMost(FIRST_ORDER), None),
-        }
-        return claims_of(sentences, tests)
+        return [
+            self.claim(s, "descent", low, lab.AtLeast(bar), f"{bar:g}", bar=bar),
+            self.claim(s, "proof", beyond, lab.AtLeast(0.0), "½ less the errors"),
+            self.claim(s, "control", short, lab.AtLeast(0.0), bar=bar),
+            self.claim(s, "width", floor, lab.AtMost(0.0, "clearly"), "Ω̃(ε), with ε falling in m"),
+            self.claim(s, "order", order, lab.AtMost(FIRST_ORDER), largest_rate=s.rates[-1]),
+        ]
 
     def table(self, s: SmoothedSettings) -> lab.Table:
         columns = ["relative", "move", "shrink", "control", "expected", "promised", "errors"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.papers.overparam.experiments.common import Closed, Points, Several, Steps, claims_of, size
+from beyondkernels.papers.overparam.experiments.common import Closed, Points, Several, Steps, size
 from beyondkernels.papers.overparam.experiments.near_networks import NearSettings, learner_of, truth_of
 from beyondkernels.papers.overparam.paper import PAPER
 
@@ -38,9 +38,7 @@ class RademacherSettings(NearSettings):
     noise: Closed = lab.setting(0.1, "ours", "label noise, so that there is something to overfit")
     rate: lab.Size = lab.setting(1.0, "ours", "η = rate/(m ε_a²) of Algorithm 1, as in overparam/coupling")
     signed_rate: lab.Size = lab.setting(3.0, "ours", "the same of Algorithm 2; tried with truth and seed 100")
-    batch: lab.Count = lab.setting(
-        20, "ours", "points in a step of Algorithm 2, which share their signs; the paper has 1"
-    )
+    batch: lab.Count = lab.setting(20, "ours")
     steps: Steps = lab.setting(5000, "ours", "T of both")
     draws: Points = lab.setting(200, "ours", "of signs ξ")
     test_samples: lab.Count = lab.setting(5000, "ours")
@@ -57,7 +55,6 @@ class RademacherSettings(NearSettings):
 class Rademacher(lab.Experiment):
     id = "overparam/rademacher"
     reference = PAPER.at("Lemmas G.5 and 5.9")
-    text_file = "rademacher.md"
     quantities = {
         "layers": lab.Quantity("layers"),
         "over": lab.Quantity("varies"),
@@ -96,45 +93,28 @@ class Rademacher(lab.Experiment):
         def in_every_run(column: str, layers: int) -> lab.Value:
             return lab.least(column, per_seed=False, layers=layers)
 
-        grows, logs = f"does not grow with m: its slope, at most {SLACK:g}", "0 up to logarithms"
-        sentences = {
-            "reached-2": f"Lemma G.5: at the radius that training reached, the complexity {grows}",
-            "readout-2": f"Lemma G.5: divided by B = max|a|, which grows like √log m, the same complexity {grows}",
-            "reached-3": "Lemma 5.9: at the radii that training reached, the complexity without the start's part "
-            f"{grows}",
-            **{
-                f"gap-{layers}": f"In every run with {layers} layers, test loss minus training loss is at most twice "
-                "the complexity: twice the complexity minus the gap, at the least"
-                for layers in LEMMAS
-            },
-            "real": "Lemma G.5: in every run the real network at the pseudo network's maximiser is below the bound: "
-            "bound over value, at the least",
-        }
-        tests = {
-            "reached-2": (slope("complexity", 2), lab.AtMost(SLACK), logs),
-            "readout-2": (slope("per_readout", 2), lab.AtMost(SLACK), "0"),
-            "reached-3": (slope("increment_complexity", 3), lab.AtMost(SLACK), logs),
-            **{f"gap-{layers}": (in_every_run("gap_room", layers), lab.AtLeast(0.0), None) for layers in LEMMAS},
-            "real": (in_every_run("real_room", 2), lab.AtLeast(1.0), "Õ(1)"),
-        }
-        for layers, (lemma, constant, radii) in LEMMAS.items():
-            check, unit = f"Check of Lemma {lemma}:", "unit_complexity"
-            sentences |= {
-                f"bound-{layers}": f"{check} in every run the complexity is below the bound with constant {constant}: "
-                "bound over complexity, at the least",
-                f"samples-{layers}": f"{check} at {radii} the complexity falls like N^({SLOPE:g}), by its slope within "
-                f"{SLACK:g}",
-                f"width-{layers}": f"{check} at {radii} the complexity does not depend on m, by its slope within "
-                f"{SLACK:g}",
-            }
-            falls = lab.Between(SLOPE - SLACK, SLOPE + SLACK)
-            tests |= {
-                f"bound-{layers}": (in_every_run("complexity_room", layers), lab.AtLeast(1.0), "Õ(1)"),
-                f"samples-{layers}": (slope(unit, layers, OVER_SAMPLES), falls, SLOPE),
-                f"width-{layers}": (slope(unit, layers), lab.Between(-SLACK, SLACK), logs),
-            }
+        logs, grows = "0 up to logarithms", lab.AtMost(SLACK)
         real = ("the real network at the pseudo network's maximiser has the slope", slope("real_complexity", 2))
-        return claims_of(sentences, tests, beside={"reached-2": real})
+        made = [
+            self.claim(s, "reached-2", slope("complexity", 2), grows, logs, beside=real),
+            self.claim(s, "readout-2", slope("per_readout", 2), grows, "0"),
+            self.claim(s, "reached-3", slope("increment_complexity", 3), grows, logs),
+            *(
+                self.claim(s, f"gap-{k}", in_every_run("gap_room", k), lab.AtLeast(0.0), None, "gap", layers=k)
+                for k in LEMMAS
+            ),
+            self.claim(s, "real", in_every_run("real_room", 2), lab.AtLeast(1.0), "Õ(1)"),
+        ]
+        flat, falls = lab.Between(-SLACK, SLACK), lab.Between(SLOPE - SLACK, SLOPE + SLACK)
+        for k, (lemma, constant, radii) in LEMMAS.items():
+            room, over_samples = in_every_run("complexity_room", k), slope("unit_complexity", k, OVER_SAMPLES)
+            told = {"lemma": lemma, "constant": constant, "radii": radii}
+            made += [
+                self.claim(s, f"bound-{k}", room, lab.AtLeast(1.0), "Õ(1)", "bound", **told),
+                self.claim(s, f"samples-{k}", over_samples, falls, SLOPE, "samples", **told),
+                self.claim(s, f"width-{k}", slope("unit_complexity", k), flat, logs, "width", **told),
+            ]
+        return made
 
     def table(self, s: RademacherSettings) -> lab.Table:
         reached = ["complexity", "complexity_bound", "complexity_ratio", "gap", "gap_ratio"]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.core.constraints import at_least, at_most, between
-from beyondkernels.papers.overparam.experiments.common import Open, Points, Reach, Widths, claims_of, size
+from beyondkernels.papers.overparam.experiments.common import Open, Points, Reach, Widths, size
 from beyondkernels.papers.overparam.paper import PAPER
 
 FUNCTIONS = ("identity", "sin")
@@ -32,11 +32,11 @@ ACROSS, TILTED = 0.0, 0.8
 WORDS = {ACROSS: "w* ⟂ e_d", TILTED: f"w*_d = {TILTED:g}"}
 
 SLOPES = {
-    "independent": ("leak", ACROSS, 0.0, "the slope of B on ρ is zero; it would be φ_ε, if B had all of n₁"),
-    "tilted-slope": ("total", TILTED, 1.0, "the slope of n₁ on ρ is φ_ε"),
-    "tilted-explained": ("unexplained", TILTED, 0.0, "the slope of n₁ on ρ is that of (A), ours"),
+    "independent": ("leak", ACROSS, 0.0),
+    "tilted-slope": ("total", TILTED, 1.0),
+    "tilted-explained": ("unexplained", TILTED, 0.0),
 }
-"""Claims about slopes on ρ: a column, w*_d, the value in units of φ_ε, and a text."""
+"""Claims about slopes on ρ: a column, w*_d, and the value in units of φ_ε."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ class RandomnessSettings(bk.core.Checked):
     widths: Widths = lab.setting((1000, 3162, 10_000, 31_623, 100_000), "ours", "m₁, half-decades")
     draws: Annotated[int, at_least(3), at_most(10**6)] = lab.setting(1000, "ours", "first layers in a run")
     epsilon: Open = lab.setting(0.1, "ours", "ε")
-    reach: Reach = lab.setting(
-        1.0, "ours", "the constant in B_i; the paper's 100 makes C so large that no width shows ρ"
-    )
+    reach: Reach = lab.setting(1.0, "ours")
     probability: Annotated[float, between(0, 0.01, "(]")] = lab.setting(0.01, "paper", "τ")
     points: Points = lab.setting(7, "ours", "at which everything is measured")
     seeds: lab.Seeds = lab.setting(5, "ours", "of the draws; draws and bars were chosen on seeds from 100 on")
@@ -55,7 +53,6 @@ class RandomnessSettings(bk.core.Checked):
 class Randomness(lab.Experiment):
     id = "overparam/randomness"
     reference = PAPER.at("Lemma 5.2, App. B.2 and A.2")
-    text_file = "randomness.md"
     quantities = {
         **{name: lab.Quantity(f"n₁ on ρ, {name}") for name in ("total", "unexplained")},
         "function": lab.Quantity("φ"),
@@ -82,35 +79,26 @@ class Randomness(lab.Experiment):
         return [lab.Runs(spec, {"function": FUNCTIONS, "tilt": (ACROSS, TILTED), "width": s.widths}, row)]
 
     def claims(self, s: RandomnessSettings) -> list[lab.Statement]:
-        sentences, tests = {}, {}
-        falls, half = lab.Between(SLOPE - SLACK, SLOPE + SLACK), f"up to {HALF:g}φ_ε, on average over widths and seeds"
-        error = DEVIATIONS * math.sqrt(2 / (s.draws * s.seeds))
+        made, error = [], DEVIATIONS * math.sqrt(2 / (s.draws * s.seeds))
+        falls, near = lab.Between(SLOPE - SLACK, SLOPE + SLACK), lab.Between(1 - error, 1 + error)
         for tilt, name in itertools.product((ACROSS, TILTED), FUNCTIONS):
-            which, begin = f"φ = {name}, {WORDS[tilt]}:", "" if tilt == ACROSS else "tilted-"
             rest, variance = (lab.of(each, "width", function=name, tilt=tilt) for each in ("rest", "variance"))
-            sentences |= {
-                f"{begin}rest-{name}": f"{which} the rest R falls like m₁^({SLOPE:g}), by its slope within {SLACK:g}",
-                f"{begin}variance-{name}": f"{which} at every m₁ the mean of ρ² over all draws is τ/(C²m₂), up to "
-                f"{DEVIATIONS:g} standard errors, which are {error:.2g} of it",
-            }
-            tests[f"{begin}rest-{name}"] = (rest.slope(), falls, f"at most {SLOPE:g}")
-            tests[f"{begin}variance-{name}"] = (variance, lab.Between(1 - error, 1 + error), 1.0)
+            told, begin = {"name": name, "words": WORDS[tilt]}, "" if tilt == ACROSS else "tilted-"
+            made += [
+                self.claim(s, f"{begin}rest-{name}", rest.slope(), falls, f"at most {SLOPE:g}", "rest", **told),
+                self.claim(s, f"{begin}variance-{name}", variance, near, 1.0, "variance", error=error, **told),
+            ]
         for name in FUNCTIONS:
-            sentences[f"carried-{name}"] = (
-                f"φ = {name}, {WORDS[ACROSS]}: at every m₁ the slope of n₁ − B on ρ is φ_ε up to {SHARE:.0%} of it, on "
-                "average over seeds"
-            )
             carried = lab.of("carried", "width", function=name, tilt=ACROSS)
-            tests[f"carried-{name}"] = (carried, lab.Between(1 - SHARE, 1 + SHARE), 1.0)
-            for word, (column, tilt, wanted, text) in SLOPES.items():
-                sentences[f"{word}-{name}"] = f"φ = {name}, {WORDS[tilt]}: {text}, {half}"
+            most = lab.Between(1 - SHARE, 1 + SHARE)
+            made.append(self.claim(s, f"carried-{name}", carried, most, 1.0, "carried", name=name))
+            for word, (column, tilt, wanted) in SLOPES.items():
                 mean, printed = average(column, function=name, tilt=tilt), None if column == "unexplained" else wanted
-                tests[f"{word}-{name}"] = (mean, lab.Between(wanted - HALF, wanted + HALF), printed)
-            sets = f"tilted-sets-{name}"  # the step of the proof that fails
-            sentences[sets] = f"φ = {name}, {WORDS[TILTED]}: |𝒮 △ 𝒮′| does not grow with m₁, by its slope"
-            lost = lab.of("lost", "width", function=name, tilt=TILTED)
-            tests[sets] = (lost.slope(), lab.AtMost(SLACK), "at most 0, up to logarithms")
-        return claims_of(sentences, tests)
+                half = lab.Between(wanted - HALF, wanted + HALF)
+                made.append(self.claim(s, f"{word}-{name}", mean, half, printed, word, name=name))
+            lost, flat = lab.of("lost", "width", function=name, tilt=TILTED).slope(), "at most 0, up to logarithms"
+            made.append(self.claim(s, f"tilted-sets-{name}", lost, lab.AtMost(SLACK), flat, "tilted-sets", name=name))
+        return made
 
     def table(self, s: RandomnessSettings) -> lab.Table:
         parts, expected = ["whole", "signal", "rest", "variance"], lab.Shown("expected", show="first")

@@ -6,21 +6,20 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
-from beyondkernels.papers.overparam.experiments.common import claims_of, size
+from beyondkernels.papers.overparam.experiments.common import size
 from beyondkernels.papers.overparam.experiments.smoothed_networks import SCALES, SECONDS, SmoothedSettings, spec
 from beyondkernels.papers.overparam.paper import PAPER
 
 SLACK = 0.1  # by how much a fitted slope may exceed the power, because the lemmas leave logarithms open (ours)
 SAME = 2.0  # what may not depend on η, nor on the distance, may change by this factor (ours)
 
-EXISTING, ROWS, NORMS, GAP = -1 / 4, -3 / 2, -1 / 2, -1 / 2
-"""Powers of m: of the error of Lemma 5.6, of longest rows and of norms by (40), and of Lemma 5.7."""
+POWERS = {"existing": -1 / 4, "rows": -3 / 2, "norms": -1 / 2, "gap": -1 / 2}
+"""Powers of m, by column: of the error of Lemma 5.6, of longest rows and of norms by (40), and of Lemma 5.7."""
 
 
 class Smoothing(lab.Experiment):
     id = "overparam/smoothing"
     reference = PAPER.at("Lemmas 5.6 and 5.7")
-    text_file = "smoothing.md"
     quantities = {
         "smoothing": size("σ√m", log=True),
         "existing": size("error", ".3f", "Lemma 5.6 at the start, over the mean of |F*|."),
@@ -50,37 +49,23 @@ class Smoothing(lab.Experiment):
         ]
 
     def claims(self, s: SmoothedSettings) -> list[lab.Statement]:
-        usual, last, noise = {"smoothing": s.smoothing}, s.snapshots[-1], (*s.other_smoothing, s.smoothing)
-        powers = {
-            "existing": ("Lemma 5.6: the error with the gates of the start", EXISTING),
-            "rows": ("(40): the product of the longest rows of W* and V*", ROWS),
-            "norms": ("(40): the product of the Frobenius norms of W* and V*", NORMS),
-            "gap": ("Lemma 5.7: E|P − P′|/η² at the start", GAP),
-        }
-        order = f"by its slope, with a slack of {SLACK:g}"
-        sentences = {
-            **{f"{k}-power": f"{what} is at most of the order m^({p:.2g}), {order}" for k, (what, p) in powers.items()},
-            "kept": "Lemma 5.6: what training and noise add to the error keeps below the bound of Lemma 5.5 on the "
-            "share of changed gates, with constant 1, at every snapshot and width, by the largest ratio",
-            "square": f"Lemma 5.7: E|P − P′| falls like η² at the start: over η² it grows at most {SAME:g}-fold from "
-            f"η = {s.coupling_rates[-1]:g} to η = {s.coupling_rates[0]:g}, at every width",
-            "distance": f"Lemma 5.7: E|P − P′| does not depend on the distance: after {last} steps it is at most "
-            f"{SAME:g} times that at the start, at every width",
-            "bound": "Lemma 5.7: E|P − P′|/η² keeps below its right side with constant 1 at every snapshot, η and "
-            "width, by the largest ratio",
-            "noise": f"Lemma 5.7: the same with any of the noises, at m = {s.widths[0]}",
-        }
-        over_noise = lab.of("ratio", "smoothing", width=s.widths[0], smoothing=noise)
-        slopes = {name: lab.of(name, "width", **usual).slope() for name in powers}
-        tests = {
-            **{f"{name}-power": (slopes[name], lab.AtMost(p + SLACK), p) for name, (_, p) in powers.items()},
-            "kept": (lab.of("kept_ratio", "width", **usual).largest(), lab.AtMost(1.0), "Õ(1)"),
-            "square": (lab.of("square", "width", **usual).largest(), lab.AtMost(SAME), "O(1)"),
-            "distance": (lab.of("distance", "width", **usual).largest(), lab.AtMost(SAME), "O(1)"),
-            "bound": (lab.of("ratio", "width", **usual).largest(), lab.AtMost(1.0), "Õ(1)"),
-            "noise": (over_noise.largest(), lab.AtMost(1.0), "Õ(1)"),
-        }
-        return claims_of(sentences, tests)
+        def largest(column: str) -> lab.Value:
+            return lab.of(column, "width", smoothing=s.smoothing).largest()
+
+        made = []
+        for name, power in POWERS.items():
+            slope = lab.of(name, "width", smoothing=s.smoothing).slope()
+            made.append(self.claim(s, f"{name}-power", slope, lab.AtMost(power + SLACK), power, power=power))
+        least, noises, fastest = s.widths[0], (*s.other_smoothing, s.smoothing), s.coupling_rates[-1]
+        noise = lab.of("ratio", "smoothing", width=least, smoothing=noises).largest()
+        return [
+            *made,
+            self.claim(s, "kept", largest("kept_ratio"), lab.AtMost(1.0), "Õ(1)"),
+            self.claim(s, "square", largest("square"), lab.AtMost(SAME), "O(1)", high=fastest, low=s.coupling_rates[0]),
+            self.claim(s, "distance", largest("distance"), lab.AtMost(SAME), "O(1)", last=s.snapshots[-1]),
+            self.claim(s, "bound", largest("ratio"), lab.AtMost(1.0), "Õ(1)"),
+            self.claim(s, "noise", noise, lab.AtMost(1.0), "Õ(1)", least=least),
+        ]
 
     def table(self, s: SmoothedSettings) -> lab.Table:
         errors, gaps = ["existing", "kept", "rows", "norms"], ["gap", "gap_end", "bound"]

@@ -9,7 +9,7 @@ from typing import Any
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.papers.overparam.experiments import two_layers
-from beyondkernels.papers.overparam.experiments.common import Several, claims_of
+from beyondkernels.papers.overparam.experiments.common import Several
 from beyondkernels.papers.overparam.paper import PAPER
 
 NOISY = f"{two_layers.SINE}, noisy labels"
@@ -43,7 +43,6 @@ class Theorem41Settings(two_layers.TwoLayerSettings):
 class Theorem41(lab.Experiment):
     id = "overparam/theorem41"
     reference = PAPER.at("§4.1, Theorem 4.1, Algorithm 1")
-    text_file = "theorem41.md"
     quantities = {
         "target": lab.Quantity("φ"),
         "excess": lab.Quantity(
@@ -71,26 +70,20 @@ class Theorem41(lab.Experiment):
             return lab.of(column, "target", samples=samples, width=width)
 
         beyond = two_layers.overparameterised(s.widths, s.dim, s.samples)
-        (first, *_, last), (few, *_, many), every = s.widths, s.sample_sizes, "For every target,"
-        sentences = {
-            "flat": f"{every} a width that grows {s.growth:g}-fold does not raise the excess test loss beyond its "
-            "interval: last width over first",
-            "flat-beyond": f"{every} the excess test loss of the widest network is not above that of any narrower one "
-            f"with at least as many trained weights, m d, as samples, N = {s.samples}, beyond its interval: the ratio",
-            "samples": f"{every} the excess test loss clearly falls from N = {few} to {many}: last over first",
-            "learnt": f"{every} the widest network leaves at most {LEARNT:.0%} of what the mean label leaves",
-        }
+        (first, *_, last), (few, *_, many) = s.widths, s.sample_sizes
         wider = at("excess", s.samples, last) / at("excess", s.samples, first)
         widest = two_layers.widest_over("excess", beyond, "target", samples=s.samples)
         more = at("excess", many, s.width) / at("excess", few, s.width)
-        tests = {
-            "flat": (wider, lab.AtMost(1.0, "unless clearly not"), "N need not grow with m"),
-            "flat-beyond": (widest, lab.AtMost(1.0, "unless clearly not"), "N need not grow with m ≥ M"),
-            "samples": (more, lab.AtMost(1.0, "clearly"), "ε falls with N"),
-            "learnt": (at("relative", s.samples, last), lab.AtMost(LEARNT), "ε₀ + ε"),
-        }
-        nowhere = {"flat-beyond": "no narrower network has as many trained weights as samples"}
-        return claims_of(sentences, tests, nowhere=nowhere)
+        flat, nowhere = (
+            lab.AtMost(1.0, "unless clearly not"),
+            "no narrower network has as many trained weights as samples",
+        )
+        return [
+            self.claim(s, "flat", wider, flat, "N need not grow with m"),
+            self.claim(s, "flat-beyond", widest, flat, "N need not grow with m ≥ M", nowhere=nowhere),
+            self.claim(s, "samples", more, lab.AtMost(1.0, "clearly"), "ε falls with N", few=few, many=many),
+            self.claim(s, "learnt", at("relative", s.samples, last), lab.AtMost(LEARNT), "ε₀ + ε"),
+        ]
 
     def table(self, s: Theorem41Settings) -> lab.Table:
         return lab.Table(["target", "width", "samples"], ["excess", "relative", "train_loss"])

@@ -84,7 +84,6 @@ class SmoothedLandscape(Measurement):
     seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
-        """All numbers at all snapshots."""
         rule, truth = _rule(run), run.problem
         if not isinstance(truth, ThreeLayerTruth):
             raise InputError(f"problem must be a ThreeLayerTruth, got {type(truth).__name__}")

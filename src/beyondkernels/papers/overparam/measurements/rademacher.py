@@ -46,7 +46,6 @@ class RademacherComplexity(Measurement):
     draws: Annotated[int, at_least(2)] = 20
 
     def measure(self, run: Ended) -> Measured:
-        """The complexities, and their bounds."""
         x = run.case.train.x.double()
         signs = sign_vectors(len(x), self.draws, run.case.stream.child("rademacher"))
         deep = any(name.startswith("snapshot/") and name.endswith("/V") for name in run.outcome.arrays)

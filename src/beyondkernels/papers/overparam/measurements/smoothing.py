@@ -61,7 +61,6 @@ class SmoothedCoupling(Measurement):
     seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
-        """The error at the start, and all terms at all snapshots."""
         truth, stream = run.problem, Stream(self.seed).child("smoothing")
         if not isinstance(truth, ThreeLayerTruth):
             raise InputError(f"problem must be a ThreeLayerTruth, got {type(truth).__name__}")

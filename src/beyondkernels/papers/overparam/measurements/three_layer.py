@@ -101,7 +101,6 @@ class ThreeLayerCoupling(Measurement):
     seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
-        """All terms at all snapshots."""
         stream = Stream(self.seed).child("coupling")
         x = run.problem.sample(self.points, stream).x.double()
         weights, buffers = course(run.outcome, ("W", "V"), ("b1", "b2", "a"))

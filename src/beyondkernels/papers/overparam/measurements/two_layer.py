@@ -110,7 +110,6 @@ class TwoLayerCoupling(Measurement):
     loss: Loss = field(default_factory=Squared)
 
     def measure(self, run: Ended) -> Measured:
-        """All terms at all snapshots."""
         drawn = run.problem.sample(self.points, Stream(self.seed).child("coupling"))
         x, y = drawn.x.double(), drawn.y.double().reshape(self.points, -1)
         weights, buffers = course(run.outcome, ("W",), ("b1", "a"))

@@ -51,7 +51,6 @@ class ConvolutionalLearner(Network):
         require_patches(self.patches)
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """The hidden weights as parameters, everything else as buffers."""
         if not isinstance(in_dim, tuple) or len(in_dim) != 2:
             require(False, f"in_dim must be (rows, numbers in a row) for a network of patches, got {in_dim}")
         assert isinstance(in_dim, tuple)
@@ -66,14 +65,12 @@ class ConvolutionalLearner(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """F(x) for each matrix in x."""
         flat = gathered(x, self.patches).flatten(0, 1)
         h = torch.relu(product(flat, params["W"]) + buffers["b1"])
         return product(h.reshape(len(x), -1), buffers["a"]), buffers
 
     @property
     def footprint(self) -> int:
-        """The neurons of all patches."""
         return self.width * len(self.patches)
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:

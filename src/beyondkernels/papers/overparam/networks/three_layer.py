@@ -52,7 +52,6 @@ class ThreeLayerLearner(Network):
         return self.width, self.width if self.second_width is None else self.second_width
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """The hidden weights as parameters, everything else as buffers."""
         m1, m2 = self.widths
         return {
             "W": initial_weights(m1, size_of(in_dim), stream.child("W")),
@@ -66,14 +65,12 @@ class ThreeLayerLearner(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """F(x) for each row of x."""
         first = torch.relu(linear(vectors(x), params["W"], buffers["b1"]))
         second = torch.relu(linear(first, params["V"], buffers["b2"]))
         return product(second, buffers["a"]), buffers
 
     @property
     def footprint(self) -> int:
-        """The neurons of both layers."""
         return sum(self.widths)
 
     def dense_form(self) -> DenseForm | None:

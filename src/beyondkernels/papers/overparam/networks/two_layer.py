@@ -44,7 +44,6 @@ class TwoLayerLearner(Network):
     output_std: Annotated[float, between(0, 1, "(]")] = 1.0
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """The hidden weights as parameters, everything else as buffers."""
         m = self.width
         return {"W": initial_weights(m, size_of(in_dim), stream.child("W"))}, {
             "b1": initial_biases(m, stream.child("b1")),
@@ -54,13 +53,11 @@ class TwoLayerLearner(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """F(x) for each row of x."""
         h = torch.relu(linear(vectors(x), params["W"], buffers["b1"]))
         return product(h, buffers["a"]), buffers
 
     @property
     def footprint(self) -> int:
-        """The neurons."""
         return self.width
 
     def dense_form(self) -> DenseForm:

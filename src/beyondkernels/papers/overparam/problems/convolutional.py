@@ -77,11 +77,9 @@ class ConvolutionalTruth(ProductTruth):
 
     @property
     def in_dim(self) -> int:
-        """All numbers of a point."""
         return math.prod(self.in_shape)
 
     def shapes(self) -> dict[str, tuple[int, int]]:
-        """Of a, w1 and w2."""
         columns = len(self.patches[0]) * self.source.dim
         return {
             "a": (self.outputs, len(self.patches) * self.terms),
@@ -97,7 +95,6 @@ class ConvolutionalTruth(ProductTruth):
         return found
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """Draw n inputs (n, rows, dim), float64."""
         return self.source.draw(n * self.rows, stream).view(n, *self.in_shape) / math.sqrt(len(self.patches[0]))
 
     def require_inputs(self, x: torch.Tensor) -> None:
@@ -107,6 +104,5 @@ class ConvolutionalTruth(ProductTruth):
         require_unit_inputs("the rows of x, times √k,", x.flatten(0, -2) * math.sqrt(len(self.patches[0])))
 
     def signal(self, x: torch.Tensor) -> torch.Tensor:
-        """F*(x), float64."""
         flat = gathered(x, self.patches).flatten(0, 1)
         return self.terms_of(flat).view(len(x), -1) @ self.matrices()["a"].T

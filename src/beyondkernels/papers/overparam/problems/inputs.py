@@ -44,7 +44,6 @@ class UnitInputs(UnitVectors):
         _require_room(self.dim, 2)
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """Draw n unit vectors."""
         return _with_last(REST * Sphere(self.dim - 1).draw(n, stream))
 
 
@@ -116,7 +115,6 @@ class Padded(UnitVectors):
         return cls(source.dim + 2, source, radius)
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """Draw n inputs of the source and pad them."""
         return padded(self.source.draw(n, stream), self.radius)
 
     def points(self, most: int) -> torch.Tensor | None:

@@ -24,12 +24,10 @@ class IntervalFunction(Problem):
 
     @property
     def in_dim(self) -> int:
-        """One."""
         return 1
 
     @property
     def out_dim(self) -> int:
-        """One."""
         return 1
 
     def sample(self, n: int, stream: Stream) -> Sample:

@@ -116,7 +116,6 @@ class ThreeLayerTruth(GroundTruth):
         return (self.matrices()["v1"].abs() @ largest).tolist()
 
     def shapes(self) -> dict[str, tuple[int, int]]:
-        """Of a, w1, w2, v1, v2, and of w3 and w4 in the general form."""
         p1, p2, d = self.outer_terms, self.inner_terms, self.source.dim
         general = {"w3": (p2, d), "w4": (p2, d)} if self.linear else {}
         return {"a": (self.outputs, p1), "w1": (p2, d), "w2": (p2, d), "v1": (p1, p2), "v2": (p1, p2), **general}

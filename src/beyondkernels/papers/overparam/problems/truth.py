@@ -86,12 +86,10 @@ class GroundTruth(Problem):
 
     @property
     def in_dim(self) -> int:
-        """The dimension d."""
         return self.source.dim
 
     @property
     def out_dim(self) -> int:
-        """The number of outputs k."""
         return self.outputs
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:

@@ -59,7 +59,6 @@ class TwoLayerTruth(ProductTruth):
     instance: int = 0
 
     def shapes(self) -> dict[str, tuple[int, int]]:
-        """Of a, w1 and w2."""
         p, d = self.terms, self.source.dim
         return {"a": (self.outputs, p), "w1": (p, d), "w2": (p, d)}
 

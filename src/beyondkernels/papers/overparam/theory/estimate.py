@@ -70,7 +70,6 @@ class IndicatorEstimate(Learner):
         self._function(problem)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Make h, and compare."""
         h, x = self._function(case.problem), np.linspace(-1, 1, self.points)
         function = cast(IntervalFunction, case.problem).function
         target = function.value(torch.from_numpy(x)).numpy()

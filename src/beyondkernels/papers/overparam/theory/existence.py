@@ -87,7 +87,6 @@ class ExistingNetwork(Learner):
         self._functions(problem)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Write the weights down, and compare."""
         functions, truth = self._functions(case.problem), case.problem
         assert isinstance(truth, TwoLayerTruth)
         params, buffers = self.network.init(truth.in_dim, truth.out_dim, case.stream.child("init"))

@@ -195,7 +195,6 @@ class RandomFirstLayers(Learner):
         self._function(problem)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Draw, decompose, and take moments."""
         h, partition = self._function(case.problem), IntervalPartition(self.probability)
         at = np.linspace(-REST, REST, self.points)
         x = np.zeros((self.points, self.dim))

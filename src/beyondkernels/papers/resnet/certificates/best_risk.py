@@ -67,7 +67,6 @@ class BestRisk(Learner):
             require_enumerable(HardClass(found).varying, functions)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Compute the certificate."""
         problem = self._problem(case.problem)
         x = case.train.x if isinstance(self.what, Kernel) else None
         route = self.route if isinstance(self.what, Kernel) else None

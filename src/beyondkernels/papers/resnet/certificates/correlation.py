@@ -69,12 +69,10 @@ class CorrelationCertificate(Certificate):
 
     @property
     def title(self) -> str:
-        """The theorem."""
         return "Theorem 2 of Allen-Zhu & Li (resnet), short version, for one correlation kernel"
 
     @property
     def setting(self) -> dict[str, str]:
-        """Kernel, points and targets."""
         p = self.problem
         return {
             "kernel": str(self.kernel),
@@ -85,7 +83,6 @@ class CorrelationCertificate(Certificate):
 
     @property
     def claim(self) -> str:
-        """The theorem in words."""
         return (
             f"with probability at least {PROBABILITY} over target and training set, the optimum of (3.2) has risk "
             f"E‖H − f‖² above α²/{THRESHOLD}."
@@ -103,7 +100,6 @@ class CorrelationCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The risks of the draws beside the threshold."""
         return {
             f"threshold α²/{THRESHOLD}": self.threshold,
             "draws of target and training set": len(self.risks),
@@ -134,7 +130,6 @@ class CorrelationCertificate(Certificate):
 
     @property
     def verdict(self) -> str:
-        """Which conditions hold, and what the draws say."""
         failing = [hypothesis.text for hypothesis in self.hypotheses if not hypothesis.holds]
         stand = (
             f"These conditions fail: {'; '.join(failing)}." if failing else "All conditions that can be checked hold."

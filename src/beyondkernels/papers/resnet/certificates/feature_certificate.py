@@ -41,12 +41,10 @@ class FeatureCertificate(InstanceCertificate):
 
     @property
     def title(self) -> str:
-        """The theorem."""
         return "Theorem 3 of Allen-Zhu & Li (resnet) for one feature map, computed exactly"
 
     @property
     def setting(self) -> dict[str, str]:
-        """Feature map and targets."""
         p, named = self.problem, isinstance(self.features, Component)
         return {
             "features": f"{self.features}" if named else getattr(self.features, "__name__", "a function"),

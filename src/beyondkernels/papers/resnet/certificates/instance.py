@@ -124,7 +124,6 @@ class InstanceCertificate(Certificate):
 
     @property
     def claim(self) -> str:
-        """What the numbers mean."""
         best = (
             f"no weights, whatever they depend on, give {self.words} a risk E‖H − f‖² below the best risk, which is "
             "computed exactly for each target."
@@ -139,7 +138,6 @@ class InstanceCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The risks beside the bound that holds for all."""
         universal, alpha, k = self.universal, self.problem.alpha, self.problem.outputs
         listed = len(self.risks)
         among = f"all {listed} targets" if listed == universal.targets else f"{listed} targets drawn at random"
@@ -179,7 +177,6 @@ class InstanceCertificate(Certificate):
 
     @property
     def verdict(self) -> str:
-        """How many targets cannot be learnt."""
         above = f"{1 - self.learnt_share:.2%} of the listed targets have a best risk above α²/{THRESHOLD}."
         conclusion = "is true here" if self.holds else "is not true here"
         if self.left_out:

@@ -56,12 +56,10 @@ class KernelCertificate(InstanceCertificate):
 
     @property
     def title(self) -> str:
-        """The theorem."""
         return "Theorem 2 of Allen-Zhu & Li (resnet) for one kernel on one training set, computed exactly"
 
     @property
     def setting(self) -> dict[str, str]:
-        """Kernel, points and targets."""
         p = self.problem
         return {
             "kernel": str(self.kernel),

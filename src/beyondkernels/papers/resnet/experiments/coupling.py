@@ -24,20 +24,16 @@ PROMISES = {
 }
 """By column, the claim's short name and the beginning of its sentence."""
 
-_CONSTANT = "At the end of the run a constant of 1 is enough at every point and width"
 BOUNDED = {
-    "first_flips_ratio": f"(a) {_CONSTANT}",
-    "second_flips_ratio": f"(d) {_CONSTANT}",
-    "second_matrix_order": "(f) weakened to what Claim C.6 needs, at the weights that SGD ends with: ‖A D V⁽⁰⁾‖ is at "
-    "most ‖V‖ at every measured point and width from {first} on, by the ratio",
-    "error_ratio": "Claim C.6 with constants 1: at m = {widest} E‖Err‖² keeps below its right side along the whole "
-    "run, by the ratio of the two",
-    "error_size": "Claim C.6 with constant 1: ‖Err‖ keeps below τ_w at every point, width and snapshot, by the ratio",
-    "regret_ratio": "App. C.4: at every width and from the start to every snapshot the mean of Ξ keeps below what the "
-    "way to W*, V* and a tenth of the mean risk allow, by the ratio",
-    "test_error": "Meanwhile the network learns more than F: its test error ends below that of F alone at every width",
+    "first_flips_ratio": "first-constant",
+    "second_flips_ratio": "second-constant",
+    "second_matrix_order": "second-matrix-order",
+    "error_ratio": "error",
+    "error_size": "error-size",
+    "regret_ratio": "regret",
+    "test_error": "learns",
 }
-"""What keeps below a bound, by column."""
+"""What keeps below a bound: by column, the claim's short name."""
 
 OUTSIDE = "By which factor the norms lie above (×) or below (÷) the ranges that Lemma C.1 asks for."
 
@@ -54,7 +50,6 @@ _RIGHT = "The right side that the paper gives, with all constants 1 and the norm
 class Coupling(lab.Experiment):
     id = "resnet/coupling"
     reference = PAPER.at("App. C, Lemmas C.1 to C.3 and Claim C.6")
-    text_file = "coupling.md"
     quantities = {
         **{name: lab.Quantity(name.replace("_", " "), within=lab.NON_NEGATIVE) for name in BOUNDED},
         "width": lab.Quantity("width m", within=lab.NON_NEGATIVE, log=True, heading="m"),
@@ -96,31 +91,17 @@ class Coupling(lab.Experiment):
     def claims(self, s: CouplingSettings) -> list[lab.Statement]:
         first, widest = f"m = {s.wide[0]}", s.widths[-1]
         places = {"second_matrix_order": {"width": s.wide}, "error_ratio": {"width": widest}}
-        names = ("first-constant", "second-constant", "second-matrix-order", "error", "error-size", "regret", "learns")
         papers, bounds = {"regret": "at most 1", "learns": None}, {"learns": s.base_only_risk}
-        return [
-            *(
-                lab.claim(
-                    name,
-                    f"{words} with the width at least as fast as {power_of(power)}, by its slope from {first} on",
-                    lab.of(term, "width", width=s.wide).slope(),
-                    lab.AtMost(power),
-                    paper=power,
-                )
-                for term, (name, words) in PROMISES.items()
-                for power in [s.exponents[term]]
-            ),
-            *(
-                lab.claim(
-                    name,
-                    words.format(first=first, widest=widest),
-                    lab.of(column, "width", **places.get(column, {})).largest(),
-                    lab.AtMost(bounds.get(name, 1.0)),
-                    papers.get(name, "O(1)"),
-                )
-                for name, (column, words) in zip(names, BOUNDED.items(), strict=True)
-            ),
-        ]
+        made = []
+        for term, (name, words) in PROMISES.items():
+            power, slope = s.exponents[term], lab.of(term, "width", width=s.wide).slope()
+            told = {"words": words, "power": power_of(power), "first": first}
+            made.append(self.claim(s, name, slope, lab.AtMost(power), power, "falls", **told))
+        for column, name in BOUNDED.items():
+            largest = lab.of(column, "width", **places.get(column, {})).largest()
+            most, paper = lab.AtMost(bounds.get(name, 1.0)), papers.get(name, "O(1)")
+            made.append(self.claim(s, name, largest, most, paper, first=first, widest=widest))
+        return made
 
     def table(self, s: CouplingSettings) -> lab.Table:
         names = [name for name, quantity in self.quantities.items() if quantity.heading and name != "width"]
@@ -180,14 +161,11 @@ class Coupling(lab.Experiment):
         network = bk.networks.theorem_network(width, w, v)
         given = {"steps": s.steps, "first_rate": s.first_rate, "second_rate": s.second_rate}
         found = bk.resnet.theorem1(sizes, network, **given, first_std=w, second_std=v)
-        held = len(found.hypotheses) - len(found.missed)
+        asked, missed = len(found.hypotheses), "; ".join(map(str, found.missed)) or "none"
+        told: dict[str, Any] = {"asked": asked, "held": asked - len(found.missed), "missed": missed}
         return [
-            f"F alone has a risk of {s.base_only_risk:.4g}. α̃ of Lemma C.2 is {sizes.accuracy:.3g}.",
-            (
-                f"Theorem 1 at m = {width}, its hidden constants and C* taken as one, has τ_w = "
-                f"{found.first_radius:.3g} and τ_v = {found.second_radius:.3g}; {held} of its "
-                f"{len(found.hypotheses)} hypotheses hold. The others: {'; '.join(map(str, found.missed)) or 'none'}."
-            ),
+            self.sentence(s, "base", risk=s.base_only_risk, accuracy=sizes.accuracy),
+            self.sentence(s, "theorem", width=width, w=found.first_radius, v=found.second_radius, **told),
         ]
 
 

@@ -99,24 +99,15 @@ class ExactRisks(lab.Experiment):
     what: ClassVar[str]
     drawn: ClassVar[Mapping[str, Sequence[str]]]
 
-    def bounds(self, number: int) -> list[lab.Statement]:
+    def bounds(self, s: ExactRiskSettings, number: int) -> list[lab.Statement]:
         """The bounds at every place, and the theorem of that number where its condition holds."""
-        every, letter = f"For every {self.what}, in every case and for every {self.letter}", self.letter
-        texts = {
-            "bound": f"{every}, the mean over all targets of the exact best risk is at least kα²(1 − {letter}/C): what "
-            "it exceeds it by, at the least",
-            "share": f"{every}, at most the share 16{letter}/(15C) of the listed targets has a best risk of "
-            f"α²/{THRESHOLD} or less: that bound minus the share, at the least",
-            "theorem": f"Theorem {number}: wherever {letter} ≤ C/{PAPER_SHARE}, at least {PAPER_TARGETS:.0%} of the "
-            f"listed targets have a best risk above α²/{THRESHOLD}: their share, at the least",
-        }
+        room, share_room = (lab.least(column, per_seed=False) for column in ("room", "share_room"))
         unlearnt = lab.least("unlearnt_share", per_seed=False, in_theorem=True)
+        most, printed = lab.AtLeast(PAPER_TARGETS), f"at least {PAPER_TARGETS:.0%}"
         return [
-            lab.claim("bound", texts["bound"], lab.least("room", per_seed=False), lab.AtLeast(0.0)),
-            lab.claim("share", texts["share"], lab.least("share_room", per_seed=False), lab.AtLeast(0.0)),
-            lab.claim(
-                "theorem", texts["theorem"], unlearnt, lab.AtLeast(PAPER_TARGETS), f"at least {PAPER_TARGETS:.0%}"
-            ),
+            self.claim(s, "bound", room, lab.AtLeast(0.0)),
+            self.claim(s, "share", share_room, lab.AtLeast(0.0)),
+            self.claim(s, "theorem", unlearnt, most, printed, few=PAPER_SHARE, number=number),
         ]
 
     def table(self, s: ExactRiskSettings) -> lab.Table:

@@ -86,7 +86,6 @@ _SMOKE = {
 class Fig2a(lab.Experiment):
     id = "resnet/fig2a"
     reference = PAPER.at("§8.1, Figure 2(a)")
-    text_file = "fig2.md"
     quantities = composite.QUANTITIES
     seconds_per_run = {"smoke": 0.05, "laptop": 0.3, "paper": 3.5}
     settings_class = Fig2aSettings
@@ -128,20 +127,15 @@ class Fig2a(lab.Experiment):
             lab.of(column, "width", method=resnet.name, choice="validation")
             for column in ("test_error", "search_error")
         )
-        text = f"At the width that validation points choose, {resnet.name} has a test error below {limit}"
-        made = [
-            lab.claim(resnet.id, text, error.at_minimum_of(searched), lab.AtMost(s.threshold), paper=f"below {limit}")
-        ]
+        least, below = error.at_minimum_of(searched), lab.AtMost(s.threshold)
+        told = {"name": resnet.name, "limit": limit}
+        made = [self.claim(s, resnet.id, least, below, f"below {limit}", "resnet", **told)]
         for method in (*others, *BY_SGD, *SOLVED):
-            how = ", solved with the ridge that suits the test points best," if method.solved else ""
-            if method == Method("3resnet", "last"):
-                how = " (no kernel method in the strict sense, since A stands twice in this network)"
-            text = f"At no width the test error of {method.name} falls clearly below {limit}"
-            if method.kernel:
-                text = f"At every width the test error of {method.name}{how} stays above {limit}"
-            condition = lab.AtLeast(s.threshold, "mean" if method.kernel else "unless clearly not")
-            value = lab.of("test_error", "width", method=method.name, choice="test")
-            made.append(lab.claim(method.id, text, value, condition, paper=f"above {limit}"))
+            sentence = "solved" if method.solved else "kernel" if method.kernel else "network"
+            sentence = "not-strictly-kernel" if method == Method("3resnet", "last") else sentence
+            above = lab.AtLeast(s.threshold, "mean" if method.kernel else "unless clearly not")
+            value, told = lab.of("test_error", "width", method=method.name, choice="test"), told | {"name": method.name}
+            made.append(self.claim(s, method.id, value, above, f"above {limit}", sentence, **told))
         return made
 
     def table(self, s: Fig2aSettings) -> lab.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -28,9 +29,7 @@ class Fig3Settings(composite.CompositeSettings):
         tuple(i / 20 for i in range(21)), "ours", "β; the paper says between 0 and 1, the steps are ours"
     )
     widths: lab.Counts = lab.setting((200, 1000), "ours", "m, not stated for this figure; the best is taken")
-    two_step_weights: lab.Sizes = lab.setting(
-        (1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0), "ours", "of the second kernel beside the first, the best is taken"
-    )
+    two_step_weights: lab.Sizes = lab.setting((1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0), "ours")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,7 +51,6 @@ class Fig3Settings(composite.CompositeSettings):
 class Fig3(lab.Experiment):
     id = "resnet/fig3"
     reference = PAPER.at("§8.1, Figure 3")
-    text_file = "fig3.md"
     quantities = {
         **composite.QUANTITIES,
         "beta": lab.Quantity("β", within=lab.NON_NEGATIVE),
@@ -108,47 +106,24 @@ class Fig3(lab.Experiment):
 
         Success is judged by the choice on validation points, failure by the choice on test points.
         """
-        about, learnt = [factor * s.alpha for factor in ABOUT], lab.AtMost(s.learnt, "clearly")
-        made = []
+        low, high = [factor * s.alpha for factor in ABOUT]
+        learnt, below_threshold = lab.AtMost(s.learnt, "clearly"), lab.AtMost(s.threshold, "clearly")
+        worse, never, made = lab.AtLeast(0.0, "clearly"), "training together learns it at no β", []
+        crossing = lab.Crossing(learnt, low, high, (s.alpha, "α"))
         for n in s.sizes:
             at_n: dict[str, Any] = {"method": TOGETHER, "samples": n}
+            above = lab.of("test_error", "beta", choice="validation", beta=lambda b: b >= high - 1e-9, **at_n)
+            below = lab.of("test_error", "beta", choice="test", beta=lambda b: b <= low + 1e-9, **at_n)
             together, layerwise = (
                 lab.of("test_error", "beta", method=method, samples=n, choice="validation")
                 for method in (TOGETHER, LAYERWISE)
             )
+            behind, claim = (layerwise - together).where_holds(together, learnt), functools.partial(self.claim, s)
             made += [
-                lab.claim(
-                    f"learnt-{n}",
-                    f"N = {n}: at every β ≥ 2α, the test error of {TOGETHER} is clearly below kα² = {s.threshold:.4g}",
-                    lab.of("test_error", "beta", choice="validation", beta=lambda b: b >= about[1] - 1e-9, **at_n),
-                    lab.AtMost(s.threshold, "clearly"),
-                    paper=f"below {s.threshold:.4g}",
-                ),
-                lab.claim(
-                    f"not-learnt-{n}",
-                    f"N = {n}: at every β ≤ α/2, the test error of {TOGETHER} is at least {LEARNT:g}·kα², even if "
-                    "chosen on test points",
-                    lab.of("test_error", "beta", choice="test", beta=lambda b: b <= about[0] + 1e-9, **at_n),
-                    lab.AtLeast(s.learnt),
-                    paper="practically impossible",
-                ),
-                lab.claim(
-                    f"crossing-{n}",
-                    f"N = {n}: the composite signal begins to be learnt at about β = α: between {ABOUT[0]:g}α and "
-                    f"{ABOUT[1]:g}α",
-                    together,
-                    lab.Crossing(learnt, about[0], about[1], (s.alpha, "α")),
-                    paper="about 1",
-                ),
-                lab.claim(
-                    f"layerwise-{n}",
-                    f"N = {n}: at every β where training together learns the composite signal, training layer by "
-                    "layer has a clearly larger test error (the difference, seed by seed)",
-                    (layerwise - together).where_holds(together, learnt),
-                    lab.AtLeast(0.0, "clearly"),
-                    paper="worse (argued, not shown)",
-                    nowhere="training together learns it at no β",
-                ),
+                claim(f"learnt-{n}", above, below_threshold, f"below {s.threshold:.4g}", "learnt", n=n),
+                claim(f"not-learnt-{n}", below, lab.AtLeast(s.learnt), "practically impossible", "not-learnt", n=n),
+                claim(f"crossing-{n}", together, crossing, "about 1", "crossing", n=n),
+                claim(f"layerwise-{n}", behind, worse, "worse (argued, not shown)", "layerwise", n=n, nowhere=never),
             ]
         return made
 

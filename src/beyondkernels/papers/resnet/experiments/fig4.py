@@ -21,7 +21,6 @@ FITTED = 0.12
 class Fig4a(lab.Experiment):
     id = "resnet/fig4a"
     reference = PAPER.at("§8.2, Figures 1 and 4(a)")
-    text_file = "fig4.md"
     quantities = {
         **SEARCHED,
         "what": lab.Quantity("weights"),
@@ -115,19 +114,12 @@ class Fig4a(lab.Experiment):
         )
 
     def remarks(self, s: Fig4Settings) -> list[str]:
-        least_norm = bk.resnet.least_norm
+        least_norm, width, q = bk.resnet.least_norm, s.construction_width, monomial.DEGREE
         ours = ", ".join(f"{least_norm(risk):.2f} for R = {risk:g}" for risk, _ in targets())
         theirs = ", ".join(f"{norm:g}" for _, norm in targets())
-        width, q = s.construction_width, monomial.DEGREE
         excess = float(bk.resnet.closed_form(width, 0.0)[0].norm()) / math.sqrt(q) / least_norm(0)
-        return [
-            (
-                f"No network of this kind with risk R has ‖W‖_F/√d below {least_norm(0):.2f}·(1 − √R), at any width "
-                f"and dimension (the proof stands in papers/resnet/theory/minimal_norm.py): that is {ours}, where the "
-                f"paper's W* have {theirs}. The closed form reaches it at widths that are multiples of {2**q}; "
-                f"at width {width} it needs {excess:.4f} times as much."
-            )
-        ]
+        told = {"ours": ours, "theirs": theirs, "multiple": 2**q, "width": width, "excess": excess}
+        return [self.sentence(s, "least-norm", least=least_norm(0), **told)]
 
 
 class Fig4b(Fig4a):

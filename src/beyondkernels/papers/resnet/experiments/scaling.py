@@ -33,9 +33,7 @@ class ScalingSettings(hard.HardSettings):
     start: Annotated[int, at_least(LEAST)] = lab.setting(64, "ours", "the first N of network and feature machine")
     most: Annotated[int, at_least(LEAST), at_most(5000)] = lab.setting(2400, "ours", "no larger N is tried")
     resolution: Part = lab.setting(0.05, "ours", "how well N is known, relative: for network and feature machine")
-    growth: Annotated[float, between(1.1, 100)] = lab.setting(
-        1.25, "ours", "by which N grows from the bound on, until a kernel gets there"
-    )
+    growth: Annotated[float, between(1.1, 100)] = lab.setting(1.25, "ours")
     kernel_resolution: Part = lab.setting(0.03, "ours", "for kernels")
     width: lab.Count = lab.setting(100, "ours", "m")
     rounds: Annotated[int, at_least(1), at_most(100)] = lab.setting(5, "ours", "of the feature machine")
@@ -56,7 +54,6 @@ class ScalingSettings(hard.HardSettings):
 class Scaling(lab.Experiment):
     id = "resnet/scaling"
     reference = PAPER.at("§3.1, §7: Corollary 7.1, Theorem 2")
-    text_file = "scaling.md"
     quantities = {
         "outputs": lab.Quantity("k", within=lab.NON_NEGATIVE),
         "targets": lab.Quantity("C", within=lab.NON_NEGATIVE, log=True),
@@ -98,45 +95,24 @@ class Scaling(lab.Experiment):
         exponent = {
             (k, name): needed(k, methods, "targets").slope() for k in s.dims for name, methods in LEARNERS.items()
         }
-        lower = f"exponent of C is clearly lower than the best kernel's by {LOWER:g} or more: the difference"
-        made = [
-            lab.claim(
-                "bound",
-                f"Every kernel needs at least C(1 − 1/({THRESHOLD}k)) points, as counting dimensions says: the least "
-                "ratio",
-                views.least_over(KERNELS, "bound"),
-                lab.AtLeast(1.0),
-            )
-        ]
-        clearly = lab.AtLeast(LOWER, "clearly")
+        made = [self.claim(s, "bound", views.least_over(KERNELS, "bound"), lab.AtLeast(1.0))]
+        clearly, close = lab.AtLeast(LOWER, "clearly"), lab.Between(1 - CLOSE, 1 + CLOSE)
         for k, dims in s.dims.items():
-            text = f"For k = {k}, the best kernel's samples grow as C to a power within {CLOSE:g} of 1"
-            close = lab.Between(1 - CLOSE, 1 + CLOSE)
             last = "between the two largest d it is", needed(k, KERNELS, "targets", dim=dims[-2:]).slope()
             own = "the network's exponent is", exponent[k, NETWORK]
             less = exponent[k, BEST] - exponent[k, NETWORK]
             made += [
-                lab.claim(f"kernel-{k}", text, exponent[k, BEST], close, paper="at least 1", beside=last),
-                lab.claim(f"network-{k}", f"For k = {k}, the network's {lower}", less, clearly, beside=own),
+                self.claim(s, f"kernel-{k}", exponent[k, BEST], close, "at least 1", "kernel", k=k, beside=last),
+                self.claim(s, f"network-{k}", less, clearly, None, "network", k=k, beside=own),
             ]
         less = for_every({k: exponent[k, BEST] - exponent[k, MACHINE] for k in s.dims})
-        made.append(lab.claim("machine", f"For every k, the feature machine's {lower}", less, clearly))
-        fewer_samples = "needs clearly fewer samples than the best kernel: the ratio"
+        made.append(self.claim(s, "machine", less, clearly))
         for name in (NETWORK, MACHINE):
-            text = f"For every k, at the largest d the {name} {fewer_samples}"
             fewer = for_every({k: _fewer(k, dims[-1], name) for k, dims in s.dims.items()})
-            made.append(lab.claim(f"{name.split()[-1]}-fewer", text, fewer, lab.AtMost(1.0, "clearly")))
-        return [
-            *made,
-            lab.claim(
-                "network-dim",
-                "For every k, the network's samples grow no faster than d log d: the exponent of d that is left after "
-                "division",
-                for_every({k: views.over_d_log_d(needed(k, LEARNERS[NETWORK], "dim")).slope() for k in s.dims}),
-                lab.AtMost(0.0),
-                paper="d, up to logarithms",
-            ),
-        ]
+            below, short = lab.AtMost(1.0, "clearly"), name.split()[-1]
+            made.append(self.claim(s, f"{short}-fewer", fewer, below, None, "fewer", name=name))
+        left = for_every({k: views.over_d_log_d(needed(k, LEARNERS[NETWORK], "dim")).slope() for k in s.dims})
+        return [*made, self.claim(s, "network-dim", left, lab.AtMost(0.0), "d, up to logarithms")]
 
     def table(self, s: ScalingSettings) -> lab.Table:
         columns = [

@@ -12,17 +12,6 @@ from beyondkernels.papers.resnet.paper import PAPER
 
 NETWORK, FROZEN, SAME, KERNEL = "Algorithm 1", "V frozen", "same T", "two-step kernel"
 
-TEXTS = {
-    "slope": "With Theorem 1's T and rates for each α, log risk rises with log α by at least 3.5, the risk being the "
-    "mean over the last half of the steps",
-    "slope-average": "(6.2)'s average, which is over all steps, rises by at least 3.5 too",
-    "second-layer": "At every α the mean over the last half is at most half of that with V frozen: the largest ratio",
-    "below-floor": "At every α the mean over the last half lies below the risk of F alone, kα²: the largest ratio",
-    "fourth-power": "With the T and the rates of the smallest α for every α, the mean over the last half lies below "
-    "kα⁴: the largest ratio",
-    "slope-same-t": "With the T and the rates of the smallest α for every α, so that α changes the target alone, log "
-    "risk rises by at least 3.5 too",
-}
 
 _RISKS = {"tail": "Tail", "average": "Average (6.2)", "end": "End", "floor": "F alone", "fourth_power": "kα⁴"}
 
@@ -53,7 +42,6 @@ class RiskSettings(bk.core.Checked):
 class Theorem1(lab.Experiment):
     id = "resnet/theorem1"
     reference = PAPER.at("Theorem 1, Algorithm 1, eq. (6.2)")
-    text_file = "theorem1.md"
     quantities = {
         "alpha": lab.Quantity("α", within=lab.NON_NEGATIVE, log=True),
         "points": lab.Quantity("T", ",.0f", lab.NON_NEGATIVE),
@@ -92,19 +80,15 @@ class Theorem1(lab.Experiment):
         tail, frozen, same = (lab.of("tail", "alpha", method=method) for method in (NETWORK, FROZEN, SAME))
         average, without = (lab.of("average", "alpha", method=method) for method in (NETWORK, FROZEN))
         floor, power = lab.of("floor", "alpha", method=NETWORK), lab.of("fourth_power", "alpha", method=SAME)
-        promised, below = "order α⁴, from above", lab.AtMost(1.0)
+        promised, below, still = "order α⁴, from above", lab.AtMost(1.0), "with V frozen it is"
         steep = lab.AtLeast(3.5)  # α⁴, with room for what a fit over a short range leaves
-        found = {
-            "slope": (tail.slope(), steep, promised, frozen.slope()),
-            "slope-average": (average.slope(), steep, promised, without.slope()),
-            "second-layer": ((tail / frozen).largest(), lab.AtMost(0.5), None, None),
-            "below-floor": ((tail / floor).largest(), below, None, None),
-            "fourth-power": ((same / power).largest(), below, promised, None),
-            "slope-same-t": (same.slope(), steep, None, None),  # a bound from above promises no slope once T stays
-        }
         return [
-            lab.claim(name, TEXTS[name], value, test, paper, beside=control and ("with V frozen it is", control))
-            for name, (value, test, paper, control) in found.items()
+            self.claim(s, "slope", tail.slope(), steep, promised, beside=(still, frozen.slope())),
+            self.claim(s, "slope-average", average.slope(), steep, promised, beside=(still, without.slope())),
+            self.claim(s, "second-layer", (tail / frozen).largest(), lab.AtMost(0.5)),
+            self.claim(s, "below-floor", (tail / floor).largest(), below),
+            self.claim(s, "fourth-power", (same / power).largest(), below, promised),
+            self.claim(s, "slope-same-t", same.slope(), steep),  # a bound from above promises no slope once T stays
         ]
 
     def table(self, s: RiskSettings) -> lab.Table:
@@ -144,14 +128,11 @@ class Theorem1(lab.Experiment):
 
     def remarks(self, s: RiskSettings) -> list[str]:
         """What the risks are to be compared with, and how Theorem 1's hypotheses stand at both ends."""
-        ends = s.alphas[0], s.alphas[-1]
-        constants = ", ".join(f"{problem_of(s, alpha).polynomial_risk(0):.4g}" for alpha in ends)
-        floors = ", ".join(f"{s.outputs * alpha**2:.4g}" for alpha in ends)
-        compared = (
-            f"At α = {ends[0]:g} and {ends[1]:g}, predicting a constant leaves {constants}. The best linear predictor "
-            f"is F and leaves kα² = {floors}."
-        )
-        return [compared, *(_hypotheses(s, alpha) for alpha in ends)]
+        low, high = s.alphas[0], s.alphas[-1]
+        constants = ", ".join(f"{problem_of(s, alpha).polynomial_risk(0):.4g}" for alpha in (low, high))
+        floors = ", ".join(f"{s.outputs * alpha**2:.4g}" for alpha in (low, high))
+        compared = self.sentence(s, "compared", low=low, high=high, constants=constants, floors=floors)
+        return [compared, *(_hypotheses(s, alpha) for alpha in (low, high))]
 
 
 def problem_of(s: RiskSettings, alpha: float) -> bk.resnet.HardInstance:

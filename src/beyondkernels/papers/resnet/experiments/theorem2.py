@@ -10,7 +10,7 @@ from beyondkernels import lab
 from beyondkernels.core.constraints import at_most, not_empty, positive, rising
 from beyondkernels.papers.resnet.experiments import exact_risks, hard_targets as hard
 from beyondkernels.papers.resnet.experiments.exact_risks import LARGE, SMALL, Dim
-from beyondkernels.papers.resnet.experiments.hard_targets import BOTH, KERNELS, NARROW, NETWORK, THRESHOLD, class_size
+from beyondkernels.papers.resnet.experiments.hard_targets import BOTH, KERNELS, NARROW, NETWORK, class_size
 from beyondkernels.papers.resnet.paper import PAPER
 
 CUBE = "closed form"  # the case of a moderate d, beside those of both theorems
@@ -58,7 +58,6 @@ class Theorem2Settings(exact_risks.ExactRiskSettings):
 class Theorem2(exact_risks.ExactRisks):
     id = "resnet/theorem2"
     reference = PAPER.at("Theorem 2 (§3.1, §7.1, App. D.1)")
-    text_file = "theorem2.md"
     letter, what = "N", "kernel"
     quantities = exact_risks.quantities_of("N")
     drawn = {CUBE: KERNELS, LARGE: KERNELS, SMALL: (*NARROW, BOTH[0])}
@@ -85,42 +84,24 @@ class Theorem2(exact_risks.ExactRisks):
     def claims(self, s: Theorem2Settings) -> list[lab.Statement]:
         most, whole = s.large_samples[-1], s.samples(CUBE)[-1]
         targets = {case: class_size(*sizes) for case, sizes in s.cases.items()}
+
+        def network(name: str, case: str, n: int, **told: Any) -> lab.Statement:
+            (dim, k), below = s.cases[case], lab.AtMost(s.threshold, "clearly")
+            where = {"case": case, "functions": n}
+            words = "on the same points and target the smallest best risk of a kernel, in units of it, is"
+            beside = words, lab.least("own_excess", per_seed=False, **where)
+            risk = lab.of("risk", learner=NETWORK, **where)
+            return self.claim(s, name, risk, below, d=dim, k=k, n=n, beside=beside, **told)
+
         relation = f"C/{targets[LARGE] // most}" if most <= targets[LARGE] else "above C"
-        failed = max(0.0, 1 - 16 * s.tenth / (15 * targets[CUBE]))
-
-        def network(name: str, words: str, case: str, n: int) -> lab.Statement:
-            (dim, k), where = s.cases[case], {"case": case, "functions": n}
-            return lab.claim(
-                name,
-                f"At d = {dim}, k = {k}, N = {n}{words}, the network's risk is clearly below α²/{THRESHOLD}",
-                lab.of("risk", learner=NETWORK, **where),
-                lab.AtMost(s.threshold, "clearly"),
-                beside=(
-                    "on the same points and target the smallest best risk of a kernel, in units of it, is",
-                    lab.least("own_excess", per_seed=False, **where),
-                ),
-            )
-
-        every = f", where every kernel has a risk above α²/{THRESHOLD} for at least {failed:.0%} of the targets"
-        routes = [lab.of("risk", "functions", case=SMALL, learner=name) for name in BOTH]
+        smallest = lab.least("smallest_excess", per_seed=False, case=CUBE, functions=whole)
+        closed, enumerated = (lab.of("risk", "functions", case=SMALL, learner=name) for name in BOTH)
         return [
-            *self.bounds(2),
-            network("network-large", f" = {relation}", LARGE, most),
-            network("network", every, CUBE, s.tenth),
-            lab.claim(
-                "all-points",
-                f"Even with N = {whole} points at d = {s.dim} none of the six kernels has a best risk of "
-                f"α²/{THRESHOLD} or less for any of the listed targets: the smallest, in units of it",
-                lab.least("smallest_excess", per_seed=False, case=CUBE, functions=whole),
-                lab.AtLeast(1.0),
-            ),
-            lab.claim(
-                "routes",
-                "Closed form and enumeration of the cube give one mean risk at every N: their difference, within "
-                f"{AGREEMENT:g}",
-                routes[0] - routes[1],
-                lab.Between(-AGREEMENT, AGREEMENT),
-            ),
+            *self.bounds(s, 2),
+            network("network-large", LARGE, most, relation=relation),
+            network("network", CUBE, s.tenth, failed=max(0.0, 1 - 16 * s.tenth / (15 * targets[CUBE]))),
+            self.claim(s, "all-points", smallest, lab.AtLeast(1.0), whole=whole),
+            self.claim(s, "routes", closed - enumerated, lab.Between(-AGREEMENT, AGREEMENT)),
         ]
 
 

@@ -10,7 +10,7 @@ from beyondkernels import lab
 from beyondkernels.core.constraints import at_most, not_empty, positive, rising
 from beyondkernels.papers.resnet.experiments import exact_risks, hard_targets as hard
 from beyondkernels.papers.resnet.experiments.exact_risks import LARGE, SMALL, Dim, EnumeratedDim
-from beyondkernels.papers.resnet.experiments.hard_targets import NETWORK, THRESHOLD, class_size
+from beyondkernels.papers.resnet.experiments.hard_targets import NETWORK, class_size
 from beyondkernels.papers.resnet.paper import PAPER
 
 NEURONS, DERIVATIVES, WAVES, PARITIES = "ReLU neurons", "NTK features", "Fourier features", "coordinates and parities"
@@ -48,7 +48,6 @@ class Theorem3Settings(exact_risks.ExactRiskSettings):
 class Theorem3(exact_risks.ExactRisks):
     id = "resnet/theorem3"
     reference = PAPER.at("Theorem 3 (§3.2, §7.2, App. D.2)")
-    text_file = "theorem3.md"
     letter, what = "D", "feature map"
     quantities = exact_risks.quantities_of("D")
     drawn = {SMALL: MAPS, LARGE: ()}
@@ -78,36 +77,22 @@ class Theorem3(exact_risks.ExactRisks):
 
     def claims(self, s: Theorem3Settings) -> list[lab.Statement]:
         def network(name: str, case: str, parameters: int) -> lab.Statement:
-            dim, outputs = s.cases[case]
+            (dim, outputs), below = s.cases[case], lab.AtMost(s.threshold, "clearly")
+            risk = lab.of("risk", case=case, learner=NETWORK, functions=parameters)
             unlearnt = max(0.0, 1 - 16 * parameters / (15 * class_size(dim, outputs)))
-            return lab.claim(
-                name,
-                f"At d = {dim}, k = {outputs} a network with D = {parameters} parameters has a risk clearly below "
-                f"α²/{THRESHOLD}, while every map to D features has a best risk above it for at least {unlearnt:.4g} "
-                "of the targets",
-                lab.of("risk", case=case, learner=NETWORK, functions=parameters),
-                lab.AtMost(s.threshold, "clearly"),
-            )
+            told = {"d": dim, "k": outputs, "parameters": parameters, "unlearnt": unlearnt}
+            return self.claim(s, name, risk, below, None, "network", **told)
 
         last, few = list(s.parameters(LARGE))[-1], list(s.parameters(SMALL))
+        room = lab.of("room", "functions", learner=PARITIES, functions=[D for D in s.numbers(SMALL) if s.dim < D])
+        most = s.outputs * s.alpha**2 * s.dim / class_size(s.dim, s.outputs) * (1 + 1e-9)
+        smallest = lab.least("smallest_excess", per_seed=False, learner=[NEURONS, DERIVATIVES, WAVES])
         return [
-            *self.bounds(3),
+            *self.bounds(s, 3),
             network("network-large", LARGE, last),
             network("network", SMALL, few[min(1, len(few) - 1)]),
-            lab.claim(
-                "tight",
-                "The bound on the mean cannot be raised by more than kα²d/C: with all "
-                f"d = {s.dim} coordinates and D − d parities the mean exceeds it by no more, for every D above d",
-                lab.of("room", "functions", learner=PARITIES, functions=[D for D in s.numbers(SMALL) if s.dim < D]),
-                lab.AtMost(s.outputs * s.alpha**2 * s.dim / class_size(s.dim, s.outputs) * (1 + 1e-9)),
-            ),
-            lab.claim(
-                "usual-maps",
-                f"Of the three usual maps none has a best risk of α²/{THRESHOLD} or less for any of the listed "
-                "targets, at any D up to C: the smallest, in units of it",
-                lab.least("smallest_excess", per_seed=False, learner=[NEURONS, DERIVATIVES, WAVES]),
-                lab.AtLeast(1.0),
-            ),
+            self.claim(s, "tight", room, lab.AtMost(most)),
+            self.claim(s, "usual-maps", smallest, lab.AtLeast(1.0)),
         ]
 
 

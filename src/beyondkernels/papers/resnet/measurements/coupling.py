@@ -138,7 +138,6 @@ class Coupling(Measurement):
     seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
-        """All terms at all snapshots."""
         x = run.problem.sample(self.points, Stream(self.seed).child("coupling")).x
         weights = course(run.outcome)
         initial, rows = weights[0], []

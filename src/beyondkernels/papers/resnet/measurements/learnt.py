@@ -34,7 +34,6 @@ class LearntSignals(Measurement):
     seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
-        """The two coefficients."""
         problem, outcome = run.problem, run.outcome
         if not isinstance(problem, CompositeProblem):
             raise InputError(f"problem must be composite to have two signals, got {type(problem).__name__}")

@@ -167,7 +167,6 @@ class Regret(Measurement):
     seed: Annotated[int, any_number] = 0
 
     def measure(self, run: Ended) -> Measured:
-        """All terms at all snapshots."""
         problem = run.problem
         base, composite = signals(problem)
         weights, stream = course(run.outcome), Stream(self.seed).child("regret")

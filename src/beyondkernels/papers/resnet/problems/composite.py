@@ -54,7 +54,6 @@ class CompositeProblem(Problem):
 
     @property
     def in_dim(self) -> int:
-        """The dimension d."""
         return self.inputs.in_dim
 
     def target(self, x: torch.Tensor) -> torch.Tensor:
@@ -120,7 +119,6 @@ class BooleanProblem(CompositeProblem):
 
     @property
     def out_dim(self) -> int:
-        """The number of outputs k."""
         return self.outputs
 
     @property

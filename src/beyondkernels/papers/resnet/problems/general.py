@@ -45,7 +45,6 @@ class GeneralMap(SmoothMap):
 
     @property
     def in_dim(self) -> int:
-        """The dimension of its argument."""
         return self.first.shape[2] - 1
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -136,12 +135,10 @@ class DrawnGeneralMap(GeneralMap):
 
     @property
     def first(self) -> torch.Tensor:
-        """w*₁."""
         return drawn_directions("general first", self.instance, self.outputs, self.count, self.dim + 1)
 
     @property
     def second(self) -> torch.Tensor:
-        """w*₂."""
         return drawn_directions("general second", self.instance, self.outputs, self.count, self.dim + 1)
 
     @property
@@ -152,7 +149,6 @@ class DrawnGeneralMap(GeneralMap):
 
     @property
     def functions(self) -> Functions:
-        """φ everywhere."""
         return ((self.function,) * self.count,) * self.outputs
 
 

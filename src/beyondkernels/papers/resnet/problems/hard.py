@@ -77,7 +77,6 @@ class HardInstance(BooleanProblem):
 
     @property
     def inputs(self) -> CubeWithBackground:
-        """The distribution D."""
         return CubeWithBackground(self.dim, self._uniform, self.background)
 
     @property
@@ -91,11 +90,9 @@ class HardInstance(BooleanProblem):
         return math.comb(self._uniform, self.outputs)
 
     def base_signal(self, x: torch.Tensor) -> torch.Tensor:
-        """F(x)."""
         return math.sqrt(self.dim) * x.double()[:, list(self.relevant)]
 
     def composite_signal(self, h: torch.Tensor) -> torch.Tensor:
-        """G(h)."""
         return h.prod(1, keepdim=True).expand(-1, self.outputs)
 
     @property

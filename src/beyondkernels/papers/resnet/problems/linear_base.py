@@ -59,7 +59,6 @@ class LinearThenPolynomial(CompositeProblem):
 
     @property
     def out_dim(self) -> int:
-        """Two."""
         return 2
 
     @property
@@ -70,11 +69,9 @@ class LinearThenPolynomial(CompositeProblem):
         return math.sqrt(self.dim) * torch.stack([q[:, 0], other])
 
     def base_signal(self, x: torch.Tensor) -> torch.Tensor:
-        """F(x)."""
         return x.double() @ self.directions.T
 
     def composite_signal(self, h: torch.Tensor) -> torch.Tensor:
-        """G(h)."""
         powers = h**self.degree
         return (self.coefficient * (powers[:, :1] - powers[:, 1:])).expand(-1, 2)
 

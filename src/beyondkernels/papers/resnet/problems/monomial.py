@@ -124,12 +124,10 @@ class AllPoints(Problem):
 
     @property
     def in_dim(self) -> int:
-        """As many as the degree."""
         return self.degree
 
     @property
     def out_dim(self) -> int:
-        """One."""
         return 1
 
     def sample(self, n: int, stream: Stream | None) -> Sample:

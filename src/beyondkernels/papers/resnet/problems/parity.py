@@ -71,17 +71,14 @@ class CompositeParity(BooleanProblem):
         return torch.tensor([(-1.0) ** i for i in range(1, self.outputs + 1)], dtype=torch.float64)
 
     def base_signal(self, x: torch.Tensor) -> torch.Tensor:
-        """F(x)."""
         pairs = x[:, : 2 * self.outputs].double().view(len(x), self.outputs, 2)
         return pairs.prod(2)
 
     def composite_signal(self, h: torch.Tensor) -> torch.Tensor:
-        """G(h)."""
         return h[:, :_FACTORS].prod(1, keepdim=True) * self.signs
 
     @property
     def spectrum(self) -> Spectrum:
-        """The Fourier coefficients of H."""
         k = self.outputs
         unit = torch.eye(k, dtype=torch.float64)
         terms = [((2 * i, 2 * i + 1), self.beta * unit[i]) for i in range(k)]

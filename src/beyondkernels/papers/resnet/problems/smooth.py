@@ -80,24 +80,19 @@ class SmoothComposite(CompositeProblem):
 
     @property
     def inputs(self) -> Inputs:
-        """The distribution of x."""
         return self.source
 
     @property
     def out_dim(self) -> int:
-        """The number of outputs k."""
         return self.base.out_dim
 
     def base_signal(self, x: torch.Tensor) -> torch.Tensor:
-        """F(x)."""
         return self.base(x)
 
     def composite_signal(self, h: torch.Tensor) -> torch.Tensor:
-        """G(h)."""
         return self.composite(h)
 
     def concept(self) -> SmoothComposite:
-        """Itself."""
         return self
 
     @property

@@ -56,7 +56,6 @@ class ClosedForm(Learner):
     risk: Annotated[float, between(0, 1)]
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Make it, and measure it."""
         problem = case.problem
         require(isinstance(problem, Monomial), f"problem must be a Monomial, got a {type(problem).__name__}")
         assert isinstance(problem, Monomial)

@@ -46,7 +46,6 @@ class IndependentPatterns(HiddenPatterns):
                 require(len(value) == size, f"{name} must hold {size} probabilities or be one number, got {len(value)}")
 
     def products(self, patterns: int, relevant: Sequence[int]) -> tuple[Product, ...]:
-        """One part."""
         self.check(patterns, len(relevant))
         p = torch.empty(patterns, dtype=torch.float64)
         others = [j for j in range(patterns) if j not in set(relevant)]

@@ -23,5 +23,4 @@ class UniformPatterns(HiddenPatterns):
     """
 
     def products(self, patterns: int, relevant: Sequence[int]) -> tuple[Product, ...]:
-        """One part."""
         return (Product(1.0, torch.full((patterns,), 0.5, dtype=torch.float64)),)
