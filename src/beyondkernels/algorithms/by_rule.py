@@ -25,14 +25,11 @@ class ByRule(Algorithm):
         return self.rule.loss
 
     def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
-        """The optimiser's own start."""
         return self.rule.optimiser_state(stage, params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """The optimiser's numbers."""
         return self.rule.hyper(stage, step - self.before(stage))
 
     def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps."""
         before = self.before(stage)
         return self.rule.hyper_of(stage, range(steps.start - before, steps.stop - before))

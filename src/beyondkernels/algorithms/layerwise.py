@@ -62,7 +62,6 @@ class Layerwise(Algorithm):
         return self.first.loss
 
     def stages(self) -> tuple[Stage, ...]:
-        """One for each hidden layer."""
         return tuple(
             Stage(name, rule.steps, rule.batch) for name, rule in ((_FIRST, self.first), (_SECOND, self.second))
         )
@@ -87,7 +86,6 @@ class Layerwise(Algorithm):
         return params | {name: torch.zeros_like(params[name]) for name in second}, buffers
 
     def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
-        """The velocity, zero at first."""
         return self.descent(stage).optimiser_state(stage, params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
@@ -95,16 +93,13 @@ class Layerwise(Algorithm):
         return self.descent(stage).hyper(stage, step - self._before(stage))
 
     def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps."""
         before = self._before(stage)
         return self.descent(stage).hyper_of(stage, range(steps.start - before, steps.stop - before))
 
     def compiled_rule(self, stage: Stage) -> CompiledRule:
-        """That of the stage's rule."""
         return self.descent(stage).compiled_rule(stage)
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return type(self), self.descent(stage).program(stage)
 
     def step(
@@ -118,7 +113,6 @@ class Layerwise(Algorithm):
         noise: Tensors,
         hyper: Tensors,
     ) -> StepResult:
-        """One update by the stage's rule."""
         return self.descent(stage).step(stage, network, params, buffers, optimiser, batch, noise, hyper)
 
     def transition(self, view: MemberView) -> Transition:

@@ -44,11 +44,9 @@ class Hinge(Loss):
     margins: ClassVar[bool] = True
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """max(1 − yŷ, 0) for each point."""
         return torch.relu(1 - y.reshape(out.shape).squeeze(-1) * out.squeeze(-1))
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss`` and ``accuracy``."""
         return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
@@ -87,7 +85,6 @@ class PseudoHuber(Loss):
         return squared / ((1 + squared).sqrt() + 1)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss``."""
         return {"loss": self.each(out.double(), y.double()).mean().item()}
 
 
@@ -109,7 +106,6 @@ class Scaled(Loss):
     factor: Annotated[float, positive]
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """C ℓ(y, ŷ) for each point."""
         return self.factor * self.loss.each(out, y)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
@@ -141,11 +137,9 @@ class CrossEntropy(Loss):
         return torch.stack([1 - above, above], 1)
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """log(1 + exp(−vyŷ)) for each point."""
         return cross_entropy(out, y, self.scale)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss`` and ``accuracy``."""
         return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
@@ -160,15 +154,12 @@ class Softmax(Loss):
     """
 
     def probabilities(self, out: torch.Tensor) -> torch.Tensor:
-        """The softmax of the outputs."""
         return out.softmax(-1)
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """−log of the probability of the right class, for each point."""
         return -(y * F.log_softmax(out, -1)).sum(-1)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss`` and ``accuracy``."""
         return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
@@ -187,12 +178,10 @@ class ClassHinge(Loss):
     margins: ClassVar[bool] = True
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """How much the right class fails to be ahead by one, for each point."""
         others = torch.where(y == 1, -torch.inf, out).amax(-1)
         return torch.relu(1 + others - (y * out).sum(-1))
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss`` and ``accuracy``."""
         return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
@@ -217,7 +206,6 @@ class ClassWeighted(Loss):
     weights: Annotated[tuple[float, float], positive]
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """α_y ℓ(y, ŷ) for each point."""
         (below, above), losses = self.weights, self.loss.each(out, y)
         return torch.where(y.reshape(out.shape).squeeze(-1) > 0, above * losses, below * losses)
 

@@ -69,7 +69,6 @@ class Staged(ByRule, Checked):
         return cls(rule, ("all", group), (steps, rule.steps - steps))
 
     def stages(self) -> tuple[Stage, ...]:
-        """One for each group."""
         return self._stages
 
     @functools.cached_property
@@ -85,11 +84,9 @@ class Staged(ByRule, Checked):
         return {stage: replace(rule, group=group) for stage, group in zip(self._stages, self.groups, strict=True)}
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
-        """What the optimiser draws."""
         return self._rules[stage].noise(stage, network, params, points, stream)
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return type(self), self._rules[stage].program(stage)
 
     def step(
@@ -103,7 +100,6 @@ class Staged(ByRule, Checked):
         noise: Tensors,
         hyper: Tensors,
     ) -> StepResult:
-        """One update of the stage's group."""
         return self._rules[stage].step(stage, network, params, buffers, optimiser, batch, noise, hyper)
 
     def transition(self, view: MemberView) -> Transition:
@@ -112,5 +108,4 @@ class Staged(ByRule, Checked):
         return after if self.fresh else after._replace(optimiser=view.optimiser)
 
     def before(self, stage: Stage) -> int:
-        """The steps of earlier stages, if each begins anew."""
         return sum(self.steps[: self._stages.index(stage)]) if self.fresh else 0

@@ -91,12 +91,10 @@ class GivenData(Problem):
 
     @property
     def in_shape(self) -> tuple[int, ...]:
-        """The shape of a point."""
         return self.arrays["train_x"].shape[1:]
 
     @property
     def out_dim(self) -> int:
-        """How many numbers a prediction has."""
         if self.classes:
             return 1 if self.signs else len(self.classes)
         labels = self.arrays["train_y"]
@@ -125,7 +123,6 @@ class GivenData(Problem):
         raise InputError(f"{self.name} is a finite data set, from which no fresh points can be drawn")
 
     def take(self, part: str, n: int, seed: int) -> Sample:
-        """All points of a part, or n of them that the seed chooses."""
         x, y = self.arrays[f"{part}_x"], self.arrays[f"{part}_y"]
         require(n <= len(x), f"the {part} part of {self.name} has {len(x)} points, got n={n}")
         if n < len(x):

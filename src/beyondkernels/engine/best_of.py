@@ -64,19 +64,16 @@ class BestOf(Learner):
         return replace(outcome, scalars=outcome.scalars | found, arrays=outcome.arrays | {"candidate_losses": losses})
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Check every candidate, with the points that are left to it and with all."""
         held = self._held(samples)
         for candidate in self.candidates:
             candidate.check(problem, samples - held, held)
             candidate.check(problem, samples, test_samples)
 
     def prepare(self) -> None:
-        """Prepare every candidate."""
         for candidate in self.candidates:
             candidate.prepare()
 
     def runs_on(self, device: str) -> bool:
-        """Where all candidates run."""
         return all(candidate.runs_on(device) for candidate in self.candidates)
 
     def _tried(self, case: Case, progress: Progress) -> list[Outcome]:

@@ -63,11 +63,9 @@ class FrozenKernel(Learner):
         require(self.step <= last, f"step must be at most {last}, the steps of the training, got {self.step}")
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Check that batches fit the sample."""
         require_points(self.algorithm, samples)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Train up to the step, and solve."""
         member = Member(self.network, self.algorithm, case.train, case.stream)
         member.start(shape_of(case.problem.in_shape), case.problem.out_dim)
         if self.step:

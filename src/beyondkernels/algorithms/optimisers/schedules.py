@@ -34,11 +34,9 @@ class Constant(Schedule):
     value: Size
 
     def at(self, step: int) -> float:
-        """The value."""
         return self.value
 
     def over(self, steps: range) -> list[float]:
-        """The value, so many times."""
         return [self.value] * len(steps)
 
 
@@ -62,7 +60,6 @@ class Drops(Schedule):
     factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
     def at(self, step: int) -> float:
-        """The value after the drops before this step."""
         return self.value * self.factor ** sum(step > drop for drop in self.drops)
 
     def over(self, steps: range) -> list[float]:
@@ -90,7 +87,6 @@ class Cosine(Schedule):
     end: Size = 0.0
 
     def at(self, step: int) -> float:
-        """The number on the curve."""
         done = min(step - 1, self.steps) / self.steps
         return self.end + (self.value - self.end) * (1 + math.cos(math.pi * done)) / 2
 
@@ -112,7 +108,6 @@ class Linear(Schedule):
     end: Size = 0.0
 
     def at(self, step: int) -> float:
-        """The number on the line."""
         return self.value + (self.end - self.value) * min(step - 1, self.steps) / self.steps
 
 
@@ -131,7 +126,6 @@ class Power(Schedule):
     power: Size = 0.5
 
     def at(self, step: int) -> float:
-        """The number of the step."""
         return self.value * step**-self.power
 
 
@@ -156,7 +150,6 @@ class WarmUp(Schedule):
         object.__setattr__(self, "then", schedule(self.then))
 
     def at(self, step: int) -> float:
-        """The number of the step."""
         then = schedule(self.then)
         return then.at(1) * (step / self.steps) if step <= self.steps else then.at(step - self.steps)
 

@@ -54,7 +54,6 @@ class Recursive(Kernel):
         object.__setattr__(self, "accuracy", self.base.accuracy)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """g(… g(K⁽⁰⁾(x, y)))."""
         return self._iterate(self.base.block(x1, x2))
 
     def square(self, x: torch.Tensor) -> torch.Tensor:

@@ -95,14 +95,12 @@ class InfiniteWidth(Kernel):
         """The kernel from ⟨x, x′⟩, which may be written over."""
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """Tile by tile, each through all layers."""
         gram = _empty(len(x1), len(x2))
         for rows, columns, tile in self._tiles(x1, x2):
             gram[rows, columns] = tile
         return gram
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The tiles on and above the diagonal, mirrored."""
         gram = _empty(len(x), len(x))
         for rows, columns, tile in self._tiles(x):
             if rows == columns:
@@ -114,7 +112,6 @@ class InfiniteWidth(Kernel):
         return gram
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The recursion for each point with itself."""
         values, _ = self._selves(x)
         self._require_finite(values)
         return values

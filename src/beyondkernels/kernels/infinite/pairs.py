@@ -102,7 +102,6 @@ class Selves(Pairs[torch.Tensor]):
         self.means: list[torch.Tensor] = []
 
     def dual(self, c: torch.Tensor, slope: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-        """The moments of each point's variance."""
         self._check(c)
         self.variances.append(c.clone())
         mean, second, slope_second = self._sigma.moments(c)
@@ -110,7 +109,6 @@ class Selves(Pairs[torch.Tensor]):
         return second.clone(), slope_second
 
     def crossed_means(self) -> torch.Tensor:
-        """The same two layers of one point."""
         return 2 * self.means[0] * self.means[1]
 
 
@@ -145,7 +143,6 @@ class SelvesOfBalls(Pairs[Ball]):
         return second, slope_second
 
     def crossed_means(self) -> Ball:
-        """The same two layers of one point."""
         return self.means[0].clone().mul_(self.means[1]).mul_(2.0)
 
 
@@ -165,13 +162,11 @@ class Tile(Pairs[torch.Tensor]):
         self._means = one.means, two.means
 
     def dual(self, c: torch.Tensor, slope: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-        """The dual maps, in closed form or by quadrature."""
         q1, q2 = next(self._variances)
         value, derivative, _ = _duals(self._sigma, self._tolerance, q1[:, None], q2[None], c, slope)
         return value, derivative
 
     def crossed_means(self) -> torch.Tensor:
-        """Products of means, shape (n1, n2)."""
         one, two = self._means
         return torch.outer(one[0], two[1]).addr_(one[1], two[0])
 
@@ -215,7 +210,6 @@ class TileOfBalls(Pairs[Ball]):
         return ball(*(value for value, _, _ in found)), ball(*(derivative for _, derivative, _ in found))
 
     def crossed_means(self) -> Ball:
-        """Products of means."""
         one, two = self._means
         return one[0].outer(two[1]).add_(one[1].outer(two[0]))
 

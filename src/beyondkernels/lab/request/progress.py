@@ -53,7 +53,6 @@ class Display(Observer):
         self._close()
 
     def planned(self, request: Request, planned: Round) -> None:
-        """A round begins."""
         self._close()
         self.estimate.begin(planned)
         self.rounds += 1
@@ -64,7 +63,6 @@ class Display(Observer):
             self.bar = bar_on(self.out, request.experiment.id)
 
     def happened(self, event: Event) -> None:
-        """An executor told something."""
         self.estimate.happened(event)
         if event.kind == "log":
             self._line(event.message, style="dim")
