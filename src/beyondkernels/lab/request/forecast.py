@@ -8,8 +8,8 @@ from typing import Any
 
 from beyondkernels.core import Outcome
 from beyondkernels.core.components import describe
+from beyondkernels.execution.costs import Costs, kind_of
 from beyondkernels.lab.declaration import Label
-from beyondkernels.lab.request.costs import Costs, kind_of
 from beyondkernels.lab.request.request import Request
 from beyondkernels.store import RunSpec, Store, StoredRun
 

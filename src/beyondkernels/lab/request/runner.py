@@ -12,12 +12,12 @@ from typing import Any
 
 from beyondkernels.core import InputError, require
 from beyondkernels.execution import Executor, LocalExecutor, gather
+from beyondkernels.execution.costs import Costs, Round, kind_of
 from beyondkernels.lab.catalogue import CATALOGUE
 from beyondkernels.lab.declaration import Experiment, Label
 from beyondkernels.lab.declaration.user_files import portable, source_file
 from beyondkernels.lab.report import Claim
 from beyondkernels.lab.report.numbers import plain
-from beyondkernels.lab.request.costs import Costs, Round, kind_of
 from beyondkernels.lab.request.progress import Display, Observer
 from beyondkernels.lab.request.request import Request, ask
 from beyondkernels.lab.request.result import Result

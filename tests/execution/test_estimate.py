@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from beyondkernels.execution import Event
-from beyondkernels.lab.request.costs import Costs, Round
-from beyondkernels.lab.request.estimate import Estimate
+from beyondkernels.execution.costs import Costs, Round
+from beyondkernels.execution.estimate import Estimate
 
 
 class Clock:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from beyondkernels.core.components import describe
-from beyondkernels.store import RunSpec
+from beyondkernels.store.spec import RunSpec
 
 
 def kind_of(spec: RunSpec) -> str:
