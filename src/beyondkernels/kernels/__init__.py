@@ -12,9 +12,7 @@ from beyondkernels.kernels.classical.drawn_maps import (
 )
 from beyondkernels.kernels.classical.function import FunctionKernel as FunctionKernel
 from beyondkernels.kernels.classical.gaussian import Gaussian as Gaussian
-from beyondkernels.kernels.classical.inverse_polynomial import (
-    InversePolynomial as InversePolynomial,
-)
+from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial as InversePolynomial
 from beyondkernels.kernels.classical.laplace import Laplace as Laplace
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel as PolynomialKernel
 from beyondkernels.kernels.classical.random_features import (
@@ -28,18 +26,13 @@ from beyondkernels.kernels.classifiers import (
     ConstantClassifier as ConstantClassifier,
     FixedFeatureClassifier as FixedFeatureClassifier,
 )
-from beyondkernels.kernels.conformance import (
-    check_kernel as check_kernel,
-    require_psd as require_psd,
-)
+from beyondkernels.kernels.conformance import check_kernel as check_kernel, require_psd as require_psd
 from beyondkernels.kernels.constant import Constant as Constant
 from beyondkernels.kernels.feature_machines.machine import (
     RecursiveFeatureMachine as RecursiveFeatureMachine,
     fit_feature_machine as fit_feature_machine,
 )
-from beyondkernels.kernels.feature_machines.metric import (
-    MetricKernel as MetricKernel,
-)
+from beyondkernels.kernels.feature_machines.metric import MetricKernel as MetricKernel
 from beyondkernels.kernels.features import (
     DenseFeatures as DenseFeatures,
     FeatureMap as FeatureMap,
@@ -65,23 +58,15 @@ from beyondkernels.kernels.infinite.fully_connected import (
 )
 from beyondkernels.kernels.learner import KernelRidge as KernelRidge
 from beyondkernels.kernels.sequential import SequentialKernels as SequentialKernels
-from beyondkernels.kernels.solvers.intercept import (
-    RidgeSolution as RidgeSolution,
-    solve_features as solve_features,
-)
+from beyondkernels.kernels.solvers.intercept import RidgeSolution as RidgeSolution, solve_features as solve_features
 from beyondkernels.kernels.solvers.large import solve_large as solve_large
 from beyondkernels.kernels.solvers.linearised import (
     LinearisedTraining as LinearisedTraining,
     linearised_training as linearised_training,
 )
-from beyondkernels.kernels.solvers.ridge import (
-    RidgePath as RidgePath,
-    ridge_path as ridge_path,
-)
+from beyondkernels.kernels.solvers.ridge import RidgePath as RidgePath, ridge_path as ridge_path
 from beyondkernels.kernels.solvers.spectrum import spectrum as spectrum
-from beyondkernels.kernels.tangent import (
-    tangent_feature_map as tangent_feature_map,
-)
+from beyondkernels.kernels.tangent import tangent_feature_map as tangent_feature_map
 from beyondkernels.kernels.two_step import TwoStepRidge as TwoStepRidge
 
 if TYPE_CHECKING:
