@@ -65,10 +65,6 @@ class ThroughBlocks(ByRule):
             return params, buffers
         return params | Prefix(network, block).head(params, buffers, in_dim, out_dim, stream.child("head")), buffers
 
-    def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
-        """What the optimiser draws, for all parameters: which are trained depends on the points too."""
-        return self.rule.noise(stage, network, params, points, stream)
-
     def program(self, stage: Stage) -> Hashable:
         return type(self), self.ends(), self.rule.program(stage)
 

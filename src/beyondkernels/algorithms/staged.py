@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 
-from beyondkernels.algorithms.base import Batch, Stage, StepResult
+from beyondkernels.algorithms.base import Stage
 from beyondkernels.algorithms.by_rule import ByRule
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import Checked, Stream, Tensors, require, shown
+from beyondkernels.core import Checked, require, shown
 from beyondkernels.core.constraints import not_empty, positive
-from beyondkernels.networks import Network
 
 
 @dataclass(frozen=True)
@@ -83,24 +81,8 @@ class Staged(ByRule, Checked):
         rule = cast(Any, self.rule)
         return {stage: replace(rule, group=group) for stage, group in zip(self._stages, self.groups, strict=True)}
 
-    def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
-        return self._rules[stage].noise(stage, network, params, points, stream)
-
-    def program(self, stage: Stage) -> Hashable:
-        return type(self), self._rules[stage].program(stage)
-
-    def step(
-        self,
-        stage: Stage,
-        network: Network,
-        params: Tensors,
-        buffers: Tensors,
-        optimiser: Tensors,
-        batch: Batch,
-        noise: Tensors,
-        hyper: Tensors,
-    ) -> StepResult:
-        return self._rules[stage].step(stage, network, params, buffers, optimiser, batch, noise, hyper)
+    def descent(self, stage: Stage) -> ByOptimiser:
+        return self._rules[stage]
 
     def transition(self, view: MemberView) -> Transition:
         """On to the next stage, with the optimiser as it is unless stages begin anew."""

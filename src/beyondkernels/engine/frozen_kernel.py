@@ -11,7 +11,7 @@ from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, require, shape_of
 from beyondkernels.core.constraints import at_least, positive
 from beyondkernels.engine.member import Member, require_points
-from beyondkernels.engine.settled import settled_buffers
+from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.engine.train import train
 from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
 from beyondkernels.kernels.learner import GROWTH

@@ -369,7 +369,6 @@ class NetworkModule(torch.nn.Module):
             setattr(self, name.replace(".", "_"), value.detach().clone())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The network's predictions."""
         params = {name: getattr(self, name.replace(".", "_")) for name in self._params}
         buffers = {name: getattr(self, name.replace(".", "_")) for name in self._buffer_names}
         out, after = self.network.apply(params, buffers, x, self.training)

@@ -71,7 +71,14 @@ class Drops(Schedule):
 
 
 @dataclass(frozen=True)
-class Cosine(Schedule):
+class _Between(Schedule):
+    value: Size
+    steps: Annotated[int, positive]
+    end: Size = 0.0
+
+
+@dataclass(frozen=True)
+class Cosine(_Between):
     r"""Half a cosine, from one number to another.
 
     .. math:: s_t = e + (s - e)\,\tfrac12\bigl(1 + \cos(\pi\,\min(t - 1, T) / T)\bigr)
@@ -82,17 +89,13 @@ class Cosine(Schedule):
         end: e.
     """
 
-    value: Size
-    steps: Annotated[int, positive]
-    end: Size = 0.0
-
     def at(self, step: int) -> float:
         done = min(step - 1, self.steps) / self.steps
         return self.end + (self.value - self.end) * (1 + math.cos(math.pi * done)) / 2
 
 
 @dataclass(frozen=True)
-class Linear(Schedule):
+class Linear(_Between):
     r"""A straight line from one number to another.
 
     .. math:: s_t = s + (e - s) \min(t - 1, T) / T
@@ -102,10 +105,6 @@ class Linear(Schedule):
         steps: T, after how many steps the end is reached; it stays there.
         end: e.
     """
-
-    value: Size
-    steps: Annotated[int, positive]
-    end: Size = 0.0
 
     def at(self, step: int) -> float:
         return self.value + (self.end - self.value) * min(step - 1, self.steps) / self.steps

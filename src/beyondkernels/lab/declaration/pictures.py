@@ -119,7 +119,6 @@ class Over(Picture):
         ]
 
     def lines(self, rows: Rows) -> list[Line]:
-        """The measured lines."""
         found = []
         for label, where in self._selections(rows).items():
             conditions = dict(where)

@@ -38,7 +38,6 @@ class Forecast:
 
     @property
     def runs(self) -> int:
-        """All of them."""
         return self.certain + self.guessed
 
 
