@@ -90,11 +90,11 @@ def test_elsewhere_there_is_silence_at_first_and_then_a_line_now_and_then(monkey
         now[0] = float(second)
         display.happened(Event("progress", fraction=second / 1000, chunk=("a", "b")))
     assert capsys.readouterr().err.splitlines() == [
-        "0/2 runs, estimating",  # after 5, 15 and 35 seconds
-        "0/2 runs, estimating",
-        "0/2 runs, estimating",
-        "0/2 runs, about 16 min left",  # then each half minute
-        "0/2 runs, about 15 min left",
+        "0 %, 0/2 runs, estimating",  # after 5, 15 and 35 seconds
+        "2 %, 0/2 runs, estimating",
+        "4 %, 0/2 runs, estimating",
+        "6 %, 0/2 runs, about 16 min left",  # then each half minute
+        "10 %, 0/2 runs, about 15 min left",
     ]
 
 

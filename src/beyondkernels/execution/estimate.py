@@ -139,6 +139,7 @@ class Estimate:
             self._forget()
 
     def _forget(self) -> None:
-        """Chunks in which nothing is open any more; there are never more chunks than workers."""
+        # Chunks in which nothing is open any more. So there are never more chunks than workers, and an event costs the
+        # same however many runs there are.
         for keys in [keys for keys, chunk in self._chunks.items() if not chunk.open]:
             del self._chunks[keys]

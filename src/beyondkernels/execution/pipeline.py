@@ -1,4 +1,4 @@
-"""The one road from specifications to runs: what is stored is read, the rest is performed."""
+"""From specifications to runs: what is stored is read, the rest is performed."""
 
 from __future__ import annotations
 

@@ -117,7 +117,10 @@ class Display(Meter):
             self.bar.draw(self.fraction, self.state())
         elif now - self._spoken >= self._wait:
             self._wait = min(2 * self._wait, SILENCE)
-            self.line(self.state())
+            runs = len(self.estimate.round.names)
+            # Runs of one ensemble end together, so without the percentage nothing would move until then.
+            percent = "" if self.name or runs == 1 else f"{100 * self.fraction:.0f} %, "
+            self.line(percent + self.state())
 
     def _tell(self, event: Event) -> None:
         if event.kind == "log":

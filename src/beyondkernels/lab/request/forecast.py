@@ -70,7 +70,7 @@ def dry_run(request: Request, store: Store | None) -> Forecast:
 
 @dataclass
 class _Seen:
-    """The runs that come in sight, and those of them that are stored."""
+    """Planned runs so far, and those of them that are stored."""
 
     specs: dict[Label, RunSpec] = field(default_factory=dict)
     stored: dict[Label, StoredRun] = field(default_factory=dict)

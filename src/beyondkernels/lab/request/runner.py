@@ -146,7 +146,7 @@ def _rounds(
 def _new(
     request: Request, finished: Mapping[Label, StoredRun], missing: Mapping[Label, str]
 ) -> Iterator[dict[Label, RunSpec]]:
-    """Round after round, the runs that are asked for the first time; whoever iterates fills what is given."""
+    """Round after round, the runs that are asked for the first time. Between rounds the caller fills both dicts."""
     wanted = request.first_round
     for _ in range(MOST_ROUNDS):
         new = {label: spec for label, spec in wanted.items() if label not in finished and label not in missing}
