@@ -32,8 +32,13 @@ class Loss(Component, ABC):
         """What is worth recording: at least ``loss``, the mean over the points."""
 
 
+class _OfClasses(Loss):
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
+
+
 @dataclass(frozen=True)
-class Hinge(Loss):
+class Hinge(_OfClasses):
     r"""The hinge loss of a binary classifier.
 
     .. math:: \ell(y, \hat y) = \max(1 - y \hat y, 0), \qquad y \in \{-1, +1\}
@@ -115,7 +120,7 @@ class Scaled(Loss):
 
 
 @dataclass(frozen=True)
-class CrossEntropy(Loss):
+class CrossEntropy(_OfClasses):
     r"""The cross-entropy, or logistic loss, of a binary classifier.
 
     .. math:: \ell(y, \hat y) = \log\bigl(1 + e^{-v y \hat y}\bigr), \qquad y \in \{-1, +1\}
@@ -144,7 +149,7 @@ class CrossEntropy(Loss):
 
 
 @dataclass(frozen=True)
-class Softmax(Loss):
+class Softmax(_OfClasses):
     r"""The cross-entropy of a classifier with an output for each class.
 
     .. math:: \ell(y, \hat y) = -\log \frac{e^{\hat y_c}}{\sum_j e^{\hat y_j}}, \qquad y = e_c
@@ -164,7 +169,7 @@ class Softmax(Loss):
 
 
 @dataclass(frozen=True)
-class ClassHinge(Loss):
+class ClassHinge(_OfClasses):
     r"""The hinge loss of a classifier with an output for each class.
 
     .. math:: \ell(y, \hat y) = \max\bigl(0, 1 + \max_{j \ne c} \hat y_j - \hat y_c\bigr), \qquad y = e_c
