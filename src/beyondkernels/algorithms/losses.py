@@ -51,9 +51,6 @@ class Hinge(_OfClasses):
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.relu(1 - y.reshape(out.shape).squeeze(-1) * out.squeeze(-1))
 
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
-
 
 @dataclass(frozen=True)
 class Squared(Loss):
@@ -144,9 +141,6 @@ class CrossEntropy(_OfClasses):
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return cross_entropy(out, y, self.scale)
 
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
-
 
 @dataclass(frozen=True)
 class Softmax(_OfClasses):
@@ -163,9 +157,6 @@ class Softmax(_OfClasses):
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return -(y * F.log_softmax(out, -1)).sum(-1)
-
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
 @dataclass(frozen=True)
@@ -185,9 +176,6 @@ class ClassHinge(_OfClasses):
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         others = torch.where(y == 1, -torch.inf, out).amax(-1)
         return torch.relu(1 + others - (y * out).sum(-1))
-
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
 @dataclass(frozen=True)
