@@ -70,11 +70,7 @@ class Polynomial(Activation):
         return self._mean(0, q), value, slope
 
     def moments_error(self, q: torch.Tensor) -> Moments:
-        """The rounding error, relative to the size of the terms, because terms of different signs may cancel.
-
-        Arguments:
-            q: variances, of any shape, float64.
-        """
+        """The rounding error, relative to the size of the terms, because terms of different signs may cancel."""
         require_variances("q", q)
         terms = Polynomial(tuple(abs(a) for a in self.coefficients)).closed_moments(q)
         mean, second, slope_second = (ROUNDING * moment for moment in terms)

@@ -162,11 +162,7 @@ class GivenData(Problem):
         return np.array(self.classes if self.words else [int(name) for name in self.classes])
 
     def shared(self, folder: Path) -> GivenData:
-        """The same data in a file, where other processes find it.
-
-        Arguments:
-            folder: where the file is written, unless it is there.
-        """
+        """The same data in a file, where other processes find it."""
         path = folder / f"{self.content}.npz"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -68,12 +68,7 @@ class Recursive(Kernel):
         return out
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
-        """The base's error ε after g: the most that g changes between K − ε, K and K + ε, at each depth.
-
-        Arguments:
-            x1: points, shape (n1, in_dim).
-            x2: points, shape (n2, in_dim); None for x1 itself.
-        """
+        """The base's error ε after g: the most that g changes between K − ε, K and K + ε, at each depth."""
         error = self.base.error(x1, x2)
         if error == 0:
             return 0.0

@@ -123,10 +123,6 @@ class InfiniteWidth(Kernel):
         entry: an error δ of a covariance c counts as what the dual maps change between c − δ, c and c + δ, and errors
         of variances likewise. With closed forms only rounding is left, which shows where two points are almost, but
         not quite, the same.
-
-        Arguments:
-            x1: points, shape (n1, in_dim).
-            x2: points, shape (n2, in_dim); None for x1 itself.
         """
         x1 = points("x1", x1)
         x2 = None if x2 is None else points("x2", x2)
