@@ -61,7 +61,8 @@ def test_stages_that_begin_anew_are_rules_one_after_the_other():
     stages = rule.stages()
     assert rule.hyper(stages[1], 9) == RULE.hyper(stages[1], 2)
     assert rule.hyper_of(stages[1], range(8, 11)) == RULE.hyper_of(stages[1], range(1, 4))
-    assert Staged(RULE, ("hidden", "last"), (7, 3)).hyper(stages[1], 9) == RULE.hyper(stages[1], 9)
+    going_on = Staged(RULE, ("hidden", "last"), (7, 3))
+    assert going_on.hyper(going_on.stages()[1], 9) == RULE.hyper(stages[1], 9)
     member, seen = trained(FullyConnected(10, 3), rule, stops=(7,))
     moved = {t: {n for n in seen[0] if not torch.equal(one[n], other[n])} for t, one, other in
              ((0, seen[0], seen[7]), (7, seen[7], member.params))}  # fmt: skip

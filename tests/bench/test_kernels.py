@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from beyondkernels.bench import kernels
+from beyondkernels.bench.base import Row
 from beyondkernels.bench.timing import Times, memory_ratio, peak_bytes
 
 
@@ -43,7 +44,7 @@ def test_small_versions_of_the_rows():
 
 
 def test_rows_divide_their_time_by_ours():
-    found = kernels.row("a", "b", Times(2.0, 5.0), Times(6.0, 10.0), "remark", 3.0)
+    found = Row.of("a", "b", Times(2.0, 5.0), Times(6.0, 10.0), "remark", 3.0)
     assert (found.ratio, found.wall_ratio, found.seconds, found.wall_seconds) == (3.0, 2.0, 2.0, 5.0)
     assert (found.memory_ratio, found.remark) == (3.0, "remark")
 

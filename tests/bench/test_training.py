@@ -3,7 +3,6 @@
 import math
 
 import pytest
-import torch
 
 from beyondkernels.bench import training
 
@@ -11,15 +10,11 @@ from beyondkernels.bench import training
 @pytest.mark.parametrize("make", [training.dense, training.convolutional])
 def test_our_training_and_the_loop_take_equally_many_steps(make):
     data = training.images(128)
-    member = training.by_engine(make(), data, epochs=2)()
-    assert member.step == 4
     loop = training.by_hand(make(), data, epochs=2)()
-    assert {name: value.shape for name, value in loop.named_parameters()} == {
-        name: value.shape for name, value in member.params.items()
-    }
     run = training.by_fit(make(), data, epochs=2)()
     assert run.steps == 4
-    assert all(torch.equal(value, member.params[name]) for name, value in run.module.named_parameters())
+    shapes = {name: value.shape for name, value in loop.named_parameters()}
+    assert {name: value.shape for name, value in run.module.named_parameters()} == shapes
 
 
 def test_a_row(monkeypatch):

@@ -12,8 +12,8 @@ from rich.console import Console
 from beyondkernels.cli.display import show_claims, show_result, tables_of
 from beyondkernels.core import Outcome
 from beyondkernels.execution import Event
+from beyondkernels.execution.costs import Round
 from beyondkernels.lab import Claim, Column, Display, Result, ask
-from beyondkernels.lab.request.costs import Round
 from beyondkernels.papers.features.experiments.tables import METHODS
 from beyondkernels.store import StoredRun
 

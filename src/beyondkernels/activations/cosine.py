@@ -36,11 +36,9 @@ class Cosine(Wave):
     first: ClassVar[int] = 0
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return self.amplitude * torch.cos(self.frequency * z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """σ′(z)."""
         return -self.amplitude * self.frequency * torch.sin(self.frequency * z)
 
     def mean(self, q: torch.Tensor) -> torch.Tensor:

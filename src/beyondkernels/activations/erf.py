@@ -39,11 +39,9 @@ class Erf(Activation):
     closed_form = True
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return torch.erf(self.scale * z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """σ′(z)."""
         return torch.exp(-((self.scale * z) ** 2)) * (2 * self.scale / math.sqrt(math.pi))
 
     def smoothed(self, std: float) -> Erf:
@@ -54,7 +52,6 @@ class Erf(Activation):
     def dual(
         self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """The arcsine kernel and its derivative."""
         a = 2 * self.scale**2
         d1, d2 = 1 + a * q1, 1 + a * q2
         value = (a * c).div_(d1.sqrt()).div_(d2.sqrt()).clamp_(-1, 1).asin_().mul_(2 / math.pi)

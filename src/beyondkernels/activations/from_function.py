@@ -36,15 +36,12 @@ class FromFunction(Activation):
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """The bends."""
         return self.bends
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return self.function(z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """σ′(z)."""
         return self.slope(z)
 
     @property

@@ -37,11 +37,9 @@ class GELU(Activation):
     closed_form = True
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return z * torch.special.ndtr(z)  # torch's gelu rounds its left tail to zero in float32
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """σ′(z)."""
         return torch.special.ndtr(z) + z * torch.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
     def dual(

@@ -41,11 +41,9 @@ class Polynomial(Activation):
     closed_form = True
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return _horner(self.coefficients, z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """σ′(z)."""
         return _horner([i * a for i, a in enumerate(self.coefficients)][1:] or [0.0], z)
 
     def smoothed(self, std: float) -> Polynomial:
@@ -57,7 +55,6 @@ class Polynomial(Activation):
     def dual(
         self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Powers of c, exact up to rounding for any variances."""
         degree = len(self.coefficients) - 1
         value, rest = torch.zeros_like(c), torch.zeros_like(c) if slope else None
         for k in range(degree, -1, -1):
@@ -68,17 +65,12 @@ class Polynomial(Activation):
         return value, rest
 
     def closed_moments(self, q: torch.Tensor) -> Moments:
-        """m₀, and the dual maps at equal arguments."""
         value, slope = self.dual(q, q, q)
         assert slope is not None
         return self._mean(0, q), value, slope
 
     def moments_error(self, q: torch.Tensor) -> Moments:
-        """The rounding error, relative to the size of the terms, because terms of different signs may cancel.
-
-        Arguments:
-            q: variances, of any shape, float64.
-        """
+        """The rounding error, relative to the size of the terms, because terms of different signs may cancel."""
         require_variances("q", q)
         terms = Polynomial(tuple(abs(a) for a in self.coefficients)).closed_moments(q)
         mean, second, slope_second = (ROUNDING * moment for moment in terms)
@@ -94,7 +86,6 @@ class Polynomial(Activation):
         return a
 
     def taylor(self, degree: int) -> torch.Tensor:
-        """The coefficients themselves."""
         require_degree(degree)
         a = torch.zeros(max(degree + 1, len(self.coefficients)), dtype=torch.float64)
         a[: len(self.coefficients)] = torch.tensor(self.coefficients, dtype=torch.float64)

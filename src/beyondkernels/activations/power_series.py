@@ -41,11 +41,9 @@ class Sinh(Activation):
     rate: Annotated[float, not_zero] = 1.0
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """φ(z)."""
         return torch.sinh(self.rate * z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """φ′(z)."""
         return self.rate * torch.cosh(self.rate * z)
 
     def taylor(self, degree: int) -> torch.Tensor:
@@ -96,15 +94,12 @@ class PowerSeries(Activation):
         return math.inf if self.order > 0 else 1 / self.rate
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """φ(z)."""
         return Polynomial(tuple(self.taylor(self._degree(z)).tolist())).value(z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """φ′(z)."""
         return Polynomial(tuple(self.taylor(self._degree(z)).tolist())).derivative(z)
 
     def taylor(self, degree: int) -> torch.Tensor:
-        """The coefficients themselves."""
         require(degree >= 0, f"degree must not be negative, got {degree}")
         a = torch.tensor([self._number(n) for n in range(degree + 1)], dtype=torch.float64)
         n = torch.arange(degree + 1, dtype=torch.float64)

@@ -39,11 +39,9 @@ class ReLU(Activation):
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """Zero."""
         return (0.0,)
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return torch.relu(z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
@@ -51,7 +49,6 @@ class ReLU(Activation):
         return (z > 0).to(z.dtype)
 
     def smoothed(self, std: float) -> SmoothedReLU:
-        """The expectation over Gaussian noise added to z."""
         return SmoothedReLU(std)
 
     def dual(
@@ -119,29 +116,23 @@ class SmoothedReLU(Activation):
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """Both sides of the bend at zero."""
         return -8 * self.std, 0.0, 8 * self.std
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """The smoothed σ(z)."""
         u = z / self.std
         return z * torch.special.ndtr(u) + torch.exp(-u * u / 2) * (self.std / math.sqrt(2 * math.pi))
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """The smoothed σ′(z)."""
         return torch.special.ndtr(z / self.std)
 
     def smoothed(self, std: float) -> SmoothedReLU:
-        """The variances of two noises add up."""
         require_positive("std", std)
         return SmoothedReLU(math.hypot(self.std, std))
 
     def unsmoothed(self) -> tuple[ReLU, float]:
-        """The ReLU and the noise level."""
         return ReLU(), self.std
 
     def dual(
         self, q1: torch.Tensor, q2: torch.Tensor, c: torch.Tensor, slope: bool = True
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """The arc-cosine kernels at larger variances."""
         return ReLU().dual(q1 + self.std**2, q2 + self.std**2, c, slope)

@@ -36,13 +36,10 @@ class Sine(Wave):
     first: ClassVar[int] = 1
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return self.amplitude * torch.sin(self.frequency * z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """σ′(z)."""
         return self.amplitude * self.frequency * torch.cos(self.frequency * z)
 
     def mean(self, q: torch.Tensor) -> torch.Tensor:
-        """Zero."""
         return torch.zeros_like(q)

@@ -40,11 +40,9 @@ class Exponential(Activation):
     constant: bool = later(False)
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """φ(z)."""
         return torch.exp(self.rate * z) if self.constant else torch.expm1(self.rate * z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """φ′(z)."""
         return self.rate * torch.exp(self.rate * z)
 
     def taylor(self, degree: int) -> torch.Tensor:
@@ -72,15 +70,12 @@ class Sigmoid(Activation):
     """
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """φ(z)."""
         return torch.sigmoid(z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """φ′(z)."""
         return torch.sigmoid(z) * torch.sigmoid(-z)
 
     def taylor(self, degree: int) -> torch.Tensor:
-        """The coefficients of 1/2 + tanh(z/2) / 2."""
         a = Tanh().taylor(degree) * 0.5 ** torch.arange(1, degree + 2, dtype=torch.float64)
         a[0] = 0.5
         return a
@@ -110,11 +105,9 @@ class Rescaled(Activation):
         return tuple(sorted(kink / self.inside for kink in self.function.kinks))
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """A φ(Bz)."""
         return self.outside * self.function.value(self.inside * z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """AB φ′(Bz)."""
         return self.outside * self.inside * self.function.derivative(self.inside * z)
 
     def taylor(self, degree: int) -> torch.Tensor:
@@ -150,12 +143,10 @@ class ZeroAndOdd(Activation):
     function: Activation
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """φ⁺(z)."""
         f = self.function.value
         return f(torch.zeros_like(z)) + (f(z) - f(-z)) / 2
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """Its derivative."""
         return (self.function.derivative(z) + self.function.derivative(-z)) / 2
 
     def taylor(self, degree: int) -> torch.Tensor:
@@ -181,13 +172,11 @@ class EvenShifted(Activation):
     function: Activation
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """φ⁻(z)."""
         f, near = self.function.value, z.abs() < _NEAR
         even = (f(z) + f(-z)) / 2 - f(torch.zeros_like(z))
         return torch.where(near, Polynomial(tuple(self.taylor(9).tolist())).value(z), even / z.where(~near, 1.0))
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """Its derivative."""
         slope, near = self.function.derivative, z.abs() < _NEAR
         even = (slope(z) - slope(-z)) / 2 - self.value(z)
         return torch.where(near, Polynomial(tuple(self.taylor(9).tolist())).derivative(z), even / z.where(~near, 1.0))

@@ -20,11 +20,9 @@ class Tanh(Activation):
     """
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return torch.tanh(z)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """σ′(z)."""
         return 1 - torch.tanh(z) ** 2
 
     def taylor(self, degree: int) -> torch.Tensor:

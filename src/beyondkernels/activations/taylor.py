@@ -49,7 +49,6 @@ class Envelope:
         require(self.order >= 0, f"order must not be negative, got {self.order}")
 
     def log(self, n: Array) -> Array:
-        """The logarithm of the bound."""
         return math.log(self.bound) + n * math.log(self.rate) - self.order * gammaln(n + 1)
 
 

@@ -27,11 +27,9 @@ class TruncatedReLU(Activation):
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """Zero and one."""
         return (0.0, 1.0)
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ(z)."""
         return z.clamp(0, 1)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
@@ -39,7 +37,6 @@ class TruncatedReLU(Activation):
         return ((z > 0) & (z < 1)).to(z.dtype)
 
     def smoothed(self, std: float) -> SmoothedTruncatedReLU:
-        """The expectation over Gaussian noise added to z."""
         return SmoothedTruncatedReLU(std)
 
 
@@ -64,7 +61,6 @@ class SmoothedTruncatedReLU(Activation):
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """Both sides of the bends at zero and one."""
         return tuple(kink + turn * self.std for kink in (0.0, 1.0) for turn in (-8, 0, 8))
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
@@ -73,16 +69,13 @@ class SmoothedTruncatedReLU(Activation):
         return result
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """The smoothed σ′(z)."""
         return _derivative(z, self.std)
 
     def smoothed(self, std: float) -> SmoothedTruncatedReLU:
-        """The variances of two noises add up."""
         require_positive("std", std)
         return SmoothedTruncatedReLU(math.hypot(self.std, std))
 
     def unsmoothed(self) -> tuple[TruncatedReLU, float]:
-        """The truncated ReLU and the noise level."""
         return TruncatedReLU(), self.std
 
 

@@ -41,7 +41,6 @@ class TruncatedSquare(Activation):
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """The ends of both transitions."""
         return (-2 * self.bound, -self.bound, self.bound, 2 * self.bound)
 
     @property
@@ -61,13 +60,11 @@ class TruncatedSquare(Activation):
         return first * self.bound, second, 1568 / 81 / self.bound
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
-        """σ̃(z)."""
         t = self._transition(z)
         f = 1 + t * (2 + t * (1 + t * t * (-8 + t * (9.2 - 3 * t))))
         return torch.where(z.abs() <= self.bound, z * z, self.bound**2 * f)
 
     def derivative(self, z: torch.Tensor) -> torch.Tensor:
-        """σ̃′(z)."""
         t = self._transition(z)
         slope = 2 * (1 - t) ** 3 * (1 + 4 * t + 9 * t * t)
         return torch.where(z.abs() <= self.bound, 2 * z, self.bound * slope * z.sign())

@@ -58,7 +58,6 @@ class Wave(Activation):
         return value, slopes.mul_((self.amplitude * self.frequency) ** 2 / 2) if slope else None
 
     def closed_moments(self, q: torch.Tensor) -> Moments:
-        """The mean, and the dual maps at equal arguments."""
         value, slope = self.dual(q, q, q)
         assert slope is not None
         return self.mean(q), value, slope

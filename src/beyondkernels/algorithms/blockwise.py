@@ -50,7 +50,6 @@ class ThroughBlocks(ByRule):
         require(self.rule.group == "all", f"rule.group must be 'all', got {shown(self.rule.group)}")
 
     def stages(self) -> tuple[Stage, ...]:
-        """One for each end."""
         return self._stages
 
     @functools.cached_property
@@ -58,7 +57,6 @@ class ThroughBlocks(ByRule):
         return tuple(Stage(name, self.rule.steps, self.rule.batch) for name, _ in self.ends())
 
     def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """The network's own start, and the head of the first stage."""
         params, buffers = network.init(in_dim, out_dim, stream)
         x = zeros_like_points(network, 2, in_dim, params, buffers)
         self.require_blocks(network, network.blocks_of(params, buffers, x))
@@ -67,12 +65,7 @@ class ThroughBlocks(ByRule):
             return params, buffers
         return params | Prefix(network, block).head(params, buffers, in_dim, out_dim, stream.child("head")), buffers
 
-    def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
-        """What the optimiser draws, for all parameters: which are trained depends on the points too."""
-        return self.rule.noise(stage, network, params, points, stream)
-
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return type(self), self.ends(), self.rule.program(stage)
 
     def step(
@@ -86,7 +79,6 @@ class ThroughBlocks(ByRule):
         noise: Tensors,
         hyper: Tensors,
     ) -> StepResult:
-        """One update of the stage's blocks and of its head."""
         i = self._stages.index(stage)
         block = self.ends()[i][1]
         names = parameters_of(self.trained(i, network.blocks_of(params, buffers, batch.x)))
@@ -110,7 +102,6 @@ class ThroughBlocks(ByRule):
         return after._replace(params=params)
 
     def before(self, stage: Stage) -> int:
-        """The steps of earlier stages."""
         return self.rule.steps * self._stages.index(stage)
 
 
@@ -149,16 +140,13 @@ class Blockwise(ThroughBlocks, Checked):
         self.require_rule()
 
     def ends(self) -> tuple[tuple[str, str | None], ...]:
-        """One stage for each block, all but the last with a head."""
         *below, last = self.blocks
         return (*((f"block {name}", name) for name in below), (f"block {last}", None))
 
     def trained(self, stage: int, blocks: Sequence[Block]) -> Sequence[Block]:
-        """The stage's own block."""
         return blocks[stage : stage + 1]
 
     def require_blocks(self, network: Network, blocks: Sequence[Block]) -> None:
-        """Ask for exactly the blocks of the network."""
         require_all(self.blocks, network, blocks)
 
 
@@ -206,18 +194,15 @@ class Corrected(ThroughBlocks, Checked):
         self.require_rule()
 
     def ends(self) -> tuple[tuple[str, str | None], ...]:
-        """The first blocks with a head, then the whole network."""
         again = (f", round {i}" if i > 1 else "" for i in range(1, self.rounds + 1))
         return (*((f"up to {self.upto}{word}", self.upto) for word in again), ("whole network", None))
 
     def trained(self, stage: int, blocks: Sequence[Block]) -> Sequence[Block]:
-        """Those up to ℓ, then those after k."""
         if stage < self.rounds:
             return blocks[: position(blocks, self.upto) + 1]
         return blocks if self.fixed is None else blocks[position(blocks, self.fixed) + 1 :]
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return super().program(stage), self.fixed
 
     def require_blocks(self, network: Network, blocks: Sequence[Block]) -> None:

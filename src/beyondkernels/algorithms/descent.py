@@ -35,23 +35,18 @@ class ByOptimiser(Algorithm):
         return self.rules()
 
     def stages(self) -> tuple[Stage, ...]:
-        """A single stage."""
         return (Stage("descent", self.steps, self.batch),)
 
     def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
-        """The optimiser's own start."""
         return self.rule.state(params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """The optimiser's numbers."""
         return {name: values[0] for name, values in self.rule.numbers(range(step, step + 1)).items()}
 
     def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps."""
         return self.rule.numbers(steps)
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
-        """What the optimiser draws."""
         return self.rule.noise({name: params[name] for name in network.trained(self.group, params)}, stream)
 
     def step(
@@ -65,7 +60,6 @@ class ByOptimiser(Algorithm):
         noise: Tensors,
         hyper: Tensors,
     ) -> StepResult:
-        """One update."""
         names = network.trained(self.group, params)
         loss, gradient, after = loss_and_gradient(network, params, buffers, batch, self.loss, names)
         alone = network.batching == "sequential"
@@ -105,15 +99,12 @@ class Descent(ByOptimiser, Checked):
         object.__setattr__(self, "optimiser", self.rule)  # a rule alone and a chain of it are one identity
 
     def rules(self) -> Chain:
-        """The optimiser as it was given."""
         return chain(self.optimiser)
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return type(self), stage, self.group, self.loss, self.rule.program()
 
     def compiled_rule(self, stage: Stage) -> CompiledRule | None:
-        """Momentum or Adam or neither, with decay in front of it, with decay behind Adam, and the rate."""
         tagged = self.rule.tagged()[:-1]
         kinds = [type(part) for _, part in tagged]
         names = [f"{tag}decay" for tag, _ in tagged]

@@ -55,7 +55,6 @@ class FeatureLearning(Algorithm):
     forgetting: Literal["exact", "rounded"] = later("exact")
 
     def stages(self) -> tuple[Stage, ...]:
-        """One step of emergence, one of improvement (both on the whole sample), and the classifier's steps."""
         settings = self.settings
         stages = (
             Stage("emergence", 1, None),
@@ -85,7 +84,6 @@ class FeatureLearning(Algorithm):
         return {"noise": std * stream.normal(points, len(params["hidden.weight"]))}
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         std = self._step_settings(stage).noise_std
         noise = std if self.noise_kind == "smoothed" else ("drawn" if std > 0 else 0.0)  # drawn noise brings its level
         return type(self), stage, self._hidden_is_trained(stage), noise, self._descended(stage), self.forgetting

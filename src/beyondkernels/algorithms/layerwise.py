@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import torch
 
 from beyondkernels.activations import activation
-from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
+from beyondkernels.algorithms.base import CompiledRule, Stage
+from beyondkernels.algorithms.by_rule import ByRules
 from beyondkernels.algorithms.losses import Loss
 from beyondkernels.algorithms.sgd import GradientDescent
 from beyondkernels.algorithms.view import MemberView, Transition
@@ -20,7 +20,7 @@ _FIRST, _SECOND = "first layer", "second layer"
 
 
 @dataclass(frozen=True)
-class Layerwise(Algorithm):
+class Layerwise(ByRules):
     r"""Trains the first hidden layer of a three-layer ResNet, then the second on what the first has become.
 
     .. math:: \text{first:}\quad  & \min_{W, A}\; L(\mathrm{out}_1), \qquad \mathrm{out}_1(x) = A\sigma(Wx + b_1) \\
@@ -58,17 +58,14 @@ class Layerwise(Algorithm):
 
     @property
     def loss(self) -> Loss:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The loss of both stages."""
         return self.first.loss
 
     def stages(self) -> tuple[Stage, ...]:
-        """One for each hidden layer."""
         return tuple(
             Stage(name, rule.steps, rule.batch) for name, rule in ((_FIRST, self.first), (_SECOND, self.second))
         )
 
     def descent(self, stage: Stage) -> GradientDescent:
-        """The rule at work in a stage, with the group it trains."""
         if stage.name == _SECOND:
             return replace(self.second, group="hidden-W")
         return replace(self.first, group="W+A" if self.first.group == "all" else "W")
@@ -86,40 +83,8 @@ class Layerwise(Algorithm):
         second = network.trained("hidden-W", params)
         return params | {name: torch.zeros_like(params[name]) for name in second}, buffers
 
-    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
-        """The velocity, zero at first."""
-        return self.descent(stage).optimiser_state(stage, params)
-
-    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """η, µ and λ of the stage's rule, whose steps are counted from the stage's start."""
-        return self.descent(stage).hyper(stage, step - self._before(stage))
-
-    def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        """The same for many steps."""
-        before = self._before(stage)
-        return self.descent(stage).hyper_of(stage, range(steps.start - before, steps.stop - before))
-
     def compiled_rule(self, stage: Stage) -> CompiledRule:
-        """That of the stage's rule."""
         return self.descent(stage).compiled_rule(stage)
-
-    def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
-        return type(self), self.descent(stage).program(stage)
-
-    def step(
-        self,
-        stage: Stage,
-        network: Network,
-        params: Tensors,
-        buffers: Tensors,
-        optimiser: Tensors,
-        batch: Batch,
-        noise: Tensors,
-        hyper: Tensors,
-    ) -> StepResult:
-        """One update by the stage's rule."""
-        return self.descent(stage).step(stage, network, params, buffers, optimiser, batch, noise, hyper)
 
     def transition(self, view: MemberView) -> Transition:
         """After the first stage the second layer gets its start: the network's own, drawn once more."""
@@ -130,5 +95,5 @@ class Layerwise(Algorithm):
         second = view.network.trained("hidden-W", drawn)
         return after._replace(params=view.params | {name: drawn[name] for name in second})
 
-    def _before(self, stage: Stage) -> int:
+    def before(self, stage: Stage) -> int:
         return self.first.steps if stage.name == _SECOND else 0

@@ -32,8 +32,13 @@ class Loss(Component, ABC):
         """What is worth recording: at least ``loss``, the mean over the points."""
 
 
+class _OfClasses(Loss):
+    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
+
+
 @dataclass(frozen=True)
-class Hinge(Loss):
+class Hinge(_OfClasses):
     r"""The hinge loss of a binary classifier.
 
     .. math:: \ell(y, \hat y) = \max(1 - y \hat y, 0), \qquad y \in \{-1, +1\}
@@ -44,12 +49,7 @@ class Hinge(Loss):
     margins: ClassVar[bool] = True
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """max(1 − yŷ, 0) for each point."""
         return torch.relu(1 - y.reshape(out.shape).squeeze(-1) * out.squeeze(-1))
-
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss`` and ``accuracy``."""
-        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,6 @@ class PseudoHuber(Loss):
         return squared / ((1 + squared).sqrt() + 1)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss``."""
         return {"loss": self.each(out.double(), y.double()).mean().item()}
 
 
@@ -109,7 +108,6 @@ class Scaled(Loss):
     factor: Annotated[float, positive]
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """C ℓ(y, ŷ) for each point."""
         return self.factor * self.loss.each(out, y)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
@@ -119,7 +117,7 @@ class Scaled(Loss):
 
 
 @dataclass(frozen=True)
-class CrossEntropy(Loss):
+class CrossEntropy(_OfClasses):
     r"""The cross-entropy, or logistic loss, of a binary classifier.
 
     .. math:: \ell(y, \hat y) = \log\bigl(1 + e^{-v y \hat y}\bigr), \qquad y \in \{-1, +1\}
@@ -141,16 +139,11 @@ class CrossEntropy(Loss):
         return torch.stack([1 - above, above], 1)
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """log(1 + exp(−vyŷ)) for each point."""
         return cross_entropy(out, y, self.scale)
-
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss`` and ``accuracy``."""
-        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
 @dataclass(frozen=True)
-class Softmax(Loss):
+class Softmax(_OfClasses):
     r"""The cross-entropy of a classifier with an output for each class.
 
     .. math:: \ell(y, \hat y) = -\log \frac{e^{\hat y_c}}{\sum_j e^{\hat y_j}}, \qquad y = e_c
@@ -160,20 +153,14 @@ class Softmax(Loss):
     """
 
     def probabilities(self, out: torch.Tensor) -> torch.Tensor:
-        """The softmax of the outputs."""
         return out.softmax(-1)
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """−log of the probability of the right class, for each point."""
         return -(y * F.log_softmax(out, -1)).sum(-1)
-
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss`` and ``accuracy``."""
-        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
 @dataclass(frozen=True)
-class ClassHinge(Loss):
+class ClassHinge(_OfClasses):
     r"""The hinge loss of a classifier with an output for each class.
 
     .. math:: \ell(y, \hat y) = \max\bigl(0, 1 + \max_{j \ne c} \hat y_j - \hat y_c\bigr), \qquad y = e_c
@@ -187,13 +174,8 @@ class ClassHinge(Loss):
     margins: ClassVar[bool] = True
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """How much the right class fails to be ahead by one, for each point."""
         others = torch.where(y == 1, -torch.inf, out).amax(-1)
         return torch.relu(1 + others - (y * out).sum(-1))
-
-    def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-        """``loss`` and ``accuracy``."""
-        return {"loss": self.each(out.double(), y.double()).mean().item(), "accuracy": accuracy(out, y)}
 
 
 @dataclass(frozen=True)
@@ -217,7 +199,6 @@ class ClassWeighted(Loss):
     weights: Annotated[tuple[float, float], positive]
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """α_y ℓ(y, ŷ) for each point."""
         (below, above), losses = self.weights, self.loss.each(out, y)
         return torch.where(y.reshape(out.shape).squeeze(-1) > 0, above * losses, below * losses)
 

@@ -69,7 +69,6 @@ class OnePass(Algorithm):
         return math.ceil(self.tail * self.steps)
 
     def stages(self) -> tuple[Stage, ...]:
-        """A single stage of single points."""
         return (Stage("one pass", self.steps, 1, order="once"),)
 
     def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
@@ -85,7 +84,6 @@ class OnePass(Algorithm):
         return sums | {name: torch.zeros_like(params[name]) for name in moving}
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        """The rates, whether the step is in the tail, and the weight of its state in the tail's average so far."""
         place = step - (self.steps - self.tail_steps)
         late = place > 0
         return {
@@ -96,11 +94,9 @@ class OnePass(Algorithm):
         }
 
     def compiled_rule(self, stage: Stage) -> CompiledRule:
-        """One fresh point after the other."""
         return CompiledRule("one pass")
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return type(self), stage, self.end
 
     def step(

@@ -42,7 +42,6 @@ class GradientDescent(ByOptimiser):
     drop_factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
     def rules(self) -> Chain:
-        """Momentum with decay in it, and the rate."""
         decayed = Momentum(self.momentum, decay=self.weight_decay)
         return chain(decayed, Rate(Drops(self.learning_rate, self.drops, self.drop_factor)))
 
@@ -51,9 +50,7 @@ class GradientDescent(ByOptimiser):
         return self
 
     def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
         return type(self), stage, self.group, self.loss
 
     def compiled_rule(self, stage: Stage) -> CompiledRule:
-        """Descent of its group."""
         return CompiledRule("descent", self.group)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 
-from beyondkernels.algorithms.base import Batch, Stage, StepResult
+from beyondkernels.algorithms.base import Stage
 from beyondkernels.algorithms.by_rule import ByRule
 from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import Checked, Stream, Tensors, require, shown
+from beyondkernels.core import Checked, require, shown
 from beyondkernels.core.constraints import not_empty, positive
-from beyondkernels.networks import Network
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,6 @@ class Staged(ByRule, Checked):
         return cls(rule, ("all", group), (steps, rule.steps - steps))
 
     def stages(self) -> tuple[Stage, ...]:
-        """One for each group."""
         return self._stages
 
     @functools.cached_property
@@ -84,27 +81,8 @@ class Staged(ByRule, Checked):
         rule = cast(Any, self.rule)
         return {stage: replace(rule, group=group) for stage, group in zip(self._stages, self.groups, strict=True)}
 
-    def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
-        """What the optimiser draws."""
-        return self._rules[stage].noise(stage, network, params, points, stream)
-
-    def program(self, stage: Stage) -> Hashable:
-        """What the step does besides its numbers."""
-        return type(self), self._rules[stage].program(stage)
-
-    def step(
-        self,
-        stage: Stage,
-        network: Network,
-        params: Tensors,
-        buffers: Tensors,
-        optimiser: Tensors,
-        batch: Batch,
-        noise: Tensors,
-        hyper: Tensors,
-    ) -> StepResult:
-        """One update of the stage's group."""
-        return self._rules[stage].step(stage, network, params, buffers, optimiser, batch, noise, hyper)
+    def descent(self, stage: Stage) -> ByOptimiser:
+        return self._rules[stage]
 
     def transition(self, view: MemberView) -> Transition:
         """On to the next stage, with the optimiser as it is unless stages begin anew."""
@@ -112,5 +90,4 @@ class Staged(ByRule, Checked):
         return after if self.fresh else after._replace(optimiser=view.optimiser)
 
     def before(self, stage: Stage) -> int:
-        """The steps of earlier stages, if each begins anew."""
         return sum(self.steps[: self._stages.index(stage)]) if self.fresh else 0

@@ -29,7 +29,6 @@ from torch import nn
 
 from beyondkernels.bench import training
 from beyondkernels.bench.base import Row
-from beyondkernels.bench.kernels import row
 from beyondkernels.bench.timing import alternating, megabytes, memory_ratio, one_core
 from beyondkernels.core import Stream, seeded_globally
 from beyondkernels.kernels import module_tangent_gram
@@ -139,7 +138,7 @@ def tangent(head: Head, outputs: Outputs, chunk: int | None = None) -> Row:
     how = "as published" if chunk is None else f"tuned: one side, {chunk} points at a time"
     remark = f"{_size(head)}, both float32; our peak {megabytes(f'{_HERE}:{name}')} of {BUDGET / 1e6:.0f} MB"
     against = f"PyTorch's Jacobian contraction, compute='{compute}', {how}"
-    return row(f"tangent-module-{head}-{outputs}-{kind}", against, ours, theirs, remark, memory)
+    return Row.of(f"tangent-module-{head}-{outputs}-{kind}", against, ours, theirs, remark, memory)
 
 
 def tangent_double() -> Row:
@@ -149,7 +148,7 @@ def tangent_double() -> Row:
     )
     remark = f"{_size('pooled')}, ours float64, theirs float32"
     against = "PyTorch's Jacobian contraction, compute='trace', tuned"
-    return row("tangent-module-float64", against, ours, theirs, remark)
+    return Row.of("tangent-module-float64", against, ours, theirs, remark)
 
 
 def _size(head: Head) -> str:

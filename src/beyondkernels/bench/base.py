@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core import unknown
+
+if TYPE_CHECKING:
+    from beyondkernels.bench.timing import Times
 
 BENCHMARKS = {
     "kernels": "kernels and their solvers against the usual recipes, one core",
@@ -44,8 +47,13 @@ class Row:
     memory_ratio: float | None
     remark: str
 
+    @classmethod
+    def of(cls, name: str, against: str, ours: Times, theirs: Times, remark: str, memory: float | None = None) -> Row:
+        """One comparison, from both times."""
+        processor, wall = theirs.processor / ours.processor, theirs.wall / ours.wall
+        return cls(name, against, processor, wall, ours.processor, ours.wall, memory, remark)
+
     def as_json(self) -> dict[str, Any]:
-        """The row as plain data."""
         return asdict(self)
 
 

@@ -61,7 +61,6 @@ class Row:
     jax_compile_seconds: float | None
 
     def as_json(self) -> dict[str, Any]:
-        """The row as plain data."""
         return asdict(self)
 
 

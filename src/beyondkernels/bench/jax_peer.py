@@ -74,7 +74,6 @@ class Peer:
         return float(self._line()) / self._each
 
     def close(self) -> None:
-        """End the process."""
         self._process.communicate()
 
     def _line(self) -> str:

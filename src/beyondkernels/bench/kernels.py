@@ -12,7 +12,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV
 
 from beyondkernels.bench.base import Row
-from beyondkernels.bench.timing import Times, alternating, megabytes, memory_ratio, one_core
+from beyondkernels.bench.timing import alternating, megabytes, memory_ratio, one_core
 from beyondkernels.core import Stream
 from beyondkernels.kernels import (
     Gaussian,
@@ -102,21 +102,23 @@ def tangent_finite() -> Row:
     """The full output tensor, both in single precision, with peak memory."""
     ours, theirs = alternating(structured(), contraction(), repeats=3)
     memory = memory_ratio(f"{_HERE}:contraction", f"{_HERE}:structured")
-    return row("tangent-finite", f"{_RECIPE}, compute='full'", ours, theirs, f"{_SIZE}, both float32", memory)
+    return Row.of("tangent-finite", f"{_RECIPE}, compute='full'", ours, theirs, f"{_SIZE}, both float32", memory)
 
 
 def tangent_finite_double() -> Row:
     """Our route in double precision, the package's default, against the recipe in single precision."""
     ours, theirs = alternating(structured(dtype=torch.float64), contraction(), repeats=2)
     remark = f"{_SIZE}, ours float64, theirs float32"
-    return row("tangent-finite-float64", f"{_RECIPE}, compute='full'", ours, theirs, remark)
+    return Row.of("tangent-finite-float64", f"{_RECIPE}, compute='full'", ours, theirs, remark)
 
 
 def tangent_finite_traced() -> Row:
     """The sum over outputs, for which the recipe has a shorter way too."""
     ours, theirs = alternating(traced(), traced_contraction(), repeats=3)
     memory = memory_ratio(f"{_HERE}:traced_contraction", f"{_HERE}:traced")
-    return row("tangent-finite-traced", f"{_RECIPE}, compute='trace'", ours, theirs, f"{_SIZE}, both float32", memory)
+    return Row.of(
+        "tangent-finite-traced", f"{_RECIPE}, compute='trace'", ours, theirs, f"{_SIZE}, both float32", memory
+    )
 
 
 def wide(memory: int = 2_000_000_000) -> Callable[[], torch.Tensor]:
@@ -136,7 +138,7 @@ def tangent_wide() -> Row:
     ours, theirs = alternating(wide(), roomy(), repeats=1)
     memory = memory_ratio(f"{_HERE}:roomy", f"{_HERE}:wide")
     remark = f"width 4096, n=1000, d=100, traced, float64; peak {megabytes(f'{_HERE}:wide')} of 2000 MB"
-    return row("tangent-wide", "the same with a budget of 8 GB", ours, theirs, remark, memory)
+    return Row.of("tangent-wide", "the same with a budget of 8 GB", ours, theirs, remark, memory)
 
 
 # The infinite-width tangent kernel: depth 3, 4000 points in 100 dimensions.
@@ -156,7 +158,7 @@ def tangent_infinite(n: int = 4000) -> Row:
 
     ours, theirs = alternating(lambda: kernel(x), floor, repeats=5)
     remark = f"depth 3, n={n}, d=100, float64; a ratio above 1 means faster than that floor"
-    return row("tangent-infinite", "matrix product and one arccos per entry and layer", ours, theirs, remark)
+    return Row.of("tangent-infinite", "matrix product and one arccos per entry and layer", ours, theirs, remark)
 
 
 # The ridge path: 30 ridges, exact leave-one-out, 2000 points, 15 outputs.
@@ -170,10 +172,10 @@ def ridge(n: int = 2000, outputs: int = 15, count: int = 30) -> Iterator[Row]:
     ours, theirs = alternating(
         lambda: ridge_path(gram, y, ridges), lambda: search.fit(gram.numpy(), y.numpy()), repeats=2
     )
-    yield row("ridge-path", "scikit-learn's GridSearchCV over KernelRidge, 5 folds", ours, theirs, size)
+    yield Row.of("ridge-path", "scikit-learn's GridSearchCV over KernelRidge, 5 folds", ours, theirs, size)
     ours, theirs = alternating(features_ridge(n, outputs, count), ridge_cv(n, outputs, count), repeats=3)
     remark = f"{size}, {n} features, intercept; both begin with the features"
-    yield row("ridge-features", "scikit-learn's RidgeCV", ours, theirs, remark)
+    yield Row.of("ridge-features", "scikit-learn's RidgeCV", ours, theirs, remark)
 
 
 def features_ridge(n: int, outputs: int, count: int) -> Callable[[], RidgeSolution]:
@@ -201,17 +203,3 @@ def _root(gram: torch.Tensor) -> torch.Tensor:
     """Features with that Gram matrix."""
     decomposed = spectrum(gram)
     return decomposed.vectors * decomposed.values.sqrt()
-
-
-def row(name: str, against: str, ours: Times, theirs: Times, remark: str, memory: float | None = None) -> Row:
-    """One comparison, from both times."""
-    return Row(
-        name=name,
-        against=against,
-        ratio=theirs.processor / ours.processor,
-        wall_ratio=theirs.wall / ours.wall,
-        seconds=ours.processor,
-        wall_seconds=ours.wall,
-        memory_ratio=memory,
-        remark=remark,
-    )

@@ -14,12 +14,10 @@ import torch
 from torch import nn
 
 from beyondkernels.bench.base import Row
-from beyondkernels.bench.timing import Times, alternating, one_core
+from beyondkernels.bench.timing import alternating, one_core
 from beyondkernels.core import Stream
 from beyondkernels.data import GivenData, given
-from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.learning import fit
-from beyondkernels.learning.user_input import asked, learner_of, sorted_options
 
 _STREAM = Stream(0).child("bench", "training")
 _BATCH, _CLASSES, _RATE = 64, 10, 1e-3
@@ -69,7 +67,8 @@ def training(name: str, repeats: int = 11) -> Row:
     make, n, epochs, sizes = training_cases()[name]
     data = images(n)
     ours, theirs = alternating(by_fit(make(), data, epochs), by_hand(make(), data, epochs), repeats=repeats)
-    return _row(name, ours, theirs, f"{sizes}, n={n}, {epochs} epochs; a ratio above 1 means faster than the loop")
+    remark = f"{sizes}, n={n}, {epochs} epochs; a ratio above 1 means faster than the loop"
+    return Row.of(name, _LOOP, ours, theirs, remark)
 
 
 def images(n: int) -> GivenData:
@@ -88,30 +87,6 @@ def by_fit(module: nn.Module, data: GivenData, epochs: int, **options: Any) -> C
         options: further arguments of ``bk.fit``.
     """
     return lambda: fit(module, data, epochs=epochs, batch=_BATCH, learning_rate=_RATE, progress=False, **options)
-
-
-def by_engine(module: nn.Module, data: GivenData, epochs: int) -> Callable[[], Member]:
-    """The training inside ``bk.fit`` without reading data and without losses at the end, ready to run.
-
-    Arguments:
-        module: what is trained.
-        data: on what.
-        epochs: for how long.
-    """
-    ask = asked(data, None, None, 0, {})
-    _, recipe, _ = sorted_options({"epochs": epochs, "batch": _BATCH, "learning_rate": _RATE}, None)
-    learner, problem = learner_of(module, ask, None, recipe, {})
-    assert isinstance(learner, TrainedNetwork)
-    sample = problem.take("train", ask.samples, 0)
-
-    def run() -> Member:
-        member = Member(learner.network, learner.algorithm, sample, Stream(0).child("learner"))
-        member.start(problem.in_shape, problem.out_dim)
-        with torch.no_grad():
-            train([member], [frozenset()], lambda _: None)
-        return member
-
-    return run
 
 
 def by_hand(module: nn.Module, data: GivenData, epochs: int) -> Callable[[], nn.Module]:
@@ -141,16 +116,3 @@ def by_hand(module: nn.Module, data: GivenData, epochs: int) -> Callable[[], nn.
         return module
 
     return run
-
-
-def _row(name: str, ours: Times, theirs: Times, remark: str) -> Row:
-    return Row(
-        name=name,
-        against=_LOOP,
-        ratio=theirs.processor / ours.processor,
-        wall_ratio=theirs.wall / ours.wall,
-        seconds=ours.processor,
-        wall_seconds=ours.wall,
-        memory_ratio=None,
-        remark=remark,
-    )

@@ -44,7 +44,6 @@ class DegreeCoefficients:
 
     @property
     def dim(self) -> int:
-        """The dimension d of the cube."""
         return len(self.values) - 1
 
     def is_known(self, degree: int) -> bool:

@@ -142,7 +142,6 @@ class DegreeSpan(Span):
         return basis @ torch.linalg.solve_triangular(self._factor.T, half, upper=True), half.square().sum(0)
 
     def coordinates(self, parities: Sequence[Parity]) -> torch.Tensor:
-        """The components of parities of any degrees, each from the signs of the training points alone."""
         columns = self.signs.new_zeros(self.dimension, len(parities))
         for degree in {len(T) for T in parities}:
             places = [place for place, T in enumerate(parities) if len(T) == degree]

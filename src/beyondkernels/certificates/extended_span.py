@@ -46,7 +46,6 @@ class ExtendedSpan(Span):
         self.dimension = len(self._pivots)
 
     def coordinates(self, parities: Sequence[Parity]) -> torch.Tensor:
-        """The components by forward substitution, in the order of the pivots."""
         columns = []
         with mpmath.workdps(self._digits):
             for T in parities:

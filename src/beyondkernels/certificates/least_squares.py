@@ -30,6 +30,5 @@ class LeastSquaresSpan(Span):
         self.error = 1e-14 * float(sizes[0] / sizes[present].min())
 
     def coordinates(self, parities: Sequence[Parity]) -> torch.Tensor:
-        """Means over the cube of basis functions times parities."""
         values = torch.stack([self._signs[:, list(T)].prod(1) for T in parities], 1)
         return self._basis.T @ values / len(self._signs) ** 0.5

@@ -65,7 +65,6 @@ class RestrictedParities:
         return iter(sorted(itertools.product(*ranges), key=lambda key: (sum(key), key)))
 
     def count(self, key: Key) -> int:
-        """How many products have a key."""
         return math.prod(math.comb(group.shape[1], taken) for group, taken in zip(self._groups, key, strict=True))
 
     def multiplicities(self, key: Key) -> list[int]:

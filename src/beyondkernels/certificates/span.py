@@ -93,7 +93,6 @@ class EnumeratedSpan(Span):
         self._basis = Q @ U[:, present]
 
     def coordinates(self, parities: Sequence[Parity]) -> torch.Tensor:
-        """Means over the cube of basis functions times parities."""
         columns = [self._basis.new_zeros(self.dimension, 0)]
         for part in _parts(parities):
             values = torch.stack([self._signs[:, list(T)].prod(1) for T in part], 1)

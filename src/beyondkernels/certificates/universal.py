@@ -107,13 +107,11 @@ class UniversalCertificate(Certificate):
 
     @property
     def title(self) -> str:
-        """Which theorem this makes explicit."""
         number = 2 if self.kind == "kernel" else 3
         return f"Theorem {number} of Allen-Zhu & Li (resnet), with the bound that counting dimensions gives"
 
     @property
     def setting(self) -> dict[str, str]:
-        """The hard instance (7.1)."""
         return {
             "inputs": f"d = {self.dim}, of which d₁ = {self._uniform} coordinates are uniform",
             "targets": f"x_i + αχ_S in k = {self.outputs} outputs, α = {self.alpha:g}, |S| = k",
@@ -122,7 +120,6 @@ class UniversalCertificate(Certificate):
 
     @property
     def claim(self) -> str:
-        """The bounds in words."""
         return (
             "whatever the weights, the best risk E‖H − f‖² has a mean over all targets of at least kα²(1 − N/C), and "
             f"at most the share 16N/(15C) of the targets has risk α²/{THRESHOLD} or less. The paper: for at least "
@@ -131,7 +128,6 @@ class UniversalCertificate(Certificate):
 
     @property
     def numbers(self) -> Numbers:
-        """The bounds by name, with what goes into them."""
         letter = "N" if self.kind == "kernel" else "D"
         return {
             "targets C": self.targets,
@@ -155,7 +151,6 @@ class UniversalCertificate(Certificate):
 
     @property
     def verdict(self) -> str:
-        """Which of the two bounds say something."""
         paper = all(hypothesis.holds for hypothesis in self.hypotheses)
         theirs = "The paper's theorem applies." if paper else "The paper's theorem does not apply."
         if not self.holds:

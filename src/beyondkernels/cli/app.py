@@ -43,6 +43,15 @@ def _scales(incomplete: str) -> list[str]:
 Experiments = Annotated[
     list[str] | None, typer.Argument(metavar="EXPERIMENT", hidden=True, autocompletion=_experiments)
 ]
+ScaleOption = Annotated[
+    str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].", autocompletion=_scales)
+]
+SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting.")]
+DeviceOption = Annotated[str | None, typer.Option(metavar="NAME", help="Where networks train, such as cuda [cpu].")]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write rows and claims here; - is standard output.")
+]
+PageOption = Annotated[Path, typer.Option(metavar="DIR", help="Where to write the page.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -91,7 +100,7 @@ def _list(as_json: Annotated[bool, typer.Option("--json", help="As JSON on stand
 def _demo(
     workers: WorkersOption = None,
     store: StoreOption = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the page.")] = Path("report"),
+    out: PageOption = Path("report"),
 ) -> int:
     """Show within a minute what a network learns and kernels do not.
 
@@ -108,21 +117,14 @@ def _demo(
 @interruptible
 def _run(
     names: Experiments = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].", autocompletion=_scales)
-    ] = None,
+    scale: ScaleOption = None,
     seeds: Annotated[str | None, typer.Option(metavar="N", help="How many seeds [as the experiment says].")] = None,
-    sets: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting.")] = None,
+    sets: SetOption = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Options from a file.")] = None,
     workers: WorkersOption = None,
     store: StoreOption = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where networks train, such as cuda [cpu].")
-    ] = None,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write rows and claims here; - is standard output."),
-    ] = None,
+    device: DeviceOption = None,
+    json_file: JsonOption = None,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 if a claim fails.")] = False,
     dry: Annotated[bool, typer.Option("--dry-run", help="Only say how many runs it takes, and how long.")] = False,
 ) -> int:
@@ -147,17 +149,12 @@ def _run(
 def _audit(
     name: Annotated[str | None, typer.Argument(metavar="FILE.py:NAME", hidden=True)] = None,
     seeds: Annotated[str | None, typer.Option(metavar="N", help="How many seeds [as the audit says].")] = None,
-    sets: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting.")] = None,
+    sets: SetOption = None,
     workers: WorkersOption = None,
     store: StoreOption = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where networks train, such as cuda [cpu].")
-    ] = None,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write rows and claims here; - is standard output."),
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the page.")] = Path("report"),
+    device: DeviceOption = None,
+    json_file: JsonOption = None,
+    out: PageOption = Path("report"),
 ) -> int:
     """Audit your own model: how much of it is features, when, where.
 
@@ -218,9 +215,7 @@ def _show(
 @interruptible
 def _results(
     names: Experiments = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="smoke|laptop|paper", help="How large [laptop].", autocompletion=_scales)
-    ] = None,
+    scale: ScaleOption = None,
     workers: WorkersOption = None,
     store: StoreOption = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept [with the code].")] = None,

@@ -12,6 +12,7 @@ from beyondkernels.cli.documents import update_documents
 from beyondkernels.cli.guard import FAILED, MISSING
 from beyondkernels.cli.options import Options
 from beyondkernels.core import InputError
+from beyondkernels.execution.costs import Round
 from beyondkernels.lab import (
     CATALOGUE,
     Display,
@@ -24,7 +25,6 @@ from beyondkernels.lab import (
     write_judged,
     write_kept,
 )
-from beyondkernels.lab.request.costs import Round
 
 
 def keep_results(names: list[str], options: Options, folder: Path | None, check: bool) -> int:
@@ -63,11 +63,7 @@ class _Counting(Display):
 
     stored = 0
 
-    def __enter__(self) -> _Counting:
-        return self
-
     def planned(self, request: Request, planned: Round) -> None:
-        """A round begins."""
         self.stored += planned.stored
         super().planned(request, planned)
 

@@ -1,7 +1,6 @@
 """Random streams, components and their identity, error sentences, places in papers."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from beyondkernels.core.components import (
     Component as Component,
@@ -49,26 +48,12 @@ from beyondkernels.core.points import (
     size_of as size_of,
     vectors as vectors,
 )
+from beyondkernels.core.rooms import lazily
 from beyondkernels.core.rounding import settled as settled
 
 if TYPE_CHECKING:
     from beyondkernels.core.scores import accuracy as accuracy, are_classes as are_classes, hits as hits
     from beyondkernels.core.streams import Stream as Stream, seeded_globally as seeded_globally
 
-_NUMERICAL = {
-    "Stream": "streams",
-    "seeded_globally": "streams",
-    "accuracy": "scores",
-    "are_classes": "scores",
-    "hits": "scores",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NUMERICAL:  # NumPy and torch take their time, and the command line often needs neither
-        return getattr(import_module(f"{__name__}.{_NUMERICAL[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_NUMERICAL})
+# NumPy and torch take their time, and the command line often needs neither
+__getattr__, __dir__ = lazily(__name__, ("scores", "streams"))

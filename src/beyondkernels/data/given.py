@@ -91,12 +91,10 @@ class GivenData(Problem):
 
     @property
     def in_shape(self) -> tuple[int, ...]:
-        """The shape of a point."""
         return self.arrays["train_x"].shape[1:]
 
     @property
     def out_dim(self) -> int:
-        """How many numbers a prediction has."""
         if self.classes:
             return 1 if self.signs else len(self.classes)
         labels = self.arrays["train_y"]
@@ -125,7 +123,6 @@ class GivenData(Problem):
         raise InputError(f"{self.name} is a finite data set, from which no fresh points can be drawn")
 
     def take(self, part: str, n: int, seed: int) -> Sample:
-        """All points of a part, or n of them that the seed chooses."""
         x, y = self.arrays[f"{part}_x"], self.arrays[f"{part}_y"]
         require(n <= len(x), f"the {part} part of {self.name} has {len(x)} points, got n={n}")
         if n < len(x):
@@ -165,11 +162,7 @@ class GivenData(Problem):
         return np.array(self.classes if self.words else [int(name) for name in self.classes])
 
     def shared(self, folder: Path) -> GivenData:
-        """The same data in a file, where other processes find it.
-
-        Arguments:
-            folder: where the file is written, unless it is there.
-        """
+        """The same data in a file, where other processes find it."""
         path = folder / f"{self.content}.npz"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)

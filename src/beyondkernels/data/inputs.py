@@ -48,7 +48,6 @@ class UnitVectors(Inputs):
 
     @property
     def length(self) -> float:
-        """One, for every point."""
         return 1.0
 
 
@@ -72,7 +71,6 @@ class Cube(Inputs):
         return 1.0 if self.side is None else self.side * math.sqrt(self.dim)
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """Draw n corners."""
         return signs(n, self.dim, stream) * self._side
 
     def points(self, most: int) -> torch.Tensor | None:
@@ -93,7 +91,6 @@ class Sphere(UnitVectors):
     """
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """Draw n unit vectors."""
         x = stream.normal(n, self.dim, dtype=torch.float64)
         return x / x.norm(dim=1, keepdim=True)
 
@@ -113,7 +110,6 @@ class Gaussian(Inputs):
         """It varies."""
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """Draw n points."""
         return stream.normal(n, self.dim, dtype=torch.float64) / math.sqrt(self.dim)
 
 
@@ -136,7 +132,6 @@ class Biased(Background):
     positive: Annotated[float, between(0, 1)] = 0.5
 
     def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
-        """Signs ±1."""
         return stream.bernoulli(self.positive, n, width).double() * 2 - 1
 
 
@@ -145,7 +140,6 @@ class Alike(Background):
     """One fair sign for the whole background of a point, so that its coordinates are fully dependent."""
 
     def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
-        """Signs ±1."""
         return signs(n, 1, stream).expand(n, width).clone()
 
 
@@ -161,7 +155,6 @@ class FunctionBackground(Background):
     function: Callable[[int, int, Stream], torch.Tensor]
 
     def draw(self, n: int, width: int, stream: Stream) -> torch.Tensor:
-        """The result of the function, after checking that it consists of signs."""
         found = torch.as_tensor(self.function(n, width, stream), dtype=torch.float64)
         require(
             found.shape == (n, width) and bool((found.abs() == 1).all()),
@@ -191,13 +184,11 @@ class CubeWithBackground(UnitVectors):
         require(0 <= self.uniform <= self.dim, f"uniform must lie between 0 and dim = {self.dim}, got {self.uniform}")
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
-        """Draw n corners."""
         first = signs(n, self.uniform, stream.child("uniform"))
         rest = self.background.draw(n, self.dim - self.uniform, stream.child("background"))
         return torch.cat([first, rest], 1) / math.sqrt(self.dim)
 
     def points(self, most: int) -> torch.Tensor | None:
-        """All corners if the background is uniform or constant."""
         positive = self.background.positive if isinstance(self.background, Biased) else None
         if self.uniform == self.dim or positive == 0.5:
             return Cube(self.dim).points(most)

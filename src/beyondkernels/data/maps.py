@@ -87,11 +87,9 @@ class TwoLayerMap(SmoothMap):
 
     @property
     def in_dim(self) -> int:
-        """The dimension of what it takes."""
         return self.directions.shape[2]
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Its values (n, k) float64 at points (n, in_dim)."""
         k, p, d = self.directions.shape
         z = (x.double() @ self.directions.view(k * p, d).T).view(-1, k, p)
         return torch.einsum("nkp,kp->nk", self.apply_functions(z), self.coefficients)
@@ -145,17 +143,14 @@ class GivenMap(TwoLayerMap):
 
     @property
     def directions(self) -> torch.Tensor:
-        """w*, (k, p, in_dim) float64."""
         return tensor_of(self.weights)
 
     @property
     def coefficients(self) -> torch.Tensor:
-        """a*, (k, p) float64."""
         return tensor_of(self.readout)
 
     @property
     def functions(self) -> Functions:
-        """φ for each output and term."""
         if isinstance(self.function, Activation):
             return tuple((self.function,) * len(row) for row in self.readout)
         return self.function
@@ -189,13 +184,11 @@ class DrawnMap(TwoLayerMap):
 
     @property
     def coefficients(self) -> torch.Tensor:
-        """a*, (k, p) float64."""
         stream = Stream(self.instance).child("map", "readout")
         return 2 * stream.uniform(self.outputs, self.count, dtype=torch.float64) - 1
 
     @property
     def functions(self) -> Functions:
-        """φ everywhere."""
         return ((self.function,) * self.count,) * self.outputs
 
 
@@ -230,12 +223,10 @@ class CircleMap(TwoLayerMap):
 
     @property
     def coefficients(self) -> torch.Tensor:
-        """Ones."""
         return torch.ones(self.outputs, 1, dtype=torch.float64)
 
     @property
     def functions(self) -> Functions:
-        """Sine and cosine in turn."""
         radius = math.sqrt(2 / self.outputs)
         waves = Sine(self.frequency, radius), Cosine(self.frequency, radius)
         return tuple((waves[r % 2],) for r in range(self.outputs))

@@ -11,7 +11,7 @@ from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Case, Learner, Outcome, Problem, Progress, require, shape_of
 from beyondkernels.core.constraints import at_least, positive
 from beyondkernels.engine.member import Member, require_points
-from beyondkernels.engine.settled import settled_buffers
+from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.engine.train import train
 from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
 from beyondkernels.kernels.learner import GROWTH
@@ -63,11 +63,9 @@ class FrozenKernel(Learner):
         require(self.step <= last, f"step must be at most {last}, the steps of the training, got {self.step}")
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Check that batches fit the sample."""
         require_points(self.algorithm, samples)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Train up to the step, and solve."""
         member = Member(self.network, self.algorithm, case.train, case.stream)
         member.start(shape_of(case.problem.in_shape), case.problem.out_dim)
         if self.step:

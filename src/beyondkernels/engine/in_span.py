@@ -81,12 +81,10 @@ class InSpan(Learner):
         )
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Check that the problem knows the span of its inputs, and what the network asks for."""
         _basis(problem)
         self.learner.check(problem, samples, test_samples)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Train on one case."""
         case = case.flattened()
         # Problems know their basis in double precision; the network's weights are in single precision.
         span = _Span(_basis(case.problem).to(torch.float32))
@@ -167,7 +165,6 @@ class _Reduced(Network):
     span: _Span = field(repr=False)
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """The network's own draws, in the new coordinates."""
         # Drawn in the whole space, so that a run in the span starts from the very weights of a run outside it.
         drawn = self.network.init(len(self.span.basis), out_dim, stream)
         params, buffers = ({name: self.span.weights(name, value) for name, value in part.items()} for part in drawn)
@@ -186,11 +183,9 @@ class _Reduced(Network):
         return self.network.groups()
 
     def started_by(self, initialisation: Initialisation) -> _Reduced:
-        """The same network, its weights drawn by another initialisation."""
         return replace(self, network=self.network.started_by(initialisation))
 
     def smoothed(self, std: float) -> _Reduced:
-        """The same network with noise before its activations, averaged in closed form."""
         return replace(self, network=self.network.smoothed(std))
 
 

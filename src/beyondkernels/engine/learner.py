@@ -82,7 +82,6 @@ class TrainedNetwork(Learner):
             require(why is None, f"backend must be 'eager' here; the compiled one does not fit: {why}")
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Check that batches fit the sample, that the names exist, and that the network fits into the memory."""
         require_points(self.algorithm, samples)
         shape = shape_of(problem.in_shape)
         if self.snapshot_names:
@@ -95,12 +94,10 @@ class TrainedNetwork(Learner):
             compiled.prepare(self.network, self.algorithm)
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Train on one case."""
         return self.fit_together([self], [case], progress)[0]
 
     @classmethod
     def fit_together(cls, learners: Sequence[Learner], cases: Sequence[Case], progress: Progress) -> list[Outcome]:
-        """Train many learners. Those of one shape and program train as one ensemble."""
         trained = [cast(TrainedNetwork, learner) for learner in learners]
         recorders = [_Recorder(learner, case) for learner, case in zip(trained, cases, strict=True)]
         # By identity: members change while they train, so they have no hash.
@@ -135,7 +132,6 @@ class TrainedNetwork(Learner):
         return found | {f"{kind}/{name}": value for kind, part in state.items() for name, value in part.items()}
 
     def runs_on(self, device: str) -> bool:
-        """With torch's own operations anywhere, with those written by hand on the processor."""
         return self.backend == "eager" or super().runs_on(device)
 
     def ensemble_key(self) -> str:
@@ -143,7 +139,6 @@ class TrainedNetwork(Learner):
         return digest(self.network.program())
 
     def members_at_once(self, samples: int, in_dim: Shape, out_dim: int = 1) -> int:
-        """As many as fit into cache and memory. Large networks gain nothing from an ensemble."""
         if self.network.batching == "sequential":
             return 1
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())

@@ -66,13 +66,11 @@ class Member:
 
     @property
     def stage(self) -> Stage:
-        """The present stage."""
         assert self.stage_index is not None
         return self.stages[self.stage_index]
 
     @functools.cached_property
     def stages(self) -> tuple[Stage, ...]:
-        """The algorithm's stages."""
         return self.algorithm.stages()
 
     def group(self) -> Hashable:

@@ -109,5 +109,5 @@ class _Member(Checkpoint):
 
     @property
     def seconds(self) -> float:
-        """All the work that went into the run, before it was ended as well."""
+        """Total seconds of work, including those before an interruption."""
         return self.earlier + self._saving.seconds()

@@ -1,18 +1,15 @@
-"""The one road from specifications to runs: what is stored is read, the rest is performed."""
+"""From specifications to runs: what is stored is read, the rest is performed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from beyondkernels.execution.events import Event
+from beyondkernels.execution.chunk_worker import Tell
 from beyondkernels.execution.executor import Executor
 from beyondkernels.store.run_directory import StoredRun
 from beyondkernels.store.spec import RunSpec
 from beyondkernels.store.store import Store
-
-Watch = Callable[[Event], None]
-"""Is told what happens."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ def gather(
     store: Store,
     executor: Executor,
     planned: Callable[[Sequence[RunSpec], int], None] = lambda _todo, _stored: None,
-    watch: Watch = lambda _: None,
+    watch: Tell = lambda _: None,
 ) -> Gathered:
     """Read what is stored, perform what is not, and read that too.
 

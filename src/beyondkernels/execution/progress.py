@@ -1,131 +1,164 @@
-"""How far some runs are and how long the rest may take: a bar on a terminal and in a notebook."""
+"""How far some runs are and how long the rest may take: a bar on a terminal and in a notebook, lines elsewhere."""
 
 from __future__ import annotations
 
-import contextlib
-import math
-import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from beyondkernels.core.contracts import Progress
+from beyondkernels.execution.costs import Round
+from beyondkernels.execution.estimate import Estimate
 from beyondkernels.execution.events import Event
 from beyondkernels.execution.progress_bars import SILENCE, TWINKLE, Bar, bar_on, duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Shown: TypeAlias = bool | Progress
 """Whether to show progress, or what to tell the fraction that is done."""
 
 _PATIENCE = 1.0
-"""Seconds before anything is shown, and the least that must be left then: what is nearly over needs no bar."""
+"""Seconds before a bar without a name is shown, and the least that must be left then."""
 
 _FIRST_LINE = 5.0
 """Seconds before the first line, where there is neither a terminal nor a notebook. Later lines come less often."""
 
 
-class Meter:
-    """Adds up what executors tell, and shows it.
+class Watch:
+    """Is told how runs go; by default does nothing with it."""
+
+    def begin(self, planned: Round) -> None:
+        """Told what is to be done, before it begins."""
+
+    def happened(self, event: Event) -> None:
+        """Told what an executor tells."""
+
+    def close(self) -> None:
+        """Told that everything is over."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Meter(Watch):
+    """Knows the fraction that is done, and tells it.
 
     Arguments:
-        runs: how many there are.
-        bar: makes the bar, once there is something to show.
+        tell: told the fraction after each event.
         clock: seconds, for tests.
     """
 
-    def __init__(self, runs: int, bar: Callable[[], Bar], clock: Callable[[], float] = time.monotonic) -> None:
-        self.runs, self._make, self._clock = runs, bar, clock
-        self._begun = self._drawn = clock()
-        self._bar: Bar | None = None
-        self._fractions: dict[str, float] = {}
-        self._done, self._ended = 0.0, 0
+    def __init__(self, tell: Progress = lambda _: None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.tell, self.clock = tell, clock
+        self.estimate = Estimate(clock)
+        self.fraction = 0.0
 
-    def __call__(self, event: Event) -> None:
-        """Count what happened."""
-        keys = event.chunk if event.kind == "progress" else (event.key,) if event.kind == "run" else ()
-        for key in keys:
-            before = self._fractions.get(key or "", 0.0)
-            told = event.fraction if math.isfinite(event.fraction) else 0.0
-            # Never backwards: a chunk that is done again one by one tells small fractions anew.
-            after = 1.0 if event.kind == "run" else max(before, min(told, 1.0))
-            self._fractions[key or ""] = after
-            self._done += after - before  # a sum over all runs at every event would cost more than small runs do
-            self._ended += event.kind == "run"
-        now = self._clock()
-        if now - self._drawn >= TWINKLE and (self._bar is not None or self._worth_showing(now)):
-            self._bar = self._bar or self._make()
-            self._bar.draw(self.fraction, self.state())
-            self._drawn = now
+    def begin(self, planned: Round) -> None:
+        self.estimate.begin(planned)
+        self.fraction = 0.0
 
-    def _worth_showing(self, now: float) -> bool:
-        left = self.remaining()
-        return now - self._begun >= _PATIENCE and (left is None or left >= _PATIENCE)
+    def happened(self, event: Event) -> None:
+        self.estimate.happened(event)
+        # Never backwards: the runs of a chunk that failed are done again one by one, and begin from zero.
+        self.fraction = max(self.fraction, min(1.0, self.estimate.done / max(1, len(self.estimate.round.names))))
+        self.tell(self.fraction)
+
+
+class Display(Meter):
+    """Shows how far some runs are and how long the rest may take.
+
+    A display with a name tells everything: its bar is there at once, and what is not a terminal gets a line for each
+    finished run. One without a name shows nothing for what is nearly over.
+
+    Arguments:
+        out: where to, outside notebooks; by default standard error.
+        clock: seconds, for tests.
+        name: what stands beside the bar.
+    """
+
+    def __init__(self, out: Console | None = None, clock: Callable[[], float] = time.monotonic, name: str = "") -> None:
+        super().__init__(clock=clock)
+        self.name, self._out = name, out
+        self.bar: Bar | None = None
 
     @property
-    def fraction(self) -> float:
-        """How much is done, runs counted in parts."""
-        return min(1.0, self._done / self.runs) if self.runs else 1.0
+    def out(self) -> Console:
+        """Where to; made when it is needed, because many displays show nothing."""
+        from rich.console import Console
 
-    def remaining(self) -> float | None:
-        """Seconds left at the rate so far; None while there is nothing to tell it by."""
-        elapsed = self._clock() - self._begun
-        # Sooner the estimate would jump about, because starting workers and importing torch take most of the first
-        # second.
-        return elapsed * (1 / self.fraction - 1) if self.fraction > 0.01 and elapsed > 1 else None
+        self._out = self._out or Console(stderr=True, highlight=False)
+        return self._out
+
+    def begin(self, planned: Round) -> None:
+        self.close()
+        super().begin(planned)
+        self._begun = self._drawn = self._spoken = self.clock()
+        self._wait = _FIRST_LINE
+        self.bar = bar_on(self.out, self.name) if self.name and planned.names else None
+
+    def happened(self, event: Event) -> None:
+        super().happened(event)
+        if self.name:
+            self._tell(event)
+        now = self.clock()
+        if now - self._drawn < TWINKLE or not (self.name or self.bar or self._worth_showing(now)):
+            return
+        self._drawn = now
+        if self.bar is None and not self.name:
+            self.bar = bar_on(self.out)
+        if self.bar is not None:
+            self.bar.draw(self.fraction, self.state())
+        elif now - self._spoken >= self._wait:
+            self._wait = min(2 * self._wait, SILENCE)
+            runs = len(self.estimate.round.names)
+            # Runs of one ensemble end together, so without the percentage nothing would move until then.
+            percent = "" if self.name or runs == 1 else f"{100 * self.fraction:.0f} %, "
+            self.line(percent + self.state())
+
+    def _tell(self, event: Event) -> None:
+        if event.kind == "log":
+            self.line(event.message, style="dim")
+        elif event.kind == "run" and (self.bar is None or event.status != "finished"):
+            name = self.estimate.round.names.get(event.key or "", event.key)
+            why = f": {event.message}" if event.message else f" in {event.seconds:.1f} s"
+            self.line(f"{self.state()}  {name} {event.status}{why}")
+
+    def _worth_showing(self, now: float) -> bool:
+        left = self.estimate.remaining()
+        return now - self._begun >= _PATIENCE and (left is None or left >= _PATIENCE)
 
     def state(self) -> str:
         """How many runs are over, or how much of a single one, and how long the rest may take."""
-        left = self.remaining()
-        done = f"{self._ended}/{self.runs} runs" if self.runs > 1 else f"{100 * self.fraction:.0f} %"
-        return f"{done}, " + ("estimating" if left is None else f"about {duration(left)} left")
+        left, ended, runs = self.estimate.remaining(), len(self.estimate.ended), len(self.estimate.round.names)
+        rest = "" if ended == runs else ", estimating" if left is None else f", about {duration(left)} left"
+        return (f"{ended}/{runs} runs" if self.name or runs > 1 else f"{100 * self.fraction:.0f} %") + rest
+
+    def line(self, text: str, style: str = "") -> None:
+        """Print a line, above the bar if there is one."""
+        from rich.text import Text
+
+        self._spoken = self.clock()
+        self.out.print(Text(text, style=style), soft_wrap=True)  # elsewhere than on a terminal a line stays a line
 
     def close(self) -> None:
-        """Take the bar away."""
-        if self._bar is not None:
-            self._bar.close()
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
 
 
-@contextlib.contextmanager
-def watching(shown: Shown, runs: int) -> Iterator[Callable[[Event], None]]:
-    """What is to be told the events of some runs.
+def watch_of(shown: Shown) -> Watch:
+    """What is to be told how some runs go.
 
     Arguments:
-        shown: whether to show them, or what to tell the fraction that is done.
-        runs: how many there are.
+        shown: whether to show it, or what to tell the fraction that is done.
     """
-    if shown is False:
-        yield lambda _: None
-        return
-    meter = Meter(runs, _bar if shown is True else Bar)
-    if shown is True:
-        try:
-            yield meter
-        finally:
-            meter.close()
-        return
-
-    def tell(event: Event) -> None:
-        meter(event)
-        shown(meter.fraction)
-
-    yield tell
-
-
-class _Lines(Bar):
-    """A line now and then: the first after five seconds, later ones at most every thirty."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._wait = clock, _FIRST_LINE
-        self._spoken = clock() - _PATIENCE  # the bar is made when the patience is over
-
-    def draw(self, fraction: float, state: str) -> None:
-        now = self._clock()
-        if now - self._spoken >= self._wait:
-            self._spoken, self._wait = now, min(2 * self._wait, SILENCE)
-            percent = f"{100 * fraction:.0f} %"
-            print(state if state.startswith(percent) else f"{percent}, {state}", file=sys.stderr)
-
-
-def _bar() -> Bar:
-    from rich.console import Console
-
-    return bar_on(Console(stderr=True, highlight=False)) or _Lines()
+    if isinstance(shown, bool):
+        return Display() if shown else Watch()
+    return Meter(shown)

@@ -46,11 +46,9 @@ class TerminalBar(Bar):
         self._task = self._bar.add_task(name, total=1.0, state="estimating")
 
     def draw(self, fraction: float, state: str) -> None:
-        """Show how far it is."""
         self._bar.update(self._task, completed=fraction, state=state)
 
     def close(self) -> None:
-        """Take it away."""
         self._bar.stop()
 
 
@@ -67,11 +65,9 @@ class NotebookBar(Bar):
         self._handle = show(self._picture(0.0, "estimating"), raw=True, display_id=True)
 
     def draw(self, fraction: float, state: str) -> None:
-        """Show how far it is."""
         self._handle.update(self._picture(fraction, state), raw=True)
 
     def close(self) -> None:
-        """Take it away."""
         self._handle.update({"text/html": "", "text/plain": ""}, raw=True)
 
     def _picture(self, fraction: float, state: str) -> dict[str, str]:

@@ -142,7 +142,7 @@ def _listen(inlet: int, messages: queue.SimpleQueue[dict[str, Any]]) -> None:
 def _end_with_parent(parent: int) -> None:
     if sys.platform == "linux":  # a computation that never lets the listening thread in must end as well
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it was gone before the kernel knew our wish
+    if os.getppid() != parent:  # it ended before the signal above was asked for
         os._exit(1)
 
 

@@ -71,7 +71,6 @@ class WorkerProcess:
         return {"stdout": self._process.stdout.fileno(), "stderr": self._process.stderr.fileno()}
 
     def give(self, task: Task) -> None:
-        """Hand over a task."""
         self.task, self.used = task, True
         self._send({"chunk": list(task.open.items())})
 

@@ -135,16 +135,13 @@ class Composed(Kernel):
         """The operation, entry by entry. The first tensor is fresh, so it can hold the result."""
 
     def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
-        """The same operation on the kernels for points of this shape."""
         kernels = tuple(kernel.for_shape(in_shape) for kernel in self.kernels)
         return self if kernels == self.kernels else replace(self, kernels=kernels)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The operation on the blocks."""
         return self._joined(kernel.block(x1, x2) for kernel in self.kernels)
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The operation on the matrices."""
         return self._joined(kernel.square(x) for kernel in self.kernels)
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
@@ -170,7 +167,6 @@ class Sum(Composed):
         return functools.reduce(torch.Tensor.add_, tensors)
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
-        """The sum of the errors."""
         return sum(kernel.error(x1, x2) for kernel in self.kernels)
 
 
@@ -220,24 +216,19 @@ class Scaled(Kernel):
         object.__setattr__(self, "accuracy", self.kernel.accuracy)
 
     def for_shape(self, in_shape: tuple[int, ...]) -> Kernel:
-        """The kernel for points of this shape."""
         kernel = self.kernel.for_shape(in_shape)
         return self if kernel == self.kernel else replace(self, kernel=kernel)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The block times the factor."""
         return self.kernel.block(x1, x2).mul_(self.factor)
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The matrix times the factor."""
         return self.kernel.square(x).mul_(self.factor)
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The diagonal times the factor."""
         return self.factor * self.kernel.diagonal(x)
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
-        """The error times the factor."""
         return self.factor * self.kernel.error(x1, x2)
 
 

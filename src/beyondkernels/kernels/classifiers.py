@@ -118,7 +118,6 @@ class ConstantClassifier(Learner):
     """Predicts the majority class of the training sample for every input, +1 if both classes are equally large."""
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Count the classes."""
         by_name = {name: labels(part.y) for name, part in ({"train": case.train} | case.fresh).items()}
         majority = 1.0 if by_name["train"].sum() >= 0 else -1.0
         progress(1.0)

@@ -25,7 +25,6 @@ class Constant(Learner):
     """
 
     def fit(self, case: Case, progress: Progress) -> Outcome:
-        """Take the mean, and measure."""
         y = {"train": outputs("y", case.train.y, len(case.train))} | fresh_outputs(case)
         mean = y["train"].mean(0)
         scalars = {f"{name}_loss": (labels - mean).square().sum(1).mean().item() for name, labels in y.items()}

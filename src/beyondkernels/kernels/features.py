@@ -71,19 +71,15 @@ class DenseFeatures(FeatureOperator):
         self.dtype = matrix.dtype
 
     def forward(self, v: torch.Tensor) -> torch.Tensor:
-        """The product with the matrix."""
         return self._matrix @ v
 
     def adjoint(self, r: torch.Tensor) -> torch.Tensor:
-        """The product with its transpose."""
         return self._matrix.T @ r
 
     def square_norms(self) -> torch.Tensor:
-        """The squared norms of the rows."""
         return self._matrix.square().sum(1)
 
     def matrix(self) -> torch.Tensor:
-        """The matrix."""
         return self._matrix
 
     def centred(self) -> DenseFeatures:

@@ -13,9 +13,9 @@ from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, later
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.solvers.large import LargeSolution, default_centres, memory_needed, solve_large
+from beyondkernels.kernels.solvers.precomputed import Stored
 from beyondkernels.kernels.solvers.repeats import groups_of_copies
 from beyondkernels.kernels.solvers.ridge import RidgePath, outputs, ridge_path
-from beyondkernels.kernels.solvers.stored import Stored
 
 ITERATIVE_RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3)
 """The ridges the iterative solver tries when none are given, relative to the mean of the kernel's diagonal."""

@@ -65,7 +65,6 @@ class SequentialKernels(Learner):
         require(self.rounds <= 16, f"rounds must be at most 16, got {self.rounds}")
 
     def check(self, problem: Problem, samples: int, test_samples: int) -> None:
-        """Check that the features of the last round fit into the memory, and that points can be held out."""
         self._held(samples)
         most = self.features[-1]
         dim = 2 * problem.in_dim + (self.rounds - 1) * most * (most + 1) // 2

@@ -64,7 +64,6 @@ class TangentFeatures(FeatureOperator):
             self._x = x[:0]  # only the activations need it
 
     def forward(self, v: torch.Tensor) -> torch.Tensor:
-        """The derivative of g in the direction v, at every point."""
         m, q = self._shape
         v_a, V = v[:m], v[m:].view(m, q)
         out = torch.empty(self.n, dtype=self.dtype)

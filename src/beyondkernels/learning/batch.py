@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome
 from beyondkernels.core.errors import require, shown
 from beyondkernels.execution.checkpoint_schedule import SAVE_EVERY
-from beyondkernels.execution.chunk_worker import one_sentence
+from beyondkernels.execution.chunk_worker import Tell, one_sentence
 from beyondkernels.execution.chunks import chunks, identity
+from beyondkernels.execution.costs import Round
 from beyondkernels.execution.events import Event
 from beyondkernels.execution.executor import LocalExecutor, SerialExecutor
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.execution.pipeline import Watch, gather
-from beyondkernels.execution.progress import Shown, watching
+from beyondkernels.execution.pipeline import gather
+from beyondkernels.execution.progress import Shown, watch_of
 from beyondkernels.learning.run import Run
 from beyondkernels.store.device import require_device
 from beyondkernels.store.spec import RunSpec
@@ -63,10 +64,11 @@ def run_specs(
     if store is None and workers == 1:
         for spec in specs:
             spec.learner.prepare()
-        with watching(progress, len({identity(spec) for spec in specs})) as watch:
-            return _here(specs, watch, forgiving, predictors)
+        with watch_of(progress) as watch:
+            watch.begin(_round(map(identity, specs)))
+            return _here(specs, watch.happened, forgiving, predictors)
     _ = [spec.key for spec in specs]  # what cannot be stored says so before a store is made
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ending:
+    with tempfile.TemporaryDirectory() as folder, watch_of(progress) as watch:
         if workers > 1:
             shared = {id(spec.problem): spec.problem.shared(Path(folder)) for spec in specs}
             specs = [dataclasses.replace(spec, problem=shared[id(spec.problem)]) for spec in specs]
@@ -80,12 +82,11 @@ def run_specs(
 
         here = workers == 1
         executor = SerialExecutor(None, save_every, keep) if here else LocalExecutor(workers, save_every=save_every)
-        watches: list[Watch] = []
 
-        def planned(todo: Sequence[RunSpec], _stored: int) -> None:
-            watches.append(ending.enter_context(watching(progress, len(todo))))
+        def planned(todo: Sequence[RunSpec], stored: int) -> None:
+            watch.begin(_round((spec.key for spec in todo), stored))
 
-        found = gather(specs, opened, executor, planned, lambda event: watches[-1](event))
+        found = gather(specs, opened, executor, planned, watch.happened)
         lost = {key: reason.removeprefix("crashed: ") for key, reason in found.missing.items()}
         if lost and not forgiving:
             raise RuntimeError(f"{len(lost)} of {len(specs)} runs crashed; the first: {next(iter(lost.values()))}")
@@ -93,21 +94,28 @@ def run_specs(
         return [Run(spec, outcomes.get(spec.key, Outcome()), lost.get(spec.key, "")) for spec in specs]
 
 
-def _here(specs: Sequence[RunSpec], watch: Watch, forgiving: bool, predictors: bool) -> list[Run]:
+def _round(keys: Iterable[str], stored: int = 0) -> Round:
+    return Round(dict.fromkeys(keys, ""), stored)
+
+
+def _here(specs: Sequence[RunSpec], watch: Tell, forgiving: bool, predictors: bool) -> list[Run]:
     runs: dict[str, Run] = {}
     for chunk in chunks(specs, 1):
         names = tuple(identity(spec) for spec in chunk)
+        started = time.monotonic()
         for name, run in zip(names, _together(chunk, names, watch, forgiving), strict=True):
             kept = run.outcome if predictors else dataclasses.replace(run.outcome, predictor=None)
             runs[name] = dataclasses.replace(run, outcome=kept)
-            watch(Event("run", name, "crashed" if run.reason else run.outcome.status, fraction=1.0))
+            status = "crashed" if run.reason else run.outcome.status
+            watch(Event("run", name, status, fraction=1.0, seconds=(time.monotonic() - started) / len(chunk)))
     return [runs[identity(spec)] for spec in specs]
 
 
-def _together(chunk: Sequence[RunSpec], names: tuple[str, ...], watch: Watch, forgiving: bool) -> list[Run]:
+def _together(chunk: Sequence[RunSpec], names: tuple[str, ...], watch: Tell, forgiving: bool) -> list[Run]:
     def tell(fraction: float) -> None:
         watch(Event("progress", fraction=fraction, chunk=names))
 
+    tell(0.0)
     try:
         return [Run(spec, outcome) for spec, outcome in zip(chunk, perform(chunk, tell), strict=True)]
     except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit

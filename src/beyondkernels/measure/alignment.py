@@ -47,7 +47,6 @@ class Alignment(Measurement):
     """
 
     def measure(self, run: Ended) -> Measured:
-        """The largest and all cosines."""
         truth = direction(run.problem)
         found = {step: cosines(weights, truth) for step, weights in snapshots(run.outcome).items()}
         rows = [{"cosine": v.max(), "cosine_either": np.abs(v).max(), "cosines": v} for v in found.values()]

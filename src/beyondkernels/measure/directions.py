@@ -58,7 +58,6 @@ class Directions(Measurement):
     """
 
     def measure(self, run: Ended) -> Measured:
-        """The points."""
         truth, kept = direction(run.problem), snapshots(run.outcome)
         rows = [
             {"points": classical_scaling(cosine_distances(np.vstack([weights, truth, -truth])))}

@@ -85,7 +85,6 @@ class Scores(Measurement):
     """
 
     def measure(self, run: Ended) -> Measured:
-        """The scores."""
         test = run.case.test
         if not len(test):
             return Measured({}, {}, {})

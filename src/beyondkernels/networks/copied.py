@@ -126,7 +126,6 @@ class FromCopy(ModuleNetwork):
         return made
 
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
-        """A copy without numbers."""
         return self._skeleton
 
     @functools.cached_property

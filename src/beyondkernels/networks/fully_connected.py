@@ -61,7 +61,6 @@ class FullyConnected(Network):
         object.__setattr__(self, "activation", activation(self.activation))
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """Fresh parameters; no buffers."""
         params: Tensors = {}
         in_dim = size_of(in_dim)
         sizes = [in_dim, *[self.width] * (self.depth - 1), out_dim]
@@ -76,7 +75,6 @@ class FullyConnected(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """f(x) for each row of x."""
         sigma, h = activation(self.activation).value, vectors(x)
         *hidden, readout = zip(self._names(), self._layers(h.shape[-1]), strict=True)
         for name, layer in hidden:
@@ -85,16 +83,13 @@ class FullyConnected(Network):
         return layer.apply(name, params, h), buffers
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
-        """What enters the readout, scaled so that inner products are covariances of the output over normal readouts."""
         return self._layers(vectors(x).shape[-1])[-1].features(super().features(params, buffers, x))
 
     @property
     def footprint(self) -> int:
-        """How many hidden neurons there are: each keeps one number for every point."""
         return (self.depth - 1) * self.width
 
     def dense_form(self) -> DenseForm:
-        """Its layers one after the other."""
         scaled = self.parameterisation.kind == "ntk"
         return DenseForm("fully connected", tuple(self._names()), self.width, activation(self.activation), scaled)
 

@@ -45,7 +45,6 @@ class Linearised(Network):
             object.__setattr__(self, name, getattr(self.network, name))
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """A zero displacement, and the network's fresh parameters as buffers."""
         params, buffers = self.network.init(in_dim, out_dim, stream)
         displacement = {name: torch.zeros_like(value) for name, value in params.items()}
         return displacement, buffers | {_AT + name: value for name, value in params.items()}
@@ -53,7 +52,6 @@ class Linearised(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """f(x) for each row of x, by one forward-mode derivative."""
         start = {name: buffers[_AT + name] for name in params}
         rest = {name: value for name, value in buffers.items() if not name.startswith(_AT)}
 
@@ -68,7 +66,6 @@ class Linearised(Network):
 
     @property
     def footprint(self) -> int:
-        """The numbers of the network and of its derivative."""
         return 2 * self.network.footprint
 
     def dense_form(self) -> DenseForm | None:
@@ -77,20 +74,16 @@ class Linearised(Network):
         return None if inner is None or inner.names else replace(inner, linearised=True)
 
     def resized(self, size: int) -> Linearised:
-        """The expansion of a network of another size."""
         return replace(self, network=self.network.resized(size))
 
     @property
     def size(self) -> int | None:
-        """That of the network."""
         return self.network.size
 
     def started_by(self, initialisation: Initialisation) -> Linearised:
-        """The expansion of a network that starts elsewhere."""
         return replace(self, network=self.network.started_by(initialisation))
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The groups of the network that is expanded."""
         return self.network.groups()
 
     def expansion_point(self, params: Tensors, buffers: Tensors) -> tuple[Network, Tensors, Tensors]:
@@ -99,7 +92,6 @@ class Linearised(Network):
         return self.network, {name: buffers[_AT + name] for name in params}, rest
 
     def smoothed(self, std: float) -> Linearised:
-        """The expansion of the smoothed network."""
         return replace(self, network=self.network.smoothed(std))
 
 

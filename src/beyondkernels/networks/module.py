@@ -68,7 +68,6 @@ class ModuleNetwork(Network):
         """The module without its numbers, which each call supplies."""
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """The parameters and buffers of a fresh module."""
         self.skeleton(in_dim, out_dim)  # a constructor cannot run while a gradient is taken, so it runs here
         module = self.fresh(in_dim, out_dim, stream)
         params = {name: value.detach().clone() for name, value in module.named_parameters() if value.requires_grad}
@@ -120,7 +119,6 @@ class ModuleNetwork(Network):
             yield
 
     def weights(self, in_dim: Shape, out_dim: int) -> dict[str, bool]:
-        """Parameters of normalisation layers and those of less than two dimensions are none."""
         module = self.skeleton(in_dim, out_dim)
         normalising = {
             f"{prefix}.{name}" if prefix else name
@@ -147,13 +145,11 @@ class ModuleNetwork(Network):
         return filled(self.skeleton(in_dim, out_dim), numbers)
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
-        """What enters the last layer, the linear layer whose output is the module's, and a one where it has a bias."""
         module, path = self._module(buffers, x), self._last_linear(params, buffers, x)
         h = entering_last(module, path, lambda: self.apply(params, buffers, x)[0])
         return h if module.get_submodule(path).bias is None else torch.cat([h, h.new_ones(len(h), 1)], 1)
 
     def last_layer(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> tuple[str, ...]:
-        """The trained parameters of the last layer, on which nothing that enters the layer may depend."""
         module, path = self._module(buffers, x), self._last_linear(params, buffers, x)
         first = tied_names(module)
         own = dict.fromkeys(first[name] for name in first if not path or name.startswith(f"{path}."))
@@ -188,11 +184,9 @@ class ModuleNetwork(Network):
         return {}
 
     def holds(self, kind: type[torch.nn.Module], buffers: Tensors, x: torch.Tensor) -> bool:
-        """Whether one of the module's parts is of a kind."""
         return any(isinstance(part, kind) for part in self._module(buffers, x).modules())
 
     def intermediates(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[str, tuple[torch.Tensor, ...]]:
-        """The outputs of the innermost modules that hold parameters, by their names, use by use."""
         module = self._module(buffers, x)
         found: dict[str, tuple[torch.Tensor, ...]] = {}
 
@@ -288,12 +282,10 @@ class FromModule(ModuleNetwork):
         _require_takes_sizes(self.factory)
 
     def fresh(self, in_dim: Shape, out_dim: int, stream: Stream) -> torch.nn.Module:
-        """What the function makes."""
         with seeded_globally(stream):
             return self.factory(in_dim, out_dim)
 
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
-        """What the function makes, without numbers."""
         return _skeleton(self.factory, in_dim, out_dim)
 
     def _with(self, numbers: Tensors, in_dim: Shape, out_dim: int) -> torch.nn.Module:
@@ -377,7 +369,6 @@ class NetworkModule(torch.nn.Module):
             setattr(self, name.replace(".", "_"), value.detach().clone())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The network's predictions."""
         params = {name: getattr(self, name.replace(".", "_")) for name in self._params}
         buffers = {name: getattr(self, name.replace(".", "_")) for name in self._buffer_names}
         out, after = self.network.apply(params, buffers, x, self.training)

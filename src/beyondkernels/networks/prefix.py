@@ -94,7 +94,6 @@ class Prefix(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """f(x) for each point. The parameters may be those of the whole network and a head."""
         h, after = self.read(params, buffers, x, train)
         return linear(h, params[WEIGHT], params[BIAS]), after
 
@@ -114,7 +113,6 @@ class Prefix(Network):
 
     @property
     def footprint(self) -> int:
-        """At most that of the network."""
         return self.network.footprint
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:

@@ -62,7 +62,6 @@ class ThreeLayerResNet(Network):
         object.__setattr__(self, "activation", activation(self.activation))
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """Fresh parameters; no buffers."""
         m, in_dim = self.width, size_of(in_dim)
         W, second, A = self._layers(in_dim, out_dim)
         name, columns = self._second(out_dim)
@@ -74,7 +73,6 @@ class ThreeLayerResNet(Network):
     def apply(
         self, params: Tensors, buffers: Tensors, x: torch.Tensor, train: bool = False
     ) -> tuple[torch.Tensor, Tensors]:
-        """out(x) for each row of x."""
         sigma, x = activation(self.activation).value, vectors(x)
         W, second, A = self._layers(x.shape[-1], params["A.weight"].shape[-2])
         h1 = sigma(W.apply("W", params, x))
@@ -84,17 +82,14 @@ class ThreeLayerResNet(Network):
         return out1 + A.apply("A", params, sigma(second.apply("V", params, out1))), buffers
 
     def features(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
-        """What enters the readout, scaled so that inner products are covariances of the output."""
         readout = self._layers(vectors(x).shape[-1], params["A.weight"].shape[-2])[-1]
         return readout.features(super().features(params, buffers, x))
 
     @property
     def footprint(self) -> int:
-        """How many hidden neurons there are: each keeps one number for every point."""
         return 2 * self.width
 
     def dense_form(self) -> DenseForm:
-        """Of the kind that ``form`` says."""
         scaled, second = self.parameterisation.kind == "ntk", "U" if self.form == "full" else "V"
         return DenseForm(self.form, ("W", second, "A"), self.width, activation(self.activation), scaled)
 

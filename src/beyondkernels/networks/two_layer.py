@@ -49,7 +49,6 @@ class TwoLayer(Network):
         object.__setattr__(self, "initialisation", initialisation(self.initialisation))
 
     def init(self, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
-        """Fresh parameters; no buffers."""
         return initialisation(self.initialisation).draw(self.pairs, size_of(in_dim), out_dim, stream), {}
 
     def apply(
@@ -59,7 +58,6 @@ class TwoLayer(Network):
         x: torch.Tensor,
         train: bool = False,
     ) -> tuple[torch.Tensor, Tensors]:
-        """g(x) for each row of x."""
         return linear(self.hidden(params, buffers, x), params["output.weight"]), buffers
 
     def hidden(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> torch.Tensor:
@@ -69,7 +67,6 @@ class TwoLayer(Network):
 
     @property
     def footprint(self) -> int:
-        """How many hidden neurons there are: each keeps one number for every point."""
         return 2 * self.pairs
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
@@ -77,7 +74,6 @@ class TwoLayer(Network):
         return {"hidden": ("hidden.weight", "hidden.bias"), "last": ("output.weight",)}
 
     def started_by(self, initialisation: Initialisation) -> TwoLayer:
-        """The same network, its weights drawn by another initialisation."""
         return replace(self, initialisation=initialisation)
 
     def smoothed(self, std: float) -> TwoLayer:

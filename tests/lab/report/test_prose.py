@@ -3,7 +3,7 @@ from html.parser import HTMLParser
 import pytest
 
 from beyondkernels.lab import CATALOGUE, find
-from beyondkernels.lab.report.prose import line_html, line_text, prose_html, prose_text
+from beyondkernels.lab.report.prose import line_html, line_text, prose_html
 
 
 class Words(HTMLParser):
@@ -78,14 +78,9 @@ def test_exponents_and_indices_in_plain_letters_are_set(text, html):
     assert prose_html(text) == f"<p>{html}</p>\n"
 
 
-def test_prose_can_be_read_in_a_terminal():
-    text = prose_text("# Title\n\nOne *two* $\\alpha$\nthree.\n\n- a\n  - b\n- c\n\n```\nbk run x\n```\n\nEnd.")
-    assert text == "Title\n\nOne two α three.\n\n– a\n  – b\n– c\n\nbk run x\n\nEnd."
-
-
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_notes_of_the_experiments_hold_no_formula_that_cannot_be_set(name):
     experiment = find(name)
     for note in experiment.notes(experiment.settings("laptop")):
-        assert "\\" not in prose_text(note)
-        assert "$" not in prose_text(note)
+        assert "\\" not in prose_html(note)
+        assert "$" not in prose_html(note)

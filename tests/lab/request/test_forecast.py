@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from beyondkernels.execution import SerialExecutor
+from beyondkernels.execution.costs import Costs, kind_of
 from beyondkernels.lab import ask, dry_run, run
-from beyondkernels.lab.request.costs import Costs, kind_of
 from beyondkernels.store import Store
 
 SERIAL = SerialExecutor()

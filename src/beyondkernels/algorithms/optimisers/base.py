@@ -106,13 +106,11 @@ class Chain(Optimiser):
     def update(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """All of them."""
         return self._passed_on("update", change, state, params, numbers, noise)
 
     def update_alone(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """All of them, for a single network."""
         return self._passed_on("update_alone", change, state, params, numbers, noise)
 
     def _passed_on(
@@ -126,19 +124,15 @@ class Chain(Optimiser):
         return change, after
 
     def program(self) -> Hashable:
-        """Those of the parts."""
         return tuple(part.program() for part in self.parts)
 
     def state(self, params: Tensors) -> Tensors:
-        """The states of all parts."""
         return {name: value for tag, part in self.tagged() for name, value in _with(tag, part.state(params)).items()}
 
     def slots(self) -> tuple[str, ...]:
-        """Those of the parts."""
         return tuple(f"{tag}{slot}" for tag, part in self.tagged() for slot in part.slots())
 
     def numbers(self, steps: range) -> dict[str, list[float]]:
-        """Those of the parts."""
         return {f"{tag}{name}": values for tag, part in self.tagged() for name, values in part.numbers(steps).items()}
 
     def noise(self, params: Tensors, stream: Stream) -> Tensors:

@@ -25,11 +25,9 @@ class _Scheduled(Optimiser):
         object.__setattr__(self, "value", schedule(self.value))
 
     def program(self) -> Hashable:
-        """Nothing but its class."""
         return type(self)
 
     def numbers(self, steps: range) -> dict[str, list[float]]:
-        """The value, under the rule's name."""
         return {self.slots()[0]: schedule(self.value).over(steps)}
 
 
@@ -44,20 +42,17 @@ class Rate(_Scheduled):
     """
 
     def slots(self) -> tuple[str, ...]:
-        """``rate``."""
         return ("rate",)
 
     def update(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """Every direction multiplied."""
         scaled = {name: numbers["rate"] * value for name, value in change.direction.items()}
         return change._replace(direction=scaled), {}
 
     def update_alone(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """The factor, which is multiplied when the step is taken."""
         rate = numbers["rate"]
         return change._replace(scale=rate if change.scale is None else change.scale * rate), {}
 
@@ -95,7 +90,6 @@ class Decay(_Scheduled):
             require(0 <= factor < math.inf, f"the factor of {name!r} must be finite and not negative, got {factor}")
 
     def program(self) -> Hashable:
-        """Its class, and the factors where there are some."""
         return (type(self), self.factors) if self.factors else type(self)
 
     def factor(self, name: str) -> float:
@@ -113,13 +107,11 @@ class Decay(_Scheduled):
         return {name: decay if factor == 1 else factor * decay for name, factor in factors.items() if factor}
 
     def slots(self) -> tuple[str, ...]:
-        """``decay``."""
         return ("decay",)
 
     def update(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """Every direction with its parameter added."""
         decay = self._lambda(numbers, change.direction)
         pulled = {name: change.direction[name] + value * params[name] for name, value in decay.items()}
         return change._replace(direction=change.direction | pulled), {}
@@ -148,13 +140,11 @@ class Shrink(_Scheduled):
     """
 
     def slots(self) -> tuple[str, ...]:
-        """``keep``."""
         return ("keep",)
 
     def update(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """The factor beside the directions."""
         keep = numbers["keep"] if change.keep is None else change.keep * numbers["keep"]
         return change._replace(keep=keep), {}
 
@@ -172,13 +162,11 @@ class ClipNorm(_Scheduled):
     """
 
     def slots(self) -> tuple[str, ...]:
-        """``most``."""
         return ("most",)
 
     def update(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """Every direction multiplied by one factor."""
         squares = torch.stack([value.square().sum() for value in change.direction.values()])
         factor = torch.clamp(numbers["most"] / squares.sum().sqrt(), max=1.0)
         clipped = {name: factor * value for name, value in change.direction.items()}
@@ -211,7 +199,6 @@ class GradientNoise(_Scheduled):
     def update(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """Every direction with its noise added."""
         moved = {name: value + numbers["std"] * noise[f"noise/{name}"] for name, value in change.direction.items()}
         return change._replace(direction=moved), {}
 
@@ -236,15 +223,12 @@ class Momentum(Optimiser):
     decay: Size | None = None
 
     def program(self) -> Hashable:
-        """Which terms there are."""
         return type(self), self.nesterov, self.decay is None
 
     def state(self, params: Tensors) -> Tensors:
-        """v, zero at first, under the names of the parameters."""
         return {name: torch.zeros_like(value) for name, value in params.items()}
 
     def slots(self) -> tuple[str, ...]:
-        """The state has no other names than the parameters."""
         return ("", "momentum") if self.decay is None else ("", "momentum", "decay")
 
     def numbers(self, steps: range) -> dict[str, list[float]]:
@@ -255,7 +239,6 @@ class Momentum(Optimiser):
     def update(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """The velocity, and the direction from it."""
         mu, velocity, ahead = numbers["momentum"], {}, {}
         for name, value in change.direction.items():
             velocity[name] = mu * state[name] + value
@@ -297,11 +280,9 @@ class Adam(Optimiser):
     eps: Annotated[float, positive] = 1e-8
 
     def program(self) -> Hashable:
-        """Nothing but its class."""
         return type(self)
 
     def state(self, params: Tensors) -> Tensors:
-        """m, s and both c, zero at first."""
         some = next(iter(params.values()))
         weights = {name: some.new_zeros(()) for name in ("mean_weight", "square_weight")}
         means = {f"mean/{name}": torch.zeros_like(value) for name, value in params.items()}
@@ -326,7 +307,6 @@ class Adam(Optimiser):
     def update(
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        """Both averages, and their quotient."""
         after: Tensors = {}
 
         def averaged(kind: str, name: str, value: torch.Tensor | float) -> torch.Tensor:

@@ -34,11 +34,9 @@ class Constant(Schedule):
     value: Size
 
     def at(self, step: int) -> float:
-        """The value."""
         return self.value
 
     def over(self, steps: range) -> list[float]:
-        """The value, so many times."""
         return [self.value] * len(steps)
 
 
@@ -62,7 +60,6 @@ class Drops(Schedule):
     factor: Annotated[float, between(0, 1, "(]")] = 0.1
 
     def at(self, step: int) -> float:
-        """The value after the drops before this step."""
         return self.value * self.factor ** sum(step > drop for drop in self.drops)
 
     def over(self, steps: range) -> list[float]:
@@ -74,7 +71,14 @@ class Drops(Schedule):
 
 
 @dataclass(frozen=True)
-class Cosine(Schedule):
+class _Between(Schedule):
+    value: Size
+    steps: Annotated[int, positive]
+    end: Size = 0.0
+
+
+@dataclass(frozen=True)
+class Cosine(_Between):
     r"""Half a cosine, from one number to another.
 
     .. math:: s_t = e + (s - e)\,\tfrac12\bigl(1 + \cos(\pi\,\min(t - 1, T) / T)\bigr)
@@ -85,18 +89,13 @@ class Cosine(Schedule):
         end: e.
     """
 
-    value: Size
-    steps: Annotated[int, positive]
-    end: Size = 0.0
-
     def at(self, step: int) -> float:
-        """The number on the curve."""
         done = min(step - 1, self.steps) / self.steps
         return self.end + (self.value - self.end) * (1 + math.cos(math.pi * done)) / 2
 
 
 @dataclass(frozen=True)
-class Linear(Schedule):
+class Linear(_Between):
     r"""A straight line from one number to another.
 
     .. math:: s_t = s + (e - s) \min(t - 1, T) / T
@@ -107,12 +106,7 @@ class Linear(Schedule):
         end: e.
     """
 
-    value: Size
-    steps: Annotated[int, positive]
-    end: Size = 0.0
-
     def at(self, step: int) -> float:
-        """The number on the line."""
         return self.value + (self.end - self.value) * min(step - 1, self.steps) / self.steps
 
 
@@ -131,7 +125,6 @@ class Power(Schedule):
     power: Size = 0.5
 
     def at(self, step: int) -> float:
-        """The number of the step."""
         return self.value * step**-self.power
 
 
@@ -156,7 +149,6 @@ class WarmUp(Schedule):
         object.__setattr__(self, "then", schedule(self.then))
 
     def at(self, step: int) -> float:
-        """The number of the step."""
         then = schedule(self.then)
         return then.at(1) * (step / self.steps) if step <= self.steps else then.at(step - self.steps)
 

@@ -34,13 +34,10 @@ class Arcsin(Kernel):
     rotation_invariant: ClassVar[bool] = True
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """π/2 − θ."""
         return angles(x1, x2).neg_().add_(math.pi / 2)
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The symmetric matrix, from half of it."""
         return square_by_tiles(self, x)
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """π/2, and 0 at the origin."""
         return (x != 0).any(1) * torch.tensor(math.pi / 2, dtype=torch.float64)

@@ -46,11 +46,9 @@ class Correlation(Kernel):
     of: Literal["cosine", "angle"] = "cosine"
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """κ(ρ)."""
         return entrywise(self.function, (cosines if self.of == "cosine" else angles)(x1, x2))
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The symmetric matrix, from half of it."""
         return square_by_tiles(self, x)
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:

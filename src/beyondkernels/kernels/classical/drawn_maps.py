@@ -64,7 +64,6 @@ class ParityFeatures(RandomFeatures):
     degree: Annotated[int, at_least(1)]
 
     def draw(self, x: torch.Tensor, stream: Stream) -> torch.Tensor:
-        """Signs, then products of signs."""
         in_dim = x.shape[1]
         parities = max(0, self.count - in_dim)
         among = math.comb(in_dim, self.degree)

@@ -41,7 +41,6 @@ class FunctionKernel(Kernel):
     name: str
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The function's value at x1 and x2."""
         out = tensor(f"what {self.name} returns", self.function(x1, x2))
         shape = (len(x1), len(x2))
         require(
@@ -53,7 +52,6 @@ class FunctionKernel(Kernel):
         return out.clone()  # the function may keep what it returned, or return what it was given
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The function's value at x and x, which must be symmetric."""
         gram = self.block(x, x)
         asymmetry = (gram - gram.T).abs_()
         if len(x):
@@ -67,7 +65,6 @@ class FunctionKernel(Kernel):
         return symmetric(gram, self._diagonal(x))
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The diagonals of small matrices."""
         out = torch.empty(len(x), dtype=torch.float64)
         for start in range(0, len(x), _ROWS):
             part = x[start : start + _ROWS]

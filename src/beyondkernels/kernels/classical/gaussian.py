@@ -39,7 +39,6 @@ class Gaussian(Kernel):
         return squared_distances(x1, x2).div_(-self.bandwidth).exp_()
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The symmetric matrix, from half of it."""
         return square_by_tiles(self, x)
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:

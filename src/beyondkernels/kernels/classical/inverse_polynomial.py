@@ -54,7 +54,6 @@ class Recursive(Kernel):
         object.__setattr__(self, "accuracy", self.base.accuracy)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """g(… g(K⁽⁰⁾(x, y)))."""
         return self._iterate(self.base.block(x1, x2))
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
@@ -69,12 +68,7 @@ class Recursive(Kernel):
         return out
 
     def error(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> float:
-        """The base's error ε after g: the most that g changes between K − ε, K and K + ε, at each depth.
-
-        Arguments:
-            x1: points, shape (n1, in_dim).
-            x2: points, shape (n2, in_dim); None for x1 itself.
-        """
+        """The base's error ε after g: the most that g changes between K − ε, K and K + ε, at each depth."""
         error = self.base.error(x1, x2)
         if error == 0:
             return 0.0

@@ -35,11 +35,9 @@ class Laplace(Kernel):
     bandwidth: Annotated[float, positive]
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """exp(−|x − y|/L)."""
         return squared_distances(x1, x2).sqrt_().div_(-self.bandwidth).exp_()
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The symmetric matrix, from half of it."""
         return square_by_tiles(self, x)
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:

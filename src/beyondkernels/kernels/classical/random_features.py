@@ -184,11 +184,9 @@ class RandomFeatureKernel(Kernel):
     seed: Annotated[int, any_number] = 0
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """ΦΦ′ᵀ."""
         return self.feature_matrix(x1) @ self.feature_matrix(x2).T
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """ΦΦᵀ."""
         phi = self.feature_matrix(x)
         return symmetric(phi @ phi.T, phi.square().sum(1))
 

@@ -70,13 +70,7 @@ class ConjugateKernelClassifier(RidgeClassifier, _Conjugate):
     the squared leave-one-out error of these columns.
 
     Arguments:
-        network: any network of the package; None for three layers of width 512 with hidden biases of variance 1.
-        infinite_width: whether to take the kernel's limit at infinite width (the NNGP kernel).
-        ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
-        fit_intercept: whether b is fitted; otherwise it is 0.
-        memory: bytes that the kernel of finite width may take.
-        in_shape: the shape into which rows of X are folded for a network that takes images, such as (3, 32, 32).
-        random_state: the seed of the network's draw; None is 0.
+        as for :class:`ConjugateKernelRegressor`.
 
     Fitted:
         as for :class:`TangentKernelClassifier`.

@@ -165,15 +165,7 @@ class RandomFeaturesClassifier(RidgeClassifier, _RandomFeatures):
     the squared leave-one-out error of these columns.
 
     Arguments:
-        count: m, how many features.
-        activation: σ, an activation or its name.
-        weight_std: :math:`s_w`; None for :math:`1/\sqrt{\text{in\_dim}}`.
-        bias_std: :math:`s_c`.
-        features: other features φ in the place of these neurons: any :class:`RandomFeatures`, or a network.
-        ridges: λ, a grid or one number; None for the mean of |φ(x)|² over the points times 100, …, 1e-10.
-        fit_intercept: whether b is fitted; otherwise it is 0.
-        memory: bytes that features and their regression may take, beside what is drawn.
-        random_state: the seed of the draw; None is 0.
+        as for :class:`RandomFeaturesRegressor`.
 
     Fitted:
         as for :class:`RandomFeaturesRegressor`, and ``classes_``, and ``loo_accuracy_`` at the chosen ridge.

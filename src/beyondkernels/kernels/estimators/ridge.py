@@ -108,10 +108,7 @@ class KernelRidgePathClassifier(RidgeClassifier, _Path):
     the squared leave-one-out error of these columns.
 
     Arguments:
-        kernel: any kernel of the package, ``"precomputed"``, or None for a :class:`Gaussian` whose bandwidth is the
-            median of the squared distances between training points.
-        ridges: λ, a grid or one number; None for the mean of K's diagonal times 100, …, 1e-10.
-        fit_intercept: whether b is fitted; otherwise it is 0.
+        as for :class:`KernelRidgePath`.
 
     Fitted:
         as for :class:`KernelRidgePath`, and ``classes_``, and ``loo_accuracy_`` at the chosen ridge.

@@ -108,14 +108,7 @@ class TangentKernelClassifier(RidgeClassifier, _Tangent):
     the squared leave-one-out error of these columns.
 
     Arguments:
-        network: any network of the package; None for three layers of width 512 with hidden biases of variance 1.
-        infinite_width: whether to take the kernel's limit at infinite width.
-        group: the parameters in which derivatives are taken.
-        ridges: λ, a grid or one number; None for the mean of Θ's diagonal times 100, …, 1e-10.
-        fit_intercept: whether b is fitted; otherwise it is 0.
-        memory: bytes that the kernel of finite width may take.
-        in_shape: the shape into which rows of X are folded for a network that takes images, such as (3, 32, 32).
-        random_state: the seed of the network's draw; None is 0.
+        as for :class:`TangentKernelRegressor`.
 
     Fitted:
         as for :class:`TangentKernelRegressor`, and ``classes_``, and ``loo_accuracy_`` at the chosen ridge.

@@ -8,5 +8,5 @@ from beyondkernels.kernels.finite.functional import (
     module_tangent_gram as module_tangent_gram,
     tangent_gram as tangent_gram,
 )
-from beyondkernels.kernels.finite.given import KernelAt as KernelAt
 from beyondkernels.kernels.finite.gram import FiniteConjugate as FiniteConjugate, FiniteTangent as FiniteTangent
+from beyondkernels.kernels.finite.kernel_at import KernelAt as KernelAt

@@ -66,15 +66,12 @@ class MeanOverDraws(Kernel):
         )
 
     def for_shape(self, in_shape: tuple[int, ...]) -> MeanOverDraws:
-        """The mean over networks that take points of this shape."""
         return self if self.in_shape is not None else replace(self, in_shape=in_shape)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The mean of the blocks."""
         return _spread(self._grams(x1, x2))[0]
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The mean of the matrices."""
         return _spread(self._grams(x, None))[0]
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:

@@ -185,7 +185,6 @@ class JacobianGradient(Gradient):
         self._params = {name: value.detach().to(dtype) for name, value in params.items()}
 
     def at(self, x: torch.Tensor) -> Factors:
-        """The Jacobian."""
         return [Formed(self.jacobian(x))]
 
     def jacobian(self, x: torch.Tensor) -> torch.Tensor:
@@ -213,7 +212,6 @@ class JacobianGradient(Gradient):
         )
 
     def fixed_bytes(self) -> int:
-        """The parameters."""
         return sum(value.numel() * value.element_size() for value in self._params.values())
 
     def _derivatives(self, function: Callable[[Tensors, torch.Tensor], torch.Tensor], x: torch.Tensor) -> Tensors:
@@ -237,7 +235,6 @@ class OneByOneGradient(JacobianGradient):
             value.requires_grad_()
 
     def jacobian(self, x: torch.Tensor) -> torch.Tensor:
-        """The derivatives of all outputs in all parameters, (n, k, parameters)."""
         rows = None
         for i, point in enumerate(x):
             outputs = self._run(point)

@@ -192,13 +192,11 @@ class Readout(Gradient):
         self._params, self._buffers, self.dtype = _cast(params, dtype), _cast(buffers, dtype), dtype
 
     def at(self, x: torch.Tensor) -> Factors:
-        """The inputs, with the slope one."""
         with torch.no_grad():
             h = self._network.features(self._params, self._buffers, x)
         return [[Factor(h, h.new_ones(len(h), 1, 1))]]
 
     def fixed_bytes(self) -> int:
-        """The parameters."""
         return sum(value.numel() * value.element_size() for value in self._params.values())
 
 

@@ -30,15 +30,12 @@ class DrawnKernel(Kernel):
         """The kernel at the parameters drawn for points like these."""
 
     def for_shape(self, in_shape: tuple[int, ...]) -> Self:
-        """The kernel of the network that takes points of this shape."""
         return self if self.in_shape is not None else replace(cast(Any, self), in_shape=in_shape)
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The rectangular block."""
         return self.at(x1).gram(folded(x1, self.in_shape), folded(x2, self.in_shape))
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """Half of the blocks, mirrored."""
         return self.at(x).gram(folded(x, self.in_shape))
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
@@ -86,7 +83,6 @@ class FiniteTangent(DrawnKernel):
         return kernel.at(first).full(folded(first, kernel.in_shape), second)
 
     def at(self, x: torch.Tensor) -> TangentAt:
-        """The tangent kernel at the drawn parameters, for points like these."""
         return TangentAt(self.network, *self._drawn(x), group=self.group, memory=self.memory)
 
 
@@ -118,7 +114,6 @@ class FiniteConjugate(DrawnKernel):
         return kernel.at(given).features(folded(given, kernel.in_shape))
 
     def at(self, x: torch.Tensor) -> ConjugateAt:
-        """The conjugate kernel at the drawn parameters, for points like these."""
         return ConjugateAt(self.network, *self._drawn(x), memory=self.memory)
 
 

@@ -153,7 +153,6 @@ class ModuleGradient(Gradient):
         return [*layers, Formed(formed)] if formed.shape[2] else layers
 
     def fixed_bytes(self) -> int:
-        """The parameters, and their gradient at one point."""
         return 2 * sum(value.numel() * value.element_size() for value in self._params.values())
 
     def _at_one_point(self, params: Tensors, point: torch.Tensor) -> torch.Tensor:

@@ -95,14 +95,12 @@ class InfiniteWidth(Kernel):
         """The kernel from ⟨x, x′⟩, which may be written over."""
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """Tile by tile, each through all layers."""
         gram = _empty(len(x1), len(x2))
         for rows, columns, tile in self._tiles(x1, x2):
             gram[rows, columns] = tile
         return gram
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """The tiles on and above the diagonal, mirrored."""
         gram = _empty(len(x), len(x))
         for rows, columns, tile in self._tiles(x):
             if rows == columns:
@@ -114,7 +112,6 @@ class InfiniteWidth(Kernel):
         return gram
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """The recursion for each point with itself."""
         values, _ = self._selves(x)
         self._require_finite(values)
         return values
@@ -126,10 +123,6 @@ class InfiniteWidth(Kernel):
         entry: an error δ of a covariance c counts as what the dual maps change between c − δ, c and c + δ, and errors
         of variances likewise. With closed forms only rounding is left, which shows where two points are almost, but
         not quite, the same.
-
-        Arguments:
-            x1: points, shape (n1, in_dim).
-            x2: points, shape (n2, in_dim); None for x1 itself.
         """
         x1 = points("x1", x1)
         x2 = None if x2 is None else points("x2", x2)

@@ -32,7 +32,6 @@ class Ball:
     radius: torch.Tensor
 
     def clone(self) -> Ball:
-        """A copy."""
         return Ball(self.middle.clone(), self.radius.clone())
 
     def __getitem__(self, at: slice) -> Ball:
@@ -72,7 +71,6 @@ class Batch(Generic[Entries]):
     means: list[Entries]
 
     def rows(self, rows: slice) -> Batch[Entries]:
-        """Some of the points."""
         return Batch(self.x[rows], [q[rows] for q in self.variances], [mean[rows] for mean in self.means])
 
 
@@ -88,7 +86,7 @@ class Pairs(ABC, Generic[Entries]):
         """E[σ(u₁)] E[σ(v₂)] + E[σ(u₂)] E[σ(v₁)] of the layers 1 and 2."""
 
 
-class Selves(Pairs[torch.Tensor]):
+class _EachWithItself(Pairs[Entries]):
     """Each point paired with itself. Its variances and means are recorded for its pairs with other points.
 
     Arguments:
@@ -98,11 +96,14 @@ class Selves(Pairs[torch.Tensor]):
 
     def __init__(self, sigma: Activation, check: Check) -> None:
         self._sigma, self._check = sigma, check
-        self.variances: list[torch.Tensor] = []
-        self.means: list[torch.Tensor] = []
+        self.variances: list[Entries] = []
+        self.means: list[Entries] = []
+
+
+class Selves(_EachWithItself[torch.Tensor]):
+    """Each point paired with itself."""
 
     def dual(self, c: torch.Tensor, slope: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-        """The moments of each point's variance."""
         self._check(c)
         self.variances.append(c.clone())
         mean, second, slope_second = self._sigma.moments(c)
@@ -110,22 +111,11 @@ class Selves(Pairs[torch.Tensor]):
         return second.clone(), slope_second
 
     def crossed_means(self) -> torch.Tensor:
-        """The same two layers of one point."""
         return 2 * self.means[0] * self.means[1]
 
 
-class SelvesOfBalls(Pairs[Ball]):
-    """Each point with itself, its variances known up to a radius.
-
-    Arguments:
-        sigma: the activation.
-        check: what complains about variances that are not finite.
-    """
-
-    def __init__(self, sigma: Activation, check: Check) -> None:
-        self._sigma, self._check = sigma, check
-        self.variances: list[Ball] = []
-        self.means: list[Ball] = []
+class SelvesOfBalls(_EachWithItself[Ball]):
+    """Each point with itself, its variances known up to a radius."""
 
     def dual(self, c: Ball, slope: bool = True) -> tuple[Ball, Ball]:
         """The moments; their radii are what they change between c − radius and c + radius, and their own errors."""
@@ -145,11 +135,10 @@ class SelvesOfBalls(Pairs[Ball]):
         return second, slope_second
 
     def crossed_means(self) -> Ball:
-        """The same two layers of one point."""
         return self.means[0].clone().mul_(self.means[1]).mul_(2.0)
 
 
-class Tile(Pairs[torch.Tensor]):
+class _TwoBatches(Pairs[Entries]):
     """The points of one batch with those of another.
 
     Arguments:
@@ -159,37 +148,27 @@ class Tile(Pairs[torch.Tensor]):
         two: points, n2 of them.
     """
 
-    def __init__(self, sigma: Activation, tolerance: float, one: Batch[torch.Tensor], two: Batch[torch.Tensor]) -> None:
+    def __init__(self, sigma: Activation, tolerance: float, one: Batch[Entries], two: Batch[Entries]) -> None:
         self._sigma, self._tolerance = sigma, tolerance
         self._variances = iter(zip(one.variances, two.variances, strict=True))
         self._means = one.means, two.means
 
+
+class Tile(_TwoBatches[torch.Tensor]):
+    """The points of one batch with those of another."""
+
     def dual(self, c: torch.Tensor, slope: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-        """The dual maps, in closed form or by quadrature."""
         q1, q2 = next(self._variances)
         value, derivative, _ = _duals(self._sigma, self._tolerance, q1[:, None], q2[None], c, slope)
         return value, derivative
 
     def crossed_means(self) -> torch.Tensor:
-        """Products of means, shape (n1, n2)."""
         one, two = self._means
         return torch.outer(one[0], two[1]).addr_(one[1], two[0])
 
 
-class TileOfBalls(Pairs[Ball]):
-    """A tile whose variances and covariances are known up to a radius.
-
-    Arguments:
-        sigma: the activation.
-        tolerance: what quadrature aims at.
-        one: points, n1 of them.
-        two: points, n2 of them.
-    """
-
-    def __init__(self, sigma: Activation, tolerance: float, one: Batch[Ball], two: Batch[Ball]) -> None:
-        self._sigma, self._tolerance = sigma, tolerance
-        self._variances = iter(zip(one.variances, two.variances, strict=True))
-        self._means = one.means, two.means
+class TileOfBalls(_TwoBatches[Ball]):
+    """A tile whose variances and covariances are known up to a radius."""
 
     def dual(self, c: Ball, slope: bool = True) -> tuple[Ball, Ball]:
         """The dual maps; radii are what they change as c and the variances move by theirs, and their own errors."""
@@ -215,7 +194,6 @@ class TileOfBalls(Pairs[Ball]):
         return ball(*(value for value, _, _ in found)), ball(*(derivative for _, derivative, _ in found))
 
     def crossed_means(self) -> Ball:
-        """Products of means."""
         one, two = self._means
         return one[0].outer(two[1]).add_(one[1].outer(two[0]))
 

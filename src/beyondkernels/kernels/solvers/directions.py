@@ -72,7 +72,6 @@ class QuasiNewton(Direction):
         self._scale = 1 / ridge
 
     def propose(self, gradient: torch.Tensor, point: LossPoint, mu: float) -> torch.Tensor:
-        """Minus the approximate inverse Hessian times the gradient."""
         q = gradient.clone()
         weights = []
         for s, change, inverse in reversed(self._steps):
@@ -91,7 +90,6 @@ class QuasiNewton(Direction):
             self._scale = curvature / (change @ change).item()
 
     def forget(self) -> None:
-        """Drop the steps, keep the scale."""
         self._steps = []
 
 

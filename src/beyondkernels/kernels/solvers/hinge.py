@@ -42,7 +42,6 @@ class HingeSolution:
 
     @property
     def relative_gap(self) -> float:
-        """The gap relative to the objective."""
         return self.gap / self.primal if self.primal > 0 else 0.0
 
 

@@ -33,7 +33,6 @@ class Spectrum:
 
     @property
     def largest(self) -> float:
-        """The largest eigenvalue."""
         return self.values[-1].item()
 
     @property

@@ -100,7 +100,6 @@ class Needed(Runs):
     enough: Callable[[Any, At, Outcome], bool] = field(kw_only=True)
 
     def specs(self, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
-        """What was tried, and what is to be tried next."""
         wanted = []
         for at in self._searches(seeds):
             tried, following = self._tried(settings, at, finished)
@@ -117,7 +116,6 @@ class Needed(Runs):
         return first, later
 
     def records(self, settings: Any, seeds: Sequence[int], finished: Finished) -> Iterator[Record]:
-        """A row for every search that is over."""
         for at in self._searches(seeds):
             tried, following = self._tried(settings, at, finished)
             if following is not None:

@@ -61,7 +61,6 @@ class Drawn(Picture):
     by: Callable[[Drawn, Rows], Sequence[Figure]] = field(default=lambda picture, rows: ())
 
     def draw(self, rows: Rows, quantities: Quantities) -> list[Figure]:
-        """What its code gives."""
         return list(self.by(self, rows))
 
 
@@ -103,7 +102,6 @@ class Over(Picture):
     events: Mapping[str, float] = field(default_factory=dict)
 
     def draw(self, rows: Rows, quantities: Quantities) -> list[Figure]:
-        """The figure, or one for each panel."""
         if not self.panel:
             return self._draw(select(rows, self.where), rows, self.name, self.title, quantities)
         mine = select(rows, self.where)
@@ -121,7 +119,6 @@ class Over(Picture):
         ]
 
     def lines(self, rows: Rows) -> list[Line]:
-        """The measured lines."""
         found = []
         for label, where in self._selections(rows).items():
             conditions = dict(where)
@@ -228,7 +225,6 @@ class Dotted(Picture):
     axes: Mapping[str, Scope] = field(default_factory=dict)
 
     def draw(self, rows: Rows, quantities: Quantities) -> list[Figure]:
-        """The figure, with a row of dots for each line."""
         lines = self.table.lines(rows)
         if not lines:
             return []

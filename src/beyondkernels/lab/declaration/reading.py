@@ -101,7 +101,6 @@ class Reading:
 
     @functools.cached_property
     def figures(self) -> list[Figure]:
-        """The pictures."""
         quantities = self.experiment.declared
         pictures = self.experiment.pictures(self.settings)
         return [figure for picture in pictures for figure in picture.draw(self.rows, quantities)]

@@ -168,7 +168,6 @@ class Searched(Runs):
     show_search: bool = field(default=False, kw_only=True)
 
     def specs(self, settings: Any, seeds: Sequence[int], finished: Finished) -> dict[Label, RunSpec]:
-        """The search as far as it is known, and what it chose with every reported seed."""
         common = sorted({*seeds} & {*self._search_seeds()})
         require(not common, f"seeds must not be those of the search, got {common}")
         specs = {}

@@ -85,7 +85,6 @@ class Table:
 
     @property
     def shown(self) -> list[Shown]:
-        """The columns."""
         return [Shown(each) if isinstance(each, str) else each for each in self.columns]
 
     def lines(self, rows: Rows) -> list[Line]:

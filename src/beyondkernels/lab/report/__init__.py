@@ -30,7 +30,7 @@ from beyondkernels.lab.report.pages import (
     ExperimentPage as ExperimentPage,
     Setting as Setting,
 )
-from beyondkernels.lab.report.prose import line_text as line_text, prose_text as prose_text
+from beyondkernels.lab.report.prose import line_text as line_text
 from beyondkernels.lab.report.site import write_report as write_report
 from beyondkernels.lab.report.tables import (
     Column as Column,

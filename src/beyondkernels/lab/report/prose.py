@@ -51,39 +51,6 @@ def line_text(text: str) -> str:
     return _formulas(text, str, lambda tex, display: formula_text(tex))  # noqa: ARG005
 
 
-def prose_text(markdown: str) -> str:
-    r"""Markdown with formulas, as plain text: paragraphs apart, items behind a dash, formulas in plain letters.
-
-    >>> print(prose_text("# Setup\n\nThe error is *below* $k\\alpha^2$:\n\n- for `W`\n- for [V](https://v.org)"))
-    Setup
-    <BLANKLINE>
-    The error is below kα²:
-    <BLANKLINE>
-    – for W
-    – for V
-    """
-    lines: list[str] = []
-    item = False
-    depth = 0
-    for token in _markdown().parse(_printable(markdown)):
-        if token.type in ("bullet_list_open", "ordered_list_open"):
-            depth += 1
-        elif token.type in ("bullet_list_close", "ordered_list_close"):
-            depth -= 1
-            if not depth:
-                lines.append("")
-        elif token.type == "list_item_open":
-            item = True
-        elif token.type in ("inline", "fence", "code_block"):
-            words = _spoken(token.children or []) if token.type == "inline" else token.content.rstrip()
-            lead = "  " * (depth - 1) + ("– " if item else "  ") if depth else ""
-            lines.append(lead + words)
-            item = False
-            if not depth:
-                lines.append("")
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-
 def _formulas(text: str, words: Any, formula: Any) -> str:
     """The text with its formulas made by one function and the words between them by another."""
     made, end = [], 0
@@ -103,18 +70,6 @@ def _words_html(text: str) -> str:
 def _printable(text: str) -> str:
     """The text without control characters, which HTML cannot hold."""
     return "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
-
-
-def _spoken(children: Sequence[Token]) -> str:
-    said = []
-    for child in children:
-        if child.type in ("text", "code_inline"):
-            said.append(child.content)
-        elif child.type == "formula":
-            said.append(formula_text(child.content))
-        elif child.type in ("softbreak", "hardbreak"):
-            said.append(" ")
-    return "".join(said)
 
 
 @functools.cache

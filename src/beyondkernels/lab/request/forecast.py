@@ -8,8 +8,8 @@ from typing import Any
 
 from beyondkernels.core import Outcome
 from beyondkernels.core.components import describe
+from beyondkernels.execution.costs import Costs, kind_of
 from beyondkernels.lab.declaration import Label
-from beyondkernels.lab.request.costs import Costs, kind_of
 from beyondkernels.lab.request.request import Request
 from beyondkernels.store import RunSpec, Store, StoredRun
 
@@ -38,7 +38,6 @@ class Forecast:
 
     @property
     def runs(self) -> int:
-        """All of them."""
         return self.certain + self.guessed
 
 
@@ -71,7 +70,7 @@ def dry_run(request: Request, store: Store | None) -> Forecast:
 
 @dataclass
 class _Seen:
-    """The runs that come in sight, and those of them that are stored."""
+    """Planned runs so far, and those of them that are stored."""
 
     specs: dict[Label, RunSpec] = field(default_factory=dict)
     stored: dict[Label, StoredRun] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from beyondkernels.lab.catalogue import find
 from beyondkernels.lab.declaration import Experiment, Finished, Label, Rows, as_word, changed, departures, judge
 from beyondkernels.lab.declaration.user_files import name_in_file
 from beyondkernels.lab.report import Claim
-from beyondkernels.lab.request.declared import checked_specs, require_declared, require_experiment, settings_of
+from beyondkernels.lab.request.checks import checked_specs, require_declared, require_experiment, settings_of
 from beyondkernels.store import PROCESSOR, RunSpec, require_device_name
 
 _MOST_SEEDS = 100_000

@@ -11,7 +11,7 @@ from typing import Any
 from beyondkernels.lab.declaration import Label, Reading, Rows, described, tidy
 from beyondkernels.lab.report import Claim, Column, ExperimentPage, Setting
 from beyondkernels.lab.report.numbers import plain
-from beyondkernels.lab.request.declared import settings_of
+from beyondkernels.lab.request.checks import settings_of
 from beyondkernels.lab.request.request import Request
 from beyondkernels.store import PROCESSOR, StoredRun
 

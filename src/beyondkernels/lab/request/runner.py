@@ -12,12 +12,12 @@ from typing import Any
 
 from beyondkernels.core import InputError, require
 from beyondkernels.execution import Executor, LocalExecutor, gather
+from beyondkernels.execution.costs import Costs, Round, kind_of
 from beyondkernels.lab.catalogue import CATALOGUE
 from beyondkernels.lab.declaration import Experiment, Label
 from beyondkernels.lab.declaration.user_files import portable, source_file
 from beyondkernels.lab.report import Claim
 from beyondkernels.lab.report.numbers import plain
-from beyondkernels.lab.request.costs import Costs, Round, kind_of
 from beyondkernels.lab.request.progress import Display, Observer
 from beyondkernels.lab.request.request import Request, ask
 from beyondkernels.lab.request.result import Result
@@ -146,7 +146,7 @@ def _rounds(
 def _new(
     request: Request, finished: Mapping[Label, StoredRun], missing: Mapping[Label, str]
 ) -> Iterator[dict[Label, RunSpec]]:
-    """Round after round, the runs that are asked for the first time; whoever iterates fills what is given."""
+    """Round after round, the runs that are asked for the first time. Between rounds the caller fills both dicts."""
     wanted = request.first_round
     for _ in range(MOST_ROUNDS):
         new = {label: spec for label, spec in wanted.items() if label not in finished and label not in missing}

@@ -127,7 +127,6 @@ class Curves(Figure):
     events: Sequence[Event] = ()
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
-        """Width and height in inches."""
         if narrow:
             return NARROW, 3.2 + legend_height(self._entries(), NARROW)
         return WIDE, max(3.9, 1.0 + 0.22 * (len(self.lines) + len(self.levels)))

@@ -87,7 +87,6 @@ class Directions(Figure):
             require(same, f"near must hold one index for each of the {len(points)} neurons, got {len(self.near)}")
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
-        """Width and height in inches."""
         width, side, rows, _ = self._layout(narrow)
         return width, rows * (side + _ABOVE + self._beneath) + legend_height(self._entries(), width) + 0.08
 
@@ -110,7 +109,6 @@ class Directions(Figure):
         return width, side, -(-len(self.panels) // columns), columns
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
-        """Draw each panel on a scale of its own, so that its neurons are seen, and one legend for all."""
         width, side, _, columns = self._layout(narrow)
         height = self.size(narrow)[1]
         start = (width - columns * side - (columns - 1) * _GAP) / 2

@@ -78,17 +78,14 @@ class Dots(Figure):
             require(n == len(self.methods), f"{quantity.label!r} must hold {len(self.methods)} dots, got {n}")
 
     def without_published(self) -> Self:
-        """The figure with the measured values alone."""
         quantities = [replace(q, dots=[replace(dot, published=None) for dot in q.dots]) for q in self.quantities]
         return replace(self, quantities=quantities)
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
-        """Width and height in inches."""
         width, panels = (NARROW, len(self.quantities)) if narrow else (WIDE, 1)
         return width, panels * (_ROW * len(self.methods) + _AROUND) + legend_height(self._entries(), width)
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
-        """Draw the panels side by side, or beneath each other when narrow."""
         width, height = self.size(narrow)
         names = [fit(method, 0.42 * width * 72) for method in self.methods]
         left = max(map(width_of, names)) / 72 + 0.2

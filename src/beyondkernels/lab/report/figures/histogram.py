@@ -80,14 +80,12 @@ class Histogram(Figure):
         return edges, [count / max(len(v), 1) for count, v in zip(counts, values, strict=True)]
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
-        """Width and height in inches."""
         width = NARROW if narrow else WIDE
         if self.layout == "panels":
             return width, 1.2 * len(self.distributions) + 0.68 + self._extra(width)
         return width, 3.2 + legend_height(self._entries(), width)
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
-        """Draw the panels beneath each other on one axis, or all distributions in one."""
         width, height = self.size(narrow)
         edges, shares = self.shares()
         overlaid = self.layout == "overlaid"

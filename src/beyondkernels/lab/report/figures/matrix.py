@@ -64,12 +64,10 @@ class Matrix(Figure):
             )
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
-        """Width and height in inches."""
         blocks = len(self.groups) if narrow else 1
         return (NARROW if narrow else WIDE), blocks * (_ROW * len(self.rows) + _HEAD) + 0.1
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
-        """Draw the groups side by side, or beneath each other when narrow."""
         width, height = self.size(narrow)
         names = [fit(name, 0.4 * width * 72) for name in self.rows]
         left, tall = max(map(width_of, names)) / 72 + 0.15, _ROW * len(names)

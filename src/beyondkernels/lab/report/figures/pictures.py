@@ -99,7 +99,6 @@ class Pictures(Figure):
         return f"{self.title}. {'. '.join(lists)}."
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
-        """Width and height in inches."""
         width, side, columns = self._layout(narrow)
         height = sum(_ABOVE + self._lines(row, columns) * self._line(row, side) for row in self.rows)
         return width, height + legend_height(_entries(), width) + 0.08

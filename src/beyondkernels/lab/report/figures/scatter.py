@@ -72,12 +72,10 @@ class Scatter(Figure):
     y_limits: tuple[float, float] | None = None
 
     def size(self, narrow: bool = False) -> tuple[float, float]:
-        """Width and height in inches."""
         width, height = (NARROW, 3.2) if narrow else (WIDE, 3.9)
         return width, height + legend_height(self._entries(), width)
 
     def draw(self, canvas: Canvas, narrow: bool = False) -> None:
-        """Draw the curves, the marks on top of them, and the legend."""
         import numpy as np
 
         width, height = self.size(narrow)

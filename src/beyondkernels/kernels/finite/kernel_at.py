@@ -30,11 +30,9 @@ class KernelAt(Kernel):
         self.at, self.in_shape, self.whole = at, in_shape, whole
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The rectangular block."""
         return self.at.gram(self._folded(x1), self._folded(x2)).double()
 
     def square(self, x: torch.Tensor) -> torch.Tensor:
-        """Half of the blocks, mirrored."""
         return self.at.gram(self._folded(x)).double()
 
     def _diagonal(self, x: torch.Tensor) -> torch.Tensor:

@@ -31,7 +31,6 @@ class Stored(Kernel):
         return torch.arange(len(self._gram), dtype=torch.float64)[:, None]
 
     def block(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The entries of all pairs."""
         rows, columns = _places(x1), _places(x2)
         if isinstance(rows, slice) or isinstance(columns, slice):
             return self._gram[rows, columns].clone()

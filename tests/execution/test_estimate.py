@@ -3,8 +3,8 @@
 import time
 
 from beyondkernels.execution import Event
-from beyondkernels.lab.request.costs import Costs, Round
-from beyondkernels.lab.request.estimate import Estimate
+from beyondkernels.execution.costs import Costs, Round
+from beyondkernels.execution.estimate import Estimate
 
 
 class Clock:

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from beyondkernels.execution import Event
-from beyondkernels.lab.request.costs import Costs, Round
+from beyondkernels.execution.costs import Costs, Round
+from beyondkernels.execution.events import Event
 
-_EARLY = 2.0
-"""Seconds in which nothing can be said."""
+_EARLY = 1.0
+"""Seconds in which nothing can be said: starting workers and importing torch take most of them."""
 
 _TELLING = 0.05
 """A chunk tells what its runs take once this part of it is done."""
@@ -51,16 +51,16 @@ class Estimate:
     _started: float = 0.0
 
     def begin(self, planned: Round) -> None:
-        """A round begins."""
+        """Begin a round: what was counted in earlier ones stays known as costs."""
         self.round, self.ended, self._started = planned, set(), self.clock()
         self._waiting = Counter(self._kind(key) for key in planned.names)
         self._chunk_of, self._chunks = {}, {}
 
     def happened(self, event: Event) -> None:
-        """An executor told something."""
+        """Count what an executor tells."""
         if event.kind == "progress" and event.chunk:
             chunk = self._chunks.get(event.chunk) or self._open(event.chunk)
-            chunk.fraction = max(chunk.fraction, event.fraction)
+            chunk.fraction = max(chunk.fraction, min(event.fraction, 1.0))  # a learner may tell anything, even NaN
         key = event.key
         if event.kind == "run" and key is not None and key in self.round.names and key not in self.ended:
             self.ended.add(key)
@@ -139,6 +139,7 @@ class Estimate:
             self._forget()
 
     def _forget(self) -> None:
-        """Chunks in which nothing is open any more; there are never more chunks than workers."""
+        # Chunks in which nothing is open any more. So there are never more chunks than workers, and an event costs the
+        # same however many runs there are.
         for keys in [keys for keys, chunk in self._chunks.items() if not chunk.open]:
             del self._chunks[keys]

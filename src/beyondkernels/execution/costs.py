@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from beyondkernels.core.components import describe
-from beyondkernels.store import RunSpec
+from beyondkernels.store.spec import RunSpec
 
 
 def kind_of(spec: RunSpec) -> str:
@@ -49,7 +49,7 @@ class Costs:
 
     @classmethod
     def of_requests(cls, documents: Iterable[Mapping[str, Any]]) -> Costs:
-        """What requests of a store remember; whatever reads like no cost is left out."""
+        """What requests of a store remember; malformed entries are skipped."""
         costs = cls()
         for document in documents:
             remembered = document.get("costs")

@@ -9,7 +9,7 @@ from torch import nn
 import beyondkernels as bk
 from beyondkernels.core import Stream
 from beyondkernels.engine import FrozenKernel, Member
-from beyondkernels.engine.settled import settled_buffers
+from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.execution.outcomes import cases_of, perform
 from beyondkernels.kernels import KernelAt, KernelRidge, TangentAt
 from beyondkernels.networks import FromCopy, FullyConnected
