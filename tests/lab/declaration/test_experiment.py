@@ -88,12 +88,12 @@ def test_a_text_that_begins_with_a_heading_holds_title_and_summary(tmp_path: Pat
     assert found.Other().notes(None) == ["## Notes\n\nNone."]
 
 
-def test_claims_remarks_and_reasons_stand_in_the_text_that_is_called_as_the_module(tmp_path: Path) -> None:
+def test_claims_and_remarks_stand_in_the_text_that_is_called_as_the_module(tmp_path: Path) -> None:
     tmp_path.joinpath("learning.md").write_text(
         "# A line\n\nIs guessed.\n\nA note.\n\n"
         "## Claims\n\n- **learns**: With {{n}} points the error at widths {{widths}}\nis at most {{LEARNT:.0%}}\n"
         "- **other**: Never said\n\n## Remarks\n\n- **least**: At least {{least:g}}.\n\n"
-        "## Reasons\n\n- **widths**: few\n\n## Figure error\n\n- **learns**: Of a figure\n",
+        "## Figure error\n\n- **learns**: Of a figure\n",
         "utf-8",
     )
     module = tmp_path / "learning.py"
@@ -115,8 +115,7 @@ def test_claims_remarks_and_reasons_stand_in_the_text_that_is_called_as_the_modu
     ]
     assert found.Guess.title == "A line"
     assert found.Guess().notes(Numbers()) == ["A note.", "At least 0.25."]
-    assert found.Guess().reasons == {"widths": "few"}
-    assert (found.Titled().text_file, found.Titled().reasons) == ("", {})
+    assert found.Titled().text_file == ""
     with pytest.raises(InputError, match=r"sentence of learning\.md"):
         found.Guess().sentence(Numbers(), "lest")
 

@@ -17,7 +17,7 @@ from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import Runs
 from beyondkernels.lab.declaration.statements import Statement
 from beyondkernels.lab.declaration.tables import Table
-from beyondkernels.lab.declaration.texts import Text, fill, read_items, read_text
+from beyondkernels.lab.declaration.texts import Text, fill, read_sentences, read_text
 from beyondkernels.lab.declaration.values import Value
 from beyondkernels.lab.report.claims import Condition
 
@@ -69,10 +69,9 @@ class Experiment:
     text_file: ClassVar[str] = ""
     """A Markdown file beside the module: a heading, which is the title, the summary below it, the notes, and a section
     ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. Before these, the
-    sections ``## Claims`` and ``## Remarks`` have what :meth:`sentence` says, and ``## Reasons`` why settings are as
-    they are, where a field leaves it to the text. A file without a heading of the first level holds notes alone. Names
-    between double braces are settings. By default it is the file that is called as the module is, if there is one and
-    the class has no title of its own."""
+    sections ``## Claims`` and ``## Remarks`` have what :meth:`sentence` says. A file without a heading of the first
+    level holds notes alone. Names between double braces are settings. By default it is the file that is called as the
+    module is, if there is one and the class has no title of its own."""
     quantities: Mapping[str, Quantity] = MappingProxyType({})
     """What the columns of the rows are, coordinates and measured numbers: how tables and axes write them, and what
     values they can have. Columns that every experiment has, such as ``test_loss``, need no entry."""
@@ -108,7 +107,7 @@ class Experiment:
             name: the item's name.
             more: what further names in the sentence stand for.
         """
-        written = read_items(self._text_path(), "Claims", "Remarks")
+        written = read_sentences(self._text_path())
         if name not in written:
             unknown(f"sentence of {self.text_file}", name, list(written))
         module = vars(sys.modules[type(self).__module__])
@@ -200,11 +199,6 @@ class Experiment:
             return dataclasses.replace(picture, **missing)
 
         return [worded(picture) for picture in self.figures(settings)]
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        """Why settings are as they are, by name, as far as the text file says it."""
-        return read_items(self._text_path(), "Reasons") if self.text_file else {}
 
     @property
     def declared(self) -> Quantities:

@@ -6,7 +6,6 @@ import dataclasses
 import math
 import typing
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from beyondkernels.core import InputError, unknown
@@ -38,23 +37,22 @@ def setting(default: Any, origin: Origin, why: str = "") -> Any:
     Arguments:
         default: its value at the paper's scale.
         origin: ``paper``, ``theorem`` or ``ours``.
-        why: why it is so, where that is not plain and the experiment's text file does not say it.
+        why: why it is so, where that is not plain.
     """
     return dataclasses.field(default=default, metadata={"origin": origin, "why": why})
 
 
-def described(settings: Any, reference: Any, reasons: Mapping[str, str] = MappingProxyType({})) -> list[Setting]:
+def described(settings: Any, reference: Any) -> list[Setting]:
     """The settings with their origin; one that differs from the reference (the paper's scale) is our choice.
 
     Arguments:
         settings: the settings in use.
         reference: those of the paper's scale.
-        reasons: why they are as they are, by name, where the fields do not say it.
     """
     listed = []
     for field in dataclasses.fields(settings):
         value, theirs = getattr(settings, field.name), getattr(reference, field.name)
-        origin, why = field.metadata.get("origin", "ours"), field.metadata.get("why") or reasons.get(field.name, "")
+        origin, why = field.metadata.get("origin", "ours"), field.metadata.get("why", "")
         if value != theirs and origin != "ours":
             origin, why = "ours", f"differs from the {origin}'s {theirs}"
         elif value != theirs:  # the reason is that of the value at the paper's scale

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*(?::([^}]*))?\}\}")
 
-_LISTS = re.compile(r"^## (Claims|Remarks|Reasons)$", re.MULTILINE)
+_LISTS = re.compile(r"^## (Claims|Remarks)$", re.MULTILINE)
 _ITEM = re.compile(r"^- \*\*([\w.-]+)\*\*: ", re.MULTILINE)
 _FIGURE = re.compile(r"^## Figure ", re.MULTILINE)
 _ALT = "Alt: "
@@ -54,21 +54,15 @@ def read_text(path: Path) -> Text:
     return Text(title, summary, notes, dict(map(_figure, sections)))
 
 
-def read_items(path: Path, *lists: str) -> dict[str, str]:
-    """The items ``- **NAME**: WORDS`` of some sections of a Markdown file, by NAME.
+def read_sentences(path: Path) -> dict[str, str]:
+    """The items ``- **NAME**: SENTENCE`` of the sections ``## Claims`` and ``## Remarks``, by NAME.
 
     Arguments:
-        path: the file.
-        lists: the sections, among ``Claims``, ``Remarks`` and ``Reasons``. They stand before those of figures.
+        path: the Markdown file. These sections stand before those of figures.
     """
     text, *_ = _FIGURE.split(path.read_text(encoding="utf-8"))
-    _, *parts = _LISTS.split(text)
-    items = [
-        each
-        for name, part in zip(parts[::2], parts[1::2], strict=True)
-        if name in lists
-        for each in _ITEM.split(part)[1:]
-    ]
+    _, *sections = _LISTS.split(text)
+    items = [each for section in sections[1::2] for each in _ITEM.split(section)[1:]]
     return {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
 
 

@@ -97,8 +97,7 @@ class Result:
     @property
     def settings(self) -> list[Setting]:
         """The numbers with their origin."""
-        experiment = self.request.experiment
-        return described(self.request.settings, settings_of(experiment, "paper"), experiment.reasons)
+        return described(self.request.settings, settings_of(self.request.experiment, "paper"))
 
     @property
     def holds(self) -> bool:

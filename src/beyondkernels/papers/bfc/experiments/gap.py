@@ -24,7 +24,9 @@ Ratios = Annotated[tuple[float, ...], positive, rising, not_empty]
 
 @dataclass(frozen=True)
 class GapSettings(layers.LayersSettings):
-    three_ratios: Ratios = lab.setting((0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0), "ours")
+    three_ratios: Ratios = lab.setting(
+        (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0), "ours", "α₃/α₂ with three layers"
+    )
     four_ratios: Ratios = lab.setting((0.1, 0.2, 0.5, 1.0, 2.0, 5.0), "ours", "α₃/α₂ = α₄/α₃ with four layers")
 
     def __post_init__(self) -> None:

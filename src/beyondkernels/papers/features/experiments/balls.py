@@ -33,8 +33,12 @@ class Theorem2Settings(bk.core.Checked):
     )
     norms: Norms = lab.setting((1.0, 3.0, 10.0, 30.0, 100.0), "ours", "B")
     background: Annotated[float, between(0.01, 0.5)] = lab.setting(0.5, "paper", "p_o")
-    tangents: Annotated[int, positive, at_most(20)] = lab.setting(2, "ours")
-    spread: Annotated[float, between(1e-3, 1e3)] = lab.setting(0.5, "ours")
+    tangents: Annotated[int, positive, at_most(20)] = lab.setting(
+        2, "ours", "neurons of the NTK features; every map has N = D times this many features"
+    )
+    spread: Annotated[float, between(1e-3, 1e3)] = lab.setting(
+        0.5, "ours", "of a fixed neuron's input; chosen on another instance (100) from 0.5 and 1"
+    )
     samples: lab.Count = lab.setting(50_000, "ours")
     test_samples: lab.Count = lab.setting(50_000, "ours")
     cube: Annotated[int, between(6, 16)] = lab.setting(16, "ours", "D where all patterns are listed")
@@ -43,7 +47,9 @@ class Theorem2Settings(bk.core.Checked):
     cube_norms: Norms = lab.setting((0.3, 1.0, 3.0), "ours", "B there")
     every: Annotated[int, between(6, 16)] = lab.setting(12, "ours", "D where the problem is solved for every set A")
     every_relevant: Annotated[int, at_least(3), odd] = lab.setting(7, "ours", "k there; neurons and B as above")
-    targets: Annotated[lab.Count, at_most(200)] = lab.setting(10, "ours")
+    targets: Annotated[lab.Count, at_most(200)] = lab.setting(
+        10, "ours", "sets A that are drawn where all patterns are listed, for each seed"
+    )
     tolerance: Annotated[float, between(1e-6, 0.1)] = lab.setting(1e-3, "ours", "largest duality gap")
     seeds: lab.Seeds = lab.setting(5, "ours", "each with its own set A; the fixed maps are the same for all")
 

@@ -35,7 +35,9 @@ METHODS = [method for group in GROUPS.values() for method in group.values()]
 
 @dataclass(frozen=True)
 class OverviewSettings(bk.core.Checked):
-    size: Literal["paper", "laptop", "smoke"] = lab.setting("paper", "ours")
+    size: Literal["paper", "laptop", "smoke"] = lab.setting(
+        "paper", "ours", "the scale of the tables whose runs these are"
+    )
     tables: Annotated[tuple[str, ...], not_empty] = lab.setting(tuple(TABLES), "ours")
     seeds: lab.Count = lab.setting(5, "paper", "the first of every table")
 

@@ -18,7 +18,9 @@ class Table3Settings(CasesSettings):
     varied = ("dim", "d")
 
     dim: Several = lab.setting((100, 2000), "paper")
-    rounding_dims: lab.Counts = lab.setting((100, 500, 2000), "paper")
+    rounding_dims: lab.Counts = lab.setting(
+        (100, 500, 2000), "paper", "d at which step one is also taken in single precision"
+    )
 
 
 STEP_ONE: dict[str, tuple[str, Literal["exact", "rounded"]]] = {

@@ -18,7 +18,11 @@ class Table4Settings(CasesSettings):
     varied = ("negative_ratio", "ratio")
     lists = (*LISTS, "negative_ratio")
 
-    negative_ratio: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = lab.setting((0.8, 0.9), "paper")
+    negative_ratio: Annotated[tuple[float, ...], between(0, 1, "()"), not_empty] = lab.setting(
+        (0.8, 0.9),
+        "paper",
+        "class −1 among all points. The paper says so of the training sample; here the test sample has it too",
+    )
 
     def case(self, name: str, numbers: Numbers, at: Mapping[str, Any]) -> Case:
         return replace(super().case(name, numbers, at), negative_ratio=at["negative_ratio"])

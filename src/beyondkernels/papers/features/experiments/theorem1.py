@@ -27,11 +27,17 @@ class Theorem1Settings(bk.core.Checked):
     patterns: lab.Count = lab.setting(100, "ours", "D; the theorem asks for m ≥ D")
     relevants: Odds = lab.setting((1, 3, 5), "ours", "5 is Table 1's; at 1 the bound is informative")
     widths: lab.Counts = lab.setting((30, 100, 300, 1000, 3000), "ours", "m; the network has 2m neurons")
-    times: Annotated[tuple[int, ...], at_least(3), rising, not_empty] = lab.setting((30, 100, 300, 1000), "ours")
-    own_widths: lab.Counts = lab.setting((30, 100, 300, 1000), "ours")
+    times: Annotated[tuple[int, ...], at_least(3), rising, not_empty] = lab.setting(
+        (30, 100, 300, 1000), "ours", "T; the theorem's own is m^(4/3)"
+    )
+    own_widths: lab.Counts = lab.setting(
+        (30, 100, 300, 1000), "ours", "m that also train for the theorem's own T, at k = 1"
+    )
     samples: lab.Count = lab.setting(20_000, "ours", "the theorem has the exact gradient")
     batch: lab.Count = lab.setting(500, "ours", "from step 3 on")
-    looks: Annotated[lab.Count, at_most(1000)] = lab.setting(20, "ours")
+    looks: Annotated[lab.Count, at_most(1000)] = lab.setting(
+        20, "ours", "how many of the steps 2, …, T are looked at for the best one"
+    )
     test_samples: lab.Count = lab.setting(4000, "ours")
     seeds: lab.Seeds = lab.setting(5, "ours", "each with its own dictionary and relevant set")
 

@@ -29,7 +29,9 @@ class Theorem34Settings(bk.core.Checked):
     patterns: lab.Count = lab.setting(100, "ours", "Table 1's")
     relevant: Odd = lab.setting(5, "ours", "Table 1's")
     ratio: Part = lab.setting(0.8, "ours", "share of class −1 in 'all at once': Table 4's")
-    shares: lab.Sizes = lab.setting((1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0), "ours")
+    shares: lab.Sizes = lab.setting(
+        (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0), "ours", "of µ ≤ √d/D and of σ_ζ ≤ min(1/σ̃, σ̃/√d)"
+    )
     pairs: lab.Count = lab.setting(300, "ours", "Table 1's; the theorem asks for m ≥ d")
     samples: lab.Count = lab.setting(50_000, "ours", "Table 1's")
     steps: lab.Count = lab.setting(600, "ours", "Table 1's")

@@ -23,7 +23,9 @@ class ConvSettings(two_layers.TwoLayerSettings):
     rows: Annotated[lab.Count, at_most(1000)] = lab.setting(8, "ours", "d, the rows of a point")
     row_dim: lab.Count = lab.setting(4, "ours", "s, the numbers in a row")
     patch: lab.Count = lab.setting(2, "ours", "neighbouring rows in a patch")
-    rate: lab.Size = lab.setting(3.0, "ours")
+    rate: lab.Size = lab.setting(
+        3.0, "ours", "η times m ε_a² and the sum of ‖x_S‖² over the patches; chosen on seeds and truths 100, 101"
+    )
     steps: Steps = lab.setting(10_000, "ours", "T, one point each")
     channels: Several = lab.setting((64, 256, 1024, 4096), "ours", "m of the learner with shared weights")
     samples: lab.Count = lab.setting(1000, "ours", "N while m varies")

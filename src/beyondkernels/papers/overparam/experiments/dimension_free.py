@@ -24,10 +24,14 @@ FLAT = 0.25
 class DimensionSettings(two_layers.TwoLayerSettings):
     steps: Steps = lab.setting(10_000, "ours", "T, one point each")
     dims: Several = lab.setting((16, 32, 64, 128, 256, 512, 1024), "ours", "d")
-    relevant: Annotated[int, at_least(2)] = lab.setting(4, "ours")
+    relevant: Annotated[int, at_least(2)] = lab.setting(
+        4, "ours", "coordinates that the target depends on; with one alone it would be constant"
+    )
     share: Annotated[float, between(1e-3, 0.75, "[)")] = lab.setting(0.5, "ours", "their part of ‖x‖² = 1")
     width: lab.Count = lab.setting(256, "ours", "m")
-    sample_sizes: Several = lab.setting((64, 125, 250, 500, 1000, 2000, 4000), "ours")
+    sample_sizes: Several = lab.setting(
+        (64, 125, 250, 500, 1000, 2000, 4000), "ours", "N, wide enough for every target"
+    )
 
 
 class DimensionFree(lab.Experiment):

@@ -39,7 +39,9 @@ class ExistenceSettings(bk.core.Checked):
     epsilon: Open = lab.setting(0.001, "ours", "ε, and ε_a where not said otherwise")
     reach: Reach = lab.setting(100.0, "paper", "the constant in B_i of Lemma 5.1")
     stds: lab.Sizes = lab.setting((0.01, 0.1, 1.0), "ours", "other ε_a, for the real network")
-    test_samples: Annotated[lab.Count, at_most(10**6)] = lab.setting(200, "ours")
+    test_samples: Annotated[lab.Count, at_most(10**6)] = lab.setting(
+        200, "ours", "points at which the error is measured"
+    )
     star: lab.Size = lab.setting(1e4, "paper", "C and C* of the complexities in the conditions on ε")
     seeds: lab.Seeds = lab.setting(20, "ours", "0, 1, 2, …: each has a ground truth and a start of its own")
 

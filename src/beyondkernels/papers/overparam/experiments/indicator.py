@@ -37,7 +37,9 @@ class IndicatorSettings(bk.core.Checked):
         (0.3, 0.1, 0.03, 0.01, 0.001), "ours", "ε"
     )
     reach: Reach = lab.setting(REACH, "paper", "c in B_i, beyond which h_i is constant")
-    reaches: Annotated[tuple[float, ...], between(1e-6, 1e6), rising, not_empty] = lab.setting((1.0, 1.5, 2.0), "ours")
+    reaches: Annotated[tuple[float, ...], between(1e-6, 1e6), rising, not_empty] = lab.setting(
+        (1.0, 1.5, 2.0), "ours", "smaller constants, to see where holding constant begins to cost"
+    )
     star: lab.Size = lab.setting(1e4, "paper", "C of (17)")
     draws: Annotated[lab.Count, at_most(10**9)] = lab.setting(1_000_000, "ours", "of the Monte Carlo estimate")
     points: Points = lab.setting(41, "ours", "of [−1, 1], evenly spaced, the ends among them")

@@ -38,7 +38,9 @@ class RademacherSettings(NearSettings):
     noise: Closed = lab.setting(0.1, "ours", "label noise, so that there is something to overfit")
     rate: lab.Size = lab.setting(1.0, "ours", "η = rate/(m ε_a²) of Algorithm 1, as in overparam/coupling")
     signed_rate: lab.Size = lab.setting(3.0, "ours", "the same of Algorithm 2; tried with truth and seed 100")
-    batch: lab.Count = lab.setting(20, "ours")
+    batch: lab.Count = lab.setting(
+        20, "ours", "points in a step of Algorithm 2, which share their signs; the paper has 1"
+    )
     steps: Steps = lab.setting(5000, "ours", "T of both")
     draws: Points = lab.setting(200, "ours", "of signs ξ")
     test_samples: lab.Count = lab.setting(5000, "ours")

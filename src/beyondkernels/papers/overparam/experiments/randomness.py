@@ -44,7 +44,9 @@ class RandomnessSettings(bk.core.Checked):
     widths: Widths = lab.setting((1000, 3162, 10_000, 31_623, 100_000), "ours", "m₁, half-decades")
     draws: Annotated[int, at_least(3), at_most(10**6)] = lab.setting(1000, "ours", "first layers in a run")
     epsilon: Open = lab.setting(0.1, "ours", "ε")
-    reach: Reach = lab.setting(1.0, "ours")
+    reach: Reach = lab.setting(
+        1.0, "ours", "the constant in B_i; the paper's 100 makes C so large that no width shows ρ"
+    )
     probability: Annotated[float, between(0, 0.01, "(]")] = lab.setting(0.01, "paper", "τ")
     points: Points = lab.setting(7, "ours", "at which everything is measured")
     seeds: lab.Seeds = lab.setting(5, "ours", "of the draws; draws and bars were chosen on seeds from 100 on")

@@ -52,29 +52,41 @@ class Theorem42Settings(bk.core.Checked):
     """The paper has no experiment, so all numbers are ours."""
 
     dim: lab.Count = lab.setting(6, "ours", "d")
-    frequency: Frequency = lab.setting(14.0, "ours")
+    frequency: Frequency = lab.setting(
+        14.0, "ours", "c of the one product; chosen on truths from 100 on; the paper's example has 100"
+    )
     steepness: Frequency = lab.setting(100.0, "ours", "a of the product of sums; chosen on truths 100 to 102")
     inner_terms: lab.Count = lab.setting(2, "ours", "p₂ of the product of sums")
     sample_sizes: lab.Counts = lab.setting((750, 1500, 3000, 6000), "ours", "N")
     width: lab.Count = lab.setting(400, "ours", "m₁ = m₂ of three layers on the one product; among 200 and 400")
     sums_width: lab.Count = lab.setting(200, "ours", "the same on the product of sums")
     two_layer_width: lab.Count = lab.setting(4000, "ours", "m of two layers")
-    rate: lab.Size = lab.setting(0.003, "ours")
+    rate: lab.Size = lab.setting(
+        0.003, "ours", "Adam's first rate for three layers on the one product; chosen on truths and seeds from 100 on"
+    )
     sums_rate: lab.Size = lab.setting(0.01, "ours", "the same on the product of sums")
     two_layer_rate: lab.Size = lab.setting(0.03, "ours", "the same for two layers, chosen in the same way")
     steps: lab.Count = lab.setting(20_000, "ours", "T of three layers")
-    two_layer_steps: lab.Count = lab.setting(160_000, "ours")
+    two_layer_steps: lab.Count = lab.setting(
+        160_000, "ours", "T of two layers, which are slower to learn and quicker to compute"
+    )
     batch: lab.Count = lab.setting(100, "ours", "points in a step")
     test_samples: lab.Count = lab.setting(10_000, "ours")
     seeds: lab.Seeds = lab.setting(5, "ours", "0, 1, 2, …: each has ground truths of its own")
-    sgd_width: lab.Count = lab.setting(200, "ours")
+    sgd_width: lab.Count = lab.setting(
+        200, "ours", "m₁ = m₂ under Algorithm 2, whose steps draw numbers for every weight"
+    )
     sgd_steps: lab.Count = lab.setting(30_000, "ours", "T of Algorithm 2")
     sgd_rate: Open = lab.setting(0.02, "ours", f"η of Algorithm 2 with L1; {TUNED}")
     sgd_output_std: Readout = lab.setting(0.14, "ours", f"ε_a of Algorithm 2 with L1; {TUNED}")
     signed_rate: Open = lab.setting(0.01, "ours", f"η of Algorithm 2 with L2; {TUNED}")
     signed_output_std: Readout = lab.setting(0.1, "ours", f"ε_a of Algorithm 2 with L2; {TUNED}")
-    sgd_gradient_noise: Closed = lab.setting(1e-3, "ours")
-    loss_factor: lab.Size = lab.setting(100.0, "ours")
+    sgd_gradient_noise: Closed = lab.setting(
+        1e-3, "ours", "σ_n of Algorithm 2; the paper says that this noise may not be necessary"
+    )
+    loss_factor: lab.Size = lab.setting(
+        100.0, "ours", "Algorithm 2 descends on so many squared errors; from an estimate"
+    )
     radius: lab.Size = lab.setting(100.0, "ours", "R of the penalties; from an estimate")
     backend: lab.Backend = lab.setting("compiled", "ours", "needs a C++ compiler; eager does without, far more slowly")
 

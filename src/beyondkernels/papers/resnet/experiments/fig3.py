@@ -29,7 +29,9 @@ class Fig3Settings(composite.CompositeSettings):
         tuple(i / 20 for i in range(21)), "ours", "β; the paper says between 0 and 1, the steps are ours"
     )
     widths: lab.Counts = lab.setting((200, 1000), "ours", "m, not stated for this figure; the best is taken")
-    two_step_weights: lab.Sizes = lab.setting((1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0), "ours")
+    two_step_weights: lab.Sizes = lab.setting(
+        (1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0), "ours", "of the second kernel beside the first, the best is taken"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

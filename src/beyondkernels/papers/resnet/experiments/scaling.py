@@ -33,7 +33,9 @@ class ScalingSettings(hard.HardSettings):
     start: Annotated[int, at_least(LEAST)] = lab.setting(64, "ours", "the first N of network and feature machine")
     most: Annotated[int, at_least(LEAST), at_most(5000)] = lab.setting(2400, "ours", "no larger N is tried")
     resolution: Part = lab.setting(0.05, "ours", "how well N is known, relative: for network and feature machine")
-    growth: Annotated[float, between(1.1, 100)] = lab.setting(1.25, "ours")
+    growth: Annotated[float, between(1.1, 100)] = lab.setting(
+        1.25, "ours", "by which N grows from the bound on, until a kernel gets there"
+    )
     kernel_resolution: Part = lab.setting(0.03, "ours", "for kernels")
     width: lab.Count = lab.setting(100, "ours", "m")
     rounds: Annotated[int, at_least(1), at_most(100)] = lab.setting(5, "ours", "of the feature machine")
