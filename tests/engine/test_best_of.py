@@ -9,21 +9,23 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.core import Case, InputError, Learner, Outcome, Progress, build, describe
+from beyondkernels.core import Case, InputError, Learner, Outcome, Progress, Stream, build, describe
 from beyondkernels.engine import BestOf, TrainedNetwork
 from beyondkernels.kernels import KernelRidge, PolynomialKernel
 from beyondkernels.networks import FullyConnected
 from beyondkernels.papers.resnet.problems import Monomial
-from fitting import case_of
 from refusals import refused
 
+torch.set_num_threads(1)
 PROBLEM = Monomial(4, degree=2)
 DEGREES = tuple(KernelRidge(PolynomialKernel(degree)) for degree in (1, 2, 3))
 SLOW, FAST = (TrainedNetwork(FullyConnected(6), GradientDescent(40, rate, loss=Squared())) for rate in (1e-4, 0.1))
 
 
 def case(problem=PROBLEM, n=60) -> Case:
-    return case_of(problem, n, 40)
+    stream = Stream(0)
+    train, test = problem.sample(n, stream.child("train")), problem.sample(40, stream.child("test"))
+    return Case(problem, train, test, stream.child("learner"))
 
 
 def test_the_best_at_held_out_points_learns_from_all():

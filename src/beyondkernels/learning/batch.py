@@ -24,6 +24,7 @@ from beyondkernels.learning.run import Run
 from beyondkernels.store.device import require_device
 from beyondkernels.store.spec import RunSpec
 from beyondkernels.store.store import Store
+from beyondkernels.store.witness import forget_witnesses
 
 
 def run_specs(
@@ -65,6 +66,7 @@ def run_specs(
             spec.learner.prepare()
         with watching(progress, len({identity(spec) for spec in specs})) as watch:
             return _here(specs, watch, forgiving, predictors)
+    forget_witnesses()
     _ = [spec.key for spec in specs]  # what cannot be stored says so before a store is made
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ending:
         if workers > 1:
