@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import Sample, Shape, Stream, Tensors
+from beyondkernels.core import Problem, Sample, Shape, Stream, Tensors
 from beyondkernels.networks import Network
-from fitting import Sized
 
 WIDTHS = {2: 2, 3: 1}
 ALPHAS = {2: 1.0, 3: 0.3}
@@ -30,10 +29,16 @@ def sums(S: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class Target(Sized):
+class Target(Problem):
     """What the network can compute with the right weights."""
 
-    in_dim = 3
+    @property
+    def in_dim(self) -> int:
+        return 3
+
+    @property
+    def out_dim(self) -> int:
+        return 1
 
     def features(self, x: torch.Tensor) -> dict[int, torch.Tensor]:
         return layers(TRUTH, torch.ones((), dtype=torch.float64), x)

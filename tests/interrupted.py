@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from beyondkernels.core import Checkpoint, Saved
 
 
@@ -12,10 +10,10 @@ class EndedError(Exception):
 
 
 class Kept(Checkpoint):
-    """Keeps states in memory, beginning with those that are given, and ends the run when it has seen so many."""
+    """Keeps states in memory, and ends the run when it has seen so many."""
 
-    def __init__(self, most: float = float("inf"), states: Iterable[Saved] = ()) -> None:
-        self.states = list(states)
+    def __init__(self, most: float = float("inf")) -> None:
+        self.states: list[Saved] = []
         self.most = most
 
     def load(self) -> Saved | None:

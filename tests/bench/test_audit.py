@@ -1,5 +1,7 @@
 """The benchmark of audits compares like with like; its times are not tested."""
 
+from __future__ import annotations
+
 import pytest
 import torch
 

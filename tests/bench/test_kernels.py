@@ -1,5 +1,7 @@
 """The benchmarks compare like with like; their times are not tested."""
 
+from __future__ import annotations
+
 import math
 
 import pytest

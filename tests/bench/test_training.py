@@ -1,5 +1,7 @@
 """Both ways to train are the same training; their times are not tested."""
 
+from __future__ import annotations
+
 import math
 
 import pytest

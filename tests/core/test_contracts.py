@@ -5,14 +5,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from beyondkernels.core import Case, Ended, InputError, Learner, Outcome, Progress, Sample, Stream, digest
-from fitting import Sized, case_of
+from beyondkernels.core import Case, Ended, InputError, Learner, Outcome, Problem, Progress, Sample, Stream, digest
 from refusals import refused
 
 
 @dataclass(frozen=True)
-class Line(Sized):
+class Line(Problem):
     slope: float = 1.0
+
+    @property
+    def in_dim(self) -> int:
+        return 1
+
+    @property
+    def out_dim(self) -> int:
+        return 1
 
     def sample(self, n: int, stream: Stream) -> Sample:
         x = stream.normal(n, 1)
@@ -31,7 +38,8 @@ class Slope(Learner):
 
 
 def case(slope: float) -> Case:
-    return case_of(Line(slope), 8, 4)
+    problem = Line(slope)
+    return Case(problem, problem.sample(8, Stream(0)), problem.sample(4, Stream(1)), Stream(2))
 
 
 def test_learning_together_is_learning_one_after_the_other():

@@ -1,5 +1,7 @@
 """Layerwise training through the engine: stages, records, and the same numbers alone and in company."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import pytest
@@ -10,8 +12,8 @@ from beyondkernels.core import Case, Stream, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 from beyondkernels.papers.resnet.problems import CompositeParity
-from stepping import started
 
+torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(40, Stream(0))
 FIRST = GradientDescent(8, 0.05, 10, 0.9, 0.01, "all", Squared())
@@ -23,7 +25,9 @@ def network_of(form):
 
 
 def member(network, rule, seed=2):
-    return started(network, rule, SAMPLE, Stream(seed))
+    started = Member(network, rule, SAMPLE, Stream(seed))
+    started.start(8, 4)
+    return started
 
 
 @pytest.mark.parametrize("form", ["full", "bottleneck"])

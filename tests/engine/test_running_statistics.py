@@ -13,7 +13,6 @@ from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.execution.outcomes import cases_of, perform
 from beyondkernels.kernels import KernelAt, KernelRidge, TangentAt
 from beyondkernels.networks import FromCopy, FullyConnected
-from stepping import started
 
 STREAM = Stream(3)
 X = 5 + 10 * STREAM.child("x").normal(200, 4)
@@ -22,7 +21,9 @@ Y = ((X[:, :1] - 5) * (X[:, 1:2] - 5)).sign()
 
 def member(network: Any, batch: int | None = 50) -> Member:
     rule = bk.algorithms.GradientDescent(steps=10, learning_rate=0.1, batch=batch)
-    return started(network, rule, bk.core.Sample(X, Y), Stream(0))
+    found = Member(network, rule, bk.core.Sample(X, Y), Stream(0))
+    found.start(4, 1)
+    return found
 
 
 def normalised() -> nn.Module:
@@ -56,7 +57,8 @@ def test_a_kernel_of_the_start_has_these_statistics():
     network = FromCopy.of(normalised())
     spec = bk.store.RunSpec(bk.data.given((X, Y[:, 0])), FrozenKernel(network, rule), 160, 40, 0)
     (case,) = cases_of([spec])
-    start = started(network, rule, case.train, case.stream)
+    start = Member(network, rule, case.train, case.stream)
+    start.start(4, 1)
     expected, initial = (
         KernelRidge(KernelAt(TangentAt(network, start.params, buffers), (4,)), centred=True).fit(case, lambda _: None)
         for buffers in (settled_buffers(start), start.buffers)

@@ -16,9 +16,7 @@ from beyondkernels.networks import FromModule, FullyConnected, Linearised, Param
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
-from fitting import case_of
 from interrupted import EndedError, Kept
-from stepping import started as begun
 
 IGNORE = lambda _: None  # noqa: E731
 PARITY = DictionaryParity(dim=12, patterns=8, relevant=3)
@@ -62,7 +60,9 @@ LEARNERS = {
 
 
 def case(problem, seed: int = 100, checkpoint: Checkpoint | None = None) -> Case:
-    return case_of(problem, 80, 40, seed, checkpoint=checkpoint)
+    stream = Stream(seed)
+    train, test = (problem.sample(n, stream.child(name)) for n, name in ((80, "train"), (40, "test")))
+    return Case(problem, train, test, stream.child("learner"), checkpoint)
 
 
 def same(p: Outcome, q: Outcome) -> None:
@@ -118,7 +118,8 @@ def test_a_diverged_member_stays_so():
     wild = TrainedNetwork(SMALL, replace(DESCENT, learning_rate=1e4))
     alone, kept = wild.fit(case(COMPOSITE), IGNORE), Kept()
     assert alone.status == "diverged"
-    member = begun(SMALL, wild.algorithm, case(COMPOSITE).train, Stream(0))
+    member = Member(SMALL, wild.algorithm, case(COMPOSITE).train, Stream(0))
+    member.start(8, 4)
     member.diverged, member.step = True, 5
     kept.save(saved_state(member, {}))
     outcome = wild.fit(case(COMPOSITE, checkpoint=kept), IGNORE)
@@ -132,7 +133,9 @@ def alone_by_descent() -> Outcome:
 
 
 def started() -> Member:
-    return begun(SMALL, DESCENT, case(COMPOSITE).train, Stream(0))
+    member = Member(SMALL, DESCENT, case(COMPOSITE).train, Stream(0))
+    member.start(8, 4)
+    return member
 
 
 @pytest.mark.parametrize(

@@ -9,28 +9,30 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import Case, InputError, Sample, Stream, digest
+from beyondkernels.core import Case, InputError, Problem, Sample, Stream, digest
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.learner import KernelRidge
-from fitting import Sized, case_of, quiet
 from refusals import refused
 
+torch.set_num_threads(1)
 F64 = torch.float64
 
 
 @dataclass(frozen=True)
-class Waves(Sized):
+class Waves(Problem):
     """Sines of the input with noise, or their signs."""
 
     outputs: int = 2
     noise: float = 0.3
     signs: bool = False
 
-    in_dim = 3
+    @property
+    def in_dim(self) -> int:
+        return 3
 
     @property
-    def out_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def out_dim(self) -> int:
         return self.outputs
 
     def sample(self, n: int, stream: Stream) -> Sample:
@@ -40,7 +42,13 @@ class Waves(Sized):
 
 
 def case(n=60, problem=None, seed=0) -> Case:
-    return case_of(problem or Waves(), n, 70, seed)
+    problem, stream = problem or Waves(), Stream(seed)
+    train, test = problem.sample(n, stream.child("train")), problem.sample(70, stream.child("test"))
+    return Case(problem, train, test, stream.child("learner"))
+
+
+def quiet(fraction: float) -> None:
+    assert 0 <= fraction <= 1
 
 
 def literal(kernel, here, ridge):

@@ -1,5 +1,7 @@
 """Fully connected networks against loops over neurons."""
 
+from __future__ import annotations
+
 import math
 
 import pytest

@@ -1,5 +1,7 @@
 """Drafts of several processes, some of them in containers where process numbers say nothing."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess

@@ -224,3 +224,29 @@ def test_a_model_that_fails_on_few_points_is_known_by_its_code() -> None:
             return self.layer(x)
 
     assert spec_of(Picky()).witness == {"by_code": ["TrainedNetwork"]}
+
+
+def made(in_dim: int, out_dim: int) -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(in_dim, out_dim), Times(hidden()))
+
+
+class Times(torch.nn.Module):
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.factor * x
+
+
+@pytest.mark.parametrize("model", [made, MeanTimes()], ids=["function", "estimator"])
+def test_each_call_looks_anew(model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook hands the same function over again, and what it reads may have changed since."""
+    stored, alone = [], []
+    for value in ("1", "3"):
+        monkeypatch.setenv(HIDDEN, value)
+        options = {"steps": 3} if model is made else {}
+        data = (np.arange(80.0).reshape(20, 4) / 80, np.linspace(0.5, 1, 20))
+        for found, store in ((stored, tmp_path), (alone, None)):
+            found.append(bk.fit(model, data, store=store, progress=False, **options).test_loss)
+    assert stored == alone and stored[0] != stored[1]

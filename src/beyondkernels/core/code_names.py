@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import dis
 import functools
+import re
 from collections.abc import Iterator
 from types import CodeType
 from typing import NamedTuple
+
+_BY_NAME = {"getattr", "vars", "__dict__", "attrgetter", "methodcaller", "locals"}
+_GLOBALS_BY_NAME = {"globals", "eval", "exec"}
+_MODULES_BY_NAME = {"import_module", "__import__"}
+"""What code looks names up with that it holds as text."""
 
 
 class Names(NamedTuple):
@@ -16,16 +22,18 @@ class Names(NamedTuple):
         globals: looked up in the module.
         attributes: looked up in objects.
         imports: modules that are imported when it runs, each with the number of dots before its name.
+        maybe: names in the same form that may be modules: ``b`` in ``from a import b``, and texts that code imports.
     """
 
     globals: frozenset[str]
     attributes: frozenset[str]
     imports: frozenset[tuple[str, int]]
+    maybe: frozenset[tuple[str, int]]
 
 
 @functools.lru_cache(maxsize=4096)
 def names_in(code: CodeType) -> Names:
-    """The names in code.
+    """The names in code. Where it looks up names as text (``getattr(x, "scale")``), words in its texts count, too.
 
     >>> names = names_in((lambda x: scale * x.mean()).__code__)
     >>> sorted(names.globals), sorted(names.attributes)
@@ -33,18 +41,31 @@ def names_in(code: CodeType) -> Names:
     """
     found: dict[str, set[str]] = {"globals": set(), "attributes": set()}
     imports: set[tuple[str, int]] = set()
+    maybe: set[tuple[str, int]] = set()
+    texts: set[str] = set()
     for each in _nested(code):
-        level = 0
+        level, parts = 0, ()
+        texts.update(constant for constant in each.co_consts if isinstance(constant, str))
         for step in dis.get_instructions(each):
-            if step.opname == "LOAD_CONST" and isinstance(step.argval, int):
-                level = step.argval  # before an import: how many dots; its list of names comes between
+            if step.opname.startswith("LOAD_CONST") or step.opname == "LOAD_SMALL_INT":
+                # before an import: how many dots, and its list of names
+                level = step.argval if isinstance(step.argval, int) else level
+                parts = step.argval if isinstance(step.argval, tuple) else ()
             elif step.opname == "IMPORT_NAME":
                 imports.add((str(step.argval), level))
+                maybe.update((f"{step.argval}.{part}".lstrip("."), level) for part in parts)
             elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 found["globals"].add(step.argval)
             elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"):
                 found["attributes"].add(step.argval)
-    return Names(frozenset(found["globals"]), frozenset(found["attributes"]), frozenset(imports))
+    asked = found["globals"] | found["attributes"]
+    if asked & (_BY_NAME | _GLOBALS_BY_NAME):
+        words = {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
+        found["attributes"] |= words
+        found["globals"] |= words if asked & _GLOBALS_BY_NAME else set()
+    if asked & _MODULES_BY_NAME:
+        maybe.update((text, 0) for text in texts if all(map(str.isidentifier, text.split("."))))
+    return Names(frozenset(found["globals"]), frozenset(found["attributes"]), frozenset(imports), frozenset(maybe))
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:

@@ -22,15 +22,15 @@ from typing import Any
 
 from beyondkernels.core.code_names import names_in
 from beyondkernels.core.errors import UncacheableError, shown
-from beyondkernels.core.libraries import is_of_a_library
+from beyondkernels.core.libraries import is_of_a_library, is_place_of_a_library
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
 _OF_A_CLASS = {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__slots__"}
 _OF_A_CLASS |= {"__slotnames__", "_abc_impl", "__static_attributes__"}
 """What every class has, what Python notes down in it, and what says nothing of what it does."""
 
-_IDLE = ("_thread.lock", "_thread.RLock", "_io.TextIOWrapper", "_abc._abc_data")
-"""Kinds of objects that hold nothing a result could depend on, and that cannot be taken apart."""
+_IDLE = ("_thread.lock", "_thread.RLock", "_io.TextIOWrapper", "_abc._abc_data", "torch.utils.hooks.RemovableHandle")
+"""Kinds of objects that hold nothing a result could depend on: they cannot be taken apart, or only count upwards."""
 
 _WRAPPERS = (property, classmethod, staticmethod, functools.cached_property, type(functools.cache(lambda: None)))
 _WRAPPED = ("fget", "fset", "fdel", "__func__", "func", "__wrapped__")
@@ -56,9 +56,14 @@ def fingerprint(*values: Any, known: Iterable[tuple[str, Any]] = ()) -> str:
     reader = _Reader({id(value): (f"known {name}".encode(), value) for name, value in known})
     hashed = hashlib.sha256()
     for value in values:
-        for text in reader.parts(value):
-            hashed.update(b"%d:" % len(text))
-            hashed.update(text)
+        try:
+            for text in reader.parts(value):
+                hashed.update(b"%d:" % len(text))
+                hashed.update(text)
+        except UncacheableError:
+            raise
+        except Exception as error:  # objects are a user's code, and may answer a question with any exception
+            raise _unreadable(value) from error
     return hashed.hexdigest()[:32]
 
 
@@ -95,10 +100,15 @@ class _Reader:
             yield from self._module(value, None)
         elif (kind is FunctionType or issubclass(kind, type)) and is_of_a_library(value):
             yield f"{value.__module__}.{value.__qualname__}".encode()
+            if kind is FunctionType and _encloses_own(value, set()):
+                # A decorator of a library, such as torch.no_grad, has put its own function around the user's.
+                yield from self._all(_enclosed(value))
         elif kind is FunctionType:
             yield from self._function(value)
         elif issubclass(kind, type):
             yield value.__qualname__.encode()
+            if not is_of_a_library(kind):
+                yield from self.parts(kind)
             yield from self._all(value.__bases__)
             yield from self.parts({name: held for name, held in vars(value).items() if name not in _OF_A_CLASS})
         elif kind in (dict, MappingProxyType):
@@ -142,6 +152,9 @@ class _Reader:
         for name, level in sorted(used.imports):
             yield name.encode()
             yield from self._named(_imported(name, level, space), used.attributes)
+        for name, level in sorted(used.maybe):
+            if (module := _own_module(name, level, space)) is not None:
+                yield from self._module(module, used.attributes)
 
     def _named(self, value: Any, attributes: frozenset[str]) -> Iterator[bytes]:
         """What a function names: of a module only what the function's code may take from it."""
@@ -151,8 +164,9 @@ class _Reader:
         yield module.__name__.encode()
         if is_of_a_library(module):
             return
-        held = {name: each for name, each in vars(module).items() if not name.startswith("__")}
-        used = {name: held[name] for name in sorted(held) if attributes is not None and name in attributes}
+        held = {name: each for name, each in vars(module).items() if name[:2] != "__" or name == "__getattr__"}
+        looked_up = {*(attributes or ()), "__getattr__"} if attributes is not None else set[str]()
+        used = {name: held[name] for name in sorted(held) if name in looked_up}
         # A module of which no name is used is handed on, to be read in ways that the code does not show.
         for name, each in (used or dict(sorted(held.items()))).items():
             place = f"{module.__name__}.{name}".encode()
@@ -171,8 +185,10 @@ class _Reader:
         yield from self.parts(kind)
         if (array := _array(value)) is not None:
             yield f"{array.dtype} {array.shape}".encode()
+            if str(value.dtype) == "torch.bfloat16":
+                yield b"bfloat16"  # which NumPy does not have
             yield from self.parts(array.tolist()) if array.dtype.hasobject else (array.tobytes(),)
-            yield from self.parts({} if is_of_a_library(kind) else vars(value))
+            yield from self.parts(getattr(value, "__dict__", {}))
         elif isinstance(value, weakref.ref):
             yield from self.parts(value())
         elif isinstance(value, MethodType):
@@ -189,9 +205,11 @@ class _Reader:
 
     def _copied(self, value: Any) -> Iterator[bytes]:
         """What a copy of an object would be made from, and all attributes of one of the user's own."""
-        if hasattr(value, "get_params") and hasattr(value, "set_params"):
-            # an estimator is cloned before it is fitted, and a clone has these alone
-            yield from self.parts(dict(sorted(value.get_params(deep=False).items())))
+        if hasattr(type(value), "get_params") and hasattr(type(value), "set_params"):  # an estimator
+            given = value.get_params(deep=False)
+            yield from self.parts(dict(sorted(given.items())))
+            if fitted := {name: held for name, held in sorted(_attributes(value).items()) if name not in given}:
+                yield from self.parts(fitted)
             return
         own = {} if is_of_a_library(type(value)) else _attributes(value)
         try:
@@ -200,26 +218,62 @@ class _Reader:
             if own:
                 yield from self.parts(own)
                 return
-            raise UncacheableError(
-                f"{shown(value)} cannot be read, so that runs with it cannot be told from others and are not stored"
-            ) from error
+            raise _unreadable(value) from error
         if isinstance(made, str):  # a name under which every process finds it
+            if callable(value) and not any(vars(module).get(made) is value for module in _loaded()):
+                raise _unreadable(value)  # such as a ufunc that numpy.frompyfunc has made of a function
             yield made.encode()
+            if own:
+                yield from self.parts(own)
             return
         # An iterator over what a container holds is read as a list.
-        yield from self._all(list(each) if hasattr(each, "__next__") else each for each in made)
+        yield from self._all(list(each) if hasattr(type(each), "__next__") else each for each in made)
         yield from self.parts(own)
+
+
+def _unreadable(value: Any) -> UncacheableError:
+    return UncacheableError(
+        f"{shown(value)} cannot be read, so that runs with it cannot be told from others and are not stored"
+    )
+
+
+def _enclosed(function: FunctionType) -> list[Any]:
+    """What a library's function holds besides its code."""
+    own = vars(function)
+    if "registry" in own and "dispatch" in own:  # functools.singledispatch also keeps what was asked before
+        return [dict(own["registry"])]
+    cells = [cell.cell_contents for cell in function.__closure__ or () if not _is_empty(cell)]
+    return [each for each in (*cells, *own.values()) if not isinstance(each, weakref.WeakKeyDictionary)]
+
+
+def _encloses_own(value: Any, seen: set[int]) -> bool:
+    """Whether a function of the user's is among what a value holds."""
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    if isinstance(value, FunctionType):
+        return not is_of_a_library(value) or any(_encloses_own(each, seen) for each in _enclosed(value))
+    if isinstance(value, MethodType | functools.partial):
+        parts = (value.__func__, value.__self__) if isinstance(value, MethodType) else (value.func, *value.args)
+        return any(_encloses_own(each, seen) for each in parts)
+    if isinstance(value, dict):
+        return any(_encloses_own(each, seen) for each in value.values())
+    if isinstance(value, list | tuple):
+        return any(_encloses_own(each, seen) for each in value)
+    return not is_of_a_library(value if isinstance(value, type) else type(value))
 
 
 def _array(value: Any) -> Any:
     """The numbers of a tensor or array as an array of NumPy; None for anything else. Neither is imported here."""
-    if hasattr(value, "detach") and hasattr(value, "numpy") and hasattr(value, "is_sparse"):
+    # The class is asked: an object may answer for attributes of any name.
+    kind = type(value)
+    if hasattr(kind, "detach") and hasattr(kind, "numpy") and hasattr(kind, "is_sparse"):
         try:
             held = value.detach().cpu()
             return held.float().numpy() if str(held.dtype) == "torch.bfloat16" else held.numpy()
         except (RuntimeError, TypeError) as error:
             raise UncacheableError(f"a tensor of the kind {value.dtype}, {value.layout} cannot be read") from error
-    return value if hasattr(value, "tobytes") and hasattr(value, "dtype") and hasattr(value, "shape") else None
+    return value if hasattr(kind, "tobytes") and hasattr(kind, "dtype") and hasattr(kind, "shape") else None
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -246,6 +300,28 @@ def _imported(name: str, level: int, space: Mapping[str, Any]) -> Any:
     except (ImportError, ValueError):
         return name
     return found or name
+
+
+def _own_module(name: str, level: int, space: Mapping[str, Any]) -> ModuleType | None:
+    """A module of the user's own, where a name stands for one; it is imported, as the function would do."""
+    import importlib.util
+
+    try:
+        full = importlib.util.resolve_name("." * level + name, space.get("__package__") or "")
+        found = sys.modules.get(full)
+        if found is None:
+            root = importlib.util.find_spec(full.partition(".")[0])
+            place = None if root is None else root.origin or next(iter(root.submodule_search_locations or ()), None)
+            if is_place_of_a_library(place, full) or importlib.util.find_spec(full) is None:
+                return None
+            found = importlib.import_module(full)
+    except (ImportError, ValueError):
+        return None
+    return None if is_of_a_library(found) else found
+
+
+def _loaded() -> list[ModuleType]:
+    return [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
 
 
 def _is_empty(cell: Any) -> bool:

@@ -11,6 +11,20 @@ from typing import Any
 
 _PACKAGE = "beyondkernels"
 
+_REQUIRED = ("torch", "numpy", "scipy", "sklearn", "pandas")
+"""What this package computes with. They are libraries wherever they lie, also copied without an installer."""
+
+
+def is_place_of_a_library(file: str | None, name: str) -> bool:
+    """Whether a module that is not loaded belongs to Python or to an installed library.
+
+    Arguments:
+        file: where it is, or its folder; None, or a word, for one that is built in.
+        name: of the module.
+    """
+    root = name.partition(".")[0]
+    return file is None or not Path(file).is_absolute() or root == _PACKAGE or _is_installed(file, root)
+
 
 def is_of_a_library(value: Any) -> bool:
     """Whether a function, class or module belongs to Python, to an installed library or to this package.
@@ -24,6 +38,8 @@ def is_of_a_library(value: Any) -> bool:
     else:
         name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
         file = getattr(value if isinstance(value, ModuleType) else sys.modules.get(name), "__file__", None)
+    if not isinstance(name, str):  # a class that Cython has made, whose objects say where they are
+        return True
     root = name.partition(".")[0]
     if name == "__main__" or root == _PACKAGE:
         return root == _PACKAGE
@@ -35,14 +51,19 @@ def is_of_a_library(value: Any) -> bool:
 def _is_installed(file: str, root: str) -> bool:
     """Whether a file is where Python or an installer puts libraries."""
     path = Path(file).resolve()
-    if any(folder.name in ("site-packages", "dist-packages") for folder in path.parents):
+    if root in _REQUIRED or any(folder.name in ("site-packages", "dist-packages") for folder in path.parents):
         return True
     places = {Path(place).resolve() for name, place in sysconfig.get_paths().items() if name.endswith("lib")}
     if any(folder in places for folder in path.parents):
         return True
     # Elsewhere, such as in a folder of PYTHONPATH, an installer has left its papers beside the package.
     beside = Path(*path.parts[: path.parts.index(root)]) if root in path.parts else path.parent
-    return any(_lists(record, root) for kind in ("dist", "egg") for record in beside.glob(f"*.{kind}-info"))
+    return _is_listed(beside, root)
+
+
+@functools.cache  # for all files of a package: the papers may have ten thousand lines
+def _is_listed(folder: Path, root: str) -> bool:
+    return any(_lists(record, root) for kind in ("dist", "egg") for record in folder.glob(f"*.{kind}-info"))
 
 
 def _lists(record: Path, root: str) -> bool:

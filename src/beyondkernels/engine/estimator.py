@@ -61,7 +61,7 @@ class FromEstimator(Learner):
         """
         name = name or type(estimator).__name__
         try:
-            return cls(fingerprint(estimator), name, estimator)
+            return cls(fingerprint(_as_fitted(estimator)), name, estimator)
         except UncacheableError as error:  # it can be fitted all the same; the error comes up where a key is asked for
             return cls("", name, estimator, (error,))
 
@@ -110,6 +110,16 @@ class FromEstimator(Learner):
                 scalars[f"{name}_loss"] = (out - part.y.reshape(out.shape)).square().sum(1).mean().item()
         progress(1.0)
         return Outcome(scalars=scalars, predictor=predictor)
+
+
+def _as_fitted(estimator: Any) -> Any:
+    """A clone, which is what is fitted: it has the parameters alone. The estimator itself where it has none."""
+    from sklearn.base import clone
+
+    try:
+        return clone(estimator)
+    except Exception:  # of a parameter that cannot be copied; fitting says so
+        return estimator
 
 
 class _Fitted:

@@ -25,6 +25,7 @@ from beyondkernels.learning.run import Run
 from beyondkernels.store.device import require_device
 from beyondkernels.store.spec import RunSpec
 from beyondkernels.store.store import Store
+from beyondkernels.store.witness import forget_witnesses
 
 
 def run_specs(
@@ -67,6 +68,7 @@ def run_specs(
         with watch_of(progress) as watch:
             watch.begin(_round(map(identity, specs)))
             return _here(specs, watch.happened, forgiving, predictors)
+    forget_witnesses()
     _ = [spec.key for spec in specs]  # what cannot be stored says so before a store is made
     with tempfile.TemporaryDirectory() as folder, watch_of(progress) as watch:
         if workers > 1:

@@ -286,7 +286,17 @@ class FromModule(ModuleNetwork):
             return self.factory(in_dim, out_dim)
 
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
-        return _skeleton(self.factory, in_dim, out_dim)
+        # Kept for this network alone: a notebook may change what the function reads before it asks for another.
+        if (in_dim, out_dim) not in self._skeletons:
+            self._skeletons[in_dim, out_dim] = _skeleton(self.factory, in_dim, out_dim)
+        return self._skeletons[in_dim, out_dim]
+
+    @functools.cached_property
+    def _skeletons(self) -> dict[tuple[Shape, int], torch.nn.Module]:
+        return {}
+
+    def __deepcopy__(self, memo: object) -> FromModule:
+        return replace(self)  # without what it has made: the function makes another
 
     def _with(self, numbers: Tensors, in_dim: Shape, out_dim: int) -> torch.nn.Module:
         """A copy of the skeleton with these numbers or, where it cannot be copied, another that the function makes."""
@@ -310,7 +320,6 @@ def _require_takes_sizes(factory: Any) -> None:
         return  # a function that is written in C may not say what it takes
 
 
-@functools.cache
 def _skeleton(factory: ModuleFactory, in_dim: Shape, out_dim: int) -> torch.nn.Module:
     """The module without its numbers, which each call supplies."""
     # a constructor that reads a number, such as the rates of a linspace, needs numbers

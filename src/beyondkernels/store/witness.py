@@ -47,7 +47,7 @@ def witness_of(learner: Learner, problem: Problem, samples: int, others: tuple[C
 
     It holds a ``digest`` of all numbers, some of the ``numbers`` in clear, the version of torch and the kind of
     processor that gave them, and the names of components that are known ``by_code`` only. It is computed with one
-    thread, and once in a process for the same learner and problem.
+    thread, and once in a process, or since :func:`forget_witnesses`, for the same learner and problem.
 
     Arguments:
         learner: of the run.
@@ -66,6 +66,11 @@ def witness_of(learner: Learner, problem: Problem, samples: int, others: tuple[C
             del _known[next(iter(_known))]
         _known[asked] = (carried, _made(learner, problem, samples, others))  # with them, so that no id is given anew
     return _known[asked][1]
+
+
+def forget_witnesses() -> None:
+    """Look anew: what a notebook has read, set or edited since may change what a model does."""
+    _known.clear()
 
 
 def agrees(mine: Any, stored: Any) -> bool:

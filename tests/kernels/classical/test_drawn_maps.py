@@ -1,5 +1,7 @@
 """Feature maps of Theorem 3: derivatives by automatic differentiation, parities by hand."""
 
+from __future__ import annotations
+
 import itertools
 
 import pytest

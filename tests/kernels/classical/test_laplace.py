@@ -9,6 +9,7 @@ import torch
 from beyondkernels.core import Stream
 from beyondkernels.kernels.classical.laplace import Laplace
 
+torch.set_num_threads(1)
 F64 = torch.float64
 
 

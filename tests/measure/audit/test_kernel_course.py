@@ -16,6 +16,7 @@ from beyondkernels.measure.audit import LayerChange, PointErrors, SquaredError, 
 from beyondkernels.measure.audit.moments import chosen
 from beyondkernels.networks import FullyConnected
 
+torch.set_num_threads(1)
 NAMES = {"step", "start", "end", "labels", "change"}
 
 

@@ -23,6 +23,7 @@ from beyondkernels.lab.request.request import Request, ask
 from beyondkernels.lab.request.result import Result
 from beyondkernels.store import PROCESSOR, RunSpec, Store, StoredRun, provenance, require_device
 from beyondkernels.store.keys import checksum
+from beyondkernels.store.witness import forget_witnesses
 
 DEFAULT_STORE = "store"
 """Where runs are kept unless ``--store`` or ``BK_STORE`` says otherwise."""
@@ -64,6 +65,7 @@ def run(
     """
     request = name if isinstance(name, Request) else ask(name, scale, seeds, settings, device)
     require_device(request.device)
+    forget_witnesses()
     _ = request.first_round  # whatever is wrong with the input is said before a store is made
     files = source_file(request.name, request.experiment)
     executor = executor or LocalExecutor(workers, load=files, command=command)

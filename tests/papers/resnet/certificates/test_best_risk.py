@@ -1,5 +1,7 @@
 """Best risks as runs: the numbers are the certificate's."""
 
+from __future__ import annotations
+
 import pytest
 
 import beyondkernels as bk
