@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -112,7 +113,7 @@ class Over(Picture):
             for figure in self._draw(
                 select(mine, {self.panel: value}),
                 rows,
-                f"{self.name}-{exact(value)}",
+                f"{self.name}-{_in_a_name(exact(value))}",
                 self.title.format(exact(value)),
                 quantities,
             )
@@ -272,3 +273,12 @@ def _left_out(missing: Sequence[tuple[str, dict[str, Any], int, int]]) -> list[s
         for which, place, count, all_ in missing
     ]
     return [f"Diverged and left out: {'; '.join(places)}."]
+
+
+def _in_a_name(value: str) -> str:
+    """A value in the form that names of figures have.
+
+    >>> _in_a_name("Staircase, leap 1")
+    'staircase-leap-1'
+    """
+    return re.sub(r"[^a-z0-9_]+", "-", value.lower()).strip("-")
