@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome
-from beyondkernels.core.errors import require, shown
+from beyondkernels.core.errors import InputError, require, shown
 from beyondkernels.execution.checkpoint_schedule import SAVE_EVERY
 from beyondkernels.execution.chunk_worker import Tell, one_sentence
 from beyondkernels.execution.chunks import chunks, identity
@@ -131,6 +131,9 @@ def _together(chunk: Sequence[RunSpec], names: tuple[str, ...], watch: Tell, for
     try:
         return [Run(spec, outcome) for spec, outcome in zip(chunk, perform(chunk, tell), strict=True)]
     except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
+        model = getattr(error, "raised_by_model", None)
+        if not forgiving and model is not None and not isinstance(error, InputError):
+            raise InputError(f"{model} must give outputs each time it is called, got {one_sentence(error)}") from error
         if not forgiving:
             raise
         if len(chunk) > 1:

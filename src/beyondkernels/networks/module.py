@@ -101,6 +101,9 @@ class ModuleNetwork(Network):
                 out = called(slots.module, x, self.inputs, self.output, self.name)
             except SystemExit as error:
                 raise InputError(f"{self.name} ends the process in its forward: sys.exit({error.code})") from error
+            except Exception as error:
+                error.__dict__.setdefault("raised_by_model", self.name)  # for the sentence that a user is told
+                raise
         buffers |= found
         return out[:, None] if out.ndim == 1 else out  # labels have columns: (n,) would be broadcast against (n, 1)
 
