@@ -26,13 +26,13 @@ TRAIN, TEST = (X[:120], Y[:120]), (X[120:], Y[120:])
 QUIET: dict[str, Any] = {"seeds": 2, "progress": False}
 
 
-def fresh() -> nn.Module:
+def fresh() -> nn.Sequential:
     layers = [nn.Linear(8, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 2)]
     return nn.Sequential(*layers)
 
 
 @pytest.fixture(scope="module")
-def checkpoint() -> nn.Module:
+def checkpoint() -> nn.Sequential:
     """A model that was trained by hand on other points."""
     with torch.random.fork_rng():
         torch.manual_seed(100)
@@ -46,7 +46,7 @@ def checkpoint() -> nn.Module:
 
 
 @pytest.fixture(scope="module")
-def found(checkpoint: nn.Module) -> Any:
+def found(checkpoint: nn.Sequential) -> Any:
     before = {name: value.clone() for name, value in checkpoint.state_dict().items()}
     result = bk.audit(checkpoint, TRAIN, TEST, weights="given", seeds=4, progress=False)
     assert all(torch.equal(value, before[name]) for name, value in checkpoint.state_dict().items())
@@ -57,7 +57,7 @@ def scores(found: Any) -> dict[str, float]:
     return dict(zip(found.ladder["rung"], found.ladder["score"], strict=True))
 
 
-def test_the_model_and_its_probes_are_those_of_the_given_numbers(checkpoint: nn.Module, found: Any) -> None:
+def test_the_model_and_its_probes_are_those_of_the_given_numbers(checkpoint: nn.Sequential, found: Any) -> None:
     by_name = scores(found)
     with torch.no_grad():
         assert by_name["model"] == pytest.approx(100 * (checkpoint(TEST[0]).argmax(1) == TEST[1]).float().mean().item())
@@ -73,10 +73,10 @@ def test_the_model_and_its_probes_are_those_of_the_given_numbers(checkpoint: nn.
     assert found.sentence.startswith("The features of the given weights are worth")
 
 
-def test_the_distance_is_that_of_the_numbers(checkpoint: nn.Module, found: Any) -> None:
+def test_the_distance_is_that_of_the_numbers(checkpoint: nn.Sequential, found: Any) -> None:
     network, far = FromCopy.of(checkpoint), []
     for seed in range(4):
-        stream = Stream(seed).child("learner").child("fresh", 0)
+        stream = Stream(seed).child("learner").child("fresh", "first")
         start = network.init(8, 2, stream)[0]
         own = dict(checkpoint.named_parameters())
         change = sum(float((own[name].detach().double() - value).square().sum()) for name, value in start.items())
@@ -116,7 +116,7 @@ def make(in_dim: Any, out_dim: int) -> nn.Module:
 
 
 @pytest.mark.parametrize("form", ["state dict", "torch", "safetensors", "nested"])
-def test_weights_from_elsewhere(form: str, checkpoint: nn.Module, found: Any, tmp_path: Any) -> None:
+def test_weights_from_elsewhere(form: str, checkpoint: nn.Sequential, found: Any, tmp_path: Any) -> None:
     numbers, path = checkpoint.state_dict(), tmp_path / "weights.pt"
     if form == "safetensors":
         path = tmp_path / "weights.safetensors"
@@ -149,7 +149,7 @@ def test_weights_that_cannot_be_read(tmp_path: Any) -> None:
     refused("which has no weights of its own, got 'given'", audit, make, weights="given")
 
 
-def test_a_trained_model_is_said_to_be_drawn_anew_and_a_fresh_one_is_not(checkpoint: nn.Module) -> None:
+def test_a_trained_model_is_said_to_be_drawn_anew_and_a_fresh_one_is_not(checkpoint: nn.Sequential) -> None:
     options: Any = {"parts": ["ladder"], "without": list(ABOUT)[:-1], "epochs": 1}
     with pytest.warns(ModelWarning, match="seems to be trained or to start in a way of its own .*weights='given'"):
         bk.audit(checkpoint, TRAIN, TEST, seeds=1, progress=False, **options)

@@ -214,7 +214,7 @@ def test_a_mask_that_masks_nothing_loses_nothing():
     assert masked.test_loss == bk.fit(nn.Linear(4, 2), (X, Y), **QUIET).test_loss
 
 
-def table() -> pd.DataFrame:
+def table() -> Any:
     rng = np.random.default_rng(103)
     days = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 80), "D")
     frame = pd.DataFrame({"kind": rng.choice(["a", "b"], 80), "size": rng.normal(size=80), "day": days})

@@ -90,7 +90,7 @@ class AsGiven(Learner):
                 found.pop("accuracy", None)
             scalars |= {f"{name}_{each}": value for each, value in found.items()}
         size = shape_of(case.problem.in_shape), case.problem.out_dim
-        first, second = (self.fresh.init(*size, case.stream.child("fresh", i))[0] for i in (0, 1))
+        first, second = (self.fresh.init(*size, case.stream.child("fresh", name))[0] for name in ("first", "second"))
         blocks = {f"/{block.name}": block.parameters for block in getattr(self.network, "blocks", ())}
         for name, names in ({"": tuple(member.params)} | blocks).items():
             if (length := _length({each: first[each] for each in names})) > 0:

@@ -12,6 +12,10 @@ import torch
 
 from beyondkernels.core import Component, Tensors, require
 
+Kind = Literal["whole", "truth", "numbers"]
+
+_KINDS: dict[str, Kind] = {"b": "truth", "i": "whole", "u": "whole"}
+
 _EXACT = 2**24
 """Whole numbers below this are exact in single precision."""
 
@@ -30,7 +34,7 @@ class NamedInput(Component):
 
     name: str
     shape: tuple[int, ...]
-    kind: Literal["whole", "truth", "numbers"]
+    kind: Kind
 
 
 def named_inputs(arrays: Mapping[str, np.ndarray]) -> tuple[NamedInput, ...]:
@@ -41,7 +45,7 @@ def named_inputs(arrays: Mapping[str, np.ndarray]) -> tuple[NamedInput, ...]:
     """
     found = []
     for name, array in arrays.items():
-        kind = {"b": "truth", "i": "whole", "u": "whole"}.get(array.dtype.kind, "numbers")
+        kind: Kind = _KINDS.get(array.dtype.kind, "numbers")
         if kind == "whole":
             largest = int(np.abs(array.astype(np.int64)).max(initial=0))
             require(largest < _EXACT, f"X[{name!r}] must hold whole numbers below 2**24, got {largest}")
