@@ -12,7 +12,7 @@ from beyondkernels.core import Case, Learner, Outcome, Progress, Tensors, shape_
 from beyondkernels.core.constraints import positive
 from beyondkernels.engine import Member, Predictor
 from beyondkernels.engine.frozen_kernel import ridge_on
-from beyondkernels.engine.settled import settled_buffers
+from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.kernels import ConjugateAt, KernelAt, TangentAt
 from beyondkernels.networks import Network, Prefix
 
