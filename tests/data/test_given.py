@@ -169,7 +169,9 @@ def test_tables_for_training_and_test():
     both, named = given((table[:20], table[20:]), target="kind"), given(table[:20], test=table[20:], target="kind")
     assert both == named
     assert (both.size("train"), both.size("test")) == (20, 10)
-    with pytest.raises(InputError, match="target names a column of a DataFrame, got data of type tuple"):
+    with pytest.raises(
+        InputError, match="target names a column of a DataFrame or a key of a dictionary, got data of type tuple"
+    ):
         given((table[["a"]], CLASSES), target="kind")
     assert given((table[["a"]], table[["kind"]])).size("train") == 24
 

@@ -137,7 +137,10 @@ def test_arguments_of_other_libraries(given, sentence):
         ((scipy.sparse.csr_matrix(X), Y), r"X must be dense, got a sparse csr_matrix; toarray\(\)"),
         ((torch.empty(60, 6, device="meta"), Y), "got a tensor of the device meta"),
         ((np.array([[1, "a"]] * 60, object), Y), "X must hold numbers, got an array of object with 'a' in it"),
-        (DataLoader(cast(Any, [{"x": 1.0}] * 10), batch_size=2), "must be a pair of a point and a label, got a dict"),
+        (
+            DataLoader(cast(Any, [{"x": 1.0}] * 10), batch_size=2),
+            "target must name the key of the labels beside others",
+        ),
     ],
 )
 def test_data_that_cannot_be_learnt(data, sentence):
@@ -179,7 +182,12 @@ def test_what_has_a_length_is_read_to_its_end(monkeypatch):
         (module(3), (X, Y.astype(float)), {}, "1 output, got 3; .* and classify=True makes 3 classes of them"),
         (module(3), (X, NUMBERS), {}, "1 output, got 3; the labels are taken for numbers to predict$"),
         (module(1), (X, NUMBERS), {"loss": "hinge"}, "loss must be 'squared' for labels that are numbers, got 'hinge'"),
-        (Several(several=True), (X, Y), {}, "a row of outputs for each point, got a tuple for 2 points"),
+        (
+            Several(several=True),
+            (X, Y),
+            {},
+            r"must give a tensor of outputs, got a tuple with 0, 1; FromCopy\.of\(module, output=0\)",
+        ),
         (Several(several=False), (X, Y), {}, r"a row of outputs for each point, got the shape \(2, 3, 1\)"),
         (module().half(), (X, Y), {}, r"got float16 in .*; model.float\(\) would do"),
         (TrainingCounter(), (X, Y), {}, "keeps state between calls while it trains; buffers are the place"),
@@ -215,7 +223,7 @@ def test_outputs_that_cannot_be_differentiated_are_refused(way):
 
 
 def test_a_model_that_gives_more_while_it_trains_is_refused():
-    with pytest.raises(InputError, match="a row of outputs for each point also while it trains, got a tuple"):
+    with pytest.raises(InputError, match=r"must give a tensor of outputs, got a tuple .*while it trains"):
         bk.fit(Undifferentiated("tuple"), (X, Y), **ONE_STEP)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
@@ -142,3 +143,22 @@ def test_columns_of_probabilities_are_the_classes_in_their_order(model, order):
     likely = np.array(classes)[run.predict_proba(X).argmax(1)]
     assert (likely == run.predict(X)).all()
     assert (likely == np.asarray(labels)).mean() > 0.9
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "kernel", "forest"])
+def test_a_stored_run_predicts_as_the_one_that_trained(kind, tmp_path):
+    models = {
+        "bfloat16": lambda: nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 2)).bfloat16(),
+        "kernel": lambda: bk.kernels.Gaussian(2.0),
+        "forest": lambda: RandomForestClassifier(5),
+    }
+    first, again = (bk.fit(models[kind](), (X, X[:, 0] > 0), store=tmp_path / "store", **QUIET) for _ in range(2))
+    assert again.outcome.predictor is None
+    assert torch.equal(first.outputs(X), again.outputs(X))
+    kept = list((tmp_path / "store" / "predictors").iterdir())
+    assert len(kept) == (kind == "bfloat16")
+    for path in kept:  # damage costs time and no more
+        path.write_bytes(path.read_bytes()[:-9])
+        third = bk.fit(models[kind](), (X, X[:, 0] > 0), store=tmp_path / "store", **QUIET)
+        assert torch.equal(first.outputs(X), third.outputs(X))
+        assert first.predict_proba(X).shape == (60, 2)

@@ -87,7 +87,7 @@ def test_the_order_of_draws_is_part_of_the_identity_where_it_matters(monkeypatch
     from beyondkernels.networks import copied
 
     names = [FromCopy.of(module).architecture for module in (nn.Sequential(nn.Linear(4, 2)), Small())]
-    monkeypatch.setattr(copied, "_draws_inside", lambda _: False)
+    monkeypatch.setattr(copied, "draws_inside", lambda _: False)
     before = [FromCopy.of(module).architecture for module in (nn.Sequential(nn.Linear(4, 2)), Small())]
     assert names[0] == before[0]
     assert names[1] != before[1]

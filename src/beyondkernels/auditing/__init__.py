@@ -2,6 +2,7 @@
 
 from beyondkernels.auditing.entry import audit as audit
 from beyondkernels.auditing.experiment import Audit as Audit
+from beyondkernels.auditing.given_weights import GivenAudit as GivenAudit
 from beyondkernels.auditing.ladder import Rung as Rung, ladder as ladder
 from beyondkernels.auditing.many import Audits as Audits, audit_many as audit_many
 from beyondkernels.auditing.result import AuditResult as AuditResult

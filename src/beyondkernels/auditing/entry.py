@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from beyondkernels.auditing.checkpoints import unlike_fresh
 from beyondkernels.auditing.experiment import Audit
+from beyondkernels.auditing.given_weights import GivenAudit, GivenResult
 from beyondkernels.auditing.ladder import workers_that_fit
 from beyondkernels.auditing.result import AuditResult
 from beyondkernels.auditing.settings import AuditSettings
@@ -19,6 +22,7 @@ from beyondkernels.execution import Executor, LocalExecutor, SerialExecutor
 from beyondkernels.lab import run
 from beyondkernels.lab.declaration.user_files import source_file
 from beyondkernels.networks import FromCopy
+from beyondkernels.networks.copied import ModelWarning
 from beyondkernels.store import PROCESSOR, Store
 from beyondkernels.store.device import device_name
 
@@ -31,6 +35,7 @@ def audit(
     train: Any,
     test: Any = None,
     *,
+    weights: Any = None,
     name: str | None = None,
     parts: str | Sequence[str] | None = None,
     seeds: int | Sequence[int] = 3,
@@ -50,6 +55,9 @@ def audit(
         model: a ``torch.nn.Module``, a network, or a named function of (in_dim, out_dim) that makes a module.
         train: training data in any form that :func:`beyondkernels.fit` takes, or a problem.
         test: test data, or the fraction of the data that is put aside; a fifth unless given.
+        weights: None draws the weights anew and trains the model. ``given`` trains nothing and says what the features
+            of the weights are worth that the module has; a state dict, or the path of a file that holds one, stands
+            for other weights: see :class:`GivenAudit`.
         name: what to call it.
         parts: some of ``ladder``, ``when``, ``where`` and ``what``; all unless given.
         seeds: how many, or which.
@@ -76,13 +84,33 @@ def audit(
     for key in ("parts", "without"):  # one name is a list of one
         if isinstance(settings.get(key), str):
             settings[key] = (settings[key],)
-    experiment = Audit(model, train, test, name=name, settings=settings, **options)
+    if weights is None:
+        experiment = Audit(model, train, test, name=name, settings=settings, **options)
+        _warn_of_trained(experiment)
+    else:
+        experiment = GivenAudit(model, train, test, weights=weights, name=name, settings=settings, **options)
     with contextlib.ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory()))
         executor = ending.enter_context(executing(experiment, experiment.settings_class(), workers))
         kept = folder / "store" if store is None else store
-        return AuditResult(
+        result = AuditResult if weights is None else GivenResult
+        return result(
             run(experiment, seeds=seeds, device=device_name(device), store=kept, progress=progress, executor=executor)
+        )
+
+
+def _warn_of_trained(experiment: Audit) -> None:
+    """Say that weights are drawn anew where they are clearly no fresh draw, as those of a trained model."""
+    network = experiment.subject.network
+    if not isinstance(network, FromCopy) or not network.fresh_start:
+        return
+    if names := unlike_fresh(network):
+        warnings.warn(
+            f"{network.name} seems to be trained or to start in a way of its own ({', '.join(names[:3])}): its "
+            "weights are drawn anew by reset_parameters and trained. weights='given' says what they are worth as they "
+            "are, and bk.networks.FromCopy.of(model, fresh_start=False) trains on from them",
+            ModelWarning,
+            stacklevel=3,
         )
 
 

@@ -15,6 +15,8 @@ import torch
 
 from beyondkernels.core import InputError, Problem, Sample, Stream, later, require, shown
 from beyondkernels.data.labels import named
+from beyondkernels.data.named_inputs import NamedInput
+from beyondkernels.data.tables import ValueTable
 
 PARTS = ("train", "validation", "test")
 
@@ -62,11 +64,15 @@ class GivenData(Problem):
         one_hot: whether two classes have two outputs.
         tokens: whether points are handed out as whole numbers, for models that look something up by them, as
             ``torch.nn.Embedding`` does; otherwise they are numbers of single precision.
+        inputs: the named arrays that a point is packed from, for models with several arguments; none where a point is
+            one array.
         name: what to call it.
         given_as: the form of the labels, in which predictions come back: the type of classes that are neither words
             nor whole numbers, such as ``bool`` or ``bytes``; ``rows`` for numbers that are given as (n, k); else empty.
         columns: the names of the points' columns, by which tables of new points are read; none for arrays.
         target: the column of the labels in such a table.
+        table: the values of the cells of such a table, where points are their places; see
+            :class:`~beyondkernels.data.tables.ValueTable`. They are part of ``content``.
         file: where the points are for other processes; None while they are only in the memory of this one.
     """
 
@@ -75,10 +81,12 @@ class GivenData(Problem):
     words: bool = True
     one_hot: bool = False
     tokens: bool = later(False)
+    inputs: tuple[NamedInput, ...] = later(())
     name: str = field(default="data", metadata={"identity": False})
     given_as: str = field(default="", metadata={"identity": False})
     columns: tuple[str, ...] = field(default=(), metadata={"identity": False})
     target: str | None = field(default=None, metadata={"identity": False})
+    table: ValueTable | None = field(default=None, metadata={"identity": False}, repr=False)
     file: str | None = field(default=None, metadata={"identity": False})
 
     def __post_init__(self) -> None:
@@ -195,7 +203,12 @@ def are_tokens(x: np.ndarray) -> bool:
 
 
 def hold(
-    arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], words: bool, name: str, given_as: str = ""
+    arrays: Mapping[str, np.ndarray],
+    classes: tuple[str, ...],
+    words: bool,
+    name: str,
+    given_as: str = "",
+    table: ValueTable | None = None,
 ) -> GivenData:
     """A problem that holds arrays in the memory of this process.
 
@@ -205,11 +218,14 @@ def hold(
         words: whether they were given as words.
         name: what to call it.
         given_as: the form of the labels.
+        table: the values of the points' cells.
     """
     held = Arrays(arrays)
-    content = hashlib.sha256(f"{held.content()} {[named(each) for each in classes]}".encode()).hexdigest()[:32]
+    values = "" if table is None else f" {table.content()}"
+    told = f"{held.content()} {[named(each) for each in classes]}{values}"
+    content = hashlib.sha256(told.encode()).hexdigest()[:32]
     held = _HELD.setdefault(content, held)
-    return GivenData(content, classes, words, name=name, given_as=given_as)
+    return GivenData(content, classes, words, name=name, given_as=given_as, table=table)
 
 
 def _found(content: str, file: str | None) -> Arrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from beyondkernels.core import Problem, Stream, require, require_between, requir
 from beyondkernels.data.columns import is_frame
 from beyondkernels.data.given import GivenData, hold
 from beyondkernels.data.labels import class_names, class_numbers, numbers, require_different, single_labels
-from beyondkernels.data.readers import FORMS, Read, read_pair
+from beyondkernels.data.readers import FORMS, LABELS, Read, read_pair
 from beyondkernels.data.warnings import keys_in_common, warn_of_repeats, warn_of_rounding
 
 
@@ -25,6 +26,7 @@ def given(
     classify: bool | None = None,
     split_seed: int = 0,
     name: str = "data",
+    tables: bool = False,
 ) -> GivenData:
     """A problem from data as it comes.
 
@@ -38,10 +40,11 @@ def given(
         validation: the fraction of the training points that is put aside to choose by.
         test_fraction: the fraction of the points that is put aside to test on, where there is no ``test``; a fifth
             unless given.
-        target: the column of a DataFrame that holds the labels.
+        target: the column of a DataFrame, or the key of a dictionary, that holds the labels.
         classify: whether labels are classes; None guesses from what they are.
         split_seed: says how the set is split.
         name: what to call the data.
+        tables: whether tables may hold words, dates and missing values, as estimators of scikit-learn may take them.
 
     >>> problem = given(([[0.0], [1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "b", "a"]), test_fraction=0.4)
     >>> problem.classes, problem.size("train"), problem.size("test")
@@ -66,7 +69,7 @@ def given(
         test is None or test_fraction is None,
         f"test must be test data or a fraction of the data, got both test data and {test_fraction}",
     )
-    source = read_pair(data, target)
+    source = read_pair(data, target, tables=tables)
     in_rows = source.labels.ndim == 2
     y = single_labels(source.labels, classify)
     source, classes = replace(source, labels=y), class_names(y, classify)
@@ -76,7 +79,8 @@ def given(
         inside, outside = _split(y, classes, aside, Stream(split_seed).child("test"))
         tested = source
     else:
-        tested = read_pair(test, target, source.columns, "the test data")
+        known = source.table or False  # of a table of numbers, the test points are numbers, too
+        tested = read_pair(test, target, source.columns, "the test data", source.inputs, known)
         tested = replace(tested, labels=single_labels(tested.labels, classify if classes else False))
         shape, came = source.points.shape[1:], tested.points.shape[1:]
         require(came == shape, f"test points must have the shape of the training points, {shape}, got {came}")
@@ -91,8 +95,11 @@ def given(
         arrays[f"{part}_x"], labels = read.points[rows], read.labels[rows]
         arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else numbers(labels)
     words = not all(name.removeprefix("-").isdigit() for name in classes) or y.dtype.kind in "US"
-    held = hold(arrays, classes, words, name, _form(y.dtype) if classes else "rows" if in_rows else "")
-    return replace(held, columns=source.columns, target=None if target is None else str(target))
+    form = _form(y.dtype) if classes else "rows" if in_rows else ""
+    held = hold(arrays, classes, words, name, form, tested.table)
+    held = replace(held, columns=source.columns, target=None if target is None else str(target), inputs=source.inputs)
+    # Points that are whole numbers throughout are no vectors, such as token ids with their mask.
+    return replace(held, tokens=bool(held.inputs) and held.whole and all(x.kind != "numbers" for x in held.inputs))
 
 
 def _form(kind: np.dtype) -> str:
@@ -138,11 +145,14 @@ def _is_source(part: Any) -> bool:
     import torch
 
     pair = isinstance(part, tuple | list) and len(part) == 2 and hasattr(part[0], "__len__") and _rows(part)
+    pair = pair or (isinstance(part, Mapping) and any(each in part for each in LABELS))
     return pair or isinstance(part, torch.utils.data.Dataset | torch.utils.data.DataLoader)
 
 
 def _rows(pair: Any) -> bool:
     """Whether a pair holds points and their labels, and not two points."""
+    if isinstance(pair[0], Mapping):
+        return not isinstance(pair[1], Mapping)
     points, labels = np.shape(pair[0]), np.shape(pair[1])
     return len(labels) >= 1 and len(points) >= 1 and len(points) >= len(labels) and points[0] == labels[0]
 

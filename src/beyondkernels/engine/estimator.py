@@ -23,6 +23,9 @@ from beyondkernels.core import (
     require,
 )
 from beyondkernels.core.fingerprints import fingerprint
+from beyondkernels.data import GivenData
+from beyondkernels.data.columns import is_frame
+from beyondkernels.data.tables import ValueTable
 
 _WITNESS_POINTS = 64
 
@@ -97,10 +100,11 @@ class FromEstimator(Learner):
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=int(case.stream.child("estimator").integers(2**31)))
         classes, y = case.has_classes, case.train.y
-        estimator.fit(case.train.x.numpy(), _classes(y) if classes else y.numpy())
+        table = case.problem.table if isinstance(case.problem, GivenData) else None
+        estimator.fit(_rows(case.train.x, table), _classes(y) if classes else y.numpy())
         progress(0.9)
 
-        predictor = _Fitted(estimator, y, classes)
+        predictor = _Fitted(estimator, y, classes, table)
         scalars: dict[str, float] = {}
         for name, part in ({"train": case.train} | case.fresh).items():
             out = predictor(part.x)
@@ -129,25 +133,34 @@ class _Fitted:
         estimator: the estimator.
         y: the labels it was fitted to.
         classes: whether they are classes.
+        table: the values of the points' cells, where it was fitted to a table.
     """
 
-    def __init__(self, estimator: Any, y: torch.Tensor, classes: bool) -> None:
-        self._estimator, self._y, self._classes = estimator, y, classes
+    def __init__(self, estimator: Any, y: torch.Tensor, classes: bool, table: ValueTable | None = None) -> None:
+        self._estimator, self._y, self._classes, self._table = estimator, y, classes, table
         has_them = classes and hasattr(estimator, "predict_proba")
         self.probabilities: Callable[[torch.Tensor], torch.Tensor] | None = self._probabilities if has_them else None
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Numbers, or classes as labels have them."""
-        found = np.asarray(self._estimator.predict(x.flatten(1).cpu().numpy()))
+        found = np.asarray(self._estimator.predict(_rows(x, self._table)))
         return _encoded(found, self._y) if self._classes else torch.from_numpy(found.reshape(len(x), -1)).float()
 
     def _probabilities(self, x: torch.Tensor) -> torch.Tensor:
         """The probability of each class, (n, classes). A class without training points has none."""
-        found = torch.from_numpy(np.asarray(self._estimator.predict_proba(x.flatten(1).cpu().numpy())))
+        found = torch.from_numpy(np.asarray(self._estimator.predict_proba(_rows(x, self._table))))
         classes = 2 if self._y.ndim == 1 or self._y.shape[1] == 1 else self._y.shape[1]
         rows = torch.zeros(len(x), classes, dtype=torch.float64)
         rows[:, torch.as_tensor(self._estimator.classes_, dtype=torch.int64)] = found.double()
         return rows
+
+
+def _rows(x: Any, table: ValueTable | None) -> Any:
+    """Points as an estimator takes them: an array, or a table where it was given one."""
+    if is_frame(x):
+        return x
+    numbers = x.flatten(1).cpu().numpy()
+    return numbers if table is None else table.frame(numbers)
 
 
 def _classes(y: torch.Tensor) -> np.ndarray:

@@ -13,7 +13,7 @@ from beyondkernels.core.constraints import at_least, positive
 from beyondkernels.engine.member import Member, require_points
 from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.engine.train import train
-from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
+from beyondkernels.kernels import ConjugateAt, Kernel, KernelAt, KernelRidge, TangentAt
 from beyondkernels.kernels.learner import GROWTH
 from beyondkernels.networks import Network
 
@@ -80,10 +80,19 @@ class FrozenKernel(Learner):
         kernel = KernelAt(
             kind(member.network, member.params, buffers, memory=self.memory), case.problem.in_shape, whole
         )
-        choose = "leave_one_out" if self.solver == "exact" else "validation"
-        # Only the iterative solver lets its grid of ridges grow; the exact one has the whole path from one
-        # decomposition.
-        growth = GROWTH if self.solver == "iterative" else 0
-        usual = {"memory": self.memory, "centred": True, "growth": growth, "grouped": True}
-        ridge = KernelRidge(kernel, choose=choose, solver=self.solver, **usual)
+        ridge = ridge_on(kernel, self.solver, self.memory)
         return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))
+
+
+def ridge_on(kernel: Kernel, solver: Literal["exact", "iterative"], memory: int) -> KernelRidge:
+    """Ridge regression with a network's kernel; the mean of the training labels is subtracted.
+
+    Arguments:
+        kernel: the kernel.
+        solver: see :class:`FrozenKernel`.
+        memory: bytes that may be taken beside the sample.
+    """
+    choose = "leave_one_out" if solver == "exact" else "validation"
+    # Only the iterative solver lets its grid of ridges grow; the exact one has the whole path from one decomposition.
+    growth = GROWTH if solver == "iterative" else 0
+    return KernelRidge(kernel, choose=choose, solver=solver, memory=memory, centred=True, growth=growth, grouped=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,17 @@ import torch
 
 from beyondkernels.core import Saved, Tensors
 from beyondkernels.engine.member import Member
+from beyondkernels.engine.predictor import Predictor
+from beyondkernels.networks import Network
 
 FORMAT = 1
 """The format of a saved state. Raise it when the meaning changes; states of other formats are ignored."""
 
 _PARTS = ("params", "buffers", "optimiser")
 _COUNTS = ("stage_index", "steps_in_stage", "stage_entered", "step", "check_at", "diverged")
+_UNFIT = (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError)
+"""What is raised by a state that is damaged, or of another version."""
+
 _LATER = {"check_at": None}
 """Counts that states of this format did not always have, and what they were then."""
 
@@ -27,16 +33,53 @@ def saved_state(member: Member, record: dict[str, np.ndarray]) -> Saved:
         member: between two steps.
         record: what was recorded so far.
     """
-    arrays = {f"record/{name}": array for name, array in record.items()}
-    tensors = []
-    for part in _PARTS:
-        for name, value in getattr(member, part).items():
+    saved = _saved({part: getattr(member, part) for part in _PARTS})
+    counts = {name: getattr(member, name) for name in _COUNTS}
+    kept = {f"record/{name}": array for name, array in record.items()}
+    return Saved(saved.facts | {"counts": counts}, saved.arrays | kept)
+
+
+def saved_predictor(predictor: Predictor) -> Saved:
+    """What a trained network needs to predict: its parameters and buffers.
+
+    Arguments:
+        predictor: the network after training.
+    """
+    return _saved({"params": predictor.params, "buffers": predictor.buffers})
+
+
+def restored_predictor(network: Network, saved: Saved) -> Predictor | None:
+    """A trained network from what was kept of it; None if that is of another format or damaged.
+
+    Arguments:
+        network: the architecture.
+        saved: a result of :func:`saved_predictor`.
+    """
+    try:
+        parts = _restored(saved) if saved.facts["format"] == FORMAT else None
+    except _UNFIT:
+        return None
+    return None if parts is None else Predictor(network, parts["params"], parts["buffers"])
+
+
+def _saved(parts: Mapping[str, Tensors]) -> Saved:
+    """Named tensors as arrays, and what is needed to make them tensors again."""
+    arrays, tensors = {}, []
+    for part, named in parts.items():
+        for name, value in named.items():
             # As bytes: numpy has no bfloat16, and what is never converted cannot be rounded.
             arrays[f"{part}/{name}"] = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
             # a layout is kept as well: sums that run over memory in another order round in another way
             tensors.append([part, name, str(value.dtype), list(value.shape), list(value.stride())])
-    counts = {name: getattr(member, name) for name in _COUNTS}
-    return Saved({"format": FORMAT, "counts": counts, "tensors": tensors}, arrays)
+    return Saved({"format": FORMAT, "tensors": tensors}, arrays)
+
+
+def _restored(saved: Saved) -> dict[str, Tensors]:
+    """The inverse of :func:`_saved`."""
+    parts: dict[str, Tensors] = {part: {} for part in _PARTS}
+    for part, name, *kind in saved.facts["tensors"]:
+        parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind)
+    return parts
 
 
 def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
@@ -52,11 +95,12 @@ def restore(member: Member, saved: Saved) -> dict[str, np.ndarray] | None:
             return None
         known = _LATER | saved.facts["counts"]
         counts = {name: known[name] for name in _COUNTS}
-        parts: dict[str, Tensors] = {part: {} for part in _PARTS}
-        for part, name, *kind in saved.facts["tensors"]:
-            parts[part][name] = _tensor(saved.arrays[f"{part}/{name}"], *kind).to(member.device)
+        parts = {
+            part: {name: value.to(member.device) for name, value in named.items()}
+            for part, named in _restored(saved).items()
+        }
     # A damaged state, or one of another version, costs the steps taken so far and never the run: it starts anew.
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError):
+    except _UNFIT:
         return None
     in_first = (counts["stage_index"], counts["stage_entered"]) == first  # a transition may change names and shapes
     if in_first and any(_kinds(parts[part]) != _kinds(getattr(member, part)) for part in _PARTS):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome
-from beyondkernels.core.errors import require, shown
+from beyondkernels.core.errors import InputError, require, shown
 from beyondkernels.execution.checkpoint_schedule import SAVE_EVERY
 from beyondkernels.execution.chunk_worker import Tell, one_sentence
 from beyondkernels.execution.chunks import chunks, identity
@@ -21,6 +21,7 @@ from beyondkernels.execution.executor import LocalExecutor, SerialExecutor
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.execution.pipeline import gather
 from beyondkernels.execution.progress import Shown, watch_of
+from beyondkernels.learning.recall import keep_predictor, recalling
 from beyondkernels.learning.run import Run
 from beyondkernels.store.device import require_device
 from beyondkernels.store.spec import RunSpec
@@ -77,10 +78,14 @@ def run_specs(
         opened = store if isinstance(store, Store) else Store.open(Path(folder) / "store" if store is None else store)
         save_every = SAVE_EVERY if store is not None else None
         learnt: dict[str, Any] = {}
+        lasting = opened if store is not None else None
+        by_key = {spec.key: spec for spec in specs}
 
         def keep(key: str, outcome: Outcome) -> None:
             if predictors:
                 learnt[key] = outcome.predictor
+                if lasting is not None:
+                    keep_predictor(lasting, by_key[key], outcome)
 
         here = workers == 1
         executor = SerialExecutor(None, save_every, keep) if here else LocalExecutor(workers, save_every=save_every)
@@ -93,7 +98,12 @@ def run_specs(
         if lost and not forgiving:
             raise RuntimeError(f"{len(lost)} of {len(specs)} runs crashed; the first: {next(iter(lost.values()))}")
         outcomes = {key: dataclasses.replace(run.outcome, predictor=learnt.get(key)) for key, run in found.runs.items()}
-        return [Run(spec, outcomes.get(spec.key, Outcome()), lost.get(spec.key, "")) for spec in specs]
+        return [
+            Run(spec, outcomes[spec.key], recall=recalling(spec, outcomes[spec.key], lasting, found.runs[spec.key].key))
+            if spec.key in outcomes
+            else Run(spec, Outcome(), lost.get(spec.key, ""))
+            for spec in specs
+        ]
 
 
 def _round(keys: Iterable[str], stored: int = 0) -> Round:
@@ -106,8 +116,10 @@ def _here(specs: Sequence[RunSpec], watch: Tell, forgiving: bool, predictors: bo
         names = tuple(identity(spec) for spec in chunk)
         started = time.monotonic()
         for name, run in zip(names, _together(chunk, names, watch, forgiving), strict=True):
-            kept = run.outcome if predictors else dataclasses.replace(run.outcome, predictor=None)
-            runs[name] = dataclasses.replace(run, outcome=kept)
+            if not (predictors or run.reason):
+                kept = dataclasses.replace(run.outcome, predictor=None)
+                run = Run(run.spec, kept, recall=recalling(run.spec, kept))
+            runs[name] = run
             status = "crashed" if run.reason else run.outcome.status
             watch(Event("run", name, status, fraction=1.0, seconds=(time.monotonic() - started) / len(chunk)))
     return [runs[identity(spec)] for spec in specs]
@@ -121,6 +133,9 @@ def _together(chunk: Sequence[RunSpec], names: tuple[str, ...], watch: Tell, for
     try:
         return [Run(spec, outcome) for spec, outcome in zip(chunk, perform(chunk, tell), strict=True)]
     except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
+        model = getattr(error, "raised_by_model", None)
+        if not forgiving and model is not None and not isinstance(error, InputError):
+            raise InputError(f"{model} must give outputs each time it is called, got {one_sentence(error)}") from error
         if not forgiving:
             raise
         if len(chunk) > 1:

@@ -12,7 +12,15 @@ from beyondkernels.execution.progress import Shown
 from beyondkernels.learning.batch import run_specs
 from beyondkernels.learning.comparison import Comparison
 from beyondkernels.learning.run import Run
-from beyondkernels.learning.user_input import Asked, asked, is_function, learner_of, require_order, sorted_options
+from beyondkernels.learning.user_input import (
+    Asked,
+    asked,
+    is_function,
+    learner_of,
+    require_order,
+    sorted_options,
+    takes_tables,
+)
 from beyondkernels.store.device import PROCESSOR, device_name
 from beyondkernels.store.spec import RunSpec
 
@@ -82,7 +90,7 @@ def fit(
     """
     require_order(model, data, n)
     reading, recipe, recording = sorted_options(options, algorithm)
-    ask = asked(data, n, test, validation, reading)
+    ask = asked(data, n, test, validation, reading | takes_tables([model], data))
     (spec,) = _specs(model, ask, algorithm, recipe, recording, [seed], device_name(device), "model")
     (run,) = run_specs([spec], store=store, progress=progress)
     return run
@@ -136,7 +144,7 @@ def compare(
     require(len(learners) > 0, "learners must hold at least one learner by name")
     require_order(None, data, n, "bk.compare((X, y), learners={…})")
     reading, recipe, recording = sorted_options(options, algorithm)
-    ask = asked(data, n, test, validation, reading)
+    ask = asked(data, n, test, validation, reading | takes_tables(learners.values(), data))
     specs = []
     for name, model in learners.items():
         trained = recording if _is_network(model) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Problem
@@ -18,21 +18,25 @@ if TYPE_CHECKING:
 
     from beyondkernels.algorithms import Algorithm
     from beyondkernels.data import GivenData
+    from beyondkernels.data.named_inputs import NamedInput
     from beyondkernels.networks import Network
 
 
-def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
+def fitting(module: torch.nn.Module, problem: Problem, name: str, output: str | int | None = None) -> Problem:
     """The problem with points and labels in the form that a module takes, which is tried on two points.
 
     Arguments:
         module: stays as it is, except where it cannot be copied: such a module was made by a function for the trial.
         problem: what it is to learn.
         name: what to call the module in error messages.
+        output: which of several outputs is meant.
     """
     import torch
 
     from beyondkernels.data import GivenData
+    from beyondkernels.networks.copied import require_numbers
 
+    require_numbers(module, name)
     half = [each for each, value in module.named_parameters() if value.dtype == torch.float16]
     require(
         not half,
@@ -41,12 +45,21 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str) -> Problem:
     )
     problem, x = _accepted(module, problem, name)
     tried = _copied(module).eval()
-    out, again, other = (_seeded(tried, x, seed) for seed in (0, 0, 1))
+    call = _Call(problem.inputs if isinstance(problem, GivenData) else (), output, name)
+    try:
+        out, again, other = (_seeded(tried, x, seed, call) for seed in (0, 0, 1))
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # a module is a user's code
+        raise InputError(
+            f"{name} {type(module).__name__} must give outputs each time it is called, got {_why(error)} at a later "
+            "call with the same points"
+        ) from error
     require(
-        isinstance(out, torch.Tensor) and out.ndim in (1, 2) and len(out) == 2,
+        out.ndim in (1, 2) and len(out) == 2,
         f"{name} must give a row of outputs for each point, got {_form(out)} for 2 points",
     )
-    _require_no_state(module, torch.equal(out, again), x, name)
+    _require_no_state(module, torch.equal(out, again), x, call)
     require(
         torch.equal(out, other),
         f"{name} draws random numbers in evaluation mode, so it gives other outputs for the same points; nn.Dropout or "
@@ -71,6 +84,7 @@ def require_batch(network: Network, rule: Algorithm, problem: Problem, n: int, n
     """
     from beyondkernels.core.points import shape_of
     from beyondkernels.core.streams import Stream
+    from beyondkernels.data import GivenData
     from beyondkernels.networks import FromCopy, FromModule
 
     size = n if (batch := getattr(rule, "batch", None)) is None else batch
@@ -79,7 +93,8 @@ def require_batch(network: Network, rule: Algorithm, problem: Problem, n: int, n
     module = network.fresh(shape_of(problem.in_shape), problem.out_dim, Stream(0))
     x = _on(module, problem.take("train", 1, 0).x)
     try:
-        _seeded(module.train(), x, 0)
+        inputs = problem.inputs if isinstance(problem, GivenData) else ()
+        _seeded(module.train(), x, 0, _Call(inputs, network.output, name))
     except Exception as error:  # a module is a user's code
         raise InputError(f"{name} cannot train on one point in a step ({error}); batch=2 or more would do") from None
 
@@ -92,14 +107,40 @@ def _copied(module: torch.nn.Module) -> torch.nn.Module:
         return module
 
 
-def _seeded(module: torch.nn.Module, x: torch.Tensor, seed: int) -> Any:
+@dataclass(frozen=True)
+class _Call:
+    """How a module is called: with which named arrays, for which of its outputs, under which name."""
+
+    inputs: tuple[NamedInput, ...]
+    output: str | int | None
+    name: str
+
+    def __call__(self, module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+        from beyondkernels.networks.calling import called
+
+        return called(module, x, self.inputs, self.output, self.name)
+
+    def take(self, module: torch.nn.Module, x: torch.Tensor) -> None:
+        """Call it, whatever it gives."""
+        from beyondkernels.networks.calling import raw
+
+        raw(module, x, self.inputs)
+
+
+def _why(error: BaseException) -> str:
+    """What was raised, in one line."""
+    text = " ".join(str(error).split())
+    return f"sys.exit({text})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {text}".rstrip(": ")
+
+
+def _seeded(module: torch.nn.Module, x: torch.Tensor, seed: int, call: _Call) -> torch.Tensor:
     """The outputs of a module, with what it draws from one seed."""
     import torch
 
     from beyondkernels.core.streams import seeded_by
 
     with torch.no_grad(), seeded_by(seed, everywhere=x.device.type != "cpu"):
-        return module(x)
+        return call(module, x)
 
 
 def _on(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
@@ -118,17 +159,22 @@ def _accepted(module: torch.nn.Module, problem: Problem, name: str) -> tuple[Pro
 
     errors: list[Exception] = []
     whole = isinstance(problem, GivenData) and problem.whole
-    for tokens in (False, True) if whole else (False,):
+    inputs = problem.inputs if isinstance(problem, GivenData) else ()
+    forms = (problem.tokens,) if isinstance(problem, GivenData) and inputs else (False, True) if whole else (False,)
+    call = _Call(inputs, None, name)
+    for tokens in forms:
         points = replace(problem, tokens=tokens) if isinstance(problem, GivenData) else problem
         x = _on(module, points.take("train", 2, 0).x)
         tried = _copied(module).eval()
         try:
             with torch.no_grad(), refusing_unknown_ids(tried, name):
-                tried(x)
+                call.take(tried, x)
                 if isinstance(points, GivenData) and looks_up(module):
-                    tried(_on(module, points_with_largest(points)))
+                    call.take(tried, _on(module, points_with_largest(points)))
         except InputError:
             raise
+        except SystemExit as error:
+            raise InputError(f"{name} {type(module).__name__} ends the process in its forward: {_why(error)}") from None
         except Exception as error:  # a module is a user's code
             errors.append(error)
         else:
@@ -163,10 +209,9 @@ def _few_values(problem: GivenData) -> str:
     return f", and classify=True makes {len(np.unique(y))} classes of them" if few else ""
 
 
-def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, name: str) -> None:
+def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, call: _Call) -> None:
     """Refuse a module whose outputs depend on earlier calls, and warn of one that changes attributes of its own."""
-    import torch
-
+    name = call.name
     sentence = (
         f"{name} gives other outputs for the same points when it is called again, so it keeps state between calls"
     )
@@ -174,13 +219,9 @@ def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, name
     tried = _copied(module).train()
     before = _attributes(tried)
     buffers = {each: value.clone() for each, value in module.named_buffers()}
-    first, second = (_training_pass(tried, buffers, x) for _ in range(2))
+    first, second = (_training_pass(tried, buffers, x, call) for _ in range(2))
     if first is None or second is None:
         return  # a module may refuse two points while it trains; the training will say so
-    require(
-        isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor),
-        f"{name} must give a row of outputs for each point also while it trains, got {_form(first)}",
-    )
     _require_derivative(tried, first, name)
     require(first.equal(second), f"{sentence} while it trains; buffers are the place for such state")
     changed = [each for each, value in _attributes(tried).items() if before.get(each) != value]
@@ -202,7 +243,9 @@ def _require_derivative(module: torch.nn.Module, out: torch.Tensor, name: str) -
     )
 
 
-def _training_pass(tried: torch.nn.Module, buffers: Mapping[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor | None:
+def _training_pass(
+    tried: torch.nn.Module, buffers: Mapping[str, torch.Tensor], x: torch.Tensor, call: _Call
+) -> torch.Tensor | None:
     """The outputs of a training pass that starts from some buffers and from one seed."""
     import torch
 
@@ -214,7 +257,11 @@ def _training_pass(tried: torch.nn.Module, buffers: Mapping[str, torch.Tensor], 
                 value.copy_(buffers[name])
         try:
             with torch.enable_grad():
-                return tried(x)
+                return call(tried, x)
+        except InputError as error:
+            raise InputError(f"{error} (while it trains)") from None
+        except SystemExit as error:
+            raise InputError(f"{call.name} ends the process in its forward while it trains: {_why(error)}") from None
         except Exception:  # a module is a user's code
             return None
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Ended, Learner, Measured, Outcome, Problem
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 
     from beyondkernels.measure import Measurement
 
+    Predicting = Callable[[torch.Tensor], torch.Tensor]
+
 SHOWN = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy", "test_loss", "test_accuracy")
 """The scalars that say how it went, in the order in which they are read."""
 
@@ -33,11 +38,14 @@ class Run:
         spec: what was run.
         outcome: what it left behind.
         reason: why there is nothing, where it crashed.
+        recall: gives what was learnt, where the outcome does not hold it: what a store keeps of a trained network, or
+            the end of the same run, which is computed again.
     """
 
     spec: RunSpec
     outcome: Outcome
     reason: str = ""
+    recall: Callable[[], Predicting] | None = field(default=None, compare=False)
 
     def __getattr__(self, name: str) -> float:
         scalars = self.__dict__["outcome"].scalars if "outcome" in self.__dict__ else {}
@@ -70,6 +78,20 @@ class Run:
         """``finished``, ``diverged`` or ``crashed``."""
         return "crashed" if self.reason else self.outcome.status
 
+    @functools.cached_property
+    def predictor(self) -> Predicting:
+        """What was learnt, a function of points.
+
+        A run that was read from a store has it from there if a network trained. Otherwise, and for a run that is one of
+        many, the same run is computed again when this is first asked for.
+        """
+        if (known := self.outcome.predictor) is not None:
+            return known
+        if self.status != "finished" or self.recall is None:
+            how = "was put together without a way to compute it" if self.status == "finished" else self.status
+            raise InputError(f"this run cannot predict: it {how}")
+        return self.recall()
+
     def predict(self, x: Any) -> Any:
         """What it makes of points (n, …), in the form of the labels that were given.
 
@@ -92,17 +114,20 @@ class Run:
         Arguments:
             x: the points.
         """
+        import torch
+
         from beyondkernels.algorithms import Loss
 
-        if (of := getattr(self.outcome.predictor, "probabilities", None)) is not None:
-            return of(self._points(x)).cpu().numpy()
+        points = self._points(x)
+        if (of := getattr(self.predictor, "probabilities", None)) is not None:
+            return of(points).cpu().numpy()
         loss = getattr(getattr(self.learner, "algorithm", None), "loss", None)
         found = loss.probabilities(self.outputs(x)) if isinstance(loss, Loss) else None
         if found is None:
             raise InputError(
                 f"probabilities come from the cross entropy, which {in_words(self.learner)} was not trained with"
             )
-        return found.cpu().numpy()
+        return (found.float() if found.dtype == torch.bfloat16 else found).cpu().numpy()
 
     def outputs(self, x: Any) -> torch.Tensor:
         """What the predictor gives for points (n, …), as it is: (n, out_dim).
@@ -111,9 +136,8 @@ class Run:
             x: the points.
         """
         points = self._points(x)
-        assert self.outcome.predictor is not None
         try:
-            return self.outcome.predictor(points)
+            return self.predictor(points)
         except IndexError as error:
             if not getattr(self.problem, "whole", False):
                 raise
@@ -129,24 +153,25 @@ class Run:
         from beyondkernels.data import GivenData
         from beyondkernels.data.given import are_tokens
 
-        if self.outcome.predictor is None:
-            how = {
-                "finished": "was read from a store, or is one of many; these keep no predictor",
-                "diverged": "diverged",
-            }
-            raise InputError(f"this run cannot predict: it {how.get(self.status, 'crashed')}")
+        require(self.status == "finished", f"this run cannot predict: it {self.status}")
         if isinstance(x, torch.Tensor) and not isinstance(self.problem, GivenData):
             points = x  # in the precision of the problem, and where it is
             require(not x.is_complex(), f"x must hold real numbers, got {x.dtype}")
             require(bool(x.isfinite().all()), "x must be finite, got NaN or infinity")
         else:
-            from beyondkernels.data.columns import in_order
+            from beyondkernels.data.columns import in_order, is_frame
             from beyondkernels.data.readers import read_points
 
             if isinstance(self.problem, GivenData):
                 x = in_order(x, self.problem.columns, "x", self.problem.target)
-            points = torch.from_numpy(read_points(x, "x"))
-        shape, came = self.problem.in_shape, tuple(np.shape(x))
+                if self.problem.table is not None:
+                    require(is_frame(x), f"x must be a table, as the training points were, got a {type(x).__name__}")
+                    return x
+            inputs = self.problem.inputs if isinstance(self.problem, GivenData) else ()
+            if inputs and isinstance(x, Mapping):
+                x = {each: value for each, value in x.items() if each in {one.name for one in inputs}}
+            points = torch.from_numpy(read_points(x, "x", inputs))
+        shape, came = self.problem.in_shape, tuple(points.shape if isinstance(x, Mapping) else np.shape(x))
         require(
             tuple(points.shape[1:]) in (shape, (math.prod(shape),)),
             f"x must be points of the shape {shape}, got {came}"
@@ -165,15 +190,16 @@ class Run:
         """The trained module, ready to predict: a copy of the one that was given, or the network as a module."""
         from beyondkernels.engine import Predictor
 
-        predictor = self.outcome.predictor
+        predictor = self.predictor
         if not isinstance(predictor, Predictor):
-            raise InputError(f"{in_words(self.learner)} leaves no module; a network that trained in this process does")
+            raise InputError(f"{in_words(self.learner)} leaves no module; a network does")
         return predictor.module(self.problem.in_shape, self.problem.out_dim)
 
     def measure(self, measurement: Measurement) -> Measured:
         """What a measurement finds in this run: scalars, series and arrays."""
         (case,) = cases_of([self.spec])
-        return measurement.measure(Ended(self.learner, case, self.outcome))
+        ended = dataclasses.replace(self.outcome, predictor=self.predictor) if self.recall else self.outcome
+        return measurement.measure(Ended(self.learner, case, ended))
 
     def as_row(self) -> dict[str, Any]:
         """Status and scalars; of a run that crashed the reason."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -143,13 +144,28 @@ def learner_of(
         return KernelRidge(model, centred=found, grouped=found), problem
     if isinstance(model, Learner):
         return model, problem
-    if all(hasattr(type(model), method) for method in ("fit", "predict", "get_params")):
+    if is_estimator(model):
         return FromEstimator.of(model), problem
     raise InputError(f"{_MODELS.format(name)}, got a {type(model).__name__}")
 
 
 _MODELS = "{} must be a torch.nn.Module, a network, a kernel, a learner or an estimator of scikit-learn"
 _MAKERS = "give a torch.nn.Module, or a function def make(in_dim, out_dim) that returns one"
+
+
+def is_estimator(model: Any) -> bool:
+    """Whether a model has the methods of an estimator of scikit-learn."""
+    return all(hasattr(type(model), method) for method in ("fit", "predict", "get_params"))
+
+
+def takes_tables(models: Iterable[Any], data: Any) -> dict[str, bool]:
+    """The argument of ``given`` for tables with words, dates and missing values, which estimators may take.
+
+    Arguments:
+        models: all that learn from the data.
+        data: as they were given.
+    """
+    return {} if isinstance(data, Problem) or not all(map(is_estimator, models)) else {"tables": True}
 
 
 def is_function(model: Any) -> bool:
@@ -241,13 +257,23 @@ def network_of(model: Any, problem: Problem, name: str = "network") -> tuple[Net
     network = made_by(model, name) if is_function(model) else model
     network = FromCopy.of(network) if isinstance(network, torch.nn.Module) else network
     if isinstance(network, FromCopy):
-        return network, fitting(network.module, problem, name)
+        problem = fitting(network.module, problem, name, network.output)
+        return _with_inputs(network, problem), problem
     if isinstance(network, FromModule):
         made = network.fresh(shape_of(problem.in_shape), problem.out_dim, Stream(0))
         require(
             isinstance(made, torch.nn.Module),
             f"{name} must make a torch.nn.Module, got {shown(made)} from {network.name}",
         )
-        return network, fitting(made, problem, name)
+        problem = fitting(made, problem, name, network.output)
+        return _with_inputs(network, problem), problem
     require(isinstance(network, Network), f"{name} must be a Network or a torch.nn.Module, got {shown(model)}")
     return network, problem
+
+
+def _with_inputs(network: Any, problem: Problem) -> Network:
+    """A network that is given the named arrays of the points."""
+    from beyondkernels.data import GivenData
+
+    inputs = problem.inputs if isinstance(problem, GivenData) else ()
+    return dataclasses.replace(network, inputs=inputs) if inputs else network

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 
-from beyondkernels.core import Tensors
+from beyondkernels.core import InputError, Tensors
+from beyondkernels.data.named_inputs import NamedInput, unpack
 
 
 class Slots:
@@ -56,6 +59,78 @@ class Slots:
         finally:
             for part, plain, name, value, held in before:
                 _put(part, plain, name, value, held)
+
+
+def called(
+    module: torch.nn.Module,
+    x: torch.Tensor,
+    inputs: Sequence[NamedInput] = (),
+    output: str | int | None = None,
+    name: str = "model",
+) -> torch.Tensor:
+    """The output of a module as a tensor, whatever form it has.
+
+    Arguments:
+        module: is given the points as they are, or the named arrays that they are packed from: as arguments of these
+            names if its ``forward`` has them, otherwise as one dictionary.
+        x: the points.
+        inputs: the named arrays of a point; none where it is one array.
+        output: which of several outputs, see :func:`output_of`.
+        name: what to call the module in error messages.
+    """
+    return output_of(raw(module, x, inputs), output, name)
+
+
+def raw(module: torch.nn.Module, x: torch.Tensor, inputs: Sequence[NamedInput] = ()) -> Any:
+    """What a module gives, in its own form; the arguments are those of :func:`called`."""
+    if not inputs:
+        return module(x)
+    named = unpack(x, inputs)
+    try:
+        inspect.signature(module.forward).bind(**named)
+    except TypeError:
+        return module(named)
+    return module(**named)
+
+
+def output_of(out: Any, output: str | int | None, name: str) -> torch.Tensor:
+    """The tensor among what a module gives.
+
+    A tensor is taken as it is. Of anything else ``logits`` is taken, an attribute or a key. Otherwise the only tensor
+    in it is taken, and with several of them ``output`` has to say which.
+
+    Arguments:
+        out: what the module gave: a tensor, a dictionary, a tuple, or an object with attributes.
+        output: a key, an attribute or a place.
+        name: what to call the module in error messages.
+
+    >>> output_of((torch.ones(2), None), None, "model"), output_of({"a": 1, "logits": torch.zeros(1)}, None, "model")
+    (tensor([1., 1.]), tensor([0.]))
+    """
+    if isinstance(out, torch.Tensor) and output is None:
+        return out
+    parts = _parts(out)
+    wanted = "logits" if output is None else output
+    if isinstance(found := parts.get(wanted, getattr(out, str(wanted), None)), torch.Tensor):
+        return found
+    tensors = [each for each, value in parts.items() if isinstance(value, torch.Tensor)]
+    if output is None and len(tensors) == 1:
+        return parts[tensors[0]]
+    known = f" with {', '.join(map(repr, tensors[:6]))}" if tensors else " without a tensor in it"
+    raise InputError(
+        f"{name} must give a tensor of outputs{'' if output is None else f' as {output!r}'}, got a "
+        f"{type(out).__name__}{known}; FromCopy.of(module, output={(tensors or ['logits'])[0]!r}) of "
+        "bk.networks takes one of several, and a module whose forward picks it would do"
+    )
+
+
+def _parts(out: Any) -> dict[Any, Any]:
+    """What a module gave, by keys, places or attributes."""
+    if isinstance(out, Mapping):
+        return dict(out)
+    if isinstance(out, tuple | list):
+        return dict(enumerate(out))
+    return {} if isinstance(out, torch.Tensor) else dict(getattr(out, "__dict__", {}))
 
 
 def tied_names(module: torch.nn.Module) -> dict[str, str]:

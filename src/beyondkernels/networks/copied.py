@@ -14,18 +14,26 @@ import torch
 
 from beyondkernels.core import Shape, Stream, UncacheableError, later, require, seeded_globally
 from beyondkernels.core.fingerprints import fingerprint
+from beyondkernels.data.named_inputs import NamedInput
 from beyondkernels.networks.blocks import Block
+from beyondkernels.networks.drawing import (
+    draw,
+    draw_bare,
+    drawn_from_marks,
+    draws_all,
+    draws_inside,
+    is_bare,
+    is_constant,
+    moments,
+    reset_of,
+    rule_for_parts,
+    undrawn,
+)
 from beyondkernels.networks.filling import copied, filled
 from beyondkernels.networks.module import ModuleNetwork
 
-RESET = ("reset_parameters", "_reset_parameters")
-"""The methods by which PyTorch's layers draw their parameters anew."""
-
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 """Where PyTorch's modules keep the functions that change what a call or its gradient gives."""
-
-_MARK = 49 / 128
-"""A number that no draw leaves in every place of a parameter, and that every precision holds exactly."""
 
 
 class ModelWarning(UserWarning):
@@ -53,6 +61,8 @@ class FromCopy(ModuleNetwork):
         module: the module itself, which only this process has.
         blocks: its blocks, as :func:`~beyondkernels.networks.with_blocks` sets them.
         opaque: what in it cannot be read, hooks among it, so that its runs are not stored.
+        output: which of several outputs of the module is meant: a key, an attribute or a place.
+        inputs: the named arrays that points are packed from, where the module takes several.
 
     >>> network = FromCopy.of(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)))
     >>> params, _ = network.init(4, 1, Stream(0))
@@ -67,6 +77,8 @@ class FromCopy(ModuleNetwork):
     module: Any = field(default=None, metadata={"identity": False}, repr=False)
     blocks: tuple[Block, ...] = later(())
     opaque: tuple[Any, ...] = later(())
+    output: str | int | None = later(None)
+    inputs: tuple[NamedInput, ...] = later(())
 
     brought: ClassVar[bool] = True
 
@@ -78,6 +90,7 @@ class FromCopy(ModuleNetwork):
         name: str | None = None,
         fresh_start: bool = True,
         parts: Mapping[str, tuple[str, ...]] | None = None,
+        output: str | int | None = None,
     ) -> FromCopy:
         """A network around a copy of a module.
 
@@ -86,12 +99,14 @@ class FromCopy(ModuleNetwork):
             name: what to call it in tables; its class unless given.
             fresh_start: whether each seed draws all parameters anew.
             parts: named groups of parameters.
+            output: which of several outputs of the module is meant.
         """
         kept = copied(module)
         _require_plain(kept)
         if fresh_start:
-            drawn = _drawn(kept)
+            drawn = drawn_from_marks(kept)
             _require_resets(drawn)
+            _warn_of_bare(kept, drawn)
             _warn_of_lost(kept, drawn)
         opaque: list[Any] = [hook for part in module.modules() for _, hook in _hooks(part) if _is_opaque(hook)]
         try:
@@ -105,6 +120,7 @@ class FromCopy(ModuleNetwork):
             parts or {},
             kept,
             opaque=tuple(opaque),
+            output=output,
         )
 
     def __post_init__(self) -> None:
@@ -119,11 +135,16 @@ class FromCopy(ModuleNetwork):
         made = copy.deepcopy(self.module)
         if self.fresh_start:
             with seeded_globally(stream), torch.no_grad():
-                _draw(made)
+                draw(made)
+                draw_bare(made, self.module, self._bare)
                 drawn = dict((*made.named_parameters(), *made.named_buffers()))
                 for name, own in _still(self.module):
                     drawn[name].copy_(own)
         return made
+
+    @functools.cached_property
+    def _bare(self) -> tuple[str, ...]:
+        return undrawn(drawn_from_marks(self.module))
 
     def skeleton(self, in_dim: Shape, out_dim: int) -> torch.nn.Module:
         return self._skeleton
@@ -134,15 +155,20 @@ class FromCopy(ModuleNetwork):
         return filled(self.module, {name: value.detach().to("meta") for name, value in named})
 
 
-def _reset(part: torch.nn.Module) -> Any:
-    return next((getattr(part, name) for name in RESET if callable(getattr(part, name, None))), None)
-
-
-def _draw(module: torch.nn.Module) -> None:
-    """Draw all parameters anew, those of inner parts first."""
-    for part in _inner_first(module, set()):
-        if (reset := _reset(part)) is not None:
-            reset()
+def _warn_of_bare(module: torch.nn.Module, drawn: torch.nn.Module) -> None:
+    """Name the parameters that are drawn like the numbers they have, unless the model has a rule for them."""
+    if any(draws_all(part) for part in module.modules()):
+        return
+    own = dict(module.named_parameters())
+    like = {name: moments(own[name])[1] for name in undrawn(drawn)}
+    if spread := {name: value for name, value in like.items() if value}:
+        told = ", ".join(f"{name} ({value:g})" for name, value in list(spread.items())[:3])
+        warnings.warn(
+            f"no reset_parameters of {type(module).__name__} draws {told}: each seed draws normal numbers of the "
+            "standard deviation in brackets, that of the numbers it has. A method reset_parameters sets another rule",
+            ModelWarning,
+            stacklevel=7,
+        )
 
 
 def _still(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
@@ -166,19 +192,6 @@ def _parameters_beside(module: torch.nn.Module, path: str) -> list[torch.nn.Para
     return _parameters_beside(module, path.rpartition(".")[0]) if path else []
 
 
-def _draws_inside(module: torch.nn.Module) -> bool:
-    return any(_reset(part) is not None for part in module.modules() if part is not module)
-
-
-def _inner_first(module: torch.nn.Module, seen: set[int]) -> Iterator[torch.nn.Module]:
-    """Every part of a module once, after the parts that it holds."""
-    if id(module) not in seen:
-        seen.add(id(module))
-        for child in module.children():
-            yield from _inner_first(child, seen)
-        yield module
-
-
 def _require_plain(module: torch.nn.Module) -> None:
     lazy = [
         name
@@ -186,20 +199,26 @@ def _require_plain(module: torch.nn.Module) -> None:
         if torch.nn.parameter.is_lazy(value)
     ]
     require(not lazy, f"the module has lazy parameters such as {lazy[:1]}; run it once on a point before it is given")
+    require_numbers(module, f"the module {type(module).__name__}")
     require(
         next(module.parameters(), None) is not None,
         f"the module {type(module).__name__} has no parameters, so there is nothing to train",
     )
 
 
-def _drawn(module: torch.nn.Module) -> torch.nn.Module:
-    """A copy with a mark in every parameter that was then drawn anew."""
-    tried = copy.deepcopy(module)
-    with seeded_globally(Stream(0)), torch.no_grad():
-        for value in tried.parameters():
-            value.fill_(_MARK)
-        _draw(tried)
-    return tried
+def require_numbers(module: torch.nn.Module, name: str) -> None:
+    """Ask that a module is on a device where tensors hold numbers.
+
+    Arguments:
+        module: the module.
+        name: what to call it.
+    """
+    empty = [each for each, value in (*module.named_parameters(), *module.named_buffers()) if value.is_meta]
+    require(
+        not empty,
+        f"{name} must hold numbers, got {', '.join(empty[:2])} on the device meta, which has none; "
+        "to_empty(device='cpu') and reset_parameters() give it some",
+    )
 
 
 def _require_resets(drawn: torch.nn.Module) -> None:
@@ -208,8 +227,7 @@ def _require_resets(drawn: torch.nn.Module) -> None:
     It is tried, because a part may have the method and not reach its parameters: a weight that a parametrisation
     computes, such as ``weight_norm``, is drawn in vain.
     """
-    free = {name: value for name, value in drawn.named_parameters() if value.requires_grad and value.numel()}
-    alone = [name for name, value in free.items() if bool((value == _MARK).all())]
+    alone = [name for name in undrawn(drawn) if not is_bare(drawn, name)]
     require(
         not alone,
         f"no reset_parameters draws {', '.join(alone[:3])} of {type(drawn).__name__} anew for each seed; write one, "
@@ -221,7 +239,7 @@ def _warn_of_lost(module: torch.nn.Module, drawn: torch.nn.Module) -> None:
     """Warn of weights that a constructor has set, such as to zero, and that each seed draws otherwise."""
     after = dict(drawn.named_parameters())
     weights = [(name, value) for name, value in module.named_parameters() if value.requires_grad and value.ndim > 1]
-    lost = [name for name, value in weights if _is_constant(value) and not _is_constant(after[name])]
+    lost = [name for name, value in weights if is_constant(value) and not is_constant(after[name])]
     if lost:
         warnings.warn(
             f"{', '.join(lost[:3])} of {type(module).__name__} has one number in all places, and each seed draws it "
@@ -230,10 +248,6 @@ def _warn_of_lost(module: torch.nn.Module, drawn: torch.nn.Module) -> None:
             ModelWarning,
             stacklevel=7,  # the line that calls bk.fit
         )
-
-
-def _is_constant(value: torch.Tensor) -> bool:
-    return value.numel() > 1 and bool((value == value.flatten()[0]).all())
 
 
 def _architecture(module: torch.nn.Module, fresh_start: bool, original: torch.nn.Module) -> str:
@@ -253,8 +267,14 @@ def _architecture(module: torch.nn.Module, fresh_start: bool, original: torch.nn
         hashed.update(f"{name} {fingerprint(type(part), own, known=known)}".encode())
         if hooks := [(kind, *_read(hook)) for kind, hook in _hooks(part) if not _is_opaque(hook)]:
             hashed.update(fingerprint(hooks, known=known).encode())
-    if fresh_start and any(_reset(part) and _draws_inside(part) for part in module.modules()):
+    if fresh_start and any(reset_of(part) and draws_inside(part) for part in module.modules()):
         hashed.update(b"inner parts are drawn first")  # runs stored before 0.2.0 drew outer parts first
+    if fresh_start and any(rule_for_parts(part) is not None for part in module.modules()):
+        hashed.update(b"_init_weights is called")  # runs stored before were drawn without it
+    bare = undrawn(drawn_from_marks(module)) if fresh_start else ()
+    for name, value in module.named_parameters():
+        if name in bare:
+            hashed.update(f"{name} drawn with {moments(value)}".encode())
     if fresh_start and _draws_still_buffers(module):
         hashed.update(b"buffers of frozen parts are kept")  # runs stored before drew them
     drawn = {id(value) for value in module.parameters() if value.requires_grad} if fresh_start else set()
@@ -309,6 +329,6 @@ def _draws_still_buffers(module: torch.nn.Module) -> bool:
         return False
     tried = copy.deepcopy(module)
     with seeded_globally(Stream(0)), torch.no_grad():
-        _draw(tried)
+        draw(tried)
     drawn = dict(tried.named_buffers())
     return not all(torch.equal(drawn[name], value) for name, value in still.items())

@@ -15,9 +15,10 @@ from torch.nn.utils.parametrize import is_parametrized
 
 from beyondkernels.core import InputError, Shape, Stream, Tensors, later, require, seeded_globally, shape_of, shown
 from beyondkernels.core.streams import seeded_by
+from beyondkernels.data.named_inputs import NamedInput
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.blocks import HEAD, Block, BlockNames, merged, parameters_of, unlinked
-from beyondkernels.networks.calling import Slots, tied_names
+from beyondkernels.networks.calling import Slots, called, tied_names
 from beyondkernels.networks.filling import filled, refilled
 from beyondkernels.networks.hooks import calls_of, inputs_of
 from beyondkernels.networks.last_layer import entering_last, last_linear
@@ -58,6 +59,8 @@ class ModuleNetwork(Network):
     name: str
     parts: Mapping[str, tuple[str, ...]]
     blocks: tuple[Block, ...]
+    output: str | int | None
+    inputs: tuple[NamedInput, ...]
 
     @abstractmethod
     def fresh(self, in_dim: Shape, out_dim: int, stream: Stream) -> torch.nn.Module:
@@ -94,7 +97,13 @@ class ModuleNetwork(Network):
         buffers |= own
         params = {name: value for name, value in params.items() if not name.startswith(HEAD)}
         with self._seeded(buffers, train), slots.filled(params | own) as found:
-            out = slots.module(x)
+            try:
+                out = called(slots.module, x, self.inputs, self.output, self.name)
+            except SystemExit as error:
+                raise InputError(f"{self.name} ends the process in its forward: sys.exit({error.code})") from error
+            except Exception as error:
+                error.__dict__.setdefault("raised_by_model", self.name)  # for the sentence that a user is told
+                raise
         buffers |= found
         return out[:, None] if out.ndim == 1 else out  # labels have columns: (n,) would be broadcast against (n, 1)
 
@@ -266,12 +275,16 @@ class FromModule(ModuleNetwork):
         name: what to call it in tables.
         parts: named groups of parameters, each a tuple of parameter names of the module.
         blocks: its blocks, as :func:`~beyondkernels.networks.with_blocks` sets them.
+        output: which of several outputs of the module is meant: a key, an attribute or a place.
+        inputs: the named arrays that points are packed from, where the module takes several.
     """
 
     factory: ModuleFactory
     name: str
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blocks: tuple[Block, ...] = later(())
+    output: str | int | None = later(None)
+    inputs: tuple[NamedInput, ...] = later(())
 
     def __post_init__(self) -> None:
         require(

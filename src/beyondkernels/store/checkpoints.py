@@ -70,8 +70,10 @@ class Checkpoints:
         # In three parts, so that a state of gigabytes is not copied once more to stand behind its header.
         replace_file(self._path(key), (sealed(header), b"\n", arrays), self.drafts.new())
 
-    def read(self, key: str, provenance: Mapping[str, Any]) -> tuple[Saved, float] | None:
+    def read(self, key: str, provenance: Mapping[str, Any] | None) -> tuple[Saved, float] | None:
         """The state saved last and the seconds that went into it, if it is whole and made with the same; else None.
+
+        Without a provenance, it does not matter what it was made with: nothing goes on from a state that is the end.
 
         The provenance of a run speaks for all of it, so nobody goes on with what other code, libraries or processors
         began. It stays until the next state replaces it: whoever began it may be at work. Damaged ones are removed.
@@ -80,7 +82,7 @@ class Checkpoints:
         try:
             header, state = _parsed(read_bytes(path, _MOST), path.name)
             _require_place(header, key)
-            if header["made_with"] == _makers(provenance):
+            if provenance is None or header["made_with"] == _makers(provenance):
                 return state, header["seconds"]
         except (OSError, MemoryError, UnreadableError, _OtherFormatError):  # none, a passing trouble, one of others
             pass
@@ -115,7 +117,7 @@ class Checkpoints:
     def damaged(self) -> list[tuple[str, str, Path]]:
         """Those that are not what was written, what is wrong with them, and where they lie."""
         damage = [(path, _damage(path)) for path in self._paths()]
-        names = {path: f"checkpoints/{path.name.removesuffix(_ENDING)}" for path, _ in damage}
+        names = {path: f"{self.folder.name}/{path.name.removesuffix(_ENDING)}" for path, _ in damage}
         return [(names[path], what, path) for path, what in damage if what is not None]
 
     def prune(self, is_stored: Callable[[str], bool], seconds: float) -> int:

@@ -20,7 +20,7 @@ MIGRATIONS: dict[int, Callable[[Path], None]] = {}
 """From format n to n + 1: functions that change a store's directory in place and may be run again if interrupted."""
 
 MARK = "store.json"
-FOLDERS = ("runs", "tmp", "quarantine", "requests", "checkpoints")
+FOLDERS = ("runs", "tmp", "quarantine", "requests", "checkpoints", "predictors")
 
 _DRAFT = ".store-"
 

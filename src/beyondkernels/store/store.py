@@ -1,9 +1,9 @@
 """The store: a directory of runs that survives crashes, full disks and other processes.
 
 A store holds ``store.json`` (its format), ``runs/<two digits>/<key>/`` (the runs, which are the truth), ``requests/``
-(what was asked of it), ``checkpoints/`` (states of runs that are not over), ``quarantine/`` (what was damaged) and
-``tmp/`` (what is being written). It may come from somebody else: whatever is in it, reading it runs no code, follows
-no link and ends with an answer.
+(what was asked of it), ``checkpoints/`` (states of runs that are not over), ``predictors/`` (what trained networks need
+to predict), ``quarantine/`` (what was damaged) and ``tmp/`` (what is being written). It may come from somebody else:
+whatever is in it, reading it runs no code, follows no link and ends with an answer.
 """
 
 from __future__ import annotations
@@ -191,6 +191,7 @@ class Store:
             findings = [*self._damaged_runs()]
             findings += [Finding(*damage) for damage in requests.damaged(self.path / "requests")]
             findings += [Finding(*damage) for damage in self.checkpoints.damaged()]
+            findings += [Finding(*damage) for damage in self.predictors.damaged()]
         return findings
 
     def put_aside(self, findings: Iterable[Finding]) -> int:
@@ -224,6 +225,11 @@ class Store:
     def checkpoints(self) -> Checkpoints:
         """The states of runs that are not over."""
         return Checkpoints(self.path / "checkpoints", self.drafts)
+
+    @property
+    def predictors(self) -> Checkpoints:
+        """The end states of trained networks, by the keys of their runs. A run is whole without one."""
+        return Checkpoints(self.path / "predictors", self.drafts)
 
     @property
     def drafts(self) -> Drafts:
