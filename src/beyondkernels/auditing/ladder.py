@@ -42,10 +42,10 @@ LINEARISED = "linearised network"
 LAST = "last layer"
 MACHINE = "RBF support vector machine"
 
-BANDWIDTHS = (1.0, 0.25, 4.0)
+BANDWIDTHS = (1.0, 0.25, 4.0, 16.0)
 """Bandwidths of the Laplace kernel, relative to the typical distance of two points. The first wins where equal."""
 
-SQUARED_BANDWIDTHS = (0.5, 0.125, 2.0)
+SQUARED_BANDWIDTHS = (0.5, 0.125, 2.0, 8.0)
 """Bandwidths of Gaussian kernels, relative to its square. The first is scikit-learn's ``gamma="scale"``."""
 
 MACHINE_POINTS = 10_000

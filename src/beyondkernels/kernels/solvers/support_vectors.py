@@ -18,8 +18,8 @@ PENALTIES = (0.1, 1.0, 10.0, 100.0)
 LIMITS = (1e-4, 1e6)
 """The penalties that are tried last."""
 
-_MAX_ITERATIONS = 1_000_000
-"""Of libsvm for each pair of classes. Labels that are noise would take hours at a large penalty."""
+_MAX_ITERATIONS, _FOR_EACH_POINT = 100_000, 20
+"""Of libsvm for each pair of classes, whichever is more. Labels that are noise would take hours at a large penalty."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ def fitted_machine(gram: np.ndarray, classes: np.ndarray, penalty: float) -> Cal
     if (classes == classes[0]).all():
         return lambda block: np.full(len(block), classes[0])
     scale = float(gram.diagonal().mean()) or 1.0
-    machine: Any = SVC(kernel="precomputed", C=penalty / scale, max_iter=_MAX_ITERATIONS)
+    most = max(_MAX_ITERATIONS, _FOR_EACH_POINT * len(classes))
+    machine: Any = SVC(kernel="precomputed", C=penalty / scale, max_iter=most)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # held-out points judge what it is by then
         machine.fit(gram, classes)
