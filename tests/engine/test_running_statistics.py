@@ -11,7 +11,7 @@ from beyondkernels.core import Stream
 from beyondkernels.engine import FrozenKernel, Member
 from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.execution.outcomes import cases_of, perform
-from beyondkernels.kernels import KernelAt, KernelRidge, TangentAt
+from beyondkernels.kernels import KernelAt, TangentAt, TunedKernel
 from beyondkernels.networks import FromCopy, FullyConnected
 from stepping import started
 
@@ -58,7 +58,7 @@ def test_a_kernel_of_the_start_has_these_statistics():
     (case,) = cases_of([spec])
     start = started(network, rule, case.train, case.stream)
     expected, initial = (
-        KernelRidge(KernelAt(TangentAt(network, start.params, buffers), (4,)), centred=True).fit(case, lambda _: None)
+        TunedKernel((KernelAt(TangentAt(network, start.params, buffers), (4,)),)).fit(case, lambda _: None)
         for buffers in (settled_buffers(start), start.buffers)
     )
     (found,) = perform([spec])
