@@ -15,7 +15,7 @@ from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.learner import GROWTH, KernelRidge, fresh_outputs
 from beyondkernels.kernels.ridge_choice import RidgeChoice
 from beyondkernels.kernels.solvers.repeats import groups_of_copies
-from beyondkernels.kernels.solvers.ridge import outputs
+from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, outputs
 from beyondkernels.kernels.solvers.support_vectors import (
     PenaltyChoice,
     choose_penalty,
@@ -44,7 +44,8 @@ class TunedKernel(Learner):
     numbers, the loss is squared, and λ has the least squared error on points that are left out.
 
     Of several kernels the one is taken that does best in this way, of equal ones the first. They are compared on
-    ``search_points`` training points at most. Copies of a point are left out together.
+    ``search_points`` training points at most. Copies of a point are left out together, and λ and C are such that points
+    that all come twice give the same predictor as points that come once.
 
     The folds depend on the points alone. So the result depends on no random number besides the sample, but with the
     iterative solver.
@@ -103,16 +104,16 @@ class TunedKernel(Learner):
         if len(self.kernels) > 1:
             tried, at = self._search(case)
         progress(0.5)
-        ridge, later = self._ridge(self.kernels[at]), (lambda fraction: progress(0.5 + 0.5 * fraction))
+        ridge, rest = self._ridge(self.kernels[at]), (lambda fraction: progress(0.5 + 0.5 * fraction))
         if self.solver == "iterative":
             iterative = replace(ridge, choose="validation", solver="iterative", growth=GROWTH)
-            outcome = iterative.fit(case, later)
+            outcome = iterative.fit(case, rest)
             return replace(outcome, scalars={**outcome.scalars, "kernel": float(at), "hinge": 0.0})
         trial = self._trial(case, self.kernels[at]) if tried is None else tried
         if trial.hinge is None:
-            outcome = ridge.fit_chosen(case, later, trial.ridge)
+            outcome = ridge.fit_chosen(case, rest, trial.ridge)
         else:
-            outcome = _by_hinge(case, self.kernels[at], trial, later)
+            outcome = _by_hinge(case, self.kernels[at], trial, rest)
         scalars = {"kernel": float(at), "hinge": float(trial.hinge is not None), **trial.accuracies}
         return replace(outcome, scalars=outcome.scalars | scalars)
 
@@ -134,22 +135,27 @@ class TunedKernel(Learner):
         """A kernel with its losses, each with the strength that does best."""
         ridge, labels = self._ridge(kernel), outputs("y", case.train.y, len(case.train))
         ridge.require_memory(len(labels))
-        gram = kernel(case.train.x)
+        gram, groups = kernel(case.train.x), groups_of_copies(case.train.x)
+        copies = 1.0
+        if groups is not None:
+            copies = len(labels) / (int(groups.max()) + 1)
+            scale = copies * gram.diagonal().mean().item() or 1.0
+            ridge = replace(ridge, ridges=tuple(scale * each for each in RELATIVE_RIDGES))
         if not case.has_classes:
             choice = ridge.choose_ridge(case, gram)
-            return _Trial(-choice.errors.min().item(), choice, None, None, {})
-        folds, found = folds_of(_classes(labels), groups_of_copies(case.train.x)), {}
+            return _Trial(-choice.errors.min().item(), choice, None, copies, None, {})
+        folds, found = folds_of(_classes(labels), groups), {}
         choice = machine = None
         if "squared" in self.losses:
             choice = ridge.choose_ridge(case, gram)
             found["squared_accuracy"] = ridge_accuracy(gram, labels, choice.ridge, folds)
         if "hinge" in self.losses and self.solver == "exact":
-            machine = choose_penalty(gram.numpy(), _classes(labels), folds)
+            machine = choose_penalty(gram.numpy(), _classes(labels), folds, copies)
             found["hinge_accuracy"] = machine.accuracy
         score = max(found.values())
         if choice is not None and found["squared_accuracy"] == score:
             machine = None
-        return _Trial(score, choice, machine, gram if machine else None, found)
+        return _Trial(score, choice, machine, copies, gram if machine else None, found)
 
     def _ridge(self, kernel: Kernel) -> KernelRidge:
         return KernelRidge(kernel, memory=self.memory, centred=True, grouped=True, score="accuracy")
@@ -163,6 +169,7 @@ class _Trial:
         score: the accuracy, or minus the squared error.
         ridge: the ridge of squared loss.
         hinge: the penalty of hinge loss, if hinge loss is better.
+        copies: how often a point comes on average.
         gram: the kernel of the training points, if hinge loss is better.
         accuracies: of each loss that was tried.
     """
@@ -170,6 +177,7 @@ class _Trial:
     score: float
     ridge: RidgeChoice | None
     hinge: PenaltyChoice | None
+    copies: float
     gram: torch.Tensor | None
     accuracies: dict[str, float]
 
@@ -179,7 +187,7 @@ def _by_hinge(case: Case, kernel: Kernel, trial: _Trial, progress: Progress) -> 
     y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
     chosen, gram = trial.hinge, trial.gram
     assert chosen is not None and gram is not None, "hinge loss was better"
-    machine = fitted_machine(gram.numpy(), _classes(y), chosen.penalty)
+    machine = fitted_machine(gram.numpy(), _classes(y), chosen.penalty, trial.copies)
     progress(0.5)
 
     def predictor(x: torch.Tensor) -> torch.Tensor:

@@ -18,7 +18,7 @@ PENALTIES = (0.1, 1.0, 10.0, 100.0)
 LIMITS = (1e-4, 1e6)
 """The penalties that are tried last."""
 
-_MAX_ITERATIONS, _FOR_EACH_POINT = 100_000, 20
+_MAX_ITERATIONS, _FOR_EACH_POINT = 20_000, 20
 """Of libsvm for each pair of classes, whichever is more. Labels that are noise would take hours at a large penalty."""
 
 
@@ -65,16 +65,19 @@ def folds_of(classes: np.ndarray, groups: torch.Tensor | None = None, count: int
     return fold[places]
 
 
-def fitted_machine(gram: np.ndarray, classes: np.ndarray, penalty: float) -> Callable[[np.ndarray], np.ndarray]:
+def fitted_machine(
+    gram: np.ndarray, classes: np.ndarray, penalty: float, copies: float = 1.0
+) -> Callable[[np.ndarray], np.ndarray]:
     r"""A support vector machine, for several classes one for each pair of them.
 
-    .. math:: \min_{f, b} \tfrac12 |f|_K^2 + \frac{C}{\bar k} \sum_i \max(0, 1 - y_i (f(x_i) + b)),
+    .. math:: \min_{f, b} \tfrac12 |f|_K^2 + \frac{C}{m \bar k} \sum_i \max(0, 1 - y_i (f(x_i) + b)),
               \qquad \bar k = \tfrac1n \sum_i K(x_i, x_i)
 
     Arguments:
         gram: the kernel of the training points, (n, n).
         classes: 0, 1, 2, …, shape (n,). If there is a single one, it is what the machine predicts.
         penalty: C.
+        copies: m, how often a point comes on average. Points that all come twice then give the same machine.
 
     Returns:
         From the kernel of other points and the training points, (m, n), to classes, (m,).
@@ -86,14 +89,14 @@ def fitted_machine(gram: np.ndarray, classes: np.ndarray, penalty: float) -> Cal
         return lambda block: np.full(len(block), classes[0])
     scale = float(gram.diagonal().mean()) or 1.0
     most = max(_MAX_ITERATIONS, _FOR_EACH_POINT * len(classes))
-    machine: Any = SVC(kernel="precomputed", C=penalty / scale, max_iter=most)
+    machine: Any = SVC(kernel="precomputed", C=penalty / (copies * scale), max_iter=most)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # held-out points judge what it is by then
         machine.fit(gram, classes)
     return machine.predict
 
 
-def choose_penalty(gram: np.ndarray, classes: np.ndarray, folds: np.ndarray) -> PenaltyChoice:
+def choose_penalty(gram: np.ndarray, classes: np.ndarray, folds: np.ndarray, copies: float = 1.0) -> PenaltyChoice:
     """The penalty with the best accuracy on folds that are left out one by one; of equal ones the smallest.
 
     While the best penalty is the first or the last that was tried, a tenth or ten times of it is tried, within
@@ -103,6 +106,7 @@ def choose_penalty(gram: np.ndarray, classes: np.ndarray, folds: np.ndarray) -> 
         gram: the kernel of the training points, (n, n).
         classes: 0, 1, 2, …, shape (n,).
         folds: the fold of each point, shape (n,).
+        copies: how often a point comes on average.
     """
     right = dict.fromkeys(PENALTIES, 0)
 
@@ -111,7 +115,7 @@ def choose_penalty(gram: np.ndarray, classes: np.ndarray, folds: np.ndarray) -> 
             inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             square, block = gram[np.ix_(inside, inside)], gram[np.ix_(outside, inside)]
             for penalty in penalties:
-                predicted = fitted_machine(square, classes[inside], penalty)(block)
+                predicted = fitted_machine(square, classes[inside], penalty, copies)(block)
                 right[penalty] = right.get(penalty, 0) + int((predicted == classes[outside]).sum())
 
     count(list(PENALTIES))
