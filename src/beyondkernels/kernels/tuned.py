@@ -70,7 +70,7 @@ class TunedKernel(Learner):
     kernels: Annotated[tuple[Kernel, ...], not_empty]
     losses: Annotated[tuple[Loss, ...], not_empty] = ("squared", "hinge")
     standardised: bool = False
-    search_points: Annotated[int, positive] = 1000
+    search_points: Annotated[int, positive] = 500
     solver: Literal["exact", "iterative"] = "exact"
     memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
 
