@@ -54,7 +54,7 @@ def test_a_network_without_statistics_keeps_its_buffers(network):
 def test_a_kernel_of_the_start_has_these_statistics():
     rule = bk.algorithms.GradientDescent(steps=10, learning_rate=0.1, batch=50)
     network = FromCopy.of(normalised())
-    spec = bk.store.RunSpec(bk.data.given((X, Y[:, 0])), FrozenKernel(network, rule), 160, 40, 0)
+    spec = bk.store.RunSpec(bk.data.given((X, X[:, 0] * X[:, 1])), FrozenKernel(network, rule), 160, 40, 0)
     (case,) = cases_of([spec])
     start = started(network, rule, case.train, case.stream)
     expected, initial = (
