@@ -75,11 +75,11 @@ def test_cross_validation_is_a_loop_over_folds():
     ridge = KernelRidge(kernel, centred=True, score="accuracy").fit(here, lambda _: None).scalars["ridge"]
     machine = TunedKernel((kernel,), ("hinge",)).fit(here, lambda _: None)
     right = {float(penalty): 0 for penalty in machine.arrays["path_penalty"]}
-    squared = 0
+    squared, library = 0, lambda penalty: SVC(C=penalty, **{"gamma": 1 / 8.0})
     for fold in range(5):
         inside, outside = folds != fold, folds == fold
         for penalty in right:
-            predicted = SVC(C=penalty, gamma=1 / 8.0).fit(x[inside], classes[inside]).predict(x[outside])
+            predicted = library(penalty).fit(x[inside], classes[inside]).predict(x[outside])
             right[penalty] += int((predicted == classes[outside]).sum())
         gram, mean = kernel(torch.tensor(x[inside])).numpy() + ridge * np.eye(inside.sum()), y[inside].mean(0)
         out = (
