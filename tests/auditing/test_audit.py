@@ -35,8 +35,8 @@ def whole(tmp_path_factory) -> tuple[Any, Any]:
 def test_all_parts_have_their_rows(whole):
     found, _ = whole
     rows = found.to_frame()
-    assert len(found.ladder) == 12
-    assert found.ladder["seeds"].tolist() == [2] * 12
+    assert len(found.ladder) == 14
+    assert found.ladder["seeds"].tolist() == [2] * 14
     assert found.frozen["block"].tolist() == ["0", "2", "4"]
     assert found.correction["block"].tolist() == ["0"] * 4 + ["2"] * 4
     assert sorted(set(rows["part"])) == ["correction", "frozen", "ladder"]
@@ -48,14 +48,14 @@ def test_all_parts_have_their_rows(whole):
 
 
 def test_scores_are_those_of_the_learners_alone(whole):
-    """The rung of the model is ``bk.fit`` with the same options, seed by seed; that of a kernel is its own ridge."""
+    """The rung of the model is ``bk.fit`` with the same options, seed by seed; that of a kernel is its own fit."""
     found, _ = whole
     rows = found.to_frame()
     for seed in (0, 1):
         run = bk.fit(model(), (X, Y), epochs=3, seed=seed, progress=False)
         mine = rows[(rows["rung"] == "model") & (rows["seed"] == seed)]["score"]
         assert list(mine) == pytest.approx([100 * run.test_accuracy])
-    linear = bk.fit(bk.kernels.KernelRidge(bk.kernels.PolynomialKernel(1), centred=True), (X, Y), progress=False)
+    linear = bk.fit(bk.kernels.TunedKernel((bk.kernels.PolynomialKernel(1),)), (X, Y), progress=False)
     assert list(rows[rows["rung"] == "linear"]["score"]) == pytest.approx([100 * linear.test_accuracy] * 2)
 
 
@@ -81,7 +81,7 @@ def test_a_stored_audit_is_read_and_an_interrupted_one_goes_on(whole):
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("done.json")} == before
     assert again.sentence == found.sentence
     part = bk.audit(model(), (X, Y), store=folder, parts=["ladder"], without=["feature machine"], **OPTIONS)
-    assert len(part.ladder) == 11
+    assert len(part.ladder) == 13
     new = len(list(folder.rglob("done.json"))) - len(before)
     assert new == 2  # the model's own runs, which measure less now
     other = bk.audit(model(), (X.flip(0), Y[::-1].copy()), store=folder, parts=["when"], **OPTIONS)
@@ -137,6 +137,7 @@ def test_large_samples_are_solved_by_the_iterative_solver():
     options: dict[str, Any] = {**OPTIONS, "exact_points": 50, "seeds": 1}
     few = ("last layer", "linearised network", "layer by layer", "early features")
     rows: Any = bk.audit(model(), (X, Y), parts=["ladder"], without=few, **options).to_frame()
-    mine = rows[rows["rung"].isin(["linear", "Laplace kernel", "tangent kernel", "trained tangent kernel"])]
-    assert mine["training_error_bound"].notna().tolist() == [True] * 4
-    assert mine["score"].between(30, 100).tolist() == [True] * 4
+    kernels = ["linear", "Laplace kernel", "Gaussian kernel", "tangent kernel", "trained tangent kernel"]
+    mine = rows[rows["rung"].isin(kernels)]
+    assert mine["training_error_bound"].notna().tolist() == [True] * 5
+    assert mine["score"].between(30, 100).tolist() == [True] * 5

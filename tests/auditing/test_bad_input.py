@@ -84,7 +84,16 @@ def test_options(sentence: str) -> None:
 
 
 _ALL_BUT_CONSTANT = (
-    *("linear", "Laplace kernel", "last layer", "conjugate kernel", "tangent kernel", "linearised network"),
+    *(
+        "linear",
+        "Laplace kernel",
+        "Gaussian kernel",
+        "RBF support vector machine",
+        "last layer",
+        "conjugate kernel",
+        "tangent kernel",
+        "linearised network",
+    ),
     *("feature machine", "layer by layer", "early features", "trained tangent kernel"),
 )
 

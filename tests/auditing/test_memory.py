@@ -10,7 +10,7 @@ from torch import nn
 import beyondkernels as bk
 from beyondkernels.auditing import Audit
 from beyondkernels.auditing.entry import executing
-from beyondkernels.auditing.ladder import ladder, workers_that_fit
+from beyondkernels.auditing.ladder import MACHINE, ladder, workers_that_fit
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.core import InputError
 
@@ -47,7 +47,7 @@ def test_every_kernel_is_given_its_share() -> None:
             rung.make() for rung in ladder(sized(8000), AuditSettings(), workers) if rung.make is not None
         ]
         found = {type(learner).__name__: learner.memory for learner in made if hasattr(learner, "memory")}
-        kernels = {"KernelRidge", "FrozenKernel", "RecursiveFeatureMachine"}
+        kernels = {"TunedKernel", "FrozenKernel", "RecursiveFeatureMachine"}
         assert {name: found[name] for name in kernels} == dict.fromkeys(kernels, share)
 
 
@@ -55,7 +55,21 @@ def test_a_feature_machine_that_does_not_fit_is_left_out_and_the_others_are_not(
     """It takes six matrices, the others take five."""
     rungs = {rung.name: rung for rung in ladder(sized(20_000), AuditSettings())}
     assert rungs["feature machine"].why == "it would take 19.2 of 16 gigabytes"
-    assert [name for name, rung in rungs.items() if rung.make is None] == ["feature machine"]
+    assert [name for name, rung in rungs.items() if rung.make is None] == [MACHINE, "feature machine"]
+
+
+def test_a_support_vector_machine_is_for_classes_and_ten_thousand_points() -> None:
+    def why(samples: int, memory: float = 16.0, **known: bool) -> str:
+        subject, settings = (
+            dataclasses.replace(sized(samples), **known),
+            AuditSettings(memory=memory, exact_points=9000),
+        )
+        return next(rung.why for rung in ladder(subject, settings) if rung.name == MACHINE)
+
+    assert why(500) == "the labels are numbers"
+    assert why(10_000, classes=True) == ""
+    assert why(10_001, classes=True) == "10001 points are more than 10000"
+    assert why(10_000, memory=3.0, classes=True) == "it would take 4 of 3 gigabytes"
 
 
 def test_too_little_memory_is_refused_before_anything_is_trained() -> None:

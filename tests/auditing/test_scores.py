@@ -30,7 +30,14 @@ def model() -> torch.nn.Module:
 
 
 def audit(train: Any = TRAIN, test: Any = TEST, **options: Any) -> bk.AuditResult:
-    few = ("Laplace kernel", "feature machine", "layer by layer", "early features", "trained tangent kernel")
+    few = (
+        "Laplace kernel",
+        "Gaussian kernel",
+        "feature machine",
+        "layer by layer",
+        "early features",
+        "trained tangent kernel",
+    )
     small = {"seeds": 1, "parts": "ladder", "without": few, "progress": False}
     return bk.audit(model(), train, test, **small | options)
 

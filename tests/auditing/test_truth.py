@@ -21,7 +21,14 @@ def test_a_linear_model_is_not_clearly_better_than_the_same_model_as_a_fixed_one
     y[:200:7] += 60
     data = ((x[:200], y[:200]), (x[200:], y[200:]))
     rule = bk.algorithms.Descent(steps=300, optimiser=adam(2e-2), loss=PseudoHuber())
-    few = ("Laplace kernel", "tangent kernel", "trained tangent kernel", "feature machine", "linearised network")
+    few = (
+        "Laplace kernel",
+        "Gaussian kernel",
+        "tangent kernel",
+        "trained tangent kernel",
+        "feature machine",
+        "linearised network",
+    )
     found = bk.audit(nn.Linear(5, 1), *data, algorithm=rule, seeds=2, parts="ladder", without=few, progress=False)
     (claim,) = (claim for claim in found.claims if claim.id == "features")
     assert found.sentence.startswith("No gain from learning features shows")

@@ -1,4 +1,4 @@
-"""Ridge regression with a network's own kernel, at its start and after training."""
+"""A network's own kernel, at its start and after training."""
 
 import pytest
 import torch
@@ -6,8 +6,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.engine import FrozenKernel
 from beyondkernels.execution.outcomes import cases_of, perform
-from beyondkernels.kernels import ConjugateAt, KernelAt, KernelRidge, TangentAt
-from beyondkernels.kernels.solvers.repeats import groups_of_copies
+from beyondkernels.kernels import ConjugateAt, FunctionKernel, KernelAt, TangentAt, TunedKernel
 from refusals import refused
 
 
@@ -34,18 +33,17 @@ def jacobian_gram(network, params, buffers, x1, x2):
     return torch.einsum("iop,jop->ij", *rows) / rows[0].shape[1]
 
 
-def test_frozen_at_the_start_is_ridge_with_the_kernel_of_the_drawn_network():
+def test_frozen_at_the_start_is_the_tangent_kernel_of_the_drawn_network():
     spec = parity(FrozenKernel(NETWORK, RULE))
     (case,) = cases_of([spec])
     params, buffers = NETWORK.init(8, 1, case.stream.child("initial"))
-    x, fresh = case.train.x, case.test.x
-    gram = jacobian_gram(NETWORK, params, buffers, x, x)
-    mean = case.train.y.double().mean()
-    path = bk.kernels.ridge_path(gram, case.train.y.double() - mean, groups=groups_of_copies(x))
-    expected = jacobian_gram(NETWORK, params, buffers, fresh, x) @ path.coefficients(path.best) + mean
+    literal = FunctionKernel(lambda x1, x2: jacobian_gram(NETWORK, params, buffers, x1, x2), "literal")
+    expected = TunedKernel((literal,)).fit(case, lambda _: None)
     (outcome,) = perform([spec])
-    assert outcome.predictor is not None
-    assert outcome.predictor(fresh) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+    assert outcome.predictor is not None and expected.predictor is not None
+    assert outcome.predictor(case.test.x) == pytest.approx(expected.predictor(case.test.x), rel=1e-6, abs=1e-8)
+    strength = "penalty" if expected.scalars["hinge"] else "ridge"
+    assert outcome.scalars[strength] == pytest.approx(expected.scalars[strength])
 
 
 @pytest.mark.parametrize("kind", ["tangent", "conjugate"])
@@ -58,11 +56,12 @@ def test_frozen_later_has_the_kernel_of_the_network_that_trains_alone(kind):
     spec = parity(FrozenKernel(NETWORK, RULE, step, kind))
     (case,) = cases_of([spec])
     kernel = KernelAt(KINDS[kind](NETWORK, params, buffers), (8,))
-    direct = KernelRidge(kernel, centred=True, grouped=True).fit(case, lambda _: None)
+    direct = TunedKernel((kernel,)).fit(case, lambda _: None)
     (outcome,) = perform([spec])
-    assert outcome.scalars["test_loss"] == pytest.approx(direct.scalars["test_loss"], rel=1e-6)
     start = perform([parity(FrozenKernel(NETWORK, RULE, 0, kind))])[0]
-    assert outcome.scalars["test_loss"] != pytest.approx(start.scalars["test_loss"], rel=1e-3)
+    assert outcome.predictor is not None and direct.predictor is not None and start.predictor is not None
+    assert outcome.predictor(case.test.x) == pytest.approx(direct.predictor(case.test.x), rel=1e-6, abs=1e-8)
+    assert outcome.scalars["test_accuracy"] != start.scalars["test_accuracy"]
 
 
 def test_images_reach_the_network_in_their_shape():

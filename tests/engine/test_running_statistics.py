@@ -11,7 +11,7 @@ from beyondkernels.core import Stream
 from beyondkernels.engine import FrozenKernel, Member
 from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.execution.outcomes import cases_of, perform
-from beyondkernels.kernels import KernelAt, KernelRidge, TangentAt
+from beyondkernels.kernels import KernelAt, TangentAt, TunedKernel
 from beyondkernels.networks import FromCopy, FullyConnected
 
 STREAM = Stream(3)
@@ -55,12 +55,12 @@ def test_a_network_without_statistics_keeps_its_buffers(network):
 def test_a_kernel_of_the_start_has_these_statistics():
     rule = bk.algorithms.GradientDescent(steps=10, learning_rate=0.1, batch=50)
     network = FromCopy.of(normalised())
-    spec = bk.store.RunSpec(bk.data.given((X, Y[:, 0])), FrozenKernel(network, rule), 160, 40, 0)
+    spec = bk.store.RunSpec(bk.data.given((X, X[:, 0] * X[:, 1])), FrozenKernel(network, rule), 160, 40, 0)
     (case,) = cases_of([spec])
     start = Member(network, rule, case.train, case.stream)
     start.start(4, 1)
     expected, initial = (
-        KernelRidge(KernelAt(TangentAt(network, start.params, buffers), (4,)), centred=True).fit(case, lambda _: None)
+        TunedKernel((KernelAt(TangentAt(network, start.params, buffers), (4,)),)).fit(case, lambda _: None)
         for buffers in (settled_buffers(start), start.buffers)
     )
     (found,) = perform([spec])

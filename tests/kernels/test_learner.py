@@ -296,3 +296,49 @@ def test_centred_labels_are_those_of_a_free_shift(solver):
     assert centred.test_loss == pytest.approx(by_hand.test_loss, rel=1e-3)
     assert centred.test_loss < 0.1 * plain.test_loss
     assert centred.predict(x[40:]) == pytest.approx(by_hand.predict(x[40:]) + float(mean), rel=1e-4)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_the_ridge_of_classes_is_that_of_the_best_accuracy_on_points_left_out(outputs):
+    """Against a loop that leaves each point out and fits the others, whose ridge the squared error would not choose."""
+    kernel, ridges, n = Gaussian(0.5), tuple(10.0**power for power in range(2, -6, -1)), 60
+    stream = Stream(100 + outputs)
+    x, noise = stream.child("x").normal(n + 40, 3), stream.child("noise").normal(n + 40, 3)
+    scores = torch.sin(2 * x) + 0.8 * noise
+    y = (
+        torch.where(scores[:, :1] > 0.4, 1.0, -1.0)
+        if outputs == 1
+        else (scores == scores.amax(1, keepdim=True)).float()
+    )
+    here = replace(case(problem=Waves(outputs)), train=Sample(x[:n], y[:n]), test=Sample(x[n:], y[n:]))
+    gram, labels = kernel(here.train.x).numpy(), here.train.y.to(F64).numpy()
+    centred, right, errors = labels - labels.mean(0), [], []
+    for ridge in ridges:
+        out = np.zeros_like(labels)
+        for i in range(n):
+            rest = np.arange(n) != i
+            alpha = np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(n - 1), centred[rest])
+            out[i] = gram[i, rest] @ alpha + labels.mean(0)
+        hit = out[:, 0] * labels[:, 0] > 0 if outputs == 1 else out.argmax(1) == labels.argmax(1)
+        right.append(hit.mean())
+        errors.append(((out - labels) ** 2).sum(1).mean())
+    best = max(range(len(ridges)), key=lambda i: (right[i], -errors[i]))
+    found = KernelRidge(kernel, ridges, centred=True, score="accuracy").fit(here, quiet)
+    np.testing.assert_allclose(found.arrays["path_choice_accuracy"], right)
+    assert found.scalars["ridge"] == ridges[best]
+    assert right[best] > right[int(np.argmin(errors))]  # the squared error chooses a worse one
+    assert digest(KernelRidge(kernel, score="squared_error")) == digest(KernelRidge(kernel))
+
+
+def test_held_out_points_choose_by_accuracy_as_well():
+    """Exact and iterative, of the same held-out points: the ridge is the most accurate one that was tried."""
+    here, ridges = case(200, Waves(1, signs=True)), (100.0, 10.0, 1.0, 0.1, 0.01)
+    paths = []
+    for solver in ("exact", "iterative"):
+        learner = KernelRidge(Gaussian(2.0), ridges, "validation", solver=solver, centred=True, score="accuracy")
+        found = learner.fit(here, quiet)
+        right, errors = found.arrays["path_choice_accuracy"], found.arrays["path_choice_loss"]
+        best = max(range(len(right)), key=lambda i: (right[i], -errors[i]))
+        assert found.scalars["ridge"] == found.arrays["path_ridge"][best]
+        paths.append(dict(zip(found.arrays["path_ridge"], right, strict=True)))
+    assert [paths[0][ridge] for ridge in ridges] == pytest.approx([paths[1][ridge] for ridge in ridges], abs=0.03)

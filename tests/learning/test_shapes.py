@@ -18,6 +18,7 @@ from beyondkernels.kernels import (
     KernelRidge,
     PolynomialKernel,
     RecursiveFeatureMachine,
+    TunedKernel,
     TwoStepRidge,
 )
 from beyondkernels.networks import FromModule, FullyConnected, Linearised, Parameterisation, ThreeLayerResNet, TwoLayer
@@ -55,6 +56,7 @@ VECTORS: dict[str, Learner] = {
     "resnet": TrainedNetwork(ThreeLayerResNet(8), SQUARED),
     "ridge": KernelRidge(PolynomialKernel(2)),
     "iterative": KernelRidge(PolynomialKernel(2), choose="validation", solver="iterative"),
+    "tuned": TunedKernel((PolynomialKernel(2),)),
     "two steps": TwoStepRidge(PolynomialKernel(2), PolynomialKernel(2), folds=5),
     "features": FixedFeatureClassifier(InputFeatures()),
     "feature machine": RecursiveFeatureMachine(rounds=2),

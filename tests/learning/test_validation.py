@@ -17,6 +17,7 @@ from beyondkernels.kernels import (
     KernelRidge,
     PolynomialKernel,
     RecursiveFeatureMachine,
+    TunedKernel,
     TwoStepRidge,
 )
 from beyondkernels.store import RunSpec
@@ -34,6 +35,7 @@ LEARNERS: dict[str, tuple[Problem, Learner]] = {
     "ridge": (COMPOSITE, KernelRidge(PolynomialKernel(2))),
     "held out": (PARITY, KernelRidge(PolynomialKernel(2), choose="validation")),
     "iterative": (PARITY, KernelRidge(PolynomialKernel(2), choose="validation", solver="iterative")),
+    "tuned": (PARITY, TunedKernel((PolynomialKernel(2), PolynomialKernel(1)), standardised=True)),
     "two steps": (COMPOSITE, TwoStepRidge(PolynomialKernel(2), PolynomialKernel(2), folds=5)),
     "feature machine": (PARITY, RecursiveFeatureMachine(rounds=2)),
     "features": (PARITY, FixedFeatureClassifier(InputFeatures())),

@@ -13,9 +13,16 @@ from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Learner, require, unknown
 from beyondkernels.engine import FrozenKernel, TrainedNetwork
-from beyondkernels.kernels import Constant, Kernel, KernelRidge, Laplace, PolynomialKernel, RecursiveFeatureMachine
+from beyondkernels.kernels import (
+    Constant,
+    Gaussian,
+    Kernel,
+    Laplace,
+    PolynomialKernel,
+    RecursiveFeatureMachine,
+    TunedKernel,
+)
 from beyondkernels.kernels.feature_machines import feature_machine_bytes
-from beyondkernels.kernels.learner import GROWTH
 from beyondkernels.networks import Linearised, ModuleNetwork, Network
 
 Kind = Literal["floor", "fixed", "learning", "model"]
@@ -33,6 +40,16 @@ TRAINED_KERNEL = "trained tangent kernel"
 LAYERWISE = "layer by layer"
 LINEARISED = "linearised network"
 LAST = "last layer"
+MACHINE = "RBF support vector machine"
+
+BANDWIDTHS = (1.0, 0.25, 4.0, 16.0)
+"""Bandwidths of the Laplace kernel, relative to the typical distance of two points. The first wins where equal."""
+
+SQUARED_BANDWIDTHS = (0.5, 0.125, 2.0, 8.0)
+"""Bandwidths of Gaussian kernels, relative to its square. The first is scikit-learn's ``gamma="scale"``."""
+
+MACHINE_POINTS = 10_000
+"""Training points up to which there is a support vector machine on the inputs."""
 
 _EXACT_BYTES = 5 * 8
 """Bytes that an exact kernel method takes for each pair of training points: five matrices."""
@@ -82,16 +99,21 @@ def ladder(subject: Subject, settings: AuditSettings, workers: int = 1) -> list[
 
 ABOUT: dict[str, tuple[Kind, str]] = {
     "constant": ("floor", "The mean of the labels, or the largest class."),
-    "linear": ("fixed", "Ridge regression on the inputs."),
-    "Laplace kernel": ("fixed", "Ridge regression with a Laplace kernel whose bandwidth is the typical distance."),
+    "linear": ("fixed", "The inputs, with the kernel ⟨x, x′⟩ + 1."),
+    "Laplace kernel": ("fixed", "A Laplace kernel; its bandwidth is chosen on the training points."),
+    "Gaussian kernel": ("fixed", "A Gaussian kernel; its bandwidth is chosen on the training points."),
+    MACHINE: (
+        "fixed",
+        "A Gaussian kernel on standardised inputs, by hinge loss; bandwidth and penalty chosen on training points.",
+    ),
     LAST: ("fixed", "The model with all but its last layer frozen at the start, by its own training rule."),
-    "conjugate kernel": ("fixed", "Ridge regression on what enters the last layer at the start."),
-    "tangent kernel": ("fixed", "Ridge regression with the tangent kernel at the start."),
+    "conjugate kernel": ("fixed", "What enters the last layer at the start, with the kernel of inner products."),
+    "tangent kernel": ("fixed", "The tangent kernel at the start."),
     LINEARISED: ("fixed", "The model's first-order expansion at its start, by the model's own training rule."),
     "feature machine": ("learning", "A recursive feature machine: a Laplace kernel that learns its metric."),
     LAYERWISE: ("learning", "The model, one block after the other, each with a linear head of its own."),
     "early features": ("learning", "The model with all but its last layer frozen early in training."),
-    TRAINED_KERNEL: ("learning", "Ridge regression with the tangent kernel of the trained model."),
+    TRAINED_KERNEL: ("learning", "The tangent kernel of the trained model."),
     MODEL: ("model", "The model itself."),
 }
 """Every rung by its name: what it may do, and what it is."""
@@ -138,19 +160,40 @@ def _kernels(subject: Subject, settings: AuditSettings, workers: int) -> list[Ru
     needed = feature_machine_bytes(subject.samples)
     tight = f"it would take {needed / 1e9:.3g} of {memory / 1e9:.3g} gigabytes" if needed > memory else ""
 
-    def ridge(kernel: Kernel) -> KernelRidge:
-        if large:
-            iterative = KernelRidge(kernel, choose="validation", solver="iterative", growth=GROWTH)
-            return dataclasses.replace(iterative, memory=memory, centred=True, grouped=True)
-        return KernelRidge(kernel, memory=memory, centred=True, grouped=True)
+    def tuned(*kernels: Kernel) -> TunedKernel:
+        return TunedKernel(kernels, solver=solver, memory=memory)
+
+    def machine() -> TunedKernel:
+        # The typical distance of inputs whose variances add up to one is √2.
+        gaussians = tuple(Gaussian(2 * factor) for factor in SQUARED_BANDWIDTHS)
+        return TunedKernel(gaussians, ("hinge",), standardised=True, memory=memory)
+
+    n, exact = subject.samples, _EXACT_BYTES * subject.samples**2
+    no_machine = "" if subject.classes else "the labels are numbers"
+    if n > MACHINE_POINTS:
+        no_machine = no_machine or f"{n} points are more than {MACHINE_POINTS}"
+    elif exact > memory:
+        no_machine = no_machine or f"it would take {exact / 1e9:.3g} of {memory / 1e9:.3g} gigabytes"
 
     def frozen(step: int, kind: Literal["tangent", "conjugate"]) -> FrozenKernel:
         return FrozenKernel(subject.network, subject.rule, step, kind, solver, memory)
 
     return [
         Rung("constant", Constant, drawn=False),
-        _unless(no_numbers, "linear", lambda: ridge(PolynomialKernel(1)), drawn=large),
-        _unless(no_numbers, "Laplace kernel", lambda: ridge(Laplace(subject.distance)), drawn=large),
+        _unless(no_numbers, "linear", lambda: tuned(PolynomialKernel(1)), drawn=large),
+        _unless(
+            no_numbers,
+            "Laplace kernel",
+            lambda: tuned(*(Laplace(factor * subject.distance) for factor in BANDWIDTHS)),
+            drawn=large,
+        ),
+        _unless(
+            no_numbers,
+            "Gaussian kernel",
+            lambda: tuned(*(Gaussian(factor * subject.distance**2) for factor in SQUARED_BANDWIDTHS)),
+            drawn=large,
+        ),
+        _unless(no_numbers or no_machine, MACHINE, machine, drawn=False),
         _unless(
             no_numbers or many or tight,
             "feature machine",

@@ -11,9 +11,8 @@ from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Case, Learner, Outcome, Progress, Tensors, shape_of
 from beyondkernels.core.constraints import positive
 from beyondkernels.engine import Member, Predictor
-from beyondkernels.engine.frozen_kernel import ridge_on
 from beyondkernels.engine.running_statistics import settled_buffers
-from beyondkernels.kernels import ConjugateAt, KernelAt, TangentAt
+from beyondkernels.kernels import ConjugateAt, KernelAt, TangentAt, TunedKernel
 from beyondkernels.networks import Network, Prefix
 
 _POINTS_AT_ONCE = 256
@@ -21,7 +20,7 @@ _POINTS_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Readout(Learner):
-    r"""Ridge regression on the features of a network at the numbers it starts from.
+    r"""A linear readout of the features of a network at the numbers it starts from, fitted as :class:`TunedKernel` does.
 
     .. math:: f(x) = \bar y + \langle a, \phi(x) \rangle
 
@@ -34,7 +33,7 @@ class Readout(Learner):
         kind: ``tangent``, ``conjugate`` or ``block``.
         block: the name of the block.
         settled: whether running statistics are first made those of the training points, as a fresh start needs it.
-        solver: of :class:`KernelRidge`.
+        solver: of :class:`TunedKernel`.
         memory: bytes that may be taken beside the sample.
     """
 
@@ -58,7 +57,7 @@ class Readout(Learner):
             kind = TangentAt if self.kind == "tangent" else ConjugateAt
             at = kind(self.network, member.params, buffers, memory=self.memory)
         kernel = KernelAt(at, case.problem.in_shape, whole)
-        return ridge_on(kernel, self.solver, self.memory).fit(case, progress)
+        return TunedKernel((kernel,), solver=self.solver, memory=self.memory).fit(case, progress)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Ridge regression with a network's own kernel, taken at its start or at any step of its training."""
+"""Kernel methods with a network's own kernel, taken at its start or at any step of its training."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from beyondkernels.core.constraints import at_least, positive
 from beyondkernels.engine.member import Member, require_points
 from beyondkernels.engine.running_statistics import settled_buffers
 from beyondkernels.engine.train import train
-from beyondkernels.kernels import ConjugateAt, Kernel, KernelAt, KernelRidge, TangentAt
-from beyondkernels.kernels.learner import GROWTH
+from beyondkernels.kernels import ConjugateAt, KernelAt, TangentAt, TunedKernel
 from beyondkernels.networks import Network
 
 
 @dataclass(frozen=True)
 class FrozenKernel(Learner):
-    """Trains a network for some steps, freezes its kernel there, and learns by ridge regression with that kernel.
+    """Trains a network for some steps, freezes its kernel there, and learns with that kernel.
+
+    The kernel is fitted by squared loss and, where labels are classes, by hinge loss; cross-validation on the training
+    points chooses (:class:`TunedKernel`).
 
     At step 0 the kernel is that of the random start, a fixed kernel. Later ones hold the features that the network
     has learnt by then, from the same training points. The network's own output plays no part in the prediction. Its
     start and its batches are those of a run of :class:`TrainedNetwork` with the same seed. At step 0 the running
-    statistics of batch normalisation are those of the training points (:func:`~.settled.settled_buffers`).
+    statistics of batch normalisation are those of the training points (:func:`~.running_statistics.settled_buffers`).
 
     The mean of the training labels is subtracted before the fit and added to predictions.
 
@@ -37,8 +39,8 @@ class FrozenKernel(Learner):
         algorithm: its training rule.
         step: after how many steps the kernel is frozen.
         kind: ``tangent``, or ``conjugate`` for the inputs of the last layer.
-        solver: of :class:`KernelRidge`: ``exact``, with every ridge of a path and leave-one-out errors, or
-            ``iterative`` for samples whose Gram matrix is too large, with held-out points and a certified error.
+        solver: of :class:`TunedKernel`: ``exact``, or ``iterative`` for samples whose Gram matrix is too large, with
+            squared loss, held-out points and a certified error.
         memory: bytes that may be taken beside the sample.
 
     >>> import beyondkernels as bk
@@ -48,8 +50,9 @@ class FrozenKernel(Learner):
     'finished'
     """
 
-    # 1: batch normalisation had its initial statistics at step 0; 2: no growing grid, copies left out one by one
-    revision: ClassVar[int] = 3
+    # 1: batch normalisation had its initial statistics at step 0; 2: no growing grid, copies left out one by one;
+    # 3: squared loss alone, whose ridge the squared error chose
+    revision: ClassVar[int] = 4
 
     network: Network
     algorithm: Algorithm
@@ -80,19 +83,5 @@ class FrozenKernel(Learner):
         kernel = KernelAt(
             kind(member.network, member.params, buffers, memory=self.memory), case.problem.in_shape, whole
         )
-        ridge = ridge_on(kernel, self.solver, self.memory)
-        return ridge.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))
-
-
-def ridge_on(kernel: Kernel, solver: Literal["exact", "iterative"], memory: int) -> KernelRidge:
-    """Ridge regression with a network's kernel; the mean of the training labels is subtracted.
-
-    Arguments:
-        kernel: the kernel.
-        solver: see :class:`FrozenKernel`.
-        memory: bytes that may be taken beside the sample.
-    """
-    choose = "leave_one_out" if solver == "exact" else "validation"
-    # Only the iterative solver lets its grid of ridges grow; the exact one has the whole path from one decomposition.
-    growth = GROWTH if solver == "iterative" else 0
-    return KernelRidge(kernel, choose=choose, solver=solver, memory=memory, centred=True, growth=growth, grouped=True)
+        tuned = TunedKernel((kernel,), solver=self.solver, memory=self.memory)
+        return tuned.fit(case, lambda fraction: progress(0.2 + 0.8 * fraction))

@@ -21,6 +21,7 @@ from beyondkernels.kernels.features import (
 from beyondkernels.kernels.learner import KernelRidge as KernelRidge
 from beyondkernels.kernels.sequential import SequentialKernels as SequentialKernels
 from beyondkernels.kernels.tangent import tangent_feature_map as tangent_feature_map
+from beyondkernels.kernels.tuned import TunedKernel as TunedKernel
 from beyondkernels.kernels.two_step import TwoStepRidge as TwoStepRidge
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import torch
 from beyondkernels.core import Case, Learner, Outcome, Progress, accuracy, later, require, vectors
 from beyondkernels.core.constraints import between, not_negative, positive
 from beyondkernels.kernels.base import Kernel, points
+from beyondkernels.kernels.ridge_choice import RidgeChoice, best_place, path_accuracies
 from beyondkernels.kernels.solvers.large import LargeSolution, default_centres, memory_needed, solve_large
 from beyondkernels.kernels.solvers.precomputed import Stored
 from beyondkernels.kernels.solvers.repeats import groups_of_copies
@@ -44,9 +45,11 @@ class KernelRidge(Learner):
     .. math:: \min_f \sum_i |y_i - f(x_i)|^2 + \lambda |f|_K^2
 
     The ridge is the one with the least leave-one-out error, or the least error on held-out training points, after
-    which all of them are fitted with it; of equal ones the largest. While the best of several sits on the edge of the
-    grid, the grid grows there by its own step, up to the limits, and never below the rounding of the eigenvalues. A
-    single ridge is taken as it is.
+    which all of them are fitted with it; of equal ones the largest. Where labels are classes, accuracy can choose
+    instead (``score``): the ridge with the best accuracy on the points left out, of equal ones that with the least
+    squared error. Squared errors may ask for another ridge than accuracy does. While the best of several sits on the
+    edge of the grid, the grid grows there by its own step, up to the limits, and never below the rounding of the
+    eigenvalues. A single ridge is taken as it is.
 
     The exact solver decomposes the Gram matrix, and refuses samples for which that takes more than ``memory``. The
     iterative one (:func:`solve_large`) never decomposes it and states how far from the exact fit it can be; it solves
@@ -73,6 +76,7 @@ class KernelRidge(Learner):
             a copy among the points that are fitted, and the ridge that is chosen is too small.
         growth: by how many ridges the iterative solver's grid may grow at its edge. It does not grow beyond a ridge
             for which the solver does not converge.
+        score: what the ridge is chosen by: ``squared_error``, or ``accuracy`` where all labels are classes.
     """
 
     revision: ClassVar[int] = 2  # 1: a single ridge began a search
@@ -90,6 +94,7 @@ class KernelRidge(Learner):
     centred: bool = later(False)
     growth: Annotated[int, not_negative] = later(0)
     grouped: bool = later(False)
+    score: Literal["squared_error", "accuracy"] = later("squared_error")
 
     def __post_init__(self) -> None:
         require(
@@ -122,11 +127,23 @@ class KernelRidge(Learner):
         if case.train.x.ndim > 2:  # a kernel whose network takes images is told their shape, and gets vectors
             shaped = replace(self, kernel=self.kernel.for_shape(tuple(case.train.x.shape[1:])))
             return shaped.fit(case.flattened(), progress)
+        return self.fit_chosen(case, progress, None)
+
+    def fit_chosen(self, case: Case, progress: Progress, choice: RidgeChoice | None) -> Outcome:
+        """Fit with a ridge that was chosen before, or with one to be chosen, and measure.
+
+        Arguments:
+            case: the samples, whose points are vectors.
+            progress: told the fraction done.
+            choice: of the exact solver and all training points (:meth:`choose_ridge`); None to choose.
+        """
         y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
-        mean = y.mean(0) if self.centred else torch.zeros_like(y[0])
-        solve = self._exact if self.solver == "exact" else self._iterative
+        mean = self._mean(y)
         below = {name: labels - mean for name, labels in fresh.items()}
-        scalars, arrays, missing, found, inner = solve(case, y - mean, below, progress)
+        if self.solver == "exact":
+            scalars, arrays, missing, found, inner = self._exact(case, below, progress, choice)
+        else:
+            scalars, arrays, missing, found, inner = self._iterative(case, y - mean, below, progress)
         found = {name: out + mean for name, out in found.items()}
         losses = {"train_loss": missing.square().sum(1).mean().item()}
         losses |= {
@@ -139,32 +156,60 @@ class KernelRidge(Learner):
         progress(1.0)
         return Outcome(scalars=scalars, arrays=arrays, predictor=lambda x: inner(x) + mean, predicted=found)
 
-    def _exact(self, case: Case, y: torch.Tensor, fresh: _Outputs, progress: Progress) -> _Fit:
-        n = len(y)
+    def choose_ridge(self, case: Case, gram: torch.Tensor) -> RidgeChoice:
+        """The ridge, chosen by the exact solver.
+
+        Arguments:
+            case: the samples; only training points are looked at.
+            gram: the kernel of the training points, (n, n), which is not written to.
+        """
+        labels = outputs("y", case.train.y, len(case.train))
+        mean = self._mean(labels)
+        y = labels - mean
+        if self.choose == "leave_one_out":
+            first = ridge_path(gram, y, self.ridges or None, groups=self._copies(case))
+
+            def measure(path: RidgePath) -> tuple[torch.Tensor, torch.Tensor | None]:
+                out = path.loo_predictions() + mean if self._by_accuracy(case) else None
+                return path.loo_errors.sum(1), None if out is None else path_accuracies(out, labels)
+        else:
+            inside, outside = self._split(case)
+            block = gram[outside][:, inside]
+            first = ridge_path(gram[inside][:, inside], y[inside], self.ridges or None)
+
+            def measure(path: RidgePath) -> tuple[torch.Tensor, torch.Tensor | None]:
+                out = path.predictions(block) + mean if self._by_accuracy(case) else None
+                errors = path.validation_errors(block, y[outside]).sum(1)
+                return errors, None if out is None else path_accuracies(out, labels[outside])
+
+        path = self._grown(first, measure)
+        errors, accuracies = measure(path)
+        best = path.ridges[best_place(errors, accuracies)].item()
+        fitted = path if self.choose == "leave_one_out" else ridge_path(gram, y, [best])
+        return RidgeChoice(best, path, errors, accuracies, fitted)
+
+    def require_memory(self, n: int) -> None:
+        """Refuse samples for which the exact solver takes more than ``memory``.
+
+        Arguments:
+            n: how many points.
+        """
         needed = 8 * _MATRICES[self.choose] * n**2
         require(
             needed <= self.memory,
             f"memory must be at least {needed} bytes to decompose the Gram matrix of {n} points, got {self.memory}; "
             "KernelRidge(kernel, choose='validation', solver='iterative') would do without",
         )
-        gram = self.kernel(case.train.x)
-        progress(0.2)
-        if self.choose == "leave_one_out":
-            first = ridge_path(gram, y, self.ridges or None, groups=self._copies(case))
-            path = self._grown(first, lambda path: path.loo_errors)
-            errors, best, fitted = path.loo_errors.sum(1), path.best, path
-        else:
-            inside, outside = self._split(case)
-            held_out, y_held = gram[outside][:, inside], y[outside]
-            path = self._grown(
-                ridge_path(gram[inside][:, inside], y[inside], self.ridges or None),
-                lambda path: path.validation_errors(held_out, y_held),
-            )
-            errors = path.validation_errors(held_out, y_held).sum(1)
-            best = path.ridges[errors.argmin()].item()
-            fitted = ridge_path(gram, y, [best])
-        progress(0.8)
 
+    def _exact(self, case: Case, fresh: _Outputs, progress: Progress, choice: RidgeChoice | None) -> _Fit:
+        if choice is None:
+            self.require_memory(len(case.train))
+            gram = self.kernel(case.train.x)
+            progress(0.2)
+            choice = self.choose_ridge(case, gram)
+            del gram
+        progress(0.8)
+        path, errors, best, fitted = choice.path, choice.errors, choice.ridge, choice.fitted
         at = fitted.ridges.tolist().index(best)
         alpha, whole = fitted.coefficients(best), fitted.at(path.ridges)
         found, losses = {}, {}
@@ -184,7 +229,8 @@ class KernelRidge(Learner):
         }
         if self.choose == "validation":
             scalars["held_out_loss"] = errors.min().item()
-        arrays = {
+        arrays = {} if choice.accuracies is None else {"path_choice_accuracy": choice.accuracies.numpy()}
+        arrays |= {
             "path_ridge": path.ridges.numpy(),
             "path_choice_loss": errors.numpy(),
             **{f"path_{name}_loss": loss.numpy() for name, loss in losses.items()},
@@ -207,6 +253,7 @@ class KernelRidge(Learner):
             f"memory must be at least {needed} bytes to solve for {n} points and {k} outputs, got {self.memory}",
         )
         inside, outside = self._split(case)
+        labels = outputs("y", case.train.y, n)
         keep = needed + 8 * _KEPT * n**2 <= self.memory
         gram = self.kernel(x) if keep else None
         scale = self.kernel.diagonal(x).mean().item() or 1.0
@@ -238,13 +285,16 @@ class KernelRidge(Learner):
             predicted = part.predict(x[outside]) if beside is None else beside @ part.coefficients
             held_out = predicted - y[outside]
             errors = [values.square().sum(1).mean().item() for values in (held_out, part.fitted - part.y)]
-            rows.append((ridge, *errors, float(part.iterations), float(part.converged)))
+            out = predicted + self._mean(labels)
+            right = [accuracy(out, labels[outside])] if self._by_accuracy(case) else []
+            rows.append((ridge, *errors, float(part.iterations), float(part.converged), *right))
             if not waiting and len(rows) < len(ridges) + self.growth:
                 waiting = self._next(rows, scale)
         rows.sort(reverse=True)
         names = ("path_ridge", "path_choice_loss", "path_train_loss", "path_iterations", "path_converged")
+        names += ("path_choice_accuracy",) if self._by_accuracy(case) else ()
         arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-        best = float(arrays["path_ridge"][arrays["path_choice_loss"].argmin()])  # the first of equal ones: ridges fall
+        best = rows[_best_row(rows)][0]
         del inner, beside
         whole = None if gram is None else Stored(gram)
         known = (self.kernel, x) if whole is None else (whole, whole.numbers)
@@ -263,8 +313,8 @@ class KernelRidge(Learner):
     def _next(self, rows: Sequence[tuple[float, ...]], scale: float) -> list[float]:
         """The next ridge of the iterative solver if the best one is on the edge of those tried; otherwise none."""
         tried = sorted(rows, reverse=True)
-        ridges, errors, converged = ([row[i] for row in tried] for i in (0, 1, 4))
-        at, slack = int(np.argmin(errors)), 1 + 1e-9
+        ridges, converged = ([row[i] for row in tried] for i in (0, 4))
+        at, slack = _best_row(tried), 1 + 1e-9
         if len(ridges) < 2 or not converged[at]:
             return []
         if at == len(ridges) - 1:
@@ -293,7 +343,16 @@ class KernelRidge(Learner):
     def _copies(self, case: Case) -> torch.Tensor | None:
         return groups_of_copies(case.train.x) if self.grouped else None
 
-    def _grown(self, path: RidgePath, measure: Callable[[RidgePath], torch.Tensor]) -> RidgePath:
+    def _mean(self, y: torch.Tensor) -> torch.Tensor:
+        """What is subtracted from labels before the fit, and added to predictions."""
+        return y.mean(0) if self.centred else torch.zeros_like(y[0])
+
+    def _by_accuracy(self, case: Case) -> bool:
+        return self.score == "accuracy" and case.has_classes
+
+    def _grown(
+        self, path: RidgePath, measure: Callable[[RidgePath], tuple[torch.Tensor, torch.Tensor | None]]
+    ) -> RidgePath:
         """The path with ridges added at the edge while the best one sits there. A single ridge is the user's choice."""
         if len(self.ridges) == 1:
             return path
@@ -301,7 +360,7 @@ class KernelRidge(Learner):
         low = max(self.smallest * scale, path.spectrum.rounding)
         high, slack = self.largest * scale, 1 + 1e-9  # steps are rounded
         while True:
-            ridges, at = path.ridges.tolist(), int(measure(path).sum(1).argmin())
+            ridges, at = path.ridges.tolist(), best_place(*measure(path))
             smaller = ridges[-1] * (ridges[-1] / ridges[-2])
             larger = ridges[0] * (ridges[0] / ridges[1] if ridges[1] > 0 else 10.0)
             if at == len(ridges) - 1 and smaller > 0 and smaller * slack >= low:
@@ -323,3 +382,10 @@ def fresh_outputs(case: Case) -> _Outputs:
 
 def _on_edge(best: float, ridges: Sequence[float]) -> float:
     return float(len(ridges) > 1 and best in (ridges[0], ridges[-1]))
+
+
+def _best_row(rows: Sequence[tuple[float, ...]]) -> int:
+    """The place of the best ridge among rows of the iterative solver, the largest ridge first."""
+    errors = torch.tensor([row[1] for row in rows], dtype=torch.float64)
+    right = torch.tensor([row[5] for row in rows], dtype=torch.float64) if len(rows[0]) > 5 else None
+    return best_place(errors, right)

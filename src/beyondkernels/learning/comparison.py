@@ -30,6 +30,8 @@ class Comparison:
             ended = [run for run in runs if run.status == "finished"]
             row: dict[str, Any] = {"learner": name, "seeds": len(runs), "diverged": len(runs) - len(ended)}
             for scalar in ended[0].outcome.scalars if ended else ():
+                if not all(scalar in run.outcome.scalars for run in ended):  # such as a ridge, where one seed has none
+                    continue
                 values = [run.outcome.scalars[scalar] for run in ended]
                 row[scalar] = statistics.fmean(values)
                 row[f"{scalar}_spread"] = statistics.stdev(values) if len(values) > 1 else None

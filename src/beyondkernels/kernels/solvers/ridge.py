@@ -107,13 +107,25 @@ class RidgePath:
             block: the kernel between those points and the fitted ones, shape (m, n).
             y_val: their labels, shape (m,) or (m, k).
         """
-        block = self._block(block)
-        y = outputs("y_val", y_val, len(block))
+        f = self.predictions(block)
+        y = outputs("y_val", y_val, len(f))
         k = self.y.shape[1]
         require(y.shape[1] == k, f"y_val must have {k} outputs like y, got {y.shape[1]}")
-        alpha = self._coefficients(self.ridges)  # (n, r, k)
-        f = (block @ alpha.flatten(1)).unflatten(1, alpha.shape[1:])
         return (f - y[:, None]).square_().mean(0)
+
+    def predictions(self, block: torch.Tensor) -> torch.Tensor:
+        """Predictions at other points for all ridges, by one product with the block, shape (m, r, k).
+
+        Arguments:
+            block: the kernel between those points and the fitted ones, shape (m, n).
+        """
+        alpha = self._coefficients(self.ridges)  # (n, r, k)
+        return (self._block(block) @ alpha.flatten(1)).unflatten(1, alpha.shape[1:])
+
+    def loo_predictions(self) -> torch.Tensor:
+        """The prediction of each point by the fit to all others, for all ridges, shape (n, r, k)."""
+        alpha = self._coefficients(self.ridges)
+        return self.y[:, None] - _residuals(self.spectrum, alpha, self.ridges, self.groups)
 
     def at(self, ridges: Sequence[float] | torch.Tensor) -> RidgePath:
         """The path at other ridges, without decomposing again.
