@@ -63,7 +63,7 @@ class Audit(Experiment):
         self.subject: Subject = subject_of(model, train, test=test, **options)
         self.rehearsal = rehearsal(self.subject)
         self.in_words = "algorithm" not in options and isinstance(options.get("optimiser", "adam"), str)
-        self._given = (name, given, options)
+        self._given = (name, test, given, options)
         called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
         require(isinstance(called, str), f"name must be a text, got {called!r}")
         self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"
@@ -84,7 +84,7 @@ class Audit(Experiment):
             for name in names
         ]
         if self.probed(settings) and not settings.tune:
-            over = {"part": ["probe"], "rung": [MODEL], "factor": list(FACTORS)}
+            over = {"part": ["probe"], "learner": [MODEL], "factor": list(FACTORS)}
             found.append(_Timed(self._tried, over, self._read, seeds=1))
         if "where" in settings.parts and (blocks := list(where.looked_at(subject, settings))):
             over = {"part": ["frozen"], "block": blocks}
@@ -195,7 +195,8 @@ class Audit(Experiment):
         """
         found = []
         for rung, what in TUNED.items():
-            runs, tried = (select(rows, {"part": part, "rung": rung}) for part in ("ladder", "probe"))
+            runs = select(rows, {"part": "ladder", "rung": rung})
+            tried = select(rows, {"part": "probe", "learner": rung})
             if "choice" not in runs or runs["choice"].isna().all():
                 continue
             factor = float(runs["factor"].iloc[0])
@@ -220,12 +221,14 @@ class Audit(Experiment):
 
     def call(self, seeds: Sequence[int], changes: Mapping[str, Any]) -> str:
         """The call that makes this audit; a module and data have no names that could be known here."""
-        name, given, options = self._given
+        name, test, given, options = self._given
         usual = {field.name: field.default for field in dataclasses.fields(AuditSettings)}
         settings = {key: value for key, value in vars(given).items() if value != usual[key]} | dict(changes)
         which = len(seeds) if list(seeds) == list(range(len(seeds))) else list(seeds)
+        points = [] if test is None else [str(test) if isinstance(test, int | float) else "test"]
         named = ({} if name is None else {"name": name}) | options | settings | {"seeds": which}
-        return f"bk.audit({', '.join(['model', 'train', 'test', *(f'{k}={shown(v, 60)}' for k, v in named.items())])})"
+        words = ["model", "train", *points, *(f"{key}={shown(value, 60)}" for key, value in named.items())]
+        return f"bk.audit({', '.join(words)})"
 
     def remarks(self, settings: AuditSettings) -> Sequence[str]:
         """What each rung is, and which could not be had."""
@@ -268,10 +271,17 @@ class Audit(Experiment):
     def _read(self, settings: AuditSettings, at: At, outcome: Outcome) -> Record | list[Record]:
         """The score on test and training points, what kind of rung it is, and everything else that a run says."""
         tried = at.searching or at["part"] == "probe"
-        if tried and at.get("rung") not in TUNED:
+        learner = at.get("learner", at.get("rung"))
+        if tried and learner not in TUNED:
             return []  # the search of the model, which has rows of its own
         subject, seed = (self._rehearsal, FIRST_SEARCH_SEED) if tried else (self.subject, at.seed)
-        kind = {"part": "probe"} if tried else {"kind": KINDS[ABOUT[at.rung][0]]} if "rung" in at else {}
+        kind = (
+            {"part": "probe", "rung": None, "learner": learner}
+            if tried
+            else {"kind": KINDS[ABOUT[at.rung][0]]}
+            if "rung" in at
+            else {}
+        )
         if outcome.status != "finished":
             return kind
         return {**kind, **subject.score(outcome.scalars, seed), **outcome.scalars}

@@ -166,7 +166,7 @@ class _Tries:
 
 def _tries(rows: Rows, rehearsal: Subject | None) -> _Tries | None:
     """What was tried with the model; None if the model's own rate was not, or diverged."""
-    mine = select(rows, {"part": "probe", "rung": MODEL})
+    mine = select(rows, {"part": "probe", "learner": MODEL})
     if rehearsal is None or mine.empty:
         return None
     runs = dict(zip(mine["factor"].astype(float), mine[OUTCOME], strict=True))
