@@ -152,10 +152,11 @@ class Audit(Experiment):
         """A rung of its own search, or the model, with a factor, on training points alone."""
         subject = scaled(self._rehearsal, at.factor)
         at = at.with_(seed=FIRST_SEARCH_SEED)  # so that a search finds what was tried without one
-        if at.get("rung", MODEL) not in TUNED or at.get("rung") == MODEL:
+        name = at.get("rung", MODEL)
+        if name == MODEL or name not in TUNED:  # what follows the model asks for the model's search
             learner = TrainedNetwork(subject.network, subject.rule, _records(subject))
             return self._spec(learner, at, subject)
-        rung = next(rung for rung in ladder(subject, s, self.workers) if rung.name == at.rung)
+        rung = next(rung for rung in ladder(subject, s, self.workers) if rung.name == name)
         assert rung.make is not None, "only rungs that can be had are run"
         return self._spec(rung.make(), at, subject)
 
@@ -227,7 +228,7 @@ class Audit(Experiment):
         which = len(seeds) if list(seeds) == list(range(len(seeds))) else list(seeds)
         points = [] if test is None else [str(test) if isinstance(test, int | float) else "test"]
         named = ({} if name is None else {"name": name}) | options | settings | {"seeds": which}
-        words = ["model", "train", *points, *(f"{key}={shown(value, 60)}" for key, value in named.items())]
+        words = ["model", "train", *points, *(f"{key}={shown(value, 300)}" for key, value in named.items())]
         return f"bk.audit({', '.join(words)})"
 
     def remarks(self, settings: AuditSettings) -> Sequence[str]:
