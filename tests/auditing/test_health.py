@@ -52,6 +52,7 @@ def test_raw_data_are_blamed_and_not_features(load: Any) -> None:
     assert f"standardise {what}" in found.sentence
     verdicts = dict(zip(found.health["check"], found.health["verdict"], strict=True))
     assert verdicts["training and test score"] == "change this first" and verdicts[what] == "note"
+    assert load is load_wine or verdicts["end of training"] == "change this first"
     assert str(found).index("training and test score: change") < str(found).index("constant")
 
 

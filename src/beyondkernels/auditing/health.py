@@ -34,7 +34,8 @@ NORMAL = 1.96
 """Standard errors of a 95 % interval."""
 
 _LESS_LOSS = 0.1
-"""A rate, or more training, is better only if it lowers the loss on held-out points by this share, too."""
+"""A rate, or more training, is better only if it lowers the loss on held-out points by this share, too. At the end of
+training, this share of the variance of labels that are numbers does as well: a loss of many variances falls slowly."""
 
 _SPREADS, _OFFSET, _SIZE = 10.0, 10.0, 10.0
 """From here on columns are called unscaled: the largest spread over the smallest, a mean in units of its spread, and
@@ -266,7 +267,8 @@ def _end(subject: Subject, settings: AuditSettings, tries: _Tries | None, words:
     how = f"From half of the steps on, the score on held-out training points went from {signed(float(score[half]))} %"
     evidence = f"{how} to {signed(float(score[-1]))} %, and the loss from {loss[half]:.3g} to {loss[-1]:.3g}"
     # Accuracy goes up and down by chance. So the loss must fall as well, and still do so in the last fifth.
-    falling = loss[-1] <= (1 - _LESS_LOSS) * loss[half] and loss[-1] < 0.99 * loss[last]
+    less = loss[-1] <= (1 - _LESS_LOSS) * loss[half] or (not subject.classes and gain >= 100 * _LESS_LOSS)
+    falling = less and loss[-1] < 0.99 * loss[last]
     if gain >= least and falling:
         return Finding(check, "stop", f"{evidence}: it is still falling at the end.", words.longer(2.0))
     before = float(score[best] - score[-1])
