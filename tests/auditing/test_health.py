@@ -207,6 +207,7 @@ UP, DOWN = np.linspace(60, 90, 21), np.geomspace(2.0, 0.2, 21)
         ((UP, DOWN), "stop", "still falling at the end"),
         ((np.minimum(2 * UP - 60, 90), DOWN), "fine", ""),  # the accuracy stands although the loss falls
         ((UP, np.full(21, 0.4)), "fine", ""),  # the loss stands
+        ((UP + 9.5, DOWN), "fine", ""),  # half a point is left to 100 %
         ((95 - np.abs(UP - 70), 0.2 + np.abs(DOWN - 0.9)), "stop", "goes on too long"),
     ],
 )

@@ -269,7 +269,8 @@ def _end(subject: Subject, settings: AuditSettings, tries: _Tries | None, words:
     # Accuracy goes up and down by chance. So the loss must fall as well, and still do so in the last fifth.
     less = loss[-1] <= (1 - _LESS_LOSS) * loss[half] or (not subject.classes and gain >= 100 * _LESS_LOSS)
     falling = less and loss[-1] < 0.99 * loss[last]
-    if gain >= least and falling:
+    room = 100 - float(score[-1])  # no training gains more
+    if min(gain, room) >= least and falling:
         return Finding(check, "stop", f"{evidence}: it is still falling at the end.", words.longer(2.0))
     before = float(score[best] - score[-1])
     if before >= 2 * least and loss[best] <= (1 - _LESS_LOSS) * loss[-1]:
