@@ -173,8 +173,8 @@ def _tries(rows: Rows, rehearsal: Subject | None) -> _Tries | None:
     runs = dict(zip(mine["factor"].astype(float), mine[OUTCOME], strict=True))
     ended = {factor: run for factor, run in runs.items() if run.status == "finished"}
     model = select(rows, {"part": "ladder", "rung": MODEL})
-    chosen = model["factor"].dropna() if "factor" in model else ()
-    factor = float(chosen.iloc[0]) if len(chosen) else 1.0
+    chosen = model["factor"].dropna().tolist() if "factor" in model else []
+    factor = float(chosen[0]) if chosen else 1.0
     lost = tuple(factor for factor in runs if factor not in ended)
     return _Tries(rehearsal, ended, lost, factor) if factor in ended else None
 

@@ -64,7 +64,7 @@ class Audits:
                     "lead_low": None if ahead is None else ahead.low,
                     "lead_high": None if ahead is None else ahead.high,
                     "kernel": scores.get(TRAINED_KERNEL),
-                    "trained": not (found.health["verdict"] == WORDS["stop"]).any(),
+                    "trained": WORDS["stop"] not in found.health["verdict"].tolist(),
                 }
             )
         return pd.DataFrame(rows)
