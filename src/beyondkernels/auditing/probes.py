@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from beyondkernels.algorithms.descent import ByOptimiser
 from beyondkernels.auditing.ladder import LAST, LINEARISED, MODEL
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.core import InputError, Outcome, require
+from beyondkernels.core import InputError, Outcome
 from beyondkernels.data import GivenData, hold_out
 from beyondkernels.lab import Axis
 
@@ -76,10 +75,12 @@ def scaled(subject: Subject, factor: float) -> Subject:
         subject: what is audited.
         factor: by which.
     """
+    if factor == 1:
+        return subject
     rule = subject.own_rule
-    other: ByOptimiser | None = None if rule is None else rule.with_rate_times(factor)
-    require(other is not None, f"tune must be False here: {why_not(subject)}")
-    return subject if factor == 1 else dataclasses.replace(subject, rule=other, distance=subject.distance * factor)
+    other = None if rule is None else rule.with_rate_times(factor)
+    assert other is not None, "only rules that say how are tried with another rate"
+    return dataclasses.replace(subject, rule=other, distance=subject.distance * factor)
 
 
 def axis(settings: AuditSettings) -> Axis:
