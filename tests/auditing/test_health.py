@@ -206,6 +206,7 @@ UP, DOWN = np.linspace(60, 90, 21), np.geomspace(2.0, 0.2, 21)
         ((UP, DOWN), "stop", "still falling at the end"),
         ((np.minimum(2 * UP - 60, 90), DOWN), "fine", ""),  # the accuracy stands although the loss falls
         ((UP, np.full(21, 0.4)), "fine", ""),  # the loss stands
+        ((UP, np.maximum(DOWN, DOWN[14])), "fine", ""),  # the loss has fallen, and stands in the last fifth
         ((UP + 9.5, DOWN), "fine", ""),  # half a point is left to 100 %
         ((95 - np.abs(UP - 70), 0.2 + np.abs(DOWN - 0.9)), "stop", "goes on too long"),
     ],
@@ -260,7 +261,7 @@ def test_the_optimisation_gap(monkeypatch: pytest.MonkeyPatch, trained: float, f
 
 
 @pytest.mark.parametrize(
-    ("scale", "shift", "odd"), [((1, 1), 0, False), ((1, 20), 0, True), ((1, 1), 30, True), ((0.05, 0.05), 0, True)]
+    ("scale", "shift", "odd"), [((1, 1), 0, False), ((0.2, 5), 0, True), ((0.2, 0.2), 4, True), ((0.05, 0.05), 0, True)]
 )
 def test_columns_are_scaled_or_not(scale: Any, shift: float, odd: bool) -> None:
     x = bk.core.Stream(1).child("x").normal(200, 2).numpy() * np.array(scale) + shift
