@@ -34,7 +34,7 @@ NORMAL = 1.96
 """Standard errors of a 95 % interval."""
 
 _LESS_LOSS = 0.1
-"""More training is better only if it lowers the loss on held-out points by this share, too. For labels that are numbers,
+"""More training is better only if it lowers the loss on held-out points by this share, too. Of labels that are numbers
 this share of their variance does as well: a loss of many variances falls slowly."""
 
 _SPREADS, _OFFSET, _SIZE = 10.0, 10.0, 10.0
