@@ -39,7 +39,7 @@ def test_all_parts_have_their_rows(whole):
     assert found.ladder["seeds"].tolist() == [2] * 14
     assert found.frozen["block"].tolist() == ["0", "2", "4"]
     assert found.correction["block"].tolist() == ["0"] * 4 + ["2"] * 4
-    assert sorted(set(rows["part"])) == ["correction", "frozen", "ladder"]
+    assert sorted(set(rows["part"])) == ["correction", "frozen", "ladder", "probe"]
     assert (rows["error"] + rows["score"]).tolist() == pytest.approx([100] * len(rows))
     assert sorted(set(found.when["step"])) == list(found.experiment.subject.moments(4))
     assert set(found.layers["block"]) == {"0", "2", "4"}

@@ -299,3 +299,10 @@ def test_features_that_the_model_does_not_make_the_best_of():
     unused = "Yet training has made better features"
     assert unused in said(tangent_kernel=[92, 93], trained_tangent_kernel=[95, 96.1], model=[90, 91])
     assert "Yet" not in said(tangent_kernel=[92, 93], trained_tangent_kernel=[92.5, 93.5], model=[90, 91])
+
+
+@pytest.mark.parametrize(("kernel", "holds"), [(89.1, True), (88.5, False)])
+def test_the_kernel_of_the_trained_model_may_be_worse_by_the_tolerance_and_no_more(kernel: float, holds: bool):
+    (carried,) = claims(subject(), AuditSettings(parts=("ladder",)), [TRAINED_KERNEL, MODEL])
+    rows = ladder(trained_tangent_kernel=[kernel] * 2, model=[90.0] * 2)
+    assert carried.claim(rows, True, Quantities(quantities(subject()))).holds is holds

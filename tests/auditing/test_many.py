@@ -32,7 +32,7 @@ def test_each_model_has_its_audit_and_shared_learners_run_once(tmp_path):
     rows = found.to_frame()
     assert rows.groupby("model")["rung"].nunique().to_dict() == {"narrow": 11, "wide": 11}
     done = len(list((tmp_path / "store").rglob("done.json")))
-    assert done == 3 + 2 * 8 * 2  # three rungs draw nothing and see no model; eight others for two models and two seeds
+    assert done == 3 + 2 * (8 * 2 + 3)  # three rungs see no model; of two models eight with two seeds, and three rates
     found.write(tmp_path / "report")
     assert (tmp_path / "report" / "audit__narrow.html").is_file()
     assert "wide" in str(found)

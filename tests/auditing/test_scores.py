@@ -38,7 +38,7 @@ def audit(train: Any = TRAIN, test: Any = TEST, **options: Any) -> bk.AuditResul
         "early features",
         "trained tangent kernel",
     )
-    small = {"seeds": 1, "parts": "ladder", "without": few, "progress": False}
+    small = {"seeds": 1, "parts": "ladder", "without": few, "progress": False, "probes": False}
     return bk.audit(model(), train, test, **small | options)
 
 
@@ -186,3 +186,23 @@ def test_a_single_learner_has_an_error_too() -> None:
     found = error_of_test_points(Shared(), Scores({0: 90.0, 1: 90.0}, {0: errors, 1: errors}))  # pyright: ignore
     assert found == pytest.approx(100 * math.sqrt(0.1 * 0.9 / 400), rel=0.03)
     assert error_of_test_points(Shared(), Scores({0: 90.0})) == 0  # pyright: ignore
+
+
+@pytest.mark.parametrize("n", [4, 30])
+def test_learners_that_differ_nowhere_differ_at_two_added_points(n: int) -> None:
+    """The sum of squares is twice 100² over n + 2 points with mean zero, of which n + 1 are free."""
+    same = Scores({0: 50.0}, {0: np.arange(n) % 2.0})
+    error = error_of_test_points(Shared(), same, same)  # pyright: ignore[reportArgumentType]
+    assert error == pytest.approx(math.sqrt(2 * 100**2 / (n + 1) / (n + 2)), rel=1e-12)
+
+
+def test_the_bandwidth_of_the_laplace_kernel_is_the_typical_distance_of_two_points() -> None:
+    experiment = Audit(model(), TRAIN, TEST, steps=3)
+    made = next(
+        rung.make for rung in ladder(experiment.subject, experiment.settings("")) if rung.name == "Laplace kernel"
+    )
+    assert made is not None
+    x = TRAIN[0].double()
+    pairs = (x[:, None] - x[None]).square().sum(-1).mean().sqrt()
+    kernel: Any = made()
+    assert kernel.kernel.bandwidth == pytest.approx(float(pairs))

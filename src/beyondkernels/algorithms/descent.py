@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from beyondkernels.algorithms.base import Algorithm, Batch, CompiledRule, Stage, StepResult
 from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import Hinge, Loss
-from beyondkernels.algorithms.optimisers import Adam, Chain, Decay, Momentum, Optimiser, Rate, chain, descend
+from beyondkernels.algorithms.optimisers import Adam, Chain, Decay, Momentum, Optimiser, Rate, chain, descend, schedule
 from beyondkernels.core import Stream, Tensors, require
 from beyondkernels.core.constraints import positive
 from beyondkernels.core.fields import Checked
@@ -28,6 +28,19 @@ class ByOptimiser(Algorithm):
     @abstractmethod
     def rules(self) -> Chain:
         """The optimiser, from the rule's fields."""
+
+    def with_rate_times(self, factor: float) -> ByOptimiser | None:
+        """The same rule with its learning rate multiplied; None if this rule does not say how.
+
+        Arguments:
+            factor: by which.
+        """
+        return None
+
+    @property
+    def first_rate(self) -> float:
+        """The learning rate of the first step."""
+        return self.rule.parts[-1].numbers(range(1, 2))["rate"][0]
 
     @functools.cached_property
     def rule(self) -> Chain:
@@ -100,6 +113,17 @@ class Descent(ByOptimiser, Checked):
 
     def rules(self) -> Chain:
         return chain(self.optimiser)
+
+    def with_rate_times(self, factor: float) -> Descent:
+        """The last rule of the optimiser is its rate.
+
+        >>> from beyondkernels.algorithms.optimisers import adam
+        >>> Descent(steps=10, optimiser=adam(0.001)).with_rate_times(5).first_rate
+        0.005
+        """
+        *before, last = self.rule.parts
+        assert isinstance(last, Rate), "checked when the rule was made"
+        return replace(self, optimiser=chain(*before, Rate(schedule(last.value).times(factor))))
 
     def program(self, stage: Stage) -> Hashable:
         return type(self), stage, self.group, self.loss, self.rule.program()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from beyondkernels.algorithms.base import CompiledRule, Stage
@@ -44,6 +44,10 @@ class GradientDescent(ByOptimiser):
     def rules(self) -> Chain:
         decayed = Momentum(self.momentum, decay=self.weight_decay)
         return chain(decayed, Rate(Drops(self.learning_rate, self.drops, self.drop_factor)))
+
+    def with_rate_times(self, factor: float) -> GradientDescent:
+        """The same with another η."""
+        return replace(self, learning_rate=float(f"{self.learning_rate * factor:.12g}"))
 
     def descent(self, stage: Stage) -> GradientDescent:
         """The rule at work in a stage, with the group it trains: itself."""

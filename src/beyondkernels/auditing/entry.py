@@ -48,8 +48,8 @@ def audit(
     """Say how much of a model's accuracy comes from learning features, when they appear, where, and what they are.
 
     The model is trained anew with each seed, and so is everything it is compared with: see :class:`Audit`. The answer
-    has ``sentence``, ``ladder``, ``when``, ``layers``, ``frozen``, ``correction`` and ``directions``, ``write(out)``
-    writes a page, and a notebook shows it.
+    has ``sentence``, ``health``, ``ladder``, ``when``, ``layers``, ``frozen``, ``correction`` and ``directions``,
+    ``write(out)`` writes a page, and a notebook shows it.
 
     Arguments:
         model: a ``torch.nn.Module``, a network, or a named function of (in_dim, out_dim) that makes a module.
@@ -139,4 +139,7 @@ def executing(
     with tempfile.TemporaryDirectory() as folder:
         shared = experiment.subject.problem.shared(Path(folder))
         experiment.subject = dataclasses.replace(experiment.subject, problem=shared)
+        if experiment.rehearsal is not None:
+            held = experiment.rehearsal.problem.shared(Path(folder))
+            experiment.rehearsal = dataclasses.replace(experiment.rehearsal, problem=held)
         yield LocalExecutor(workers, load=source_file(name, experiment), command=command)

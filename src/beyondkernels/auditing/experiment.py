@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from beyondkernels.auditing import block_learners as where, claims as said, pictures
 from beyondkernels.auditing.finding import finding
+from beyondkernels.auditing.health import Finding, as_markdown, health
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, Rung, ladder
+from beyondkernels.auditing.probes import FACTORS, FOLLOWING, TUNED, axis, missed, rehearsal, scaled, why_not
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject, subject_of
-from beyondkernels.core import Outcome, Reference, require
+from beyondkernels.core import Outcome, Reference, require, shown
 from beyondkernels.engine import TrainedNetwork
-from beyondkernels.lab import At, Experiment, Picture, Rows, Runs, Shown, Statement, Table
-from beyondkernels.lab.declaration.runs import Finished, Label, Record
+from beyondkernels.lab import At, Experiment, Picture, Rows, Runs, Searched, Shown, Statement, Table, select
+from beyondkernels.lab.declaration.runs import FIRST_SEARCH_SEED, Finished, Label, Record
 from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, PointErrors, SquaredError
 from beyondkernels.store import RunSpec
 
@@ -59,6 +61,9 @@ class Audit(Experiment):
         self.settings_class = lambda: given
         self.workers = 1  # how many share the memory
         self.subject: Subject = subject_of(model, train, test=test, **options)
+        self.rehearsal = rehearsal(self.subject)
+        self.in_words = "algorithm" not in options and isinstance(options.get("optimiser", "adam"), str)
+        self._given = (name, test, given, options)
         called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
         require(isinstance(called, str), f"name must be a text, got {called!r}")
         self.id = f"audit/{re.sub(r'[^a-z0-9]+', '-', called.lower()).strip('-') or 'model'}"
@@ -71,36 +76,89 @@ class Audit(Experiment):
         return rungs if "ladder" in settings.parts else [rung for rung in rungs if rung.name == MODEL]
 
     def runs(self, settings: AuditSettings) -> Sequence[Runs]:
-        """The rungs of the ladder, the model with a block frozen, and the model corrected from above."""
+        """The rungs of the ladder, other learning rates, the model with a block frozen, and corrected from above."""
         subject = self.subject
-        learners = {rung.name: rung for rung in self.rungs(settings) if rung.make is not None}
-
-        def rung(s: AuditSettings, at: At) -> RunSpec:
-            make = learners[at.rung].make
-            assert make is not None, "only rungs that can be had are run"
-            if at.rung == MODEL:
-                return self._looked_into(s, at)
-            same = not learners[at.rung].drawn and subject.same_sample  # then all seeds share one run
-            return self._spec(make(), at.with_(seed=0) if same else at)
-
-        found: list[Runs] = [_Timed(rung, {"part": ["ladder"], "rung": list(learners)}, self._read)]
+        names = [rung.name for rung in self.rungs(settings) if rung.make is not None]
+        found = [
+            self._grid(settings, self._rung, {"part": ["ladder"], "rung": [name]}, name in (*TUNED, *FOLLOWING))
+            for name in names
+        ]
+        if self.probed(settings) and not settings.tune:
+            over = {"part": ["probe"], "learner": [MODEL], "factor": list(FACTORS)}
+            found.append(_Timed(self._tried, over, self._read, seeds=1))
         if "where" in settings.parts and (blocks := list(where.looked_at(subject, settings))):
+            over = {"part": ["frozen"], "block": blocks}
             found.append(
-                _Timed(
-                    lambda _, at: self._spec(where.frozen(subject, at.block), at),
-                    {"part": ["frozen"], "block": blocks},
-                    self._read,
-                )
+                self._grid(settings, lambda _, at: self._spec(where.frozen(self._scaled(at), at.block), at), over)
             )
+            below = list(where.BELOW)
+            over = {"part": ["correction"], "block": list(where.corrected_blocks(subject, settings)), "below": below}
             found.append(
-                _Timed(
-                    lambda _, at: self._spec(where.corrected(subject, at.block, at.below), at),
-                    {"part": ["correction"], "block": list(where.corrected_blocks(subject, settings))}
-                    | {"below": list(where.BELOW)},
-                    self._read,
+                self._grid(
+                    settings, lambda _, at: self._spec(where.corrected(self._scaled(at), at.block, at.below), at), over
                 )
             )
         return found
+
+    def probed(self, settings: AuditSettings) -> bool:
+        """Whether other learning rates are tried.
+
+        Arguments:
+            settings: how.
+        """
+        wanted = settings.tune or ("ladder" in settings.parts and settings.probes)
+        return wanted and self.rehearsal is not None
+
+    def _grid(
+        self, settings: AuditSettings, spec: Callable[[AuditSettings, At], RunSpec], over: dict[str, Any], tuned=True
+    ) -> Runs:
+        """Runs over coordinates, and the search for the factor that they are to have if rates are tuned.
+
+        All that follow the model ask for the same search runs, which are done once.
+        """
+        if not (settings.tune and tuned):
+            return _Timed(spec, over, self._read)
+        why = why_not(self.subject) or "there are too few training points to put some aside"
+        require(self.rehearsal is not None, f"tune must be False here: {why}")
+        return _TimedSearch(
+            lambda s, at: self._tried(s, at) if at.searching else spec(s, at),
+            over,
+            self._read,
+            axes=lambda _: {"factor": axis(settings)},
+            criteria={"held out": lambda _, outcome: missed(self._rehearsal, outcome, FIRST_SEARCH_SEED)},
+            search_seeds=1,
+            show_search=True,
+        )
+
+    @property
+    def _rehearsal(self) -> Subject:
+        assert self.rehearsal is not None, "asked for only where something is tried"
+        return self.rehearsal
+
+    def _scaled(self, at: At) -> Subject:
+        return scaled(self.subject, at.get("factor", 1.0))
+
+    def _rung(self, s: AuditSettings, at: At) -> RunSpec:
+        """A rung of the ladder."""
+        subject = self._scaled(at)
+        if at.rung == MODEL:
+            return self._looked_into(subject, s, at)
+        rung = next(rung for rung in ladder(subject, s, self.workers) if rung.name == at.rung)
+        assert rung.make is not None, "only rungs that can be had are run"
+        same = not rung.drawn and subject.same_sample  # then all seeds share one run
+        return self._spec(rung.make(), at.with_(seed=0) if same else at)
+
+    def _tried(self, s: AuditSettings, at: At) -> RunSpec:
+        """A rung of its own search, or the model, with a factor, on training points alone."""
+        subject = scaled(self._rehearsal, at.factor)
+        at = at.with_(seed=FIRST_SEARCH_SEED)  # so that a search finds what was tried without one
+        name = at.get("rung", MODEL)
+        if name == MODEL or name not in TUNED:  # what follows the model asks for the model's search
+            learner = TrainedNetwork(subject.network, subject.rule, _records(subject))
+            return self._spec(learner, at, subject)
+        rung = next(rung for rung in ladder(subject, s, self.workers) if rung.name == name)
+        assert rung.make is not None, "only rungs that can be had are run"
+        return self._spec(rung.make(), at, subject)
 
     def claims(self, settings: AuditSettings) -> Sequence[Statement]:
         """What can be said of every model, and turns out true or false of this one."""
@@ -118,8 +176,60 @@ class Audit(Experiment):
         return pictures.pictures(self.subject, settings, self.table(settings))
 
     def finding(self, settings: AuditSettings, rows: Rows) -> str:
-        """What was found, in a few sentences."""
-        return finding(self.subject, settings, rows)
+        """What was found, in a few sentences, the health of the training first."""
+        return finding(self.subject, settings, rows, self.health(settings, rows))
+
+    def health(self, settings: AuditSettings, rows: Rows) -> list[Finding]:
+        """Whether the model is trained well enough to speak of.
+
+        Arguments:
+            settings: how it is audited.
+            rows: what the runs say.
+        """
+        return health(self.subject, settings, rows, self.rehearsal, self.in_words)
+
+    def tuned(self, rows: Rows) -> list[dict[str, Any]]:
+        """What the searches chose; nothing if nothing was searched.
+
+        Arguments:
+            rows: what the runs say.
+        """
+        found = []
+        for rung, what in TUNED.items():
+            runs = select(rows, {"part": "ladder", "rung": rung})
+            tried = select(rows, {"part": "probe", "learner": rung})
+            if "choice" not in runs or runs["choice"].isna().all():
+                continue
+            factor = float(runs["factor"].iloc[0])
+            rule = self.subject.own_rule
+            given = self.subject.distance if what == "bandwidth" or rule is None else rule.first_rate
+            found.append(
+                {
+                    "rung": rung,
+                    "what": what,
+                    "given": given,
+                    "chosen": given * factor,
+                    "held_out": float(tried[tried["factor"] == factor]["score"].iloc[0]),
+                    "tried": len(tried),
+                    "on_edge": bool(runs["on_edge"].iloc[0]),
+                }
+            )
+        return found
+
+    def opening(self, settings: AuditSettings, rows: Rows) -> str:
+        """The checks of the training."""
+        return as_markdown(self.health(settings, rows))
+
+    def call(self, seeds: Sequence[int], changes: Mapping[str, Any]) -> str:
+        """The call that makes this audit; a module and data have no names that could be known here."""
+        name, test, given, options = self._given
+        usual = {field.name: field.default for field in dataclasses.fields(AuditSettings)}
+        settings = {key: value for key, value in vars(given).items() if value != usual[key]} | dict(changes)
+        which = len(seeds) if list(seeds) == list(range(len(seeds))) else list(seeds)
+        points = [] if test is None else [str(test) if isinstance(test, int | float) else "test"]
+        named = ({} if name is None else {"name": name}) | options | settings | {"seeds": which}
+        words = ["model", "train", *points, *(f"{key}={shown(value, 300)}" for key, value in named.items())]
+        return f"bk.audit({', '.join(words)})"
 
     def remarks(self, settings: AuditSettings) -> Sequence[str]:
         """What each rung is, and which could not be had."""
@@ -137,10 +247,9 @@ class Audit(Experiment):
             found["kernels over training"] = self.subject.no_tangent
         return found
 
-    def _looked_into(self, s: AuditSettings, at: At) -> RunSpec:
+    def _looked_into(self, subject: Subject, s: AuditSettings, at: At) -> RunSpec:
         """The model, with what is recorded and measured while it trains."""
-        subject, moments = self.subject, self.subject.moments(s.snapshots)
-        records = sorted({round(i * subject.steps / RECORDS) for i in range(RECORDS + 1)})
+        moments = subject.moments(s.snapshots)
         measurements: list[Any] = []
         if "when" in s.parts and not subject.no_tangent:
             near = s.tolerance / 100
@@ -150,22 +259,33 @@ class Audit(Experiment):
         if "what" in s.parts:
             measurements.append(Ansatz(s.points))
         kept = {"snapshot_at": moments, "snapshot_names": ("all",)} if measurements else {}
-        learner = TrainedNetwork(subject.network, subject.rule, tuple(records), **kept)
+        learner = TrainedNetwork(subject.network, subject.rule, _records(subject), **kept)
         spec = self._spec(learner, at)
         return dataclasses.replace(spec, measurements=(*spec.measurements, *measurements))
 
-    def _spec(self, learner: Any, at: At) -> RunSpec:
-        subject = self.subject
+    def _spec(self, learner: Any, at: At, subject: Subject | None = None) -> RunSpec:
+        subject = subject or self.subject
         other = isinstance(learner, TrainedNetwork) and not subject.has_squared_loss
         more = (PointErrors(), SquaredError()) if other else (PointErrors(),)
         return RunSpec(subject.problem, learner, subject.samples, subject.test, at.seed, measurements=more)
 
-    def _read(self, settings: AuditSettings, at: At, outcome: Outcome) -> Record:
+    def _read(self, settings: AuditSettings, at: At, outcome: Outcome) -> Record | list[Record]:
         """The score on test and training points, what kind of rung it is, and everything else that a run says."""
-        kind = {"kind": KINDS[ABOUT[at.rung][0]]} if "rung" in at else {}
+        tried = at.searching or at["part"] == "probe"
+        learner = at.get("learner", at.get("rung"))
+        if tried and learner not in TUNED:
+            return []  # the search of the model, which has rows of its own
+        subject, seed = (self._rehearsal, FIRST_SEARCH_SEED) if tried else (self.subject, at.seed)
+        kind = (
+            {"part": "probe", "rung": None, "learner": learner}
+            if tried
+            else {"kind": KINDS[ABOUT[at.rung][0]]}
+            if "rung" in at
+            else {}
+        )
         if outcome.status != "finished":
             return kind
-        return {**kind, **self.subject.score(outcome.scalars, at.seed), **outcome.scalars}
+        return {**kind, **subject.score(outcome.scalars, seed), **outcome.scalars}
 
 
 @dataclass(frozen=True)
@@ -176,6 +296,16 @@ class _Timed(Runs):
         run = finished.get(label or at.label)
         for row in super()._read(settings, at, finished, label):
             yield {**row, "seconds": run.provenance.get("seconds") if run is not None else None}
+
+
+@dataclass(frozen=True)
+class _TimedSearch(_Timed, Searched):
+    """The same for runs with a coordinate that a search finds."""
+
+
+def _records(subject: Subject) -> tuple[int, ...]:
+    """The steps at which the loss is recorded."""
+    return tuple(sorted({round(i * subject.steps / RECORDS) for i in range(RECORDS + 1)}))
 
 
 def _seconds(rows: Rows) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from beyondkernels.auditing.block_learners import KEPT
 from beyondkernels.auditing.claims import FIXED, best_fixed_name, counted, points
+from beyondkernels.auditing.health import GAP, Finding, advice, stops
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import Lead, lead, leads, shown_points, signed
 from beyondkernels.auditing.scores import Scores, scores_of
@@ -19,16 +20,34 @@ from beyondkernels.lab.declaration.rows import OUTCOME
 Sentence = Callable[[Subject, AuditSettings, Rows], str]
 
 
-def finding(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
+def finding(subject: Subject, settings: AuditSettings, rows: Rows, checks: Sequence[Finding] = ()) -> str:
     """The answers to the questions of an audit; nothing where runs are missing.
 
     Arguments:
         subject: what is audited.
         settings: how.
         rows: what its runs say.
+        checks: whether the model is trained well enough.
     """
-    said = [answer(subject, settings, rows) for answer in (diverged, how_much, uncounted, when, where, corrected)]
+    first = [diverged(subject, settings, rows), trained(subject, settings, rows, checks)]
+    first.append(how_much(subject, settings, rows, checks))
+    first += [each.evidence for each in checks if each.check == GAP and each.verdict != "fine"]
+    said = [*first, *(answer(subject, settings, rows) for answer in (uncounted, when, where, corrected))]
     return " ".join(sentence for sentence in said if sentence)
+
+
+def trained(subject: Subject, settings: AuditSettings, rows: Rows, checks: Sequence[Finding]) -> str:
+    """Whether the model is trained well enough to speak of, and what to change if it is not."""
+    if not checks:
+        return ""
+    if not stops(checks):
+        how = "As far as it was checked, the" if any(each.verdict == "unknown" for each in checks) else "The"
+        return f"{how} model is trained well enough to compare."
+    fixed = scores_of(rows, part="ladder", rung=best_fixed_name(rows) or "")
+    ahead = lead(subject, scores_of(rows, part="ladder", rung=MODEL), fixed)
+    if ahead is not None and ahead.mean >= settings.tolerance and ahead.above_zero:
+        return f"The model could be trained better, so its lead may be larger. {advice(checks)}"
+    return f"The model is not trained well enough to tell whether learning features gains anything. {advice(checks)}"
 
 
 def diverged(_subject: Subject, _settings: AuditSettings, rows: Rows) -> str:
@@ -52,8 +71,12 @@ def uncounted(_subject: Subject, _settings: AuditSettings, rows: Rows) -> str:
     return f"Among the learners with fixed features, {_joined(lost)} {verb} with a seed with which the model did not."
 
 
-def how_much(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
-    """Of the points between the best fixed features and the model, how many are features."""
+def how_much(subject: Subject, settings: AuditSettings, rows: Rows, checks: Sequence[Finding] = ()) -> str:
+    """Of the points between the best fixed features and the model, how many are features.
+
+    Where a check forbids it, no more is said than how the scores compare, unless the lead is clear: with better
+    training it would hardly be smaller.
+    """
     best = best_fixed_name(rows)
     model, fixed = scores_of(rows, part="ladder", rung=MODEL), scores_of(rows, part="ladder", rung=best or "")
     ahead = lead(subject, model, fixed)
@@ -65,6 +88,8 @@ def how_much(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
     behind = f"the model ({_score(at)}) is {ahead.size} points {'ahead of' if ahead.mean >= 0 else 'behind'} {known}"
     kernel = scores_of(rows, part="ladder", rung=TRAINED_KERNEL).among(both)
     carried = lead(subject, kernel, fixed)
+    if stops(checks) and not (ahead.mean >= settings.tolerance and ahead.above_zero):
+        return f"As it is trained, {behind}. {ahead.sentence}"
     if ahead.mean < settings.tolerance and not ahead.above_zero:
         unused = _unused(carried, settings) if carried is not None else ""
         return f"No gain from learning features shows: {behind}. {ahead.sentence}{unused}"
@@ -113,7 +138,8 @@ def when(subject: Subject, settings: AuditSettings, rows: Rows) -> str:
     """The step from which on a frozen kernel does as well as the model."""
     if "when" not in settings.parts:
         return ""
-    runs = [run for run in select(rows, {"rung": MODEL}).get(OUTCOME, ()) if run.status == "finished"]
+    model = select(rows, {"part": "ladder", "rung": MODEL})
+    runs = [run for run in model.get(OUTCOME, ()) if run.status == "finished"]
     if not runs:
         return ""
     if not any("kernel_points" in run.scalars for run in runs):  # the model has no tangent kernel

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from beyondkernels.auditing.claims import best_fixed_name
 from beyondkernels.auditing.entry import audit
+from beyondkernels.auditing.health import WORDS
 from beyondkernels.auditing.ladder import MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import lead
 from beyondkernels.auditing.result import AuditResult
@@ -41,7 +42,8 @@ class Audits:
 
         ``fixed`` is the best learner with fixed features and ``fixed_score`` its score. ``lead`` is how far the model
         is ahead of it, with the 95 % interval from ``lead_low`` to ``lead_high``; these are missing with one seed.
-        ``kernel`` is the score of the trained model's tangent kernel.
+        ``kernel`` is the score of the trained model's tangent kernel, and ``trained`` whether nothing is wrong with the
+        training.
         """
         import pandas as pd
 
@@ -62,6 +64,7 @@ class Audits:
                     "lead_low": None if ahead is None else ahead.low,
                     "lead_high": None if ahead is None else ahead.high,
                     "kernel": scores.get(TRAINED_KERNEL),
+                    "trained": WORDS["stop"] not in found.health["verdict"].tolist(),
                 }
             )
         return pd.DataFrame(rows)

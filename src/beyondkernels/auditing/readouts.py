@@ -20,7 +20,7 @@ _POINTS_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Readout(Learner):
-    r"""A linear readout of the features of a network at the numbers it starts from, fitted as :class:`TunedKernel` does.
+    r"""A linear readout of a network's features at the numbers it starts from, fitted by :class:`TunedKernel`.
 
     .. math:: f(x) = \bar y + \langle a, \phi(x) \rangle
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.auditing.experiment import Audit
+from beyondkernels.auditing.health import WORDS, Finding
 from beyondkernels.auditing.ladder import MODEL
 from beyondkernels.auditing.pictures import no_weight_directions
 from beyondkernels.core import Outcome
@@ -54,6 +55,32 @@ class AuditResult:
     def claims(self) -> list[Claim]:
         """What can be said of every model, and whether it holds for this one."""
         return self.result.claims
+
+    @functools.cached_property
+    def health(self) -> DataFrame:
+        """A row for each check of the training: what was checked, the verdict, the evidence, and what to change.
+
+        ``verdict`` is one of ``fine``, ``note``, ``change this first`` and ``not checked``. Where something has to be
+        changed first, the sentence says nothing of features, unless the model is clearly ahead.
+        """
+        import pandas as pd
+
+        columns = ["check", "verdict", "evidence", "change"]
+        return pd.DataFrame(
+            [[each.check, WORDS[each.verdict], each.evidence, each.change] for each in self._checks], columns=columns
+        )
+
+    @functools.cached_property
+    def tuned(self) -> DataFrame:
+        """A row for each learner that was searched (``tune=True``): what of it, and the value that was chosen.
+
+        ``held_out`` is its score on the training points that were put aside for the search, ``tried`` how many values
+        the search had, and ``on_edge`` whether the best one is the last that it may try.
+        """
+        import pandas as pd
+
+        columns = ["rung", "what", "given", "chosen", "held_out", "tried", "on_edge"]
+        return pd.DataFrame(self.experiment.tuned(self.result.reading.rows), columns=columns)
 
     @functools.cached_property
     def ladder(self) -> DataFrame:
@@ -115,8 +142,14 @@ class AuditResult:
         """
         return write_report([self.result.page()], out)
 
+    @property
+    def _checks(self) -> list[Finding]:
+        settings: Any = self.result.request.settings
+        return self.experiment.health(settings, self.result.reading.rows)
+
     def __str__(self) -> str:
-        lines = [line_text(self.sentence), ""]
+        checks = [f"{each.check}: {WORDS[each.verdict]}. {each.evidence}" for each in self._checks]
+        lines = [line_text(self.sentence), "", *checks, *([""] if checks else [])]
         ladder = self.ladder
         width = max(map(len, ladder["rung"]), default=0)
         for row in ladder.to_dict("records"):

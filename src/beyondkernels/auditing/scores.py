@@ -92,18 +92,36 @@ def error_of_test_points(subject: Subject, first: Scores, second: Scores | None 
     seeds = [seed for seed in first if seed in others and seed in first.errors and seed in others.errors]
     if not (subject.shares_test and seeds):
         return 0.0
-    at_points = [_at_points(subject, each.errors[seed]) for each in (first, others) for seed in seeds]
+    distances = None if subject.classes else subject.label_distances()
+    at_points = [score_at_points(each.errors[seed], distances) for each in (first, others) for seed in seeds]
     half = len(seeds)
-    d = np.mean(at_points[:half], 0) - (0.0 if second is None else np.mean(at_points[half:], 0))
-    if subject.classes:
-        d = np.append(d, [100.0, 0.0 if second is None else -100.0])
+    both = None if second is None else np.mean(at_points[half:], 0)
+    return error_over_points(np.mean(at_points[:half], 0), both, subject.classes)
+
+
+def error_over_points(u: np.ndarray, others: np.ndarray | None, classes: bool) -> float:
+    """The standard error of a mean over points, or of the difference of two such means on the same points.
+
+    Arguments:
+        u: the score of a learner at each point.
+        others: that of another learner.
+        classes: whether scores are 100 or 0 at each point, so that two points are added.
+    """
+    d = u - (0.0 if others is None else others)
+    if classes:
+        d = np.append(d, [100.0, 0.0 if others is None else -100.0])
     return float(d.std(ddof=1) / math.sqrt(len(d))) if len(d) > 1 else 0.0
 
 
-def _at_points(subject: Subject, errors: np.ndarray) -> np.ndarray:
-    """The score of each test point; their mean is the score."""
-    if subject.classes:
+def score_at_points(errors: np.ndarray, distances: np.ndarray | None) -> np.ndarray:
+    """The score at each test point; their mean is the score.
+
+    Arguments:
+        errors: at each point.
+        distances: the squared distance of each label to the mean of labels; None for classes.
+    """
+    if distances is None:
         return 100 * (1 - errors)
-    v = subject.label_distances()
+    v = distances
     E, S = errors.mean(), v.mean()
     return 100 * (1 - errors / S + E / S * (v / S - 1))

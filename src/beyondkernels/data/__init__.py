@@ -20,4 +20,4 @@ from beyondkernels.data.maps import (
     TwoLayerMap as TwoLayerMap,
     absorbed as absorbed,
 )
-from beyondkernels.data.splits import given as given
+from beyondkernels.data.splits import given as given, hold_out as hold_out

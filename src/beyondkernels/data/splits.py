@@ -102,6 +102,32 @@ def given(
     return replace(held, tokens=bool(held.inputs) and held.whole and all(x.kind != "numbers" for x in held.inputs))
 
 
+def hold_out(problem: GivenData, fraction: float, split_seed: int = 0) -> GivenData:
+    """A data set made of the training points of another one: most of them to train on, the others to test on.
+
+    So learners can be chosen, or judged before the test, without a look at the test points, which are left out. Each
+    class is split by itself.
+
+    Arguments:
+        problem: the data set.
+        fraction: of its training points that become test points.
+        split_seed: says how they are split.
+
+    >>> problem = given(([[0.0], [1.0], [2.0], [3.0], [4.0]], [0.0, 1.0, 2.0, 3.0, 4.0]), test_fraction=0.2)
+    >>> held = hold_out(problem, 0.25)
+    >>> held.size("train"), held.size("test"), problem.size("test")
+    (3, 1, 1)
+    """
+    arrays = problem.arrays
+    x, y = arrays["train_x"], arrays["train_y"]
+    stay, leave = _split(y, problem.classes, fraction, Stream(split_seed).child("held out"))
+    none = np.arange(0)
+    parts = {"train": stay, "validation": none, "test": leave}
+    found = {f"{part}_{name}": each[rows] for part, rows in parts.items() for name, each in (("x", x), ("y", y))}
+    held = hold(found, problem.classes, problem.words, problem.name)
+    return replace(problem, content=held.content, file=None)
+
+
 def _form(kind: np.dtype) -> str:
     """The type of classes that are neither words nor whole numbers."""
     return "bytes" if kind.kind == "S" else kind.name if kind.kind in "bf" else ""

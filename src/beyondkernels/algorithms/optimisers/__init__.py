@@ -22,6 +22,7 @@ from beyondkernels.algorithms.optimisers.schedules import (
     Cosine as Cosine,
     Drops as Drops,
     Linear as Linear,
+    Multiplied as Multiplied,
     Power as Power,
     Schedule as Schedule,
     WarmUp as WarmUp,

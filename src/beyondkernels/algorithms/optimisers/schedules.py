@@ -26,6 +26,44 @@ class Schedule(Component, Checked, ABC):
         """The numbers of some steps."""
         return [self.at(step) for step in steps]
 
+    def times(self, factor: float) -> Schedule:
+        """The same course with every number multiplied.
+
+        Arguments:
+            factor: by which.
+        """
+        return Multiplied(self, factor)
+
+
+@dataclass(frozen=True)
+class Multiplied(Schedule):
+    r"""Another schedule with every number multiplied by the same factor.
+
+    .. math:: s_t = f \cdot s'_t
+
+    Arguments:
+        schedule: s′.
+        factor: f.
+
+    >>> Multiplied(Drops(0.1, (1,)), 5.0).over(range(1, 3))
+    [0.5, 0.05000000000000001]
+    """
+
+    schedule: Schedule
+    factor: Annotated[float, positive]
+
+    def at(self, step: int) -> float:
+        """The product at the step."""
+        return self.factor * self.schedule.at(step)
+
+    def over(self, steps: range) -> list[float]:
+        """The products."""
+        return [self.factor * value for value in self.schedule.over(steps)]
+
+    def times(self, factor: float) -> Schedule:
+        """One product in place of two."""
+        return Multiplied(self.schedule, self.factor * factor)
+
 
 @dataclass(frozen=True)
 class Constant(Schedule):
@@ -38,6 +76,10 @@ class Constant(Schedule):
 
     def over(self, steps: range) -> list[float]:
         return [self.value] * len(steps)
+
+    def times(self, factor: float) -> Constant:
+        """Another constant, without the last digits that a product leaves: five times 0.001 is 0.005."""
+        return Constant(float(f"{self.value * factor:.12g}"))
 
 
 @dataclass(frozen=True)

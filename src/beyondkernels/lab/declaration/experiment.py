@@ -168,6 +168,19 @@ class Experiment:
         """What was found, in a few sentences that are computed from the rows; the page begins with them."""
         return ""
 
+    def opening(self, settings: Any, rows: Rows, /) -> str:
+        """What a reader has to know before anything else, in Markdown: the page begins with it."""
+        return ""
+
+    def call(self, seeds: Sequence[int], changes: Mapping[str, Any]) -> str:
+        """How to run it from Python if it stands in no file, so that no command knows it; nothing if one does.
+
+        Arguments:
+            seeds: which.
+            changes: settings that are not the usual ones.
+        """
+        return ""
+
     def speaks(self, scale: str) -> bool:
         """Whether claims say anything at a scale."""
         return not self.scaled or scale in self.speaks_at

@@ -100,6 +100,11 @@ class Reading:
         return self.experiment.finding(self.settings, self.rows) if len(self.rows) else ""
 
     @functools.cached_property
+    def opening(self) -> str:
+        """What a reader has to know before anything else; nothing while no run is there."""
+        return self.experiment.opening(self.settings, self.rows) if len(self.rows) else ""
+
+    @functools.cached_property
     def figures(self) -> list[Figure]:
         quantities = self.experiment.declared
         pictures = self.experiment.pictures(self.settings)

@@ -72,6 +72,7 @@ class ExperimentPage:
         id: the experiment, such as ``features/table1``.
         title: what it shows.
         finding: what was found, in a few sentences, where that is said in words.
+        opening: what a reader has to know before claims and figures, in Markdown.
         summary: a few sentences on what is asked and how.
         reference: where it stands in its paper.
         scale: the scale it was run at.
@@ -118,6 +119,7 @@ class ExperimentPage:
     missing: int = 0
     resume_command: str = ""
     finding: str = ""
+    opening: str = ""
 
     def __post_init__(self) -> None:
         names = [figure.name for figure in self.figures]

@@ -98,6 +98,8 @@ class Request:
 
     def command(self) -> str:
         """The command that makes it again; where the seeds are not 0, 1, 2, …, the call from Python that does."""
+        if ".py:" not in self.name and (call := self.experiment.call(self.seeds, self.changes)):
+            return call
         name = Path(self.name).name if ".py:" in self.name else self.experiment.id
         if self.seeds != tuple(range(len(self.seeds))):
             settings = f", settings={self.changes}" if self.changes else ""

@@ -128,6 +128,7 @@ class Result:
             id=experiment.id,
             title=experiment.title,
             finding=self.finding,
+            opening="" if self.missing else self.reading.opening,
             summary=experiment.summary_of(request.settings),
             reference=str(experiment.reference),
             scale=request.scale if experiment.scaled else "",

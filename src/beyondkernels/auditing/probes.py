@@ -1,0 +1,105 @@
+"""Short rehearsals on the training points alone: other learning rates and bandwidths, tried before the test."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from beyondkernels.auditing.ladder import LAST, LINEARISED, MODEL
+from beyondkernels.auditing.settings import AuditSettings
+from beyondkernels.auditing.subject import Subject
+from beyondkernels.core import InputError, Outcome
+from beyondkernels.data import GivenData, hold_out
+from beyondkernels.lab import Axis
+
+FACTORS = (0.2, 1.0, 5.0)
+"""What the learning rate is multiplied with: the least steps that change what training reaches on most problems."""
+
+LIMITS = (0.01, 100.0)
+"""How far a search may go. With steps of 4 or 5 it tries at most seven values: 0.01, 0.05, 0.2, 1, 5, 20 and 100."""
+
+LAPLACE = "Laplace kernel"
+
+TUNED = {MODEL: "learning rate", LAST: "learning rate", LINEARISED: "learning rate", LAPLACE: "bandwidth"}
+"""The rungs that are searched, each by itself, and what of them."""
+
+FOLLOWING = ("layer by layer", "early features", "trained tangent kernel")
+"""The rungs that take the model's learning rate, because they say something about the model as it is trained."""
+
+_HELD_OUT, _MOST_HELD_OUT = 0.2, 2000
+
+
+def rehearsal(subject: Subject) -> Subject | None:
+    """The same model on training points alone: a fifth of them, at most 2000, take the place of the test points.
+
+    So what is tried never sees a test point. A distribution draws other points for the seed of the search. None if the
+    rule has no learning rate that can be multiplied, or if there are too few points.
+
+    Arguments:
+        subject: what is audited.
+    """
+    rule = subject.own_rule
+    if why_not(subject) or rule is None:
+        return None
+    problem, samples, test = subject.problem, subject.samples, min(subject.test, _MOST_HELD_OUT)
+    if isinstance(problem, GivenData):
+        whole = problem.size("train")
+        try:
+            problem = hold_out(problem, min(_HELD_OUT, _MOST_HELD_OUT / whole))
+        except InputError:  # too few points of a class
+            return None
+        samples, test = min(samples, problem.size("train")), problem.size("test")
+    batch = None if rule.batch is None else min(rule.batch, samples)
+    capped = dataclasses.replace(rule, batch=batch)  # pyright: ignore[reportArgumentType]
+    return dataclasses.replace(subject, problem=problem, samples=samples, test=test, rule=capped)
+
+
+def why_not(subject: Subject) -> str:
+    """Why no other learning rate can be tried; nothing if one can.
+
+    Arguments:
+        subject: what is audited.
+    """
+    rule = subject.own_rule
+    if rule is None or rule.with_rate_times(1.0) is None:
+        return f"{type(subject.rule).__name__} has no single learning rate"
+    return ""
+
+
+def scaled(subject: Subject, factor: float) -> Subject:
+    """The same subject with its learning rate multiplied, and with it the bandwidth of the Laplace kernel.
+
+    Each rung depends on one of the two.
+
+    Arguments:
+        subject: what is audited.
+        factor: by which.
+    """
+    if factor == 1:
+        return subject
+    rule = subject.own_rule
+    other = None if rule is None else rule.with_rate_times(factor)
+    assert other is not None, "only rules that say how are tried with another rate"
+    return dataclasses.replace(subject, rule=other, distance=subject.distance * factor)
+
+
+def axis(settings: AuditSettings) -> Axis:
+    """The factors that are tried: three of them, and more beyond the best one if rates are tuned.
+
+    Arguments:
+        settings: how.
+    """
+    return Axis(FACTORS, LIMITS if settings.tune else (FACTORS[0], FACTORS[-1]))
+
+
+def missed(subject: Subject, outcome: Outcome, seed: int) -> float:
+    """What a try misses on the points put aside, in points; the smaller loss decides between equal ones.
+
+    Arguments:
+        subject: the rehearsal.
+        outcome: of the try.
+        seed: of the try.
+    """
+    error, loss = subject.score(outcome.scalars, seed)["error"], outcome.scalars["test_loss"]
+    # Accuracies are often equal. A thousandth of a point is less than one point among 100,000 is worth.
+    return error + 1e-3 * loss / (1 + loss) if math.isfinite(error) else math.inf
