@@ -9,6 +9,7 @@ import pytest
 import beyondkernels
 from beyondkernels.auditing import AuditSettings
 from beyondkernels.auditing.ladder import ABOUT
+from beyondkernels.core import load_file
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -73,3 +74,11 @@ def test_the_code_of_the_page_on_audits_runs(capsys: pytest.CaptureFixture[str])
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(code, "audit.md", "exec"), {})
     assert re.match("Of the|No gain|It cannot be said|Learning features", capsys.readouterr().out)
+
+
+def test_the_code_of_the_page_on_problems_runs(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "write-a-problem.md").read_text("utf-8"), re.DOTALL)
+    assert sum("assert" in block for block in blocks) == 1  # the page checks what it says
+    file = tmp_path / "product.py"
+    file.write_text("\n".join(blocks), "utf-8")
+    assert set(load_file(file).table.to_frame()["learner"]) == {"network", "kernel"}

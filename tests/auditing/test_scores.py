@@ -194,15 +194,3 @@ def test_learners_that_differ_nowhere_differ_at_two_added_points(n: int) -> None
     same = Scores({0: 50.0}, {0: np.arange(n) % 2.0})
     error = error_of_test_points(Shared(), same, same)  # pyright: ignore[reportArgumentType]
     assert error == pytest.approx(math.sqrt(2 * 100**2 / (n + 1) / (n + 2)), rel=1e-12)
-
-
-def test_the_bandwidth_of_the_laplace_kernel_is_the_typical_distance_of_two_points() -> None:
-    experiment = Audit(model(), TRAIN, TEST, steps=3)
-    made = next(
-        rung.make for rung in ladder(experiment.subject, experiment.settings("")) if rung.name == "Laplace kernel"
-    )
-    assert made is not None
-    x = TRAIN[0].double()
-    pairs = (x[:, None] - x[None]).square().sum(-1).mean().sqrt()
-    kernel: Any = made()
-    assert kernel.kernel.bandwidth == pytest.approx(float(pairs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -195,18 +196,17 @@ class Audit(Experiment):
             rows: what the runs say.
         """
         found = []
-        for rung, what in TUNED.items():
+        for rung in TUNED:
             runs = select(rows, {"part": "ladder", "rung": rung})
             tried = select(rows, {"part": "probe", "learner": rung})
             if "choice" not in runs or runs["choice"].isna().all():
                 continue
             factor = float(runs["factor"].iloc[0])
             rule = self.subject.own_rule
-            given = self.subject.distance if what == "bandwidth" or rule is None else rule.first_rate
+            given = rule.first_rate if rule is not None else math.nan
             found.append(
                 {
                     "rung": rung,
-                    "what": what,
                     "given": given,
                     "chosen": given * factor,
                     "held_out": float(tried[tried["factor"] == factor]["score"].iloc[0]),

@@ -1,4 +1,4 @@
-"""Short rehearsals on the training points alone: other learning rates and bandwidths, tried before the test."""
+"""Rehearsals on the training points alone: other learning rates, tried before the test."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ FACTORS = (0.2, 1.0, 5.0)
 LIMITS = (0.01, 100.0)
 """How far a search may go. With steps of 4 or 5 it tries at most seven values: 0.01, 0.05, 0.2, 1, 5, 20 and 100."""
 
-LAPLACE = "Laplace kernel"
-
-TUNED = {MODEL: "learning rate", LAST: "learning rate", LINEARISED: "learning rate", LAPLACE: "bandwidth"}
-"""The rungs that are searched, each by itself, and what of them."""
+TUNED = (MODEL, LAST, LINEARISED)
+"""The rungs whose learning rate is searched, each by itself. Kernels search what they have in every audit."""
 
 FOLLOWING = ("layer by layer", "early features", "trained tangent kernel")
 """The rungs that take the model's learning rate, because they say something about the model as it is trained."""
@@ -67,9 +65,7 @@ def why_not(subject: Subject) -> str:
 
 
 def scaled(subject: Subject, factor: float) -> Subject:
-    """The same subject with its learning rate multiplied, and with it the bandwidth of the Laplace kernel.
-
-    Each rung depends on one of the two.
+    """The same subject with its learning rate multiplied.
 
     Arguments:
         subject: what is audited.
@@ -80,7 +76,7 @@ def scaled(subject: Subject, factor: float) -> Subject:
     rule = subject.own_rule
     other = None if rule is None else rule.with_rate_times(factor)
     assert other is not None, "only rules that say how are tried with another rate"
-    return dataclasses.replace(subject, rule=other, distance=subject.distance * factor)
+    return dataclasses.replace(subject, rule=other)
 
 
 def axis(settings: AuditSettings) -> Axis:

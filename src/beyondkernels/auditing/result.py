@@ -79,7 +79,7 @@ class AuditResult:
         """
         import pandas as pd
 
-        columns = ["rung", "what", "given", "chosen", "held_out", "tried", "on_edge"]
+        columns = ["rung", "given", "chosen", "held_out", "tried", "on_edge"]
         return pd.DataFrame(self.experiment.tuned(self.result.reading.rows), columns=columns)
 
     @functools.cached_property

@@ -33,5 +33,5 @@ class AuditSettings(Checked):
     )
     most_blocks: Count = setting(6, "ours", "blocks that are frozen and corrected one by one, spread over the depth")
     probes: bool = setting(True, "ours", "whether a smaller and a larger learning rate are tried on training points")
-    tune: bool = setting(False, "ours", "whether learning rates and the bandwidth are searched on training points")
+    tune: bool = setting(False, "ours", "whether learning rates are searched on training points")
     seeds: Seeds = setting(3, "ours", "each draws a start, batches and, of a distribution, samples")

@@ -1,4 +1,4 @@
-"""Data that is given: finite sets of points and labels, split once."""
+"""Data that is given, split once; and problems that no single paper owns: staircases, single indices, XOR mixtures."""
 
 from beyondkernels.data.given import DataWarning as DataWarning, GivenData as GivenData
 from beyondkernels.data.inputs import (
@@ -20,4 +20,7 @@ from beyondkernels.data.maps import (
     TwoLayerMap as TwoLayerMap,
     absorbed as absorbed,
 )
+from beyondkernels.data.single_index import SingleIndex as SingleIndex, hermite_link as hermite_link
 from beyondkernels.data.splits import given as given, hold_out as hold_out
+from beyondkernels.data.staircase import Staircase as Staircase
+from beyondkernels.data.xor_mixture import XorMixture as XorMixture
