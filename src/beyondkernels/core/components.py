@@ -24,6 +24,7 @@ from beyondkernels.core.fields import Checked
 from beyondkernels.core.fingerprints import fingerprint
 from beyondkernels.core.libraries import is_of_a_library
 from beyondkernels.core.public_names import homes, is_public_name, public_name
+from beyondkernels.core.tracebacks import users_frames
 
 USER_MODULES = "beyondkernels_user"
 """Parent name of modules loaded from a user's file."""
@@ -218,7 +219,8 @@ def load_file(path: str | Path) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+        where = users_frames(error).partition("\n")[0]
+        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error} ({where})") from error
     return module
 
 

@@ -12,7 +12,7 @@ import functools
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union
 
@@ -211,7 +211,8 @@ def _instance(cls: type) -> _Kind:
 
     def read(name: str, value: Any) -> Any:
         plain = plain_number(value) if cls is bool else value
-        if not isinstance(plain, cls):
+        # text is a sequence of letters, which nobody means who asks for one
+        if not isinstance(plain, cls) or (cls is Sequence and isinstance(plain, str | bytes)):
             raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
         return plain
 
@@ -228,6 +229,7 @@ _WORDS: dict[Any, str] = {
     type(None): "None",
     Callable: "a function",
     Mapping: "a mapping",
+    Sequence: "a list",
 }
 _LONGEST = 10_000_000
 _MOST_DIGITS = 10**300  # a float takes that much, and so does every reader of JSON
