@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from beyondkernels.core.boundary import unchecked
 from beyondkernels.core.errors import InputError, UncacheableError, shown
 from beyondkernels.core.fields import Checked
 from beyondkernels.core.fingerprints import fingerprint
@@ -287,7 +288,8 @@ def _is_loaded(module: str) -> bool:
 
 def _function_path(function: Callable[..., Any], where: str) -> str:
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
-    if _attribute(sys.modules.get(module), name) is not function:
+    # a package exports its functions with a check around them, and they are the same functions
+    if unchecked(_attribute(sys.modules.get(module), name)) is not unchecked(function):
         raise UncacheableError(
             f"{where} holds an unnamed function without a stable identity, so the run is not stored; "
             "a function that is defined at the top level of a file has one"

@@ -1,5 +1,6 @@
 """Data that is given: finite sets of points and labels, split once."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.data.given import DataWarning as DataWarning, GivenData as GivenData
 from beyondkernels.data.inputs import (
     Alike as Alike,
@@ -21,3 +22,5 @@ from beyondkernels.data.maps import (
     absorbed as absorbed,
 )
 from beyondkernels.data.splits import given as given
+
+_check_exports(globals())

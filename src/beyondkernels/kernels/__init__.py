@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.core.rooms import lazily
 from beyondkernels.kernels.base import Kernel as Kernel, Product as Product, Scaled as Scaled, Sum as Sum
 from beyondkernels.kernels.classical.arcsin import Arcsin as Arcsin
@@ -89,3 +90,5 @@ if TYPE_CHECKING:
 
 # scikit-learn takes most of a second to load
 __getattr__, __dir__ = lazily(__name__, ("estimators",))
+
+_check_exports(globals())
