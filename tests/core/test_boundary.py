@@ -53,7 +53,7 @@ def test_what_does_not_fit_is_named() -> None:
 
 
 def test_a_function_is_the_same_with_its_check() -> None:
-    """Configurations hold functions: their names in keys and the check around them have nothing to do with each other."""
+    """Configurations hold functions, and the check around one does not change the key of a run."""
     names = {"wrapped": activations.taylor_series, "own": halved}
     check_exports(names)
     assert names["wrapped"] is activations.taylor_series  # once is enough
