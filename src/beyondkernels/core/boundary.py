@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from beyondkernels.core.errors import DivergedError, InputError
-from beyondkernels.core.fields import check_value
+from beyondkernels.core.fields import check_value, reader
 
 _PACKAGE = "beyondkernels."
 _UNCHECKED = "__unchecked__"
@@ -61,11 +61,11 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         hints, words = _hints(function)
-        for name in words:
+        for name, read in words.items():
             if name in kwargs:
-                check_value(name, kwargs[name], hints[name])
+                read(name, kwargs[name])
             elif name in positional and (place := positional.index(name)) < len(args):
-                check_value(name, args[place], hints[name])
+                read(name, args[place])
         try:
             return function(*args, **kwargs)
         except (InputError, DivergedError):
@@ -93,8 +93,8 @@ def _explain(name: str, value: Any, hint: Any, error: Exception) -> None:
 
 
 @functools.cache
-def _hints(function: Callable[..., Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The annotations of the arguments, and the names of those that take a word."""
+def _hints(function: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Callable[[str, Any], Any]]]:
+    """The annotations of the arguments, and what reads those that take a word."""
     names = function.__globals__  # pyright: ignore[reportFunctionMemberAccess]
     hints = {}
     for name, said in function.__annotations__.items():
@@ -105,7 +105,7 @@ def _hints(function: Callable[..., Any]) -> tuple[dict[str, Any], tuple[str, ...
         except (NameError, TypeError, AttributeError):
             continue
     hints.pop("return", None)
-    return hints, tuple(name for name, hint in hints.items() if _is_word(hint))
+    return hints, {name: reader(hint) for name, hint in hints.items() if _is_word(hint)}
 
 
 def _is_word(hint: Any) -> bool:

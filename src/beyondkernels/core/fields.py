@@ -58,7 +58,12 @@ def check_value(name: str, value: Any, hint: Any) -> Any:
         ...
     beyondkernels.core.fields.WrongTypeError: steps must be a whole number, got True
     """
-    return _kind(hint).read(name, value)
+    return reader(hint)(name, value)
+
+
+def reader(hint: Any) -> Callable[[str, Any], Any]:
+    """:func:`check_value` for one annotation and many values, of which only name and value are left to give."""
+    return _kind(hint).read
 
 
 def hints_of(cls: type) -> dict[str, Any]:
