@@ -82,7 +82,7 @@ def _store_list(
     seeds: Annotated[str | None, typer.Option(metavar="N|LIST", help="Only these seeds: 5, 5..9 or 3,7,11.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List runs, the newest first: key, learner, problem, seed, status, size and age."""
+    """List runs, the newest first."""
     from beyondkernels.cli.display import console
     from beyondkernels.cli.options import seeds_of
     from beyondkernels.cli.store_list import Filters, list_runs

@@ -109,6 +109,8 @@ def _kind(hint: Any) -> _Kind:
         return _constrained(options[0], [item for item in options[1:] if isinstance(item, Constraint)])
     if origin in (Union, types.UnionType):
         return _one_of([_kind(option) for option in options])
+    if isinstance(hint, typing.TypeVar):
+        return _one_of([_kind(each) for each in hint.__constraints__ or (hint.__bound__ or Any,)])
     if origin is Literal:
         return _literal(options)
     if origin is tuple:
