@@ -64,10 +64,9 @@ def list_runs(store: str | None, filters: Filters, as_json: bool, out: Console) 
         print_json({"runs": [_document(run) for run in runs]})
         return
     table = plain_table()
-    for heading, justify in (*((name, "left") for name in ("key", "learner", "problem")), ("seed", "right")):
-        table.add_column(heading, justify=justify, no_wrap=heading in ("key", "seed"), overflow="fold")
-    for heading in ("status", "size", "age"):
-        table.add_column(heading, justify="left" if heading == "status" else "right", no_wrap=True)
+    for heading in ("key", "learner", "problem", "seed", "status", "size", "age"):
+        justify = "right" if heading in ("seed", "size", "age") else "left"
+        table.add_column(heading, justify=justify, no_wrap=heading not in ("learner", "problem"), overflow="fold")
     for run in runs:
         words = (run.key[:8], _kind(run, "learner"), _kind(run, "problem"), _seed(run), run.status)
         table.add_row(*(Text(printable(word)) for word in (*words, _size(run.bytes), _age(time.time() - run.written))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome, Progress
@@ -118,8 +119,8 @@ def one_sentence(error: BaseException) -> str:
 
 def crashed(key: str, error: BaseException, seconds: float) -> Event:
     """The event of a run that an exception ended."""
-    told = {"message": one_sentence(error), "frames": users_frames(error), "traceback": whole_traceback(error)}
-    return Event("run", key, "crashed", fraction=1.0, seconds=seconds, **told)
+    event = Event("run", key, "crashed", fraction=1.0, seconds=seconds, message=one_sentence(error))
+    return replace(event, frames=users_frames(error), traceback=whole_traceback(error))
 
 
 def _throttled(tell: Tell, keys: tuple[str, ...]) -> Progress:
