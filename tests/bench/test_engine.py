@@ -65,7 +65,7 @@ def test_waiting_is_not_work():
     assert 0.2 < start < 0.75
 
 
-def test_one_core_for_all_that_is_started_inside():
+def test_one_thread_for_all_that_is_started_inside():
     code = "import os; print(len(os.sched_getaffinity(0)))"
     before = os.sched_getaffinity(0)
     with pinned():

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +298,61 @@ def test_one_broken_experiment_costs_no_other_page(bk: Any, user: Path, tmp_path
     assert answer.exit_code == 3
     assert "mine/breaks at smoke scale is left out: breaks.py, line 6, in runs: ZeroDivisionError" in answer.stderr
     assert (tmp_path / "report" / "user__plain.html").exists()
+
+
+def test_odd_arrays_of_a_foreign_run_cost_no_other_page(bk: Any, user: Path, tmp_path: Path) -> None:
+    path, experiment = tmp_path / "store", load_file(user).Plain()
+    result = run(experiment, "smoke", store=path, executor=SerialExecutor())
+    run(experiment, "smoke", settings={"samples": 6}, store=path, executor=SerialExecutor())
+    for one in result.finished.values():
+        odd = replace(one.outcome, series={"step": np.zeros((3, 2)), "error": np.zeros((3, 2, 2))})
+        shutil.rmtree(next(path.glob(f"runs/*/{one.key}")))
+        Store.open(path).write(one.key, one.description, odd, one.provenance)
+    answer = bk("report", f"{user}:Plain")
+    assert answer.exit_code == 3
+    assert "bk: user/plain at smoke scale is left out: " in answer.stderr
+    assert len(list((tmp_path / "report").glob("user__plain.*.html"))) == 1
+
+
+def test_a_part_of_the_list(bk: Any) -> None:
+    def listed(*words: str) -> list[str]:
+        return [one["id"] for one in json.loads(bk("list", *words, "--json").stdout)["experiments"]]
+
+    every = listed()
+    assert listed("features") == [name for name in every if name.startswith("features/")]
+    assert listed("table1") == [name for name in every if "table1" in name]
+    assert bk("list", "nothing of the kind").exit_code == 2
+
+
+def test_show_as_json(bk: Any, user: Path, store: Path) -> None:
+    shown = json.loads(bk("show", f"{user}:Plain", "--json", "--store", store).stdout)
+    assert (shown["id"], [claim["id"] for claim in shown["claims"]]) == ("user/plain", ["error"])
+    assert {one["name"]: one["values"]["smoke"] for one in shown["settings"]}["samples"] == 5
+    (request,) = shown["requests"]
+    key = request["runs"][0]["key"]
+    one = json.loads(bk("show", key, "--json", "--store", store).stdout)
+    stored = Store.open(store, read_only=True).read(key)
+    assert (one["key"], one["scalars"]["error"]) == (key, stored.outcome.scalars["error"])
+    assert one["scalars"]["bound"] is None  # infinite
+    assert one["part_of"] == ["user/plain at smoke scale (g0 0)"]
+
+
+def test_runs_of_a_store(bk: Any, store: Path) -> None:
+    def keys(*words: Any) -> set[str]:
+        return {one["key"] for one in json.loads(bk("store", "ls", *words, "--json", "--store", store).stdout)["runs"]}
+
+    opened = Store.open(store)
+    every = {key: opened.read(key).description["fields"]["seed"] for key in opened.keys()}  # noqa: SIM118
+    assert keys() == set(every)
+    assert keys("--seeds", "1..1") == {key for key, seed in every.items() if seed == 1} != set(every)
+    assert keys("--learner", "guess", "--problem", "slope", "--status", "finished") == set(every)
+    assert keys("--learner", "ridge") == keys("--status", "diverged") == set()
+    assert keys("--experiment", "user/plain") == set(every)
+    lines = bk("store", "ls", "--store", store).stdout.splitlines()
+    assert lines[0].split() == ["key", "learner", "problem", "seed", "status", "size", "age"]
+    assert {line.split()[0] for line in lines[2:6]} == {key[:8] for key in every}
+    for wrong in (("--status", "fine"), ("--seeds", "x"), ("--experiment", "user/other")):
+        assert bk("store", "ls", *wrong, "--store", store).exit_code == 2
 
 
 def test_nothing_that_only_looks_imports_torch(store: Path) -> None:

@@ -70,22 +70,27 @@ def test_a_failing_claim_is_an_exit_code_only_under_check(bk: Any, user: Path, s
 
 
 def test_crashed_runs(bk: Any, user: Path, tmp_path: Path) -> None:
-    answer = bk(
-        "run", f"{user}:Plain", "--scale", "smoke", "--set", "behaviour=crash", "--check", "--json", "out.json",
-        "--workers", 1, "--set", "bound=-1",
-    )  # fmt: skip
+    words = ("run", f"{user}:Plain", "--scale", "smoke", "--set", "behaviour=crash")
+    answer = bk(*words, "--check", "--json", "out.json", "--workers", 1, "--set", "bound=-1")
     assert answer.exit_code == 3
     assert "g0 1 crashed: ValueError: seed one is unlucky" in answer.stderr
-    last = answer.stdout.splitlines()[-1]
-    assert last == "missing: g0 1, g1 1 (crashed: ValueError: seed one is unlucky)"
+    # the user's lines once, for all runs that crashed there
+    *_, missing, _, heading, place, code = answer.stdout.splitlines()
+    assert missing == "missing: g0 1, g1 1 (crashed: ValueError: seed one is unlucky)"
+    assert heading == "traceback of 2 runs; --debug shows all of it:"
+    assert re.fullmatch(r"  user\.py, line \d+, in fit", place)
+    assert code.strip() == 'raise ValueError("seed one is unlucky")'
     assert "Traceback" not in answer.output
     (result,) = read_json(tmp_path / "out.json")
     assert [row["seed"] for row in result["rows"]] == [0, 0]
     (claim,) = result["claims"]
     assert (claim["holds"], claim["reason"]) == (None, "2 of 4 runs are missing")
     # what finished is kept: with its fault repaired the rest is a matter of two runs
-    fixed = bk("run", f"{user}:Plain", "--scale", "smoke", "--set", "behaviour=crash", "--dry-run")
+    fixed = bk(*words, "--dry-run")
     assert "· behaviour=crash: 4 runs; 2 stored already; " in fixed.stdout
+    whole = bk(*words, "--workers", 1, "--debug").stdout
+    assert whole.count("Traceback (most recent call last)") == 1
+    assert "chunk_worker.py" in whole  # the library's frames too
 
 
 def test_diverged_runs_are_results(bk: Any, user: Path, tmp_path: Path) -> None:
@@ -172,7 +177,9 @@ def test_an_error_of_the_users_file_shows_where(bk: Any, user: Path, tmp_path: P
     )
     answer = bk("run", "wrong.py:Wrong")
     assert answer.exit_code == 2
-    assert answer.stderr.splitlines()[-1] == "bk: wrong.py, line 5, in runs: KeyError: 'oh'"
+    place, code, last = answer.stderr.splitlines()
+    assert (place, code.strip()) == ("wrong.py, line 5, in runs", "raise KeyError('oh')")
+    assert last == "bk: wrong.py, line 5, in runs: KeyError: 'oh'"
 
 
 def test_an_internal_error_shows_where(bk: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,3 +91,16 @@ def test_the_demo_runs_and_writes_a_page(bk: Any, monkeypatch: pytest.MonkeyPatc
     assert f"  {demo.command()}\n" in answer.stderr
     assert Path("pages/index.html").exists()
     assert "Network" in answer.stdout
+
+
+def test_seeds_by_number_range_and_list(bk: Any, user: Path, tmp_path: Path) -> None:
+    (tmp_path / "options.toml").write_text('scale = "smoke"\nseeds = "5..6,9"\n')
+    words = ("run", f"{user}:Plain", "--dry-run")
+    for more, runs in ((("--seeds", "3"), 6), (("--seeds", "5..9"), 10), (("--seeds", "3,7,11"), 6), ((), 6)):
+        assert f": {runs} runs;" in bk(*words, "--config", "options.toml", *more).stdout
+    for wrong in ("9..5", "1,,2", "..", "0..10000000000", "1..b"):
+        answer = bk(*words, "--seeds", wrong)
+        assert (answer.exit_code, answer.stderr.startswith("bk: --seeds takes")) == (2, True)
+    asked = ask(load_file(user).Plain(), "smoke", seeds=[5, 6, 7, 9])
+    assert asked.seeds == (5, 6, 7, 9)
+    assert "--seeds 5..7,9" in asked.command()

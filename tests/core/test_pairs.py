@@ -195,7 +195,7 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "attribute of a tensor": (lambda: tagged(1), lambda: tagged(2)),
     "fitted estimator": (lambda: StandardScaler().fit([[0.0], [1.0]]), lambda: StandardScaler().fit([[0.0], [2.0]])),
     "name instead of its state": (lambda: Named(1), lambda: Named(2)),
-    "mask": (lambda: np.ma.array([1, 2], mask=[0, 1]), lambda: np.ma.array([1, 2], mask=[1, 0])),
+    "mask": (lambda: np.ma.array([1, 2], mask=[False, True]), lambda: np.ma.array([1, 2], mask=[True, False])),
     "endless iterator": (lambda: Endless(1), lambda: Endless(2)),
     "answers to every name": (lambda: Open(k=1), lambda: Open(k=2)),
     "raises for unknown names": (lambda: Strict(k=1), lambda: Strict(k=2)),

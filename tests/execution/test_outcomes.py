@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from beyondkernels.core import InputError, Outcome, Stream
 from beyondkernels.execution import perform
+from beyondkernels.kernels import KernelRidge, Laplace
+from beyondkernels.papers.features import DictionaryParity
 from beyondkernels.store import RunSpec
 from refusals import refused
 
@@ -85,3 +88,18 @@ def test_bad_company_and_bad_outcomes_are_refused(toys):
             return []
 
     refused("Short gave 0 outcomes for 1 runs", perform, [RunSpec(toys.Line(), Short(), 6, 5, 0)])
+
+
+def test_threads_change_no_bit():
+    """With three threads the kernel ridge's sums have another order; a run is performed with one wherever it is."""
+    spec = RunSpec(DictionaryParity(40, 20, 5), KernelRidge(Laplace(3.0)), 200, 100, 100)
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            (outcome,) = perform([spec])
+            assert torch.get_num_threads() == threads
+            found.append({name: float(value).hex() for name, value in outcome.scalars.items()})
+    finally:
+        torch.set_num_threads(before)
+    assert found[0] == found[1] == found[2]

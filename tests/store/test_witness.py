@@ -245,7 +245,7 @@ def test_each_call_looks_anew(model: Any, tmp_path: Path, monkeypatch: pytest.Mo
     stored, alone = [], []
     for value in ("1", "3"):
         monkeypatch.setenv(HIDDEN, value)
-        options = {"steps": 3} if model is made else {}
+        options: Any = {"steps": 3} if model is made else {}
         data = (np.arange(80.0).reshape(20, 4) / 80, np.linspace(0.5, 1, 20))
         for found, store in ((stored, tmp_path), (alone, None)):
             found.append(bk.fit(model, data, store=store, progress=False, **options).test_loss)

@@ -40,3 +40,6 @@ from beyondkernels.activations.truncated_relu import (
     TruncatedReLU as TruncatedReLU,
 )
 from beyondkernels.activations.truncated_square import TruncatedSquare as TruncatedSquare
+from beyondkernels.core.boundary import check_exports as _check_exports
+
+_check_exports(globals())

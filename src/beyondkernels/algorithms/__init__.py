@@ -34,3 +34,6 @@ from beyondkernels.algorithms.recipe import LOSSES as LOSSES, Recipe as Recipe, 
 from beyondkernels.algorithms.sgd import GradientDescent as GradientDescent
 from beyondkernels.algorithms.staged import Staged as Staged
 from beyondkernels.algorithms.view import MemberView as MemberView, Transition as Transition
+from beyondkernels.core.boundary import check_exports as _check_exports
+
+_check_exports(globals())

@@ -73,8 +73,17 @@ class Audit(Experiment):
 
     def rungs(self, settings: AuditSettings) -> list[Rung]:
         """The ladder; without that part the model alone."""
-        rungs = ladder(self.subject, settings, self.workers)
+        rungs = self.ladder(self.subject, settings)
         return rungs if "ladder" in settings.parts else [rung for rung in rungs if rung.name == MODEL]
+
+    def ladder(self, subject: Subject, settings: AuditSettings) -> list[Rung]:
+        """All rungs.
+
+        Arguments:
+            subject: what is audited, or the same with another learning rate.
+            settings: how.
+        """
+        return ladder(subject, settings, self.workers)
 
     def runs(self, settings: AuditSettings) -> Sequence[Runs]:
         """The rungs of the ladder, other learning rates, the model with a block frozen, and corrected from above."""
@@ -144,7 +153,7 @@ class Audit(Experiment):
         subject = self._scaled(at)
         if at.rung == MODEL:
             return self._looked_into(subject, s, at)
-        rung = next(rung for rung in ladder(subject, s, self.workers) if rung.name == at.rung)
+        rung = next(rung for rung in self.ladder(subject, s) if rung.name == at.rung)
         assert rung.make is not None, "only rungs that can be had are run"
         same = not rung.drawn and subject.same_sample  # then all seeds share one run
         return self._spec(rung.make(), at.with_(seed=0) if same else at)
@@ -157,7 +166,7 @@ class Audit(Experiment):
         if name == MODEL or name not in TUNED:  # what follows the model asks for the model's search
             learner = TrainedNetwork(subject.network, subject.rule, _records(subject))
             return self._spec(learner, at, subject)
-        rung = next(rung for rung in ladder(subject, s, self.workers) if rung.name == name)
+        rung = next(rung for rung in self.ladder(subject, s) if rung.name == name)
         assert rung.make is not None, "only rungs that can be had are run"
         return self._spec(rung.make(), at, subject)
 

@@ -12,12 +12,14 @@ from beyondkernels.algorithms import Recipe
 from beyondkernels.auditing.checkpoints import loaded
 from beyondkernels.auditing.claims import best_fixed, best_fixed_name, error_of
 from beyondkernels.auditing.experiment import Audit
+from beyondkernels.auditing.health import Finding
 from beyondkernels.auditing.ladder import KINDS, MODEL, Rung, ladder, solved_exactly
 from beyondkernels.auditing.leads import lead, signed
 from beyondkernels.auditing.readouts import AsGiven, Readout
 from beyondkernels.auditing.result import AuditResult
 from beyondkernels.auditing.scores import error_of_test_points, scores_of
 from beyondkernels.auditing.settings import AuditSettings
+from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome, Stream, require, shape_of, shown
 from beyondkernels.lab import AtLeast, Rows, Statement, Value, claim, select
 from beyondkernels.lab.declaration.runs import Record
@@ -37,7 +39,8 @@ _START = ("constant", "linear", "Laplace kernel", "conjugate kernel", "tangent k
 """The rungs of a common audit that an audit of given weights has as well: those that train nothing."""
 
 _LOSSES = ("leave_one_out_loss", "held_out_loss")
-"""By which of their numbers readouts are chosen: errors at training points that were left out."""
+"""By which of their numbers readouts are chosen where there is no cross-validated accuracy: errors at training points
+that were left out."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,12 @@ class GivenAudit(Audit):
             own or not isinstance(weights, str) or weights != "given",
             f"weights must be a state dict or a file for {shown(model)}, which has no weights of its own, got 'given'",
         )
-        super().__init__(model, train, test, name=name, settings={**(settings or {}), "parts": ("ladder",)}, **options)
+        tried = [key for key in ("tune", "probes") if (settings or {}).get(key)]
+        require(not tried, f"{', '.join(tried)} cannot be True with weights, because nothing is trained")
+        kept = {**(settings or {}), "parts": ("ladder",), "probes": False}
+        super().__init__(model, train, test, name=name, settings=kept, **options)
+        shown_weights = weights if isinstance(weights, str) else "the weights"
+        self._given = (name, test, settings or {}, {**options, "weights": shown_weights})
         problem, network = self.subject.problem, self.subject.network
         require(isinstance(network, FromCopy | FromModule), f"model must be a torch.nn.Module, got {shown(model)}")
         assert isinstance(network, FromCopy | FromModule)
@@ -109,9 +117,8 @@ class GivenAudit(Audit):
             f"{self.subject.test}. It has {len(self.subject.blocks)} blocks."
         )
 
-    def rungs(self, settings: AuditSettings) -> list[Rung]:
+    def ladder(self, subject: Subject, settings: AuditSettings) -> list[Rung]:
         """Learners on fixed features, readouts of the given features, and the model as it is."""
-        subject = self.subject
         known = {rung.name: rung for rung in ladder(subject, settings, self.workers)}
         found = [known[name] for name in _START if name in known]
         solver = "exact" if solved_exactly(subject, settings) else "iterative"
@@ -121,18 +128,18 @@ class GivenAudit(Audit):
             return lambda: Readout(network, subject.rule, kind, block, settled, solver, memory)
 
         for block in subject.block_names[:-1]:
-            said = f"Ridge regression on what block {block} gives at a fresh start."
+            said = f"A linear readout of what block {block} gives at a fresh start."
             make = readout(subject.network, "block", block, True)
             found.append(_GivenRung(f"probe of {block} at a fresh start", make, said=said))
         for block in subject.block_names[:-1]:
-            said = f"Ridge regression on what block {block} gives at the given weights."
+            said = f"A linear readout of what block {block} gives at the given weights."
             found.append(_GivenRung(f"probe of {block}", readout(self.given, "block", block), drawn=False, said=said))
         kernels = {
             "conjugate": ("" if subject.has_features else "the model does not end with a linear layer on vectors"),
             "tangent": subject.no_tangent,
         }
         for kind, why in kernels.items():
-            said = f"Ridge regression with the {kind} kernel at the given weights."
+            said = f"The {kind} kernel at the given weights, fitted as kernels at the start are."
             make = None if why else readout(self.given, kind)
             found.append(_GivenRung(f"given {kind} kernel", make, why, drawn=False, said=said))
         model = _GivenRung(
@@ -225,11 +232,15 @@ class GivenAudit(Audit):
             f"{apart:.2g} times that length apart."
         )
 
-    def _looked_into(self, s: AuditSettings, at: At) -> RunSpec:
-        return self._spec(AsGiven(self.given, self.subject.network, self.subject.rule), at)
+    def health(self, settings: AuditSettings, rows: Rows) -> list[Finding]:
+        """Nothing: what is not trained is not trained badly."""
+        return []
 
-    def _spec(self, learner: Any, at: At) -> RunSpec:
-        spec = super()._spec(learner, at)
+    def _looked_into(self, subject: Subject, s: AuditSettings, at: At) -> RunSpec:
+        return self._spec(AsGiven(self.given, subject.network, subject.rule), at)
+
+    def _spec(self, learner: Any, at: At, subject: Subject | None = None) -> RunSpec:
+        spec = super()._spec(learner, at, subject)
         if isinstance(learner, AsGiven) and not self.subject.has_squared_loss:
             return replace(spec, measurements=(PointErrors(), SquaredError()))
         return spec
@@ -266,7 +277,7 @@ class GivenResult(AuditResult):
 
 
 def best_given(rows: Rows) -> str | None:
-    """The readout of given features with the smallest error at training points that were left out; None without one.
+    """The readout of given features that does best at training points that were left out; None without one.
 
     It is not chosen on the test points, so that its score there is not large by choice.
 
@@ -274,6 +285,9 @@ def best_given(rows: Rows) -> str | None:
         rows: the rows.
     """
     found = select(rows, {"part": "ladder", "kind": KIND})
+    accuracies = found.filter(items=["squared_accuracy", "hinge_accuracy"]).max(axis=1)
+    if not accuracies.dropna().empty:
+        return str(accuracies.groupby(found["rung"]).mean().idxmax())
     name = next((each for each in _LOSSES if each in found and not found[each].dropna().empty), None)
     if name is None:
         return None

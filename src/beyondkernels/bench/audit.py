@@ -29,8 +29,9 @@ from torch import nn
 
 from beyondkernels.bench import training
 from beyondkernels.bench.base import Row
-from beyondkernels.bench.timing import alternating, megabytes, memory_ratio, one_core
+from beyondkernels.bench.timing import alternating, megabytes, memory_ratio
 from beyondkernels.core import Stream, seeded_globally
+from beyondkernels.core.threads import one_thread
 from beyondkernels.kernels import module_tangent_gram
 
 Head = Literal["pooled", "flat"]
@@ -49,7 +50,7 @@ _POINTS = 500
 
 def rows() -> Iterator[Row]:
     """Each row when it has been measured; about 25 minutes in all, and 14 GB for the recipe with all pixels."""
-    with one_core():
+    with one_thread():
         for name in training.training_cases():
             yield training.training(name)
         yield tangent("pooled", "full")

@@ -21,8 +21,9 @@ import torch
 
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.bench.jax_peer import BATCH, MEMBERS, D, K, N, Peer, installed
-from beyondkernels.bench.timing import children_time, in_turns, one_core, pinned, processor_seconds
+from beyondkernels.bench.timing import children_time, in_turns, pinned, processor_seconds
 from beyondkernels.core import Sample, Stream
+from beyondkernels.core.threads import one_thread
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.engine.learner import LEAST_TICKS
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
@@ -73,12 +74,12 @@ def rows(epochs: int = 800, widths: tuple[int, ...] = (20, 200, 1000)) -> Iterat
     """
     for width in widths:
         for form in ("bottleneck", "full"):
-            with one_core(), pinned():
+            with one_thread(), pinned():
                 speed = sgemm_rate()
                 peer = Peer(form, width, _peer_steps(width)) if installed() else None
             try:
                 for backend in ("compiled", "eager"):
-                    with one_core(), pinned():
+                    with one_thread(), pinned():
                         row = measure(form, width, backend, epochs, speed, peer)
                     both = backend == "compiled" and form == "bottleneck"
                     yield replace(row, two_workers=two_workers(width, epochs) if both else None)

@@ -12,8 +12,9 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV
 
 from beyondkernels.bench.base import Row
-from beyondkernels.bench.timing import alternating, megabytes, memory_ratio, one_core
+from beyondkernels.bench.timing import alternating, megabytes, memory_ratio
 from beyondkernels.core import Stream
+from beyondkernels.core.threads import one_thread
 from beyondkernels.kernels import (
     Gaussian,
     InfiniteTangent,
@@ -33,7 +34,7 @@ _SIZE = "width 512, 3 layers, 10 outputs, n=200, d=100"
 
 def rows() -> Iterator[Row]:
     """Each row when it has been measured; a few minutes in all."""
-    with one_core():
+    with one_thread():
         yield tangent_finite()
         yield tangent_finite_double()
         yield tangent_finite_traced()

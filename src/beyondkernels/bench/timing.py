@@ -13,21 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from threadpoolctl import threadpool_limits
-
-
-@contextlib.contextmanager
-def one_core() -> Iterator[None]:
-    """Inside the block every library uses one thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        torch.set_num_threads(before)
-
 
 @contextlib.contextmanager
 def pinned() -> Iterator[None]:

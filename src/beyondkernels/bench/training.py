@@ -14,8 +14,9 @@ import torch
 from torch import nn
 
 from beyondkernels.bench.base import Row
-from beyondkernels.bench.timing import alternating, one_core
+from beyondkernels.bench.timing import alternating
 from beyondkernels.core import Stream
+from beyondkernels.core.threads import one_thread
 from beyondkernels.data import GivenData, given
 from beyondkernels.learning import fit
 
@@ -52,7 +53,7 @@ def training_cases() -> dict[str, tuple[Callable[[], nn.Module], int, int, str]]
 
 def rows() -> Iterator[Row]:
     """Each row when it has been measured; about a minute in all."""
-    with one_core():
+    with one_thread():
         for name in training_cases():
             yield training(name)
 

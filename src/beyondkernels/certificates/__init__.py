@@ -24,3 +24,6 @@ from beyondkernels.certificates.universal import (
     UniversalCertificate as UniversalCertificate,
     threshold_share as threshold_share,
 )
+from beyondkernels.core.boundary import check_exports as _check_exports
+
+_check_exports(globals())

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from beyondkernels.cli.guard import FAILED, MISSING, Commands, guarded, interruptible, printing
+from beyondkernels.cli.arguments import (
+    SEEDS,
+    DebugOption,
+    JsonOption,
+    StoreOption,
+    WorkersOption,
+    help_without_command,
+)
+from beyondkernels.cli.guard import FAILED, Commands, guarded, interruptible, printing
+from beyondkernels.cli.store_commands import store_app
 
 app = typer.Typer(
     cls=Commands,
@@ -17,15 +26,7 @@ app = typer.Typer(
     help="When, how and why do neural networks learn features that no kernel can match?",
     epilog="Begin with: bk demo",
 )
-store_app = typer.Typer(help="Look after a store of runs.")
 app.add_typer(store_app, name="store")
-
-StoreOption = Annotated[
-    str | None, typer.Option("--store", metavar="DIR", help="Where runs are kept [BK_STORE or ./store].")
-]
-WorkersOption = Annotated[
-    str | None, typer.Option("--workers", metavar="N", help="Worker processes [one for each core].")
-]
 
 
 def _experiments(incomplete: str) -> list[str]:
@@ -33,6 +34,14 @@ def _experiments(incomplete: str) -> list[str]:
     from beyondkernels.lab.catalogue import CATALOGUE
 
     return [name for name in CATALOGUE if name.startswith(incomplete)]
+
+
+def _papers(incomplete: str) -> list[str]:
+    """What Tab offers for a paper or an experiment."""
+    from beyondkernels.lab.catalogue import CATALOGUE
+
+    names = {name.partition("/")[0] for name in CATALOGUE}
+    return [*sorted(name for name in names if name.startswith(incomplete)), *_experiments(incomplete)]
 
 
 def _scales(incomplete: str) -> list[str]:
@@ -48,7 +57,7 @@ ScaleOption = Annotated[
 ]
 SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting.")]
 DeviceOption = Annotated[str | None, typer.Option(metavar="NAME", help="Where networks train, such as cuda [cpu].")]
-JsonOption = Annotated[
+JsonFileOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write rows and claims here; - is standard output.")
 ]
 PageOption = Annotated[Path, typer.Option(metavar="DIR", help="Where to write the page.")]
@@ -64,17 +73,7 @@ def _main(
 
         print(f"bk {beyondkernels.__version__}")
         raise typer.Exit
-    _help_without_command(context)
-
-
-@store_app.callback(invoke_without_command=True)
-def _store(context: typer.Context) -> None:
-    _help_without_command(context)
-
-
-def _help_without_command(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
+    help_without_command(context)
 
 
 @app.command("help", hidden=True)
@@ -86,12 +85,18 @@ def _help(context: typer.Context) -> None:
 @app.command("list")
 @guarded
 @printing
-def _list(as_json: Annotated[bool, typer.Option("--json", help="As JSON on standard output.")] = False) -> None:
-    """List the experiments."""
+def _list(
+    word: Annotated[str | None, typer.Argument(metavar="WORD", hidden=True, autocompletion=_papers)] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the experiments.
+
+    With a WORD, those of a paper, such as features, or those that have the word in their id or title.
+    """
     from beyondkernels.cli.display import console
     from beyondkernels.cli.show import list_experiments
 
-    list_experiments(as_json, console())
+    list_experiments(word, as_json, console())
 
 
 @app.command("demo")
@@ -118,15 +123,16 @@ def _demo(
 def _run(
     names: Experiments = None,
     scale: ScaleOption = None,
-    seeds: Annotated[str | None, typer.Option(metavar="N", help="How many seeds [as the experiment says].")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N|LIST", help=SEEDS.format("experiment"))] = None,
     sets: SetOption = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Options from a file.")] = None,
     workers: WorkersOption = None,
     store: StoreOption = None,
     device: DeviceOption = None,
-    json_file: JsonOption = None,
+    json_file: JsonFileOption = None,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 if a claim fails.")] = False,
     dry: Annotated[bool, typer.Option("--dry-run", help="Only say how many runs it takes, and how long.")] = False,
+    debug: DebugOption = False,
 ) -> int:
     """Run experiments and print their tables and claims.
 
@@ -134,13 +140,13 @@ def _run(
     again: an interrupted command goes on where it stopped. The scale smoke only tests the machinery; laptop shows the
     paper's effect within minutes; paper has the paper's own settings.
     """
-    from beyondkernels.cli.options import Options, from_file, from_words, whole
+    from beyondkernels.cli.options import Options, from_file, from_words, seeds_of, whole
     from beyondkernels.cli.run import run_experiments
 
-    numbers = whole("--seeds", seeds), whole("--workers", workers)
+    numbers = seeds_of("--seeds", seeds), whole("--workers", workers)
     given = Options(scale, *numbers, store, device, from_words(sets or []))
     options = given if config is None else given.over(from_file(config))
-    return run_experiments(names or [], options, json_file, check, dry)
+    return run_experiments(names or [], options, json_file, check, dry, debug)
 
 
 @app.command("audit", epilog="Exit codes: 0 fine, 2 bad input, 3 runs missing or crashed.")
@@ -148,13 +154,14 @@ def _run(
 @interruptible
 def _audit(
     name: Annotated[str | None, typer.Argument(metavar="FILE.py:NAME", hidden=True)] = None,
-    seeds: Annotated[str | None, typer.Option(metavar="N", help="How many seeds [as the audit says].")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N|LIST", help=SEEDS.format("audit"))] = None,
     sets: SetOption = None,
     workers: WorkersOption = None,
     store: StoreOption = None,
     device: DeviceOption = None,
-    json_file: JsonOption = None,
+    json_file: JsonFileOption = None,
     out: PageOption = Path("report"),
+    debug: DebugOption = False,
 ) -> int:
     """Audit your own model: how much of it is features, when, where.
 
@@ -163,10 +170,10 @@ def _audit(
     stored already are not done again: an interrupted command goes on where it stopped.
     """
     from beyondkernels.cli.audit import audit
-    from beyondkernels.cli.options import Options, from_words, whole
+    from beyondkernels.cli.options import Options, from_words, seeds_of, whole
 
-    numbers = whole("--seeds", seeds), whole("--workers", workers)
-    return audit(name, Options(None, *numbers, store, device, from_words(sets or [])), json_file, out)
+    numbers = seeds_of("--seeds", seeds), whole("--workers", workers)
+    return audit(name, Options(None, *numbers, store, device, from_words(sets or [])), json_file, out, debug)
 
 
 @app.command("report")
@@ -176,6 +183,7 @@ def _report(
     names: Experiments = None,
     store: StoreOption = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the pages.")] = Path("report"),
+    debug: Annotated[bool, typer.Option("--debug", help="Show why a page is left out.")] = False,
 ) -> int:
     """Write static pages from stored runs; nothing is trained.
 
@@ -184,7 +192,7 @@ def _report(
     """
     from beyondkernels.cli.report import report
 
-    return report(names or [], store, out)
+    return report(names or [], store, out, debug)
 
 
 @app.command("show")
@@ -196,6 +204,7 @@ def _show(
     ] = None,
     store: StoreOption = None,
     keys: Annotated[bool, typer.Option("--keys", help="List the keys of an experiment's runs.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show an experiment, or a stored run.
 
@@ -205,7 +214,7 @@ def _show(
     from beyondkernels.cli.display import console
     from beyondkernels.cli.show import show
 
-    show(name, store, keys, console())
+    show(name, store, keys, as_json, console())
 
 
 @app.command(
@@ -254,7 +263,7 @@ def _certify(
     alpha: Annotated[str | None, typer.Option(metavar="A", help="The factor of the parity [0.3].")] = None,
     seed: Annotated[str | None, typer.Option(metavar="S", help="Of the training points and targets [0].")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Compute it again by another route.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON on standard output.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what a kernel cannot learn, whatever its weights.
 
@@ -289,71 +298,3 @@ def _doctor(store: StoreOption = None) -> int:
     from beyondkernels.cli.doctor import examine
 
     return 0 if examine(store) else FAILED
-
-
-@store_app.command("verify")
-@guarded
-@interruptible
-def _verify(
-    store: StoreOption = None,
-    put_aside: Annotated[bool, typer.Option("--put-aside", help="Move what is damaged into the quarantine.")] = False,
-) -> int:
-    """Check every file against its checksum.
-
-    Runs, requests and checkpoints are read, and nothing is changed unless --put-aside says so.
-    """
-    from beyondkernels.cli.stores import verify
-
-    return MISSING if verify(store, put_aside) else 0
-
-
-@store_app.command("quarantine")
-@guarded
-@interruptible
-def _quarantine(
-    store: StoreOption = None,
-    empty: Annotated[bool, typer.Option("--empty", help="Remove all of it, for good.")] = False,
-) -> None:
-    """List what was damaged and put aside, or remove it."""
-    from beyondkernels.cli.stores import show_quarantine
-
-    show_quarantine(store, empty)
-
-
-@store_app.command("prune")
-@guarded
-@interruptible
-def _prune(
-    days: Annotated[str | None, typer.Option(metavar="N", help="Days after which one counts as old [30].")] = None,
-    store: StoreOption = None,
-) -> None:
-    """Remove checkpoints that nobody will use.
-
-    A checkpoint is the state of a run that was ended in the middle; the next bk run goes on from it. Nobody will use
-    one that is damaged, that belongs to a stored run, or that is old.
-    """
-    from beyondkernels.cli.display import count
-    from beyondkernels.cli.options import whole
-    from beyondkernels.cli.stores import open_store
-
-    age = whole("--days", days)
-    opened = open_store(store, writing=True)
-    removed = opened.prune() if age is None else opened.prune(age)
-    print(f"{count(removed, 'checkpoint')} removed, {len(opened.checkpoints.keys())} left")
-
-
-@store_app.command("size")
-@guarded
-@printing
-def _size(store: StoreOption = None) -> None:
-    """Say how much a store holds."""
-    from beyondkernels.cli.stores import open_store
-
-    size = open_store(store).size()
-    ended = ", ".join(f"{count} {status}" for status, count in sorted(size.statuses.items()))
-    print(f"runs        {size.runs} ({ended or 'none yet'})")
-    print(f"disk space  {size.bytes / 2**20:.1f} MiB")
-    print(f"work        {size.seconds / 60:.1f} core-minutes")
-    print(f"requests    {size.requests}")
-    print(f"quarantine  {size.quarantined} damaged and put aside")
-    print(f"checkpoints {size.checkpoints} of runs that are not over, {size.checkpoint_bytes / 2**20:.1f} MiB")

@@ -26,7 +26,7 @@ _TRAINING = {field.name for field in fields(Recipe)}
 """Arguments of an audit that stand in its file."""
 
 
-def audit(name: str | None, options: Options, json_file: Path | None, out: Path) -> int:
+def audit(name: str | None, options: Options, json_file: Path | None, out: Path, debug: bool = False) -> int:
     """Run an audit that a file defines, print what it has found, and write its page.
 
     Arguments:
@@ -34,6 +34,7 @@ def audit(name: str | None, options: Options, json_file: Path | None, out: Path)
         options: seeds, settings, workers, store and device.
         json_file: where rows and claims are written.
         out: where the page is written.
+        debug: whether to show whole tracebacks of runs that crashed.
     """
     if not name:
         raise InputError(
@@ -59,7 +60,7 @@ def audit(name: str | None, options: Options, json_file: Path | None, out: Path)
     ):
         result = run(request, store=options.store, command=command, observer=display, executor=executor)
     shown = console(stderr=is_standard_output(json_file))
-    show_result(result, shown)
+    show_result(result, shown, debug=debug)
     if result.finding:
         shown.print(Text(f"\n{line_text(result.finding)}"))
     if json_file is not None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from beyondkernels.execution import Event
 from beyondkernels.lab import Claim, Column, Result, show_number
 from beyondkernels.lab.report.tables import columns_of
 
@@ -32,8 +33,14 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def show_result(result: Result, out: Console) -> None:
-    """The table, then the claims, then what is missing."""
+def show_result(result: Result, out: Console, *, debug: bool = False) -> None:
+    """The table, then the claims, then what is missing, and where in whose code it crashed.
+
+    Arguments:
+        result: what came of a request.
+        out: where to.
+        debug: whether to show whole tracebacks.
+    """
     request = result.request
     columns, rows = result.table
     out.print(Text(f"\n{request.words()}", style="bold"))
@@ -51,6 +58,15 @@ def show_result(result: Result, out: Console) -> None:
         reasons.setdefault(reason, []).append(" ".join(map(str, label)))
     for reason, labels in reasons.items():
         out.print(Text(f"missing: {', '.join(labels)} ({reason})", style="red"))
+    same: dict[str, list[Event]] = {}
+    for event in result.crashes.values():
+        same.setdefault(event.frames, []).append(event)
+    for frames, events in same.items():
+        if frames:
+            whole = "" if debug else "; --debug shows all of it"
+            out.print(Text(f"\ntraceback of {count(len(events), 'run')}{whole}:", style="red"))
+            # a line of code stays one line
+            out.print(Text(textwrap.indent(events[0].traceback if debug else frames, "  ")), soft_wrap=True)
 
 
 def tables_of(columns: Sequence[Column], rows: Sequence[Any], width: int) -> list[Table]:

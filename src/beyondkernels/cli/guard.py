@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from beyondkernels.cli.streams import lost_output, require_printed, why
 from beyondkernels.core import InputError
 from beyondkernels.core.components import USER_MODULES
+from beyondkernels.core.tracebacks import users_frames, whole_traceback
 
 FAILED, BAD_INPUT, MISSING, INTERNAL, INTERRUPTED = 1, 2, 3, 4, 130
 """A claim fails under ``--check``; bad input; runs missing or crashed; internal error; interrupted."""
@@ -70,6 +71,8 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
             code = command(*args, **kwargs) or 0
             if (failure := lost_output()) is not None:
                 say_error(f"standard output cannot be written: {why(failure)}")
+                # output that was closed from the start is not wanted
+                code = code or (0 if failure.errno == errno.EBADF else BAD_INPUT)
         except InputError as error:
             say_error(str(error))
             code = BAD_INPUT
@@ -86,10 +89,11 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
             if place is None and isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
                 say_error(f"{error.filename or 'a file'} cannot be used: {error.strerror}")
                 raise typer.Exit(BAD_INPUT) from error
-            traceback.print_exc()
             if place is not None:
+                print(whole_traceback(error) if kwargs.get("debug") else users_frames(error), file=sys.stderr)
                 say_error(place)
                 raise typer.Exit(BAD_INPUT) from error
+            traceback.print_exc()
             say_error("internal error, please report the lines above")
             code = INTERNAL
         raise typer.Exit(code)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from beyondkernels.core import InputError, unknown
+from beyondkernels.core import InputError, require, unknown
 from beyondkernels.core.errors import shown
 from beyondkernels.lab.declaration.settings import parsed
+from beyondkernels.lab.request.request import MOST_SEEDS
 
-_KINDS: dict[str, tuple[type, str]] = {
+_KINDS: dict[str, tuple[Any, str]] = {
     "scale": (str, "a word"),
-    "seeds": (int, "a whole number"),
+    "seeds": (int | str | list, 'how many, or which, such as 5, "5..9" or [3, 7, 11]'),
     "device": (str, "a word"),
     "workers": (int, "a whole number"),
     "store": (str, "a path"),
@@ -26,7 +28,7 @@ class Options:
     """The options of ``bk run``; None where neither the command line nor the file says anything."""
 
     scale: str | None = None
-    seeds: int | None = None
+    seeds: int | Sequence[int] | None = None
     workers: int | None = None
     store: str | None = None
     device: str | None = None
@@ -54,6 +56,8 @@ def from_file(path: Path) -> Options:
         if not isinstance(value, kind) or isinstance(value, bool):
             raise InputError(f"{name} in {path} must be {words}, got {shown(value)}")
     settings = content.pop("settings", {})
+    if isinstance(seeds := content.get("seeds"), str):
+        content["seeds"] = seeds_of(f"seeds in {path}", seeds)
     return Options(**content, settings=tuple(settings.items()))
 
 
@@ -70,6 +74,30 @@ def from_words(words: list[str]) -> tuple[tuple[str, str], ...]:
             raise InputError(f"--set takes key=value, got {shown(word)}")
         pairs.append((name.strip(), value.strip()))
     return tuple(pairs)
+
+
+def seeds_of(name: str, word: str | None) -> int | tuple[int, ...] | None:
+    """How many seeds, or which: a number N stands for 0, 1, …, N - 1.
+
+    >>> seeds_of("--seeds", "5"), seeds_of("--seeds", "5..9"), seeds_of("--seeds", "0..2,7")
+    (5, (5, 6, 7, 8, 9), (0, 1, 2, 7))
+    """
+    if word is None or not ("," in word or ".." in word):
+        return whole(name, word)
+    seeds: list[int] = []
+    for part in word.split(","):
+        first, dots, last = (end.strip() for end in part.partition(".."))
+        try:
+            low = int(first)
+            high = int(last) if dots else low
+        except ValueError:
+            raise InputError(
+                f"{name} takes a number, a range such as 5..9 or a list such as 3,7,11, got {shown(word)}"
+            ) from None
+        require(low <= high, f"{name} takes a range with its smaller end first, got {shown(part)}")
+        require(high - low < MOST_SEEDS, f"{name} takes at most {MOST_SEEDS} seeds, got {shown(part)}")
+        seeds += range(low, high + 1)
+    return tuple(seeds)
 
 
 def whole(name: str, word: str | None) -> int | None:

@@ -11,11 +11,13 @@ from beyondkernels.cli.display import count
 from beyondkernels.cli.guard import MISSING, in_users_file, say_error
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError, unknown
+from beyondkernels.core.tracebacks import whole_traceback
 from beyondkernels.lab import HOW_TO_SEE_ALL, ExperimentPage, find, is_known, page_from_store, stored, write_report
+from beyondkernels.lab.report.site import require_shown
 from beyondkernels.store import Store
 
 
-def report(names: list[str], store: str | None, out: Path) -> int:
+def report(names: list[str], store: str | None, out: Path, debug: bool = False) -> int:
     """Write pages for every scale and variant of the named experiments, or of all, from stored runs."""
     opened = open_store(store)
     requests = opened.requests()
@@ -38,23 +40,43 @@ def report(names: list[str], store: str | None, out: Path) -> int:
             if (page.id, page.label) in pages and not (experiment in files or is_known(request)):
                 page = dataclasses.replace(page, variant={"request": request["digest"][:8]})
             pages.setdefault((page.id, page.label), page)
-        except InputError as error:
+        except Exception as error:  # what one store or one experiment holds must not cost the others their pages
             left_out = True
-            say_error(f"{experiment} at {request['scale']} scale is left out: {error}")
-        except Exception as error:  # an experiment of the user's, which must not cost the others their pages
-            if (place := in_users_file(error)) is None:
-                raise
-            left_out = True
-            say_error(f"{experiment} at {request['scale']} scale is left out: {place}")
+            _say_left_out(experiment, request["scale"], error, debug)
     if not pages:
         return MISSING
     listed = sorted(pages.values(), key=lambda page: (page.id, page.scale))
-    index = write_report(listed, out)
+    try:
+        index = write_report(listed, out)
+    except Exception:
+        shown = [page for page in listed if _is_shown(page, debug)]
+        if not shown or len(shown) == len(listed):  # it is not the pages that are wrong
+            raise
+        listed, left_out = shown, True
+        index = write_report(listed, out)
     print(f"report: {index}")
     for experiment in dict.fromkeys(page.id for page in listed):
         if missing := sum(page.missing for page in listed if page.id == experiment):
             print(f"{experiment}: {count(missing, 'run')} missing", file=sys.stderr)
     return MISSING if left_out or any(page.missing for page in listed) else 0
+
+
+def _is_shown(page: ExperimentPage, debug: bool) -> bool:
+    """Whether a page can be written; why not is said."""
+    try:
+        require_shown(page)
+    except Exception as error:  # numbers of a store that may come from anybody
+        _say_left_out(page.id, page.scale, error, debug)
+        return False
+    return True
+
+
+def _say_left_out(experiment: str, scale: str, error: Exception, debug: bool) -> None:
+    if debug:
+        print(whole_traceback(error), file=sys.stderr)
+    why = str(error) if isinstance(error, InputError) else in_users_file(error)
+    what = why or f"its stored numbers cannot be shown ({type(error).__name__}: {error}); --debug tells more"
+    say_error(f"{experiment} at {scale} scale is left out: {what}")
 
 
 def _page(request: dict[str, Any], store: Store, files: dict[str, str]) -> ExperimentPage:

@@ -19,7 +19,9 @@ from beyondkernels.lab import SCALES, Display, Forecast, Request, Result, ask, d
 from beyondkernels.store import PROCESSOR, Store, require_device
 
 
-def run_experiments(names: list[str], options: Options, json_file: Path | None, check: bool, dry: bool) -> int:
+def run_experiments(
+    names: list[str], options: Options, json_file: Path | None, check: bool, dry: bool, debug: bool = False
+) -> int:
     """Run experiments one after the other, show them, and say how it went."""
     if not names:
         raise InputError("no experiment is named; bk list shows them, bk demo runs one that takes a minute")
@@ -37,7 +39,7 @@ def run_experiments(names: list[str], options: Options, json_file: Path | None, 
     for request in requests:
         _ = request.first_round
     shown = console(stderr=is_standard_output(json_file))  # then standard output is for the document alone
-    results = [_run_one(request, options, shown) for request in requests]
+    results = [_run_one(request, options, shown, debug) for request in requests]
     if json_file is not None:
         document = {"schema": 1, "results": [result.as_json() for result in results]}
         write_document(json_file, document, "the runs are stored")
@@ -48,7 +50,7 @@ def run_experiments(names: list[str], options: Options, json_file: Path | None, 
     return FAILED if check and not all(result.holds for result in results) else 0
 
 
-def _run_one(request: Request, options: Options, shown: Console) -> Result:
+def _run_one(request: Request, options: Options, shown: Console, debug: bool) -> Result:
     with Display(console(stderr=True)) as display:
         result = run(
             request,
@@ -57,7 +59,7 @@ def _run_one(request: Request, options: Options, shown: Console) -> Result:
             command=shlex.join(["bk", *sys.argv[1:]]),
             observer=display,
         )
-    show_result(result, shown)
+    show_result(result, shown, debug=debug)
     return result
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import textwrap
 from typing import Any
 
@@ -13,8 +12,9 @@ from rich.text import Text
 
 from beyondkernels.cli.display import count, plain_table
 from beyondkernels.cli.kept_results import Kept, kept_results
+from beyondkernels.cli.show_json import experiment_document, experiments_document, print_json, run_document
 from beyondkernels.cli.stores import open_store
-from beyondkernels.core import InputError
+from beyondkernels.core import InputError, unknown
 from beyondkernels.lab import CATALOGUE, SCALES, Experiment, as_word, described, find, stated, store_path
 from beyondkernels.store import Store, StoredRun
 
@@ -24,31 +24,20 @@ _WIDE = 130
 _STYLES = {"holds": "green", "partly": "yellow", "fails": "red", "undecided": "dim", "unfinished": "dim"}
 
 
-def list_experiments(as_json: bool, out: Console) -> None:
-    """All experiments with their place in the papers, and how their claims stand."""
-    experiments, results = [find(name) for name in CATALOGUE], kept_results()
+def list_experiments(word: str | None, as_json: bool, out: Console) -> None:
+    """The experiments with their place in the papers, and how their claims stand.
+
+    Arguments:
+        word: what their id or title contains, such as a paper's name; None lists all.
+        as_json: whether to print data for other programs.
+        out: where to.
+    """
+    every = [find(name) for name in CATALOGUE]
+    experiments = every if word is None else _matching(every, word)
     if as_json:
-        listed = [
-            {
-                "id": e.id,
-                "title": e.title,
-                "paper": None if e.reference.paper is None else e.reference.paper.short,
-                "where": e.reference.where,
-                "scales": list(SCALES),
-                "results": [
-                    {
-                        "scale": kept.scale,
-                        "state": kept.state,
-                        "claims": dict(kept.verdicts),
-                        "core_seconds": kept.core_seconds,
-                    }
-                    for kept in results.get(e.id, [])
-                ],
-            }
-            for e in experiments
-        ]
-        print(json.dumps({"schema": 1, "experiments": listed}, indent=1, ensure_ascii=False))
+        print_json(experiments_document(experiments))
         return
+    results = kept_results()
     table = plain_table()
     for heading in ("experiment", "result · in the paper"):
         table.add_column(heading, no_wrap=heading == "experiment")
@@ -59,26 +48,48 @@ def list_experiments(as_json: bool, out: Console) -> None:
     out.print("\nBegin with bk demo. bk show ID tells more about one, bk run ID runs it.")
 
 
+def _matching(experiments: list[Experiment], word: str) -> list[Experiment]:
+    """The experiments of a paper, or those with a word in their id or title."""
+    of_paper = [e for e in experiments if e.id.partition("/")[0] == word]
+    found = of_paper or [e for e in experiments if word and word.lower() in f"{e.id} {e.title}".lower()]
+    if not found:
+        unknown(
+            "paper or experiment", word, sorted({e.id.partition("/")[0] for e in experiments} | {*CATALOGUE}), "bk list"
+        )
+    return found
+
+
 def _state(kept: Kept) -> Text:
     """How the claims of a kept result stand, and what it took."""
     took = f" ({kept.took})" if kept.took else ""
     return Text.assemble((kept.mark, _STYLES[kept.state]), f" {kept.scale} scale: {kept.sentence}{took}")
 
 
-def show(name: str | None, store: str | None, keys: bool, out: Console) -> None:
-    """An experiment's declaration and its results in a store, or a stored run."""
+def show(name: str | None, store: str | None, keys: bool, as_json: bool, out: Console) -> None:
+    """An experiment's declaration and its results in a store, or a stored run.
+
+    Arguments:
+        name: an experiment, or the first digits of a run's key.
+        store: what ``--store`` says.
+        keys: whether to list the keys of an experiment's runs.
+        as_json: whether to print data for other programs.
+        out: where to.
+    """
     if not name:
         raise InputError(
             "no experiment or run is named; bk list shows the experiments, bk show features/table1 one of them"
         )
     if name not in CATALOGUE and len(name) >= 4 and all(letter in "0123456789abcdef" for letter in name):
-        _show_run(name, open_store(store), out)
+        _show_run(name, open_store(store), as_json, out)
     else:
         path = store_path(store)
         if name not in CATALOGUE and path.exists():
             own = {request["experiment"] for request in open_store(store).requests()}
             if name in own:
                 raise InputError(f"{name} is an experiment of your own: name its file, bk show path/file.py:NAME")
+        if as_json:
+            print_json(experiment_document(find(name), open_store(store) if path.exists() else None))
+            return
         _show_experiment(find(name), store, keys, out)
 
 
@@ -177,12 +188,15 @@ def _show_runs(request: dict[str, Any], experiment: Experiment, store: Store, ke
     out.print(lines)
 
 
-def _show_run(prefix: str, opened: Store, out: Console) -> None:
+def _show_run(prefix: str, opened: Store, as_json: bool, out: Console) -> None:
     keys = [key for key in opened.keys() if key.startswith(prefix)]  # noqa: SIM118
     if len(keys) != 1:
         what = "no run in this store begins" if not keys else f"{len(keys)} runs in this store begin"
         raise InputError(f"{what} with {prefix!r}; bk show EXPERIMENT --keys lists the keys")
     run = opened.read(keys[0])
+    if as_json:
+        print_json(run_document(run, _users(run, opened)))
+        return
     out.print(Text(f"run {run.key}: {run.outcome.status}", style="bold"))
     for name, text in _facts(run, opened).items():
         lines = textwrap.wrap(text, max(out.width - 14, 30), break_long_words=False) or [""]
@@ -198,14 +212,18 @@ def _show_run(prefix: str, opened: Store, out: Console) -> None:
             out.print(Text(f"{name:26}  {'×'.join(map(str, array.shape)) or 'one'} numbers"))
 
 
-def _facts(run: StoredRun, store: Store) -> dict[str, str]:
-    fields, made = run.description["fields"], run.provenance
-    users = [
+def _users(run: StoredRun, store: Store) -> list[str]:
+    """The experiments that asked for a run."""
+    return [
         f"{request['experiment']} at {request['scale']} scale ({' '.join(map(str, asked['label']))})"
         for request in store.requests()
         for asked in request["runs"]
         if asked["key"] == run.key
     ]
+
+
+def _facts(run: StoredRun, store: Store) -> dict[str, str]:
+    fields, made = run.description["fields"], run.provenance
     commit = (
         f", commit {made['commit'][:10]}{' with changes' if made.get('dirty') else ''}" if made.get("commit") else ""
     )
@@ -213,7 +231,7 @@ def _facts(run: StoredRun, store: Store) -> dict[str, str]:
     known = "its code and by what that does on a few points" if "digest" in witness else "its code only"
     alone = f", but for {', '.join(witness['by_code'])}: by its code only" if witness.get("by_code") else ""
     return {
-        "part of": ", ".join(users) or "no experiment's latest request",
+        "part of": ", ".join(_users(run, store)) or "no experiment's latest request",
         "problem": _written(fields.get("problem")),
         "learner": _written(fields.get("learner")),
         "measured by": ", ".join(map(_written, fields.get("measurements", []))) or "nothing more",

@@ -33,7 +33,7 @@ def verify(given: str | None, put_aside: bool) -> bool:
     store = open_store(given, writing=put_aside)
     findings = store.verify()
     for finding in findings:
-        print(f"{_printable(finding.key)}: {_printable(finding.what)}")
+        print(f"{printable(finding.key)}: {printable(finding.what)}")
     advice = "; bk store verify --put-aside moves them into the quarantine, bk run makes them again" if findings else ""
     if put_aside:
         advice = f", {store.put_aside(findings)} put aside"
@@ -57,11 +57,11 @@ def show_quarantine(given: str | None, empty: bool) -> None:
     entries = quarantine.entries()
     for entry in entries:
         day = time.strftime("%Y-%m-%d", time.localtime(entry.changed))
-        print(f"{_printable(entry.name)}  {entry.bytes / 2**20:.1f} MiB  {day}")
+        print(f"{printable(entry.name)}  {entry.bytes / 2**20:.1f} MiB  {day}")
     advice = "; bk store quarantine --empty removes them for good" if entries else ""
     print(f"{count(len(entries), 'thing')} in the quarantine{advice}")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """A text from a store, without anything that a terminal would act on."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)

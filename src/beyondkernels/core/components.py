@@ -19,11 +19,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from beyondkernels.core.boundary import unchecked
 from beyondkernels.core.errors import InputError, UncacheableError, shown
 from beyondkernels.core.fields import Checked
 from beyondkernels.core.fingerprints import fingerprint
 from beyondkernels.core.libraries import is_of_a_library
 from beyondkernels.core.public_names import homes, is_public_name, public_name
+from beyondkernels.core.tracebacks import users_frames
 
 USER_MODULES = "beyondkernels_user"
 """Parent name of modules loaded from a user's file."""
@@ -218,7 +220,8 @@ def load_file(path: str | Path) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+        where = users_frames(error).partition("\n")[0]
+        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error} ({where})") from error
     return module
 
 
@@ -285,7 +288,8 @@ def _is_loaded(module: str) -> bool:
 
 def _function_path(function: Callable[..., Any], where: str) -> str:
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
-    if _attribute(sys.modules.get(module), name) is not function:
+    # a package exports its functions with a check around them, and they are the same functions
+    if unchecked(_attribute(sys.modules.get(module), name)) is not unchecked(function):
         raise UncacheableError(
             f"{where} holds an unnamed function without a stable identity, so the run is not stored; "
             "a function that is defined at the top level of a file has one"

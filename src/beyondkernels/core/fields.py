@@ -12,7 +12,7 @@ import functools
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union
 
@@ -58,7 +58,12 @@ def check_value(name: str, value: Any, hint: Any) -> Any:
         ...
     beyondkernels.core.fields.WrongTypeError: steps must be a whole number, got True
     """
-    return _kind(hint).read(name, value)
+    return reader(hint)(name, value)
+
+
+def reader(hint: Any) -> Callable[[str, Any], Any]:
+    """:func:`check_value` for one annotation and many values, of which only name and value are left to give."""
+    return _kind(hint).read
 
 
 def hints_of(cls: type) -> dict[str, Any]:
@@ -104,6 +109,8 @@ def _kind(hint: Any) -> _Kind:
         return _constrained(options[0], [item for item in options[1:] if isinstance(item, Constraint)])
     if origin in (Union, types.UnionType):
         return _one_of([_kind(option) for option in options])
+    if isinstance(hint, typing.TypeVar):
+        return _one_of([_kind(each) for each in hint.__constraints__ or (hint.__bound__ or Any,)])
     if origin is Literal:
         return _literal(options)
     if origin is tuple:
@@ -211,7 +218,8 @@ def _instance(cls: type) -> _Kind:
 
     def read(name: str, value: Any) -> Any:
         plain = plain_number(value) if cls is bool else value
-        if not isinstance(plain, cls):
+        # text is a sequence of letters, which nobody means who asks for one
+        if not isinstance(plain, cls) or (cls is Sequence and isinstance(plain, str | bytes)):
             raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
         return plain
 
@@ -228,6 +236,7 @@ _WORDS: dict[Any, str] = {
     type(None): "None",
     Callable: "a function",
     Mapping: "a mapping",
+    Sequence: "a list",
 }
 _LONGEST = 10_000_000
 _MOST_DIGITS = 10**300  # a float takes that much, and so does every reader of JSON

@@ -47,6 +47,14 @@ def is_of_a_library(value: Any) -> bool:
     return root in sys.stdlib_module_names if file is None else _is_installed(file, root)
 
 
+def is_code_of_a_library(module: str, file: str) -> bool:
+    """Whether code in a module, compiled from a file, belongs to Python, an installed library or this package."""
+    root = module.partition(".")[0]
+    if root == _PACKAGE or file.startswith("<frozen "):
+        return True
+    return root != "__main__" and not file.startswith("<") and _is_installed(file, root)
+
+
 @functools.cache
 def _is_installed(file: str, root: str) -> bool:
     """Whether a file is where Python or an installer puts libraries."""

@@ -1,5 +1,6 @@
 """Data that is given, split once; and problems that no single paper owns: staircases, single indices, XOR mixtures."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.data.given import DataWarning as DataWarning, GivenData as GivenData
 from beyondkernels.data.inputs import (
     Alike as Alike,
@@ -24,3 +25,5 @@ from beyondkernels.data.single_index import SingleIndex as SingleIndex, hermite_
 from beyondkernels.data.splits import given as given, hold_out as hold_out
 from beyondkernels.data.staircase import Staircase as Staircase
 from beyondkernels.data.xor_mixture import XorMixture as XorMixture
+
+_check_exports(globals())

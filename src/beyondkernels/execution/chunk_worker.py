@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from beyondkernels.core.contracts import Outcome, Progress
 from beyondkernels.core.errors import StoreError
+from beyondkernels.core.tracebacks import users_frames, whole_traceback
 from beyondkernels.execution.checkpoint_schedule import SAVE_EVERY, Saving
 from beyondkernels.execution.events import Event
 from beyondkernels.execution.outcomes import perform
@@ -90,7 +92,7 @@ def _attempt(
             warn(f"a run failed after it went on from a saved state ({one_sentence(error)}); it begins anew")
             _attempt(specs, store, provenance, tell, save_every, keep, anew=True)
         else:
-            tell(_crashed(specs[0].key, error, member.seconds))
+            tell(crashed(specs[0].key, error, member.seconds))
         return
     # Before the first is written, so that writing does not count as work on the later ones.
     costs = [member.seconds for member in saving.members]
@@ -101,7 +103,7 @@ def _attempt(
         except StoreError:
             raise
         except Exception as error:  # an outcome that cannot be stored
-            tell(_crashed(spec.key, error, seconds))
+            tell(crashed(spec.key, error, seconds))
         else:
             member.drop()
             keep(spec.key, outcome)
@@ -115,8 +117,10 @@ def one_sentence(error: BaseException) -> str:
     return sentence if len(sentence) <= _MESSAGE_LENGTH else f"{sentence[:_MESSAGE_LENGTH]}…"
 
 
-def _crashed(key: str, error: BaseException, seconds: float) -> Event:
-    return Event("run", key, "crashed", fraction=1.0, seconds=seconds, message=one_sentence(error))
+def crashed(key: str, error: BaseException, seconds: float) -> Event:
+    """The event of a run that an exception ended."""
+    event = Event("run", key, "crashed", fraction=1.0, seconds=seconds, message=one_sentence(error))
+    return replace(event, frames=users_frames(error), traceback=whole_traceback(error))
 
 
 def _throttled(tell: Tell, keys: tuple[str, ...]) -> Progress:

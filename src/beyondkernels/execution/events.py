@@ -20,6 +20,8 @@ class Event:
         seconds: a run's share of its chunk's time.
         message: why it crashed, or the line of the log: one sentence.
         chunk: the keys of the runs that are being worked on together.
+        frames: where in a user's code a run crashed: file, line, function and code of each frame.
+        traceback: all of the traceback of a run that crashed.
     """
 
     kind: Literal["progress", "run", "log"]
@@ -29,3 +31,5 @@ class Event:
     seconds: float = 0.0
     message: str = ""
     chunk: tuple[str, ...] = ()
+    frames: str = ""
+    traceback: str = ""

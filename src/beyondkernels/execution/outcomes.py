@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 from beyondkernels.core.components import canonical_json
 from beyondkernels.core.contracts import Case, Checkpoint, Ended, Measured, Outcome, Problem, Progress, Sample
 from beyondkernels.core.errors import UncacheableError, require, shown
+from beyondkernels.core.threads import one_thread
 from beyondkernels.store.spec import RunSpec
 
 if TYPE_CHECKING:
     from beyondkernels.measure import Measurement
 
 
+@one_thread()
 def perform(
     specs: Sequence[RunSpec],
     progress: Progress = lambda _: None,
@@ -23,7 +25,8 @@ def perform(
 
     The train sample comes from the stream ``Stream(seed).child("train")``, the test sample from ``child("test")``, the
     validation sample from ``child("validation")``, and the learner is given ``child("learner")``, so that a run's
-    numbers do not depend on its company. Members with the same problem, size and seed share one sample. An outcome that
+    numbers do not depend on its company. Everything is computed with one thread, so that they do not depend on the
+    process either. Members with the same problem, size and seed share one sample. An outcome that
     diverged is not measured: it has no end state.
 
     Arguments:

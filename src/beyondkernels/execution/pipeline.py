@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from beyondkernels.execution.chunk_worker import Tell
+from beyondkernels.execution.events import Event
 from beyondkernels.execution.executor import Executor
 from beyondkernels.store.run_directory import StoredRun
 from beyondkernels.store.spec import RunSpec
@@ -14,10 +15,17 @@ from beyondkernels.store.store import Store
 
 @dataclass(frozen=True)
 class Gathered:
-    """What came of some runs, by their keys: those that are there, and why the others are not."""
+    """What came of some runs, by their keys.
+
+    Arguments:
+        runs: those that are there.
+        missing: why the others are not.
+        crashes: the last event of each run that crashed, with its traceback.
+    """
 
     runs: dict[str, StoredRun]
     missing: dict[str, str]
+    crashes: dict[str, Event] = field(default_factory=dict)
 
 
 def gather(
@@ -40,14 +48,21 @@ def gather(
     runs = _readable(wanted, store)
     todo = {key: spec for key, spec in wanted.items() if key not in runs}
     planned(list(todo.values()), len(runs))
-    crashed: dict[str, str] = {}
+    crashes: dict[str, Event] = {}
     for event in executor.execute(list(todo.values()), store) if todo else ():
         watch(event)
         if event.kind == "run" and event.key is not None and event.status == "crashed":
-            crashed[event.key] = f"crashed: {event.message}" if event.message else "crashed"
+            crashes[event.key] = event
     # From the store and not from the executor: what a caller gets was written, verified and read back.
     runs |= _readable(todo, store)
-    return Gathered(runs, {key: crashed.get(key, "not in the store") for key in todo if key not in runs})
+    missing = [key for key in todo if key not in runs]
+    return Gathered(runs, {key: _reason(crashes.get(key)) for key in missing}, crashes)
+
+
+def _reason(crash: Event | None) -> str:
+    if crash is None:
+        return "not in the store"
+    return f"crashed: {crash.message}" if crash.message else "crashed"
 
 
 def _readable(specs: dict[str, RunSpec], store: Store) -> dict[str, StoredRun]:

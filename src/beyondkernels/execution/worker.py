@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from beyondkernels.core.components import admit, build, load_file
 from beyondkernels.core.errors import InputError, StoreError
-from beyondkernels.execution.chunk_worker import one_sentence, work
+from beyondkernels.execution.chunk_worker import crashed, work
 from beyondkernels.execution.events import Event
 from beyondkernels.store.spec import RunSpec
 from beyondkernels.store.store import Store
@@ -91,7 +91,8 @@ def _build(key: str, description: dict[str, Any], tell: Any) -> RunSpec | None:
         if spec.key != key:
             raise InputError("it has another key in the worker than in the process that asked for it")
     except Exception as error:  # a component that cannot be found or made here
-        tell(Event("run", key, "crashed", fraction=1.0, message=f"a worker cannot build it: {one_sentence(error)}"))
+        event = crashed(key, error, 0.0)
+        tell(replace(event, message=f"a worker cannot build it: {event.message}"))
         return None
     return spec
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.core.rooms import lazily
 from beyondkernels.kernels.base import Kernel as Kernel, Product as Product, Scaled as Scaled, Sum as Sum
 from beyondkernels.kernels.classifiers import (
@@ -36,3 +37,5 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazily(
     __name__, ("classical", "finite", "infinite", "feature_machines", "solvers", "estimators")
 )
+
+_check_exports(globals())

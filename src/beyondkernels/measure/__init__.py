@@ -1,5 +1,6 @@
 """Measurements of runs: feature alignment, neuron directions, coupling with the start, layers of a DenseNet."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.measure.alignment import Alignment as Alignment, cosines as cosines
 from beyondkernels.measure.audit.ansatz import Ansatz as Ansatz
 from beyondkernels.measure.audit.kernel_course import KernelCourse as KernelCourse
@@ -14,3 +15,5 @@ from beyondkernels.measure.directions import (
 )
 from beyondkernels.measure.norms import NormedNetwork as NormedNetwork
 from beyondkernels.measure.scores import SCORES as SCORES, Scores as Scores
+
+_check_exports(globals())

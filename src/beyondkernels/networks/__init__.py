@@ -1,5 +1,6 @@
 """Architectures as data: one definition serves training, ensembles, linearisation and kernels."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.networks.base import Network as Network, declared_form as declared_form
 from beyondkernels.networks.blocks import (
     Block as Block,
@@ -33,3 +34,5 @@ from beyondkernels.networks.resnet_initialisation import (
 )
 from beyondkernels.networks.three_layer_resnet import ThreeLayerResNet as ThreeLayerResNet
 from beyondkernels.networks.two_layer import TwoLayer as TwoLayer
+
+_check_exports(globals())

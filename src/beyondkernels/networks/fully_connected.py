@@ -18,7 +18,7 @@ from beyondkernels.networks.parameterisation import Layer, Parameterisation
 
 @dataclass(frozen=True)
 class FullyConnected(Network):
-    r"""Hidden layers of one width and a linear readout.
+    r"""Hidden layers of one width and a linear readout, without biases unless the parameterisation has them.
 
     .. math:: h_0 = x, \qquad h_l = \sigma(W_l h_{l-1} + b_l) \quad (l < L), \qquad f(x) = W_L h_{L-1} + b_L
 

@@ -10,4 +10,4 @@ from beyondkernels.store.keys import is_key as is_key, key_of as key_of
 from beyondkernels.store.provenance import provenance as provenance
 from beyondkernels.store.run_directory import StoredRun as StoredRun
 from beyondkernels.store.spec import RunSpec as RunSpec
-from beyondkernels.store.store import Finding as Finding, Store as Store, StoreSize as StoreSize
+from beyondkernels.store.store import Finding as Finding, ListedRun as ListedRun, Store as Store, StoreSize as StoreSize

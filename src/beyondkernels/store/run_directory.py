@@ -101,6 +101,19 @@ def summary(directory: Path, key: str) -> tuple[str, float, int]:
         raise DamagedError(f"{key} cannot be read: {type(error).__name__}") from error
 
 
+def described(directory: Path) -> dict[str, Any]:
+    """What a run is, from its small file alone, without its checksum."""
+    try:
+        description = parsed(read_bytes(directory / SPEC), SPEC)
+    except DamagedError:
+        raise
+    except Exception as error:  # as above
+        raise DamagedError(f"{SPEC} cannot be read: {type(error).__name__}") from error
+    if not _is_description(description):
+        raise DamagedError(f"{SPEC} does not describe a run")
+    return description
+
+
 def _verified(directory: Path, key: str) -> dict[str, bytes]:
     if not is_directory(directory):
         raise DamagedError("is a link or a file, not a run's directory")

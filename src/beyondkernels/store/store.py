@@ -55,6 +55,27 @@ class StoreSize:
 
 
 @dataclass(frozen=True)
+class ListedRun:
+    """A run in a list of many.
+
+    Arguments:
+        key: its key.
+        status: how it ended.
+        seconds: what it took.
+        bytes: the size of its files.
+        written: when it was stored, in seconds since 1970.
+        fields: the description of its problem, learner, seed and sizes.
+    """
+
+    key: str
+    status: str
+    seconds: float
+    bytes: int
+    written: float
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Store:
     """A directory of runs; open one with :meth:`Store.open`.
 
@@ -184,6 +205,21 @@ class Store:
             checkpoints=len(self.checkpoints.keys()),
             checkpoint_bytes=self.checkpoints.bytes(),
         )
+
+    def listed(self) -> list[ListedRun]:
+        """Each run as its small files tell it, without checksums; a damaged one has the status ``damaged``."""
+        found = []
+        for key in self.keys():
+            directory = self._directory(key)
+            try:
+                with store_errors(self.path, "read"):
+                    status, seconds, size = rundir.summary(directory, key)
+                    fields = rundir.described(directory)["fields"]
+            except DamagedError:
+                status, seconds, size, fields = "damaged", 0.0, 0, {}
+            with contextlib.suppress(OSError):  # another process may have put it aside
+                found.append(ListedRun(key, status, seconds, size, (directory / rundir.DONE).lstat().st_mtime, fields))
+        return found
 
     def verify(self) -> list[Finding]:
         """Read everything and say what is wrong, moving nothing."""

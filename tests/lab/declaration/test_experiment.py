@@ -8,9 +8,22 @@ from typing import Any
 import pytest
 
 from beyondkernels.core import InputError, load_file
-from beyondkernels.lab import Experiment, Runs, expected, scale, setting, specs_of
+from beyondkernels.lab import (
+    AtLeast,
+    Experiment,
+    Over,
+    Quantity,
+    Runs,
+    Shown,
+    Table,
+    expected,
+    scale,
+    setting,
+    specs_of,
+)
 from beyondkernels.lab.declaration.texts import fill, read_text
 from lab.declaration.toys import place
+from refusals import refused
 
 
 @dataclass(frozen=True)
@@ -165,3 +178,22 @@ def test_every_note_of_the_package_can_be_filled() -> None:
         pictures = experiment.pictures(settings)
         words = [word for each in pictures for word in (each.title, each.caption, each.alt)]
         assert all("{{" not in text for text in (experiment.summary_of(settings), *experiment.notes(settings), *words))
+
+
+def test_words_that_decide_are_one_of_those_there_are() -> None:
+    """A word that nobody knows would turn a verdict, leave a scale unread or fail after all has been computed."""
+    refused("strength must be 'mean', 'clearly' or 'unless clearly not', got 'clear'", AtLeast, 0.5, strength="clear")
+    refused("show must be 'mean', 'first', 'largest' or a function, got 'last'", Shown, "error", show="last")
+    refused("better must be '', 'less' or 'more', got 'fewer'", Quantity, "error", better="fewer")
+    refused(
+        "y_scale must be 'linear', 'log' or None, got 'logarithmic'", Over, "n", x="n", y="e", y_scale="logarithmic"
+    )
+    refused("origin must be 'paper', 'theorem' or 'ours', got 'our'", setting, 1, "our")
+    refused("by must hold at least one value", Table, [], ["error"])
+    refused("by must be a list, got 'width'", Table, "width", ["error"])
+    refused("order must name coordinates of by", Table, ["width"], ["error"], order=["depth"])
+    for name in ("scales", "speaks_at", "seconds_per_run"):
+        value: Any = {"smok": scale()} if name == "scales" else {"smok": 1.0}
+        refused(rf"unknown scale in T.{name} 'smok', did you mean smoke", type, "T", (Toy,), {name: value})
+    wrong = type("Wrong", (Toy,), {"scales": {"smoke": scale(widhts=(1,))}})()
+    refused("unknown setting in the scale smoke of Wrong 'widhts', did you mean widths", wrong.settings, "smoke")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.core import InputError
+from beyondkernels.core import InputError, StoreError
 from beyondkernels.execution import Event, LocalExecutor, SerialExecutor
 from beyondkernels.lab import Experiment, Observer, Result, Runs, ask, run, store_path, stored
-from beyondkernels.store import RunSpec, Store
+from beyondkernels.store import RunSpec, Store, store as store_module
 
 USER = Path(__file__).parents[2] / "papers" / "user.py"
 SERIAL = SerialExecutor()
@@ -379,3 +379,24 @@ def test_local_workers_are_the_default(user: Any, tmp_path: Path, monkeypatch: p
     run(f"{USER}:Plain", "laptop", store=tmp_path / "store", workers=3)
     assert [executor.workers for executor in asked] == [None, 3]
     assert {tuple(executor.load) for executor in asked} == {(str(USER),)}
+
+
+def test_a_store_that_can_only_be_read_serves_what_it_holds(user: Any, tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "store"
+    first = run(user.Plain(), "smoke", store=path, executor=SERIAL)
+    files = {file: file.stat().st_mtime_ns for file in path.rglob("*")}
+    usual = store_module.open_directory
+
+    def refuse(place: Path, *, create: bool, read_only: bool) -> None:
+        if not read_only:
+            raise StoreError(f"cannot open the store {place}: it is read-only")
+        usual(place, create=create, read_only=read_only)
+
+    monkeypatch.setattr(store_module, "open_directory", refuse)
+    again = run(user.Plain(), "smoke", store=path)
+    assert again.rows == first.rows
+    assert {file: file.stat().st_mtime_ns for file in path.rglob("*")} == files
+    with pytest.raises(StoreError, match="it is read-only; 2 runs are missing in it"):
+        run(user.Plain(), "smoke", seeds=3, store=path)
+    with pytest.raises(StoreError, match=r"it is read-only$"):
+        run(user.Plain(), "smoke", store=tmp_path / "none")

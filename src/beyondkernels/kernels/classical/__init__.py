@@ -1,5 +1,6 @@
 """Kernels given by a formula in two points, and random features that approach them."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.kernels.classical.arcsin import Arcsin as Arcsin
 from beyondkernels.kernels.classical.correlation import Correlation as Correlation
 from beyondkernels.kernels.classical.distances import squared_distances as squared_distances
@@ -22,3 +23,5 @@ from beyondkernels.kernels.classical.random_features import (
     RandomFeatureKernel as RandomFeatureKernel,
     RandomFeatures as RandomFeatures,
 )
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """Recursive feature machines: kernels that learn which directions matter."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.kernels.feature_machines.machine import (
     FeatureMachineFit as FeatureMachineFit,
     FeatureMachineRound as FeatureMachineRound,
@@ -12,3 +13,5 @@ from beyondkernels.kernels.feature_machines.metric import (
     gradient_outer_product as gradient_outer_product,
     kernel_gradients as kernel_gradients,
 )
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """Conjugate and tangent kernels of infinitely wide networks."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.kernels.infinite.fully_connected import (
     InfiniteConjugate as InfiniteConjugate,
     InfiniteTangent as InfiniteTangent,
@@ -10,3 +11,5 @@ from beyondkernels.kernels.infinite.resnet import (
     InfiniteResNetConjugate as InfiniteResNetConjugate,
     InfiniteResNetTangent as InfiniteResNetTangent,
 )
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """Regression and classification on kernels and features, each solution with a statement of how exact it is."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.kernels.solvers.hinge import HingeSolution as HingeSolution, solve_hinge as solve_hinge
 from beyondkernels.kernels.solvers.intercept import (
     RidgeSolution as RidgeSolution,
@@ -19,3 +20,5 @@ from beyondkernels.kernels.solvers.ridge import (
     ridge_path as ridge_path,
 )
 from beyondkernels.kernels.solvers.spectrum import Spectrum as Spectrum, spectrum as spectrum
+
+_check_exports(globals())

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from beyondkernels.core import Reference, unknown
+from beyondkernels.core import Checked, Reference, unknown
 from beyondkernels.lab.declaration.pictures import Picture
 from beyondkernels.lab.declaration.quantities import Quantities, Quantity
 from beyondkernels.lab.declaration.rows import Rows
@@ -26,7 +26,7 @@ SCALES = ("smoke", "laptop", "paper")
 
 
 @dataclasses.dataclass(frozen=True)
-class Scale:
+class Scale(Checked):
     """A scale as data: another scale, and what differs from it.
 
     Arguments:
@@ -80,6 +80,10 @@ class Experiment:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        for word in ("scales", "speaks_at", "seconds_per_run"):
+            for name in vars(cls).get(word, ()):
+                if name not in SCALES:  # nothing would ever look it up
+                    unknown(f"scale in {cls.__name__}.{word}", name, SCALES)
         if not cls.text_file and "title" not in vars(cls) and (file := _text_beside(cls)).is_file():
             cls.text_file = file.name
         if "text_file" in vars(cls):
@@ -195,6 +199,10 @@ class Experiment:
         if found is None:
             return self.settings_class()
         base = self.settings_class() if found.base == scale else self.settings(found.base)
+        names = [field.name for field in dataclasses.fields(base)]
+        for name in found.differs:
+            if name not in names:
+                unknown(f"setting in the scale {scale} of {type(self).__name__}", name, names)
         return dataclasses.replace(base, **found.differs)
 
     def notes(self, settings: Any) -> list[str]:

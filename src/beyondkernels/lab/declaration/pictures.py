@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from beyondkernels.core import Checked
 from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import OUTCOME, Rows, Where, lost, select
 from beyondkernels.lab.declaration.runs import exact
@@ -21,7 +22,7 @@ SPREAD = "{} over seeds, shaded from the lowest to the highest."
 
 
 @dataclass(frozen=True)
-class Picture:
+class Picture(Checked):
     """A figure of the experiment, before anything is measured.
 
     Arguments:

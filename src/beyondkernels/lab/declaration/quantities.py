@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from beyondkernels.core import require
-from beyondkernels.lab.report.intervals import ANY, NON_NEGATIVE, SHARE, Range
+from beyondkernels.core import Checked, require
+from beyondkernels.core.constraints import any_number
+from beyondkernels.lab.report.intervals import ANY, NON_NEGATIVE, SHARE
+
+_End = Annotated[float, any_number]
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Quantity(Checked):
     """What a column of the rows is.
 
     Tables take heading, format and sentence from it, axes their label and scale, claims their unit, and intervals the
@@ -37,7 +40,7 @@ class Quantity:
 
     label: str
     format: str = ""
-    within: Range = ANY
+    within: tuple[_End, _End] = ANY
     unit: str = ""
     log: bool = False
     better: Literal["", "less", "more"] = ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from beyondkernels.core import require
+from beyondkernels.core import Checked, require
 from beyondkernels.core.errors import shown
 from beyondkernels.lab.declaration.search_axes import Axis, Found, Place, Search, searched
 
@@ -84,7 +84,7 @@ def scalars(settings: Any, at: At, outcome: Outcome) -> Record:
 
 
 @dataclass(frozen=True)
-class Runs:
+class Runs(Checked):
     """Runs over a grid: every combination of coordinates with every reported seed.
 
     Arguments:
@@ -130,7 +130,7 @@ class Runs:
 
 
 @dataclass(frozen=True)
-class Again:
+class Again(Checked):
     """A chosen setting trained once more with other coordinates.
 
     Arguments:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from beyondkernels.core import require, require_between
+from beyondkernels.core import Checked, require, require_between
 
 Place = Mapping[str, float]
 """A value on every axis."""
@@ -20,7 +20,7 @@ _DIGITS = (1, 2, 5)
 
 
 @dataclass(frozen=True)
-class Axis:
+class Axis(Checked):
     """The values of one setting, and how far they may go.
 
     Arguments:

@@ -39,6 +39,7 @@ def setting(default: Any, origin: Origin, why: str = "") -> Any:
         origin: ``paper``, ``theorem`` or ``ours``.
         why: why it is so, where that is not plain.
     """
+    check_value("origin", origin, Origin)
     return dataclasses.field(default=default, metadata={"origin": origin, "why": why})
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from beyondkernels.core import Checked
 from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import exact
@@ -17,7 +18,7 @@ from beyondkernels.lab.report.numbers import show_number
 
 
 @dataclass(frozen=True)
-class Provided:
+class Provided(Checked):
     """What must be so before a claim can be said to hold.
 
     Arguments:
@@ -32,7 +33,7 @@ class Provided:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(Checked):
     """A claim before anything is measured.
 
     Arguments:

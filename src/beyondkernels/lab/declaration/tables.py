@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from beyondkernels.core import Checked, require
+from beyondkernels.core.constraints import not_empty
 from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import Rows, Where, select
 from beyondkernels.lab.declaration.runs import exact
@@ -15,7 +17,7 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Shown:
+class Shown(Checked):
     """A column of the table that is more than a quantity's mean over seeds.
 
     Arguments:
@@ -64,7 +66,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Checked):
     """A table over the rows.
 
     Arguments:
@@ -76,12 +78,16 @@ class Table:
         more: further lines, made from all rows.
     """
 
-    by: Sequence[str]
+    by: Annotated[Sequence[str], not_empty]
     columns: Sequence[str | Shown]
     where: Where = field(default_factory=dict)
     order: Sequence[str] = ()
     remarks: bool = True
     more: Callable[[Rows], list[Line]] | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.order:
+            require(name in self.by, f"order must name coordinates of by ({', '.join(self.by)}), got {name!r}")
 
     @property
     def shown(self) -> list[Shown]:

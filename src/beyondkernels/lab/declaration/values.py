@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from beyondkernels.core import require
+from beyondkernels.core import Checked, require
 from beyondkernels.lab.declaration.quantities import Quantities, Quantity
 from beyondkernels.lab.declaration.rows import Rows, Series, Where, select
 from beyondkernels.lab.report.intervals import Statistic, interval_of
@@ -20,7 +20,7 @@ _ANYTHING = Quantity("")
 
 
 @dataclass(frozen=True)
-class Value:
+class Value(Checked):
     """A number for each seed, and for each value of a coordinate where one is left free.
 
     A claim about a value with a free coordinate is a claim for every value of that coordinate. Values combine seed by

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from beyondkernels.core import require
+from beyondkernels.core import Checked, require
 from beyondkernels.lab.report.intervals import ANY, Range, Statistic, interval_of
 from beyondkernels.lab.report.numbers import default_decimals, plain, show_number
 
@@ -97,7 +97,7 @@ class Judged:
     statistic: Statistic = "mean"
 
 
-class Condition(ABC):
+class Condition(Checked, ABC):
     """A condition on the mean over seeds, or on another statistic."""
 
     strength: Strength

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from beyondkernels.core import InputError
 from beyondkernels.lab.report.figures import render_svg
@@ -51,12 +52,7 @@ def report_files(pages: Sequence[ExperimentPage]) -> dict[str, str]:
     files = {}
     names = file_names(pages)
     for page, name in zip(pages, names, strict=True):
-        for figure in page.figures_in_order:
-            files[f"{name}/{figure.name}.svg"] = render_svg(figure)
-            files[f"{name}/{figure.name}.narrow.svg"] = render_svg(figure, narrow=True)
-        if page.rows:
-            files[f"{name}/rows.csv"] = to_csv(page.rows, page.columns)
-            files[f"{name}/rows.json"] = to_json(page.rows, experiment=page.id, scale=page.scale)
+        files |= _beside(page, name)
     files[STYLE_SHEET] = style_sheet()
     for identity, order in by_experiment(pages).items():
         for i in order:
@@ -64,4 +60,22 @@ def report_files(pages: Sequence[ExperimentPage]) -> dict[str, str]:
             files[f"{names[i]}.html"] = page_html(pages[i], names[i], siblings)
         files[f"{slug(identity)}.html"] = files[f"{names[order[0]]}.html"]
     files["index.html"] = index_html(pages, names)
+    return files
+
+
+def require_shown(page: ExperimentPage) -> None:
+    """Write a page in memory; whatever is wrong with its numbers raises here, and not among the pages of others."""
+    _beside(page, "page")
+    page_html(page, "page")
+
+
+def _beside(page: ExperimentPage, name: str) -> dict[str, Any]:
+    """The figures and rows of a page by their names."""
+    files: dict[str, Any] = {}
+    for figure in page.figures_in_order:
+        files[f"{name}/{figure.name}.svg"] = render_svg(figure)
+        files[f"{name}/{figure.name}.narrow.svg"] = render_svg(figure, narrow=True)
+    if page.rows:
+        files[f"{name}/rows.csv"] = to_csv(page.rows, page.columns)
+        files[f"{name}/rows.json"] = to_json(page.rows, experiment=page.id, scale=page.scale)
     return files

@@ -19,7 +19,7 @@ from beyondkernels.lab.report import Claim
 from beyondkernels.lab.request.checks import checked_specs, require_declared, require_experiment, settings_of
 from beyondkernels.store import PROCESSOR, RunSpec, require_device_name
 
-_MOST_SEEDS = 100_000
+MOST_SEEDS = 100_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,20 +97,36 @@ class Request:
         return claims if self.published else [replace(claim, paper=None) for claim in claims]
 
     def command(self) -> str:
-        """The command that makes it again; where the seeds are not 0, 1, 2, …, the call from Python that does."""
+        """The command that makes it again."""
         if ".py:" not in self.name and (call := self.experiment.call(self.seeds, self.changes)):
             return call
         name = Path(self.name).name if ".py:" in self.name else self.experiment.id
-        if self.seeds != tuple(range(len(self.seeds))):
-            settings = f", settings={self.changes}" if self.changes else ""
-            device = "" if self.device == PROCESSOR else f", device={self.device!r}"
-            return f"bk.run({name!r}, {self.scale!r}, seeds={list(self.seeds)}{settings}{device})"
         usual = settings_of(self.experiment, self.scale).seeds
-        seeds = [f"--seeds {len(self.seeds)}"] if len(self.seeds) != usual else []
+        word = seeds_word(self.seeds)
+        seeds = [f"--seeds {word}"] if word != str(usual) else []
         sets = [f"--set {shlex.quote(word)}" for word in self.variant]
         device = [] if self.device == PROCESSOR else [f"--device {self.device}"]
         scale = [f"--scale {self.scale}"] if self.experiment.scaled else []
         return " ".join([f"bk {self.experiment.command}", shlex.quote(name), *scale, *seeds, *sets, *device])
+
+
+def seeds_word(seeds: Sequence[int]) -> str:
+    """Seeds as ``--seeds`` takes them.
+
+    >>> seeds_word((0, 1, 2)), seeds_word((5, 6, 7, 8)), seeds_word((0, 1, 2, 7)), seeds_word((7,))
+    ('3', '5..8', '0..2,7', '7..7')
+    """
+    if tuple(seeds) == tuple(range(len(seeds))):
+        return str(len(seeds))
+    runs: list[list[int]] = []
+    for seed in seeds:
+        if runs and seed == runs[-1][-1] + 1:
+            runs[-1].append(seed)
+        else:
+            runs.append([seed])
+    alone = len(seeds) == 1  # a single number says how many
+    words = (f"{run[0]}..{run[-1]}" if len(run) > 2 or alone else ",".join(map(str, run)) for run in runs)
+    return ",".join(words)
 
 
 def _moved(spec: RunSpec, device: str) -> RunSpec:
@@ -142,10 +158,11 @@ def ask(
     which: Any = settings.seeds if seeds is None else seeds
     if isinstance(which, int):
         require_positive("seeds", which)
-        require(which <= _MOST_SEEDS, f"seeds must be at most {_MOST_SEEDS}, got {shown(which)}")
+        require(which <= MOST_SEEDS, f"seeds must be at most {MOST_SEEDS}, got {shown(which)}")
         which = range(which)
     sequence = isinstance(which, Sequence) and not isinstance(which, str)
     require(sequence, f"seeds must be a number of seeds or a list of them, got {shown(which)}")
+    require(len(which) <= MOST_SEEDS, f"seeds must be at most {MOST_SEEDS}, got {shown(which)}")
     for seed in which:
         require_whole("seed", seed, None)
     chosen: tuple[int, ...] = tuple(dict.fromkeys(which))  # a seed named twice is one seed

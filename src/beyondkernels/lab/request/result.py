@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from beyondkernels.execution import Event
 from beyondkernels.lab.declaration import Label, Reading, Rows, described, tidy
 from beyondkernels.lab.report import Claim, Column, ExperimentPage, Setting
 from beyondkernels.lab.report.numbers import plain
@@ -29,6 +30,8 @@ class Result:
         missing: the runs that are not, by label, each with the reason.
         provenance: with what it was made.
         interrupted: whether the call that made it came to no end.
+        crashes: the last event of each run that crashed in this call, with its ``message``, the ``frames`` in the
+            user's code and the whole ``traceback``.
     """
 
     request: Request
@@ -36,6 +39,7 @@ class Result:
     missing: Mapping[Label, str]
     provenance: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
+    crashes: Mapping[Label, Event] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Result {self.request.words()}: {self.verdict}>"

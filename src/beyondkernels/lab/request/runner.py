@@ -6,12 +6,12 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from beyondkernels.core import InputError, require
-from beyondkernels.execution import Executor, LocalExecutor, gather
+from beyondkernels.core import InputError, StoreError, require
+from beyondkernels.execution import Event, Executor, LocalExecutor, gather
 from beyondkernels.execution.costs import Costs, Round, kind_of
 from beyondkernels.lab.catalogue import CATALOGUE
 from beyondkernels.lab.declaration import Experiment, Label
@@ -69,19 +69,22 @@ def run(
     _ = request.first_round  # whatever is wrong with the input is said before a store is made
     files = source_file(request.name, request.experiment)
     executor = executor or LocalExecutor(workers, load=files, command=command)
-    where = store if isinstance(store, Store) else Store.open(store_path(store))
+    where, executor = _opened(store_path(store), executor) if not isinstance(store, Store) else (store, executor)
     started = time.monotonic()
     made = provenance(command or request.command()) | _of_the_user(files)
     # kept from the start, so that a report can show what an interrupted call has done
-    where.write_request(request.experiment.id, _document(request, request.first_round, {}, [], made, complete=False))
+    if not where.read_only:
+        document = _document(request, request.first_round, {}, [], made, complete=False)
+        where.write_request(request.experiment.id, document)
     with Display() if progress and observer is None else contextlib.nullcontext(observer or Observer()) as told:
-        finished, missing, specs = _rounds(request, where, executor, told)
+        finished, missing, specs, crashes = _rounds(request, where, executor, told)
     made["seconds"] = round(time.monotonic() - started, 1)
     if by_code := sorted({name for spec in specs.values() for name in (spec.witness or {}).get("by_code", ())}):
         made["known_by_code_only"] = ", ".join(by_code)
-    result = Result(request, finished, missing, made)
-    document = _document(request, specs, finished, result.claims, made, complete=True)
-    where.write_request(request.experiment.id, {**document, "costs": _costs(specs, finished).as_json()})
+    result = Result(request, finished, missing, made, crashes=crashes)
+    if not where.read_only:
+        document = _document(request, specs, finished, result.claims, made, complete=True)
+        where.write_request(request.experiment.id, {**document, "costs": _costs(specs, finished).as_json()})
     return result
 
 
@@ -116,6 +119,33 @@ def store_path(given: str | Path | None) -> Path:
     return Path(given or os.environ.get("BK_STORE") or DEFAULT_STORE)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Refusing:
+    """Performs nothing, since the store cannot be written.
+
+    Arguments:
+        error: why.
+    """
+
+    error: StoreError
+
+    def execute(self, specs: Sequence[RunSpec], store: Store) -> Generator[Event]:
+        missing = f"{len(specs)} run{'s are' if len(specs) > 1 else ' is'} missing in it"
+        raise StoreError(f"{self.error}; {missing}") from self.error
+
+
+def _opened(path: Path, executor: Executor) -> tuple[Store, Executor]:
+    """The store, and what performs runs: a store that can only be read serves what it holds."""
+    try:
+        return Store.open(path), executor
+    except StoreError as error:
+        if not path.is_dir():
+            raise
+        with contextlib.suppress(StoreError):
+            return Store.open(path, create=False, read_only=True), _Refusing(error)
+        raise
+
+
 def _of_the_user(files: Sequence[str | Path]) -> dict[str, Any]:
     """Where an experiment comes from that is none of this package: its file, and not the commit of the package."""
     told = [f"{Path(file).name}, SHA-256 {checksum(Path(file).read_bytes())[:16]}" for file in files]
@@ -124,7 +154,8 @@ def _of_the_user(files: Sequence[str | Path]) -> dict[str, Any]:
 
 def _rounds(
     request: Request, store: Store, executor: Executor, observer: Observer
-) -> tuple[dict[Label, StoredRun], dict[Label, str], dict[Label, RunSpec]]:
+) -> tuple[dict[Label, StoredRun], dict[Label, str], dict[Label, RunSpec], dict[Label, Event]]:
+    crashes: dict[Label, Event] = {}
     finished: dict[Label, StoredRun] = {}
     missing: dict[Label, str] = {}
     specs: dict[Label, RunSpec] = {}
@@ -142,7 +173,8 @@ def _rounds(
         # in the plan's order, whatever was stored before: a resumed call gives the rows of an undisturbed one
         finished |= {label: found.runs[spec.key] for label, spec in new.items() if spec.key in found.runs}
         missing |= {label: found.missing[spec.key] for label, spec in new.items() if spec.key in found.missing}
-    return finished, missing, specs
+        crashes |= {label: found.crashes[spec.key] for label, spec in new.items() if spec.key in found.crashes}
+    return finished, missing, specs, crashes
 
 
 def _new(

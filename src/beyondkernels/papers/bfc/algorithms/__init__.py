@@ -1,5 +1,6 @@
 """The training rules of the paper on backward feature correction."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.bfc.algorithms.densenet_sgd import DenseNetSGD as DenseNetSGD
 from beyondkernels.papers.bfc.algorithms.distillation import (
     Penalties as Penalties,
@@ -8,3 +9,5 @@ from beyondkernels.papers.bfc.algorithms.distillation import (
     regulariser as regulariser,
 )
 from beyondkernels.papers.bfc.algorithms.joining import Joining as Joining
+
+_check_exports(globals())

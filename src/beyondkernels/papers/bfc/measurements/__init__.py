@@ -1,5 +1,6 @@
 """Measurements for the paper on backward feature correction: what each layer has learnt, and the way down."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.bfc.measurements.degrees import CoefficientErrors as CoefficientErrors
 from beyondkernels.papers.bfc.measurements.descent import (
     DescentDirections as DescentDirections,
@@ -14,3 +15,5 @@ from beyondkernels.papers.bfc.measurements.features import (
 )
 from beyondkernels.papers.bfc.measurements.ranks import FoundRanks as FoundRanks
 from beyondkernels.papers.bfc.measurements.second_layer import SecondLayer as SecondLayer
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """The learning problems of the backward-feature-correction paper: quadratic target networks and their inputs."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.bfc.problems.assumptions import (
     Constant as Constant,
     check_inputs as check_inputs,
@@ -34,3 +35,5 @@ from beyondkernels.papers.bfc.problems.moments import Estimate as Estimate
 from beyondkernels.papers.bfc.problems.polynomials import Polynomials as Polynomials
 from beyondkernels.papers.bfc.problems.target import QuadraticTarget as QuadraticTarget
 from beyondkernels.papers.bfc.problems.toys import FirstToy as FirstToy, SecondToy as SecondToy
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """The paper on backward feature correction: its algorithm's numbers, symmetric tensors, coefficients, features."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.bfc.theory.best_fit import (
     best_polynomial as best_polynomial,
     best_second_layer as best_second_layer,
@@ -56,3 +57,5 @@ from beyondkernels.papers.bfc.theory.symmetric import (
     sym as sym,
 )
 from beyondkernels.papers.bfc.theory.weights import QuadraticWeights as QuadraticWeights
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """The learning problems of the paper on feature learning: dictionaries, hidden patterns, labels."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.features.problems.assumptions import Assumption as Assumption
 from beyondkernels.papers.features.problems.dictionaries import (
     Dictionary as Dictionary,
@@ -32,3 +33,5 @@ from beyondkernels.papers.features.problems.representation import (
     RepresentationLabels as RepresentationLabels,
     RepresentationMoments as RepresentationMoments,
 )
+
+_check_exports(globals())

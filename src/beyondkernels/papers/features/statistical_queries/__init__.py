@@ -1,5 +1,6 @@
 """The statistical-query model: oracles with a tolerance and a budget, the dimension of a class, Theorem 4's bound."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.features.statistical_queries.bounds import (
     class_size as class_size,
     exposed_share as exposed_share,
@@ -33,3 +34,5 @@ from beyondkernels.papers.features.statistical_queries.search import (
     CorrelationSearch as CorrelationSearch,
     Guess as Guess,
 )
+
+_check_exports(globals())

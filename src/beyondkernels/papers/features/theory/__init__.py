@@ -1,5 +1,6 @@
 """Shi, Wei & Liang, A theoretical analysis on feature learning in neural networks: its theorems and lemmas."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.features.theory.application import error_bound as error_bound
 from beyondkernels.papers.features.theory.ball_classifier import (
     BallClassifier as BallClassifier,
@@ -38,3 +39,5 @@ from beyondkernels.papers.features.theory.theorem26 import (
     theorem26 as theorem26,
 )
 from beyondkernels.papers.features.theory.theorem34 import noise_at as noise_at, theorem34 as theorem34
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """Measurements of the learners of the paper on overparameterised networks: coupling with the start, complexity."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.overparam.measurements.crossing import samples_that_suffice as samples_that_suffice
 from beyondkernels.papers.overparam.measurements.labels import (
     constant_loss as constant_loss,
@@ -21,3 +22,5 @@ from beyondkernels.papers.overparam.measurements.two_layer import (
     two_layer_bounds as two_layer_bounds,
     two_layer_terms as two_layer_terms,
 )
+
+_check_exports(globals())

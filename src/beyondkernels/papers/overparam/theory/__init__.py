@@ -1,5 +1,6 @@
 """Allen-Zhu, Li & Liang, Learning and generalization in overparameterized neural networks: what the proofs build."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.overparam.theory.composed import composed_complexity as composed_complexity
 from beyondkernels.papers.overparam.theory.descent import (
     crossing_terms as crossing_terms,
@@ -62,3 +63,5 @@ from beyondkernels.papers.overparam.theory.randomness import (
     scale_of as scale_of,
     slope_excess as slope_excess,
 )
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """Lower bounds of the paper, computed and checked."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.resnet.certificates.best_risk import BestRisk as BestRisk
 from beyondkernels.papers.resnet.certificates.correlation import (
     CorrelationCertificate as CorrelationCertificate,
@@ -15,3 +16,5 @@ from beyondkernels.papers.resnet.certificates.kernel_certificate import (
     KernelCertificate as KernelCertificate,
     certify_kernel as certify_kernel,
 )
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """Measurements for the paper on ResNets: coupling with the start, regret, learnt signals, ridge paths."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.resnet.measurements.coupling import (
     Coupling as Coupling,
     CouplingTerms as CouplingTerms,
@@ -29,3 +30,5 @@ from beyondkernels.papers.resnet.measurements.ridge_path import (
     on_path_edge as on_path_edge,
     ridge_choices as ridge_choices,
 )
+
+_check_exports(globals())

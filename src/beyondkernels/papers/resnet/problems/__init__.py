@@ -1,5 +1,6 @@
 """The learning problems of the ResNet paper: composite targets, hard instances, and the monomial of §8.2."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.resnet.problems.composite import CompositeProblem as CompositeProblem
 from beyondkernels.papers.resnet.problems.general import (
     DrawnGeneralMap as DrawnGeneralMap,
@@ -21,3 +22,5 @@ from beyondkernels.papers.resnet.problems.powers import (
 from beyondkernels.papers.resnet.problems.risk import Risk as Risk
 from beyondkernels.papers.resnet.problems.smooth import SmoothComposite as SmoothComposite
 from beyondkernels.papers.resnet.problems.spectrum import distance as distance
+
+_check_exports(globals())

@@ -1,5 +1,6 @@
 """Allen-Zhu & Li, What can ResNet learn efficiently, going beyond kernels: Theorem 1 and what it needs."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.resnet.theory.anchored import anchored_theorem1 as anchored_theorem1
 from beyondkernels.papers.resnet.theory.closed_form import ClosedForm as ClosedForm, closed_form as closed_form
 from beyondkernels.papers.resnet.theory.concept_complexity import (
@@ -26,3 +27,5 @@ from beyondkernels.papers.resnet.theory.theorem1 import (
     theorem1 as theorem1,
 )
 from beyondkernels.papers.resnet.theory.witness import least_witness as least_witness
+
+_check_exports(globals())
