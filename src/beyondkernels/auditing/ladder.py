@@ -22,7 +22,7 @@ from beyondkernels.kernels import (
     RecursiveFeatureMachine,
     TunedKernel,
 )
-from beyondkernels.kernels.feature_machines import feature_machine_bytes
+from beyondkernels.kernels.feature_machines.machine import feature_machine_bytes
 from beyondkernels.networks import Linearised, ModuleNetwork, Network
 
 Kind = Literal["floor", "fixed", "learning", "model"]

@@ -6,7 +6,8 @@ import torch
 from sklearn.linear_model import Ridge
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels.solvers import intercept, ridge_path, solve_features, solve_gram
+from beyondkernels.kernels.solvers import intercept, ridge_path
+from beyondkernels.kernels.solvers.intercept import solve_features, solve_gram
 from naive import ridge_with_intercept
 from refusals import refused
 

@@ -3,7 +3,6 @@
 from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.kernels.classical.arcsin import Arcsin as Arcsin
 from beyondkernels.kernels.classical.correlation import Correlation as Correlation
-from beyondkernels.kernels.classical.distances import squared_distances as squared_distances
 from beyondkernels.kernels.classical.drawn_maps import (
     DerivativeFeatures as DerivativeFeatures,
     ParityFeatures as ParityFeatures,
@@ -12,7 +11,6 @@ from beyondkernels.kernels.classical.function import FunctionKernel as FunctionK
 from beyondkernels.kernels.classical.gaussian import Gaussian as Gaussian
 from beyondkernels.kernels.classical.inverse_polynomial import (
     InversePolynomial as InversePolynomial,
-    Recursive as Recursive,
 )
 from beyondkernels.kernels.classical.laplace import Laplace as Laplace
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel as PolynomialKernel

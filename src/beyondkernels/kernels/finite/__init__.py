@@ -5,7 +5,6 @@ from beyondkernels.kernels.finite.at import ConjugateAt as ConjugateAt, TangentA
 from beyondkernels.kernels.finite.draws import MeanOverDraws as MeanOverDraws
 from beyondkernels.kernels.finite.functional import (
     conjugate_features as conjugate_features,
-    conjugate_gram as conjugate_gram,
     module_tangent_gram as module_tangent_gram,
     tangent_gram as tangent_gram,
 )
