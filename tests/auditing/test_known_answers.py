@@ -148,7 +148,7 @@ def test_no_lead_is_one_that_a_default_machine_takes_away():
     default = 100 * library.score(x[200:].numpy(), y[200:].numpy())
     assert scores(found)[MACHINE] >= default - 1
     assert default > scores(found)["Laplace kernel"] + 5
-    assert found.sentence.startswith("No gain from learning features shows")
+    assert "are features" not in found.sentence
 
 
 def test_bandwidths_are_in_units_of_the_distance_of_two_points():

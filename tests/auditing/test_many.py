@@ -30,9 +30,9 @@ def test_each_model_has_its_audit_and_shared_learners_run_once(tmp_path):
     assert summary["fixed_score"]["wide"] == pytest.approx(max(best))
     assert summary["lead"]["wide"] == pytest.approx(summary["score"]["wide"] - max(best))
     rows = found.to_frame()
-    assert rows.groupby("model")["rung"].nunique().to_dict() == {"narrow": 11, "wide": 11}
+    assert rows.groupby("model")["rung"].nunique().to_dict() == {"narrow": 12, "wide": 12}
     done = len(list((tmp_path / "store").rglob("done.json")))
-    assert done == 3 + 2 * (8 * 2 + 3)  # three rungs see no model; of two models eight with two seeds, and three rates
+    assert done == 4 + 2 * (8 * 2 + 3)  # four rungs see no model; of two models eight with two seeds, and three rates
     found.write(tmp_path / "report")
     assert (tmp_path / "report" / "audit__narrow.html").is_file()
     assert "wide" in str(found)

@@ -101,7 +101,7 @@ class GivenAudit(Audit):
         kept = {**(settings or {}), "parts": ("ladder",), "probes": False}
         super().__init__(model, train, test, name=name, settings=kept, **options)
         shown_weights = weights if isinstance(weights, str) else "the weights"
-        self._given = (name, test, settings or {}, {**options, "weights": shown_weights})
+        self._given = (name, test, AuditSettings(**(settings or {})), {**options, "weights": shown_weights})
         problem, network = self.subject.problem, self.subject.network
         require(isinstance(network, FromCopy | FromModule), f"model must be a torch.nn.Module, got {shown(model)}")
         assert isinstance(network, FromCopy | FromModule)

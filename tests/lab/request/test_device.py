@@ -26,7 +26,7 @@ def test_networks_go_there_and_the_rest_stays() -> None:
     assert there.words().endswith(" · on cuda")
     assert there.differences["device"] == "cuda"
     assert there.command().endswith(" --device cuda")
-    assert ask(OWN, "smoke", [3], SMALL, "cuda").command().endswith(", device='cuda')")
+    assert ask(OWN, "smoke", [3], SMALL, "cuda").command().endswith(" --device cuda")
 
 
 def test_it_stands_in_the_store_beside_the_run_on_the_processor(store: Store) -> None:

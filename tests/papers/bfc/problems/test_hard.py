@@ -68,6 +68,6 @@ def test_bad_input_is_told():
     refused(r"depth \(L\) must be from 2 to 7.*got 1", sparse_target, 4, 1, ())
     refused(r"dim \(d\) must be at least 2\^\(L−1\) = 8 for depth L = 4.*got 6", sparse_target, 6, 4, (1.0, 0.1, 0.01))
     refused("chosen must hold 2 different places from 0 to 3, got", sparse_target, 4, 2, (1.0,), chosen=(0, 4))
-    refused(r"unknown theorem 'I\.8'", even_target, 3, 2, (1.0,), "I.8")
+    refused("theorem must be 'I.6' or 'I.7', got 'I.8'", even_target, 3, 2, (1.0,), "I.8")
     refused("alphas must begin with 1 and decrease", even_target, 3, 3, (1.0, 2.0))
     assert math.isfinite(float(even_target(1, 2, (1.0,)).target(torch.ones(1, 1))[0]))

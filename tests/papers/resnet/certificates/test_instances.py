@@ -189,7 +189,7 @@ def test_the_closed_form_can_be_asked_for():
     problem = HardInstance(dim=8, outputs=2, alpha=0.3)
     with pytest.raises(InputError, match=r"off the cube .*; route='enumeration' would do"):
         certify(GAUSS, problem, torch.zeros(2, 8), route="closed form")
-    refused("route must be 'closed form' or 'enumeration', got 'magic'", certify, GAUSS, HARD, n=3, route="magic")
+    refused("route must be 'closed form', 'enumeration' or None, got 'magic'", certify, GAUSS, HARD, n=3, route="magic")
 
 
 def test_directions_that_float64_cannot_see_are_told():
