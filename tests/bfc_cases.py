@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Shape, Stream, Tensors
+from beyondkernels.core import Sample, Shape, Stream, Tensors
 from beyondkernels.networks import Network
+from fitting import Sized
 
 WIDTHS = {2: 2, 3: 1}
 ALPHAS = {2: 1.0, 3: 0.3}
@@ -29,16 +30,10 @@ def sums(S: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class Target(Problem):
+class Target(Sized):
     """What the network can compute with the right weights."""
 
-    @property
-    def in_dim(self) -> int:
-        return 3
-
-    @property
-    def out_dim(self) -> int:
-        return 1
+    in_dim = 3
 
     def features(self, x: torch.Tensor) -> dict[int, torch.Tensor]:
         return layers(TRUTH, torch.ones((), dtype=torch.float64), x)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from beyondkernels.core import Checkpoint, Saved
 
 
@@ -10,10 +12,10 @@ class EndedError(Exception):
 
 
 class Kept(Checkpoint):
-    """Keeps states in memory, and ends the run when it has seen so many."""
+    """Keeps states in memory, beginning with those that are given, and ends the run when it has seen so many."""
 
-    def __init__(self, most: float = float("inf")) -> None:
-        self.states: list[Saved] = []
+    def __init__(self, most: float = float("inf"), states: Iterable[Saved] = ()) -> None:
+        self.states = list(states)
         self.most = most
 
     def load(self) -> Saved | None:

@@ -122,3 +122,8 @@ def sequences() -> nn.Sequential:
         nn.Flatten(),
         nn.Linear(20, CLASSES),
     )
+
+
+def perceptron(in_dim: int, out_dim: int) -> nn.Sequential:
+    """For vectors of any size."""
+    return nn.Sequential(nn.Linear(in_dim, 8), nn.Tanh(), nn.Linear(8, out_dim))

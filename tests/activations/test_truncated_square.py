@@ -1,7 +1,5 @@
 """The truncated square: its pieces, three continuous derivatives, and the bounds that it states."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

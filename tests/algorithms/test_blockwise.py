@@ -10,15 +10,16 @@ from torch import nn
 
 from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, GradientDescent, Squared
 from beyondkernels.algorithms.optimisers import Cosine, adam, sgd
-from beyondkernels.core import Case, InputError, Sample, Saved, Stream
-from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.core import Case, InputError, Sample, Stream
+from beyondkernels.engine import TrainedNetwork, train
 from beyondkernels.engine.predictor import Predictor
 from beyondkernels.networks import FromCopy, FullyConnected, Linearised, Prefix, TwoLayer, with_blocks
 from beyondkernels.papers.resnet.problems import CompositeParity
+from interrupted import Kept
 from module_cases import CLASSES, SHAPE, ResNet
 from refusals import refused
+from stepping import started as begun
 
-torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(25, Stream(0))
 RULE = Descent(6, sgd(Cosine(0.05, 6), momentum=0.9, weight_decay=0.01), batch=6, loss=Squared())
@@ -32,9 +33,7 @@ def module():
 
 
 def started(network, rule, seed=3):
-    member = Member(network, rule, SAMPLE, Stream(seed))
-    member.start(8, 4)
-    return member
+    return begun(network, rule, SAMPLE, Stream(seed))
 
 
 def trained(network, rule, seed=3, stops=()):
@@ -133,8 +132,7 @@ def test_a_fixed_block_keeps_its_parameters_while_its_statistics_go_on():
     x = Stream(1).normal(12, *SHAPE)
     sample = Sample(x, torch.eye(CLASSES)[torch.arange(12) % CLASSES])
     rule = Corrected(Descent(3, adam(0.01), batch=6, loss=Squared()), "layer1.0", "layer1.0")
-    member = Member(network, rule, sample, Stream(0))
-    member.start(SHAPE, CLASSES)
+    member = begun(network, rule, sample, Stream(0))
     later = member.buffers["layer2.0.bn1.running_mean"].clone()
     train([member], [frozenset({3})], lambda _: None, until=3)
     assert torch.equal(member.buffers["layer2.0.bn1.running_mean"], later)
@@ -144,23 +142,6 @@ def test_a_fixed_block_keeps_its_parameters_while_its_statistics_go_on():
     assert not kept & moved(before[0], member.params)
     assert moved(before[0], member.params) == member.params.keys() - kept
     assert not torch.equal(member.buffers["bn.running_mean"], before[1])
-
-
-class Kept:
-    """Keeps every state, and gives the last one back."""
-
-    def __init__(self, saved: Saved | None = None) -> None:
-        self.states: list[Saved] = []
-        self.saved = saved
-
-    def load(self) -> Saved | None:
-        return self.saved
-
-    def due(self) -> bool:
-        return True
-
-    def save(self, saved: Saved) -> None:
-        self.states.append(saved)
 
 
 @pytest.mark.parametrize("which", ["blockwise", "corrected"])
@@ -183,7 +164,7 @@ def test_runs_are_recorded_and_resumed(which, of):
     assert "snapshot/0/head:weight" in whole.arrays
     assert f"snapshot/{last}/head:weight" not in whole.arrays
     for saved in kept.states:
-        again = outcome(Kept(saved))
+        again = outcome(Kept(states=[saved]))
         assert again.scalars == whole.scalars
         assert again.arrays.keys() == whole.arrays.keys()
         assert all(np.array_equal(again.arrays[name], array) for name, array in whole.arrays.items())

@@ -38,8 +38,8 @@ from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import FullyConnected, Linearised, Parameterisation, Symmetric, ThreeLayerResNet, TwoLayer
 from beyondkernels.papers.resnet.problems import CompositeParity
 from refusals import refused
+from stepping import finished, started
 
-torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(40, Stream(0))
 STANDARD = Parameterisation("standard", bias_variance=0.1)
@@ -48,11 +48,7 @@ OLD = GradientDescent(30, 0.01, 10, 0.9, 0.02, "all", Squared(), drops=(12, 20))
 
 
 def trained(rule, network=NETWORK, backend: Any = "eager", seed=3, until=None) -> Member:
-    member = Member(network, rule, SAMPLE, Stream(seed), backend)
-    member.start(8, 4)
-    with torch.no_grad():
-        train([member], [frozenset()], lambda _: None, until)
-    return member
+    return finished(started(network, rule, SAMPLE, Stream(seed), backend), until=until)
 
 
 def same(one: Member, other: Member) -> bool:
@@ -237,8 +233,7 @@ def test_alone_and_in_company(name):
     rules = [Descent(40, optimiser, 10, loss=Squared()) for optimiser in others]
     members = []
     for seed, rule in enumerate(rules):
-        member = Member(NETWORK, rule, SAMPLE, Stream(seed))
-        member.start(8, 4)
+        member = started(NETWORK, rule, SAMPLE, Stream(seed))
         members.append(member)
     assert len({member.group() for member in members}) == 1
     with torch.no_grad():

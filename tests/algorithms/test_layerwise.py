@@ -1,7 +1,5 @@
 """Training layer by layer, against a loop in plain PyTorch with an optimiser for each stage."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -14,7 +12,6 @@ from beyondkernels.networks import Linearised, ThreeLayerResNet, TwoLayer, popul
 from refusals import refused
 from views import view
 
-torch.set_num_threads(1)
 D, K, M, POINTS = 5, 3, 8, 12
 FIRST = GradientDescent(6, 0.05, POINTS, 0.9, 0.02, "all", Squared(), drops=(4,))
 SECOND = GradientDescent(5, 0.03, POINTS, 0.8, 0.01, "all", Squared(), drops=(2, 3))

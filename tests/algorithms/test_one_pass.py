@@ -11,7 +11,6 @@ from beyondkernels.networks import ThreeLayerResNet, TwoLayer, theorem_network
 from refusals import refused
 from views import view
 
-torch.set_num_threads(1)
 NETWORK, D, K, T = theorem_network(6, 0.7, 1.3), 4, 3, 9
 RULE = OnePass(T, 0.1, 0.03)
 

@@ -1,19 +1,17 @@
 """Training in stages of groups: the same as the rule where nothing is fixed, and fixed where it says so."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from beyondkernels.algorithms import Descent, GradientDescent, Squared, Staged
 from beyondkernels.algorithms.optimisers import Cosine, GradientNoise, Rate, adamw, chain
 from beyondkernels.core import InputError, Stream
-from beyondkernels.engine import Member, train
+from beyondkernels.engine import train
 from beyondkernels.networks import FromCopy, FullyConnected, with_blocks
 from beyondkernels.papers.resnet.problems import CompositeParity
 from refusals import refused
+from stepping import started
 
-torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(25, Stream(0))
 RULE = Descent(30, adamw(Cosine(0.01, 30)), batch=6, loss=Squared())
@@ -21,8 +19,7 @@ NOISY = Descent(30, chain(GradientNoise(0.1), Rate(0.01)), batch=6, loss=Squared
 
 
 def trained(network, rule, seed=3, stops=(), until=None):
-    member = Member(network, rule, SAMPLE, Stream(seed))
-    member.start(8, 4)
+    member = started(network, rule, SAMPLE, Stream(seed))
     seen = {0: dict(member.params)}
     train([member], [frozenset(stops)], lambda m: seen.__setitem__(m.step, dict(m.params)), until)
     return member, seen

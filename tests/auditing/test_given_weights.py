@@ -1,7 +1,5 @@
 """What given weights are worth: readouts against a fit by hand, files of weights, and models that seem trained."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """The benchmark of audits compares like with like; its times are not tested."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

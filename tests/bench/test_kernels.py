@@ -1,7 +1,5 @@
 """The benchmarks compare like with like; their times are not tested."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The kept measurements are those of the benchmarks as they are now."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

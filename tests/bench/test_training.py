@@ -1,7 +1,5 @@
 """Both ways to train are the same training; their times are not tested."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Krawtchouk values and the coefficients of kernels, against sums over all parities and all points."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

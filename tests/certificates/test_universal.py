@@ -1,7 +1,5 @@
 """The bounds from counting alone, against spaces for which everything can be listed."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

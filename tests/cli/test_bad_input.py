@@ -55,6 +55,10 @@ def test_settings(bk: Any, store: Path, contents: Any, setting: str) -> None:
         ((*TABLE1, "--scale"), "'--scale' requires an argument"),
         ((*TABLE1, "--seeds", "x"), "--seeds must be a whole number, got 'x'"),
         ((*TABLE1, "--workers", "0"), "workers must be a positive whole number, got 0"),
+        (
+            (*TABLE1, "--dry-run", "--device", "CUDA 0"),
+            "device must be a device's name, such as 'cpu' or 'cuda:0', got 'CUDA 0'",
+        ),
         ((*TABLE1, "--frobnicate"), "no such option: --frobnicate; bk run --help tells more"),
         ((*TABLE1, "--json", "missing/x.json"), "--json cannot write missing/x.json: its directory does not exist"),
         ((*TABLE1, "--store", ""), "the store must be a directory, got an empty name"),

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from beyondkernels.core import load_file
 from beyondkernels.execution import SerialExecutor
 from beyondkernels.lab import run
 from beyondkernels.store import Store
+from processes import children, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for workers in /proc")
 
@@ -37,11 +38,6 @@ def start(*words: str, **surroundings: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()  # nothing if it has ended; otherwise the way out of the block would wait for ever
 
 
-def children(parent: int) -> list[int]:
-    """The workers of a process that lives."""
-    return [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
-
-
 def orphans(parent: int) -> list[int]:
     """The processes that were started as workers of a process, whoever has adopted them since."""
     found = []
@@ -53,13 +49,6 @@ def orphans(parent: int) -> list[int]:
         if b"beyondkernels.execution.worker" in words and str(parent).encode() in words:
             found.append(int(folder.name))
     return found
-
-
-def wait_until(condition: Callable[[], Any], seconds: float = 100.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "this should have happened long ago"
-        time.sleep(0.01)
 
 
 def stored(store: Path) -> int:

@@ -1,7 +1,5 @@
 """Exported functions name the argument that does not fit its annotation."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import timeit

@@ -5,21 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from beyondkernels.core import Case, Ended, InputError, Learner, Outcome, Problem, Progress, Sample, Stream, digest
+from beyondkernels.core import Case, Ended, InputError, Learner, Outcome, Progress, Sample, Stream, digest
+from fitting import Sized, case_of
 from refusals import refused
 
 
 @dataclass(frozen=True)
-class Line(Problem):
+class Line(Sized):
     slope: float = 1.0
-
-    @property
-    def in_dim(self) -> int:
-        return 1
-
-    @property
-    def out_dim(self) -> int:
-        return 1
 
     def sample(self, n: int, stream: Stream) -> Sample:
         x = stream.normal(n, 1)
@@ -38,8 +31,7 @@ class Slope(Learner):
 
 
 def case(slope: float) -> Case:
-    problem = Line(slope)
-    return Case(problem, problem.sample(8, Stream(0)), problem.sample(4, Stream(1)), Stream(2))
+    return case_of(Line(slope), 8, 4)
 
 
 def test_learning_together_is_learning_one_after_the_other():

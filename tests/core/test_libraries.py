@@ -1,7 +1,5 @@
 """Which code is a library's: in every kind of environment, and not by its name."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json

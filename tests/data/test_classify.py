@@ -10,7 +10,6 @@ from torch import nn
 
 import beyondkernels as bk
 
-torch.set_num_threads(1)
 X = bk.core.Stream(0).child("points").normal(60, 4).numpy()
 SIGNS = np.where(X[:, 0] > 0, 1.0, -1.0)
 

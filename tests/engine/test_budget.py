@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import FeatureLearning, GradientDescent, Layerwise, OnePass, Squared
-from beyondkernels.core import Case, InputError, Problem, Stream
+from beyondkernels.core import Case, InputError, Stream
 from beyondkernels.engine import TrainedNetwork, budget
 from beyondkernels.engine.budget import Sizes, bytes_needed, initial_shapes, members_within, readable
 from beyondkernels.kernels.finite.memory import peak_bytes
@@ -29,6 +29,7 @@ from beyondkernels.papers.bfc.problems import QuadraticTarget
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
+from fitting import Sized, case_of
 from refusals import refused
 
 COMPOSITE = CompositeParity(dim=30, outputs=15)
@@ -80,25 +81,17 @@ LEARNERS = {
 
 
 @dataclass(frozen=True)
-class Unwilling(Problem):
+class Unwilling(Sized):
     """Must not be asked for a sample."""
 
-    @property
-    def in_dim(self) -> int:
-        return 8
-
-    @property
-    def out_dim(self) -> int:
-        return 1
+    in_dim = 8
 
     def sample(self, n, stream):
         raise AssertionError("drawn")
 
 
 def case(problem, n: int, test: int = 50) -> Case:
-    stream = Stream(100)
-    train, tests = (problem.sample(size, stream.child(name)) for size, name in ((n, "train"), (test, "test")))
-    return Case(problem, train, tests, stream.child("learner"))
+    return case_of(problem, n, test, seed=100)
 
 
 def sizes(problem, n: int, test: int = 50) -> Sizes:

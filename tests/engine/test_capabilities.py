@@ -12,7 +12,7 @@ import torch
 from beyondkernels.activations import Activation, ReLU, Tanh
 from beyondkernels.algorithms import GradientDescent, Squared
 from beyondkernels.core import InputError, Shape, Stream, Tensors, size_of
-from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.engine import Member, TrainedNetwork
 from beyondkernels.engine.compiled import refusal
 from beyondkernels.kernels import InfiniteTangent, infinite_conjugate, infinite_tangent
 from beyondkernels.learning import fit
@@ -30,8 +30,8 @@ from beyondkernels.networks import (
 )
 from beyondkernels.papers.resnet.problems import CompositeParity
 from refusals import refused
+from stepping import finished, started
 
-torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(40, Stream(0))
 RULE = GradientDescent(30, 0.01, 10, 0.9, 0.01, loss=Squared())
@@ -85,11 +85,7 @@ def _(network: Small, group: str = "all") -> InfiniteTangent:
 
 
 def trained(network: Network, backend: Any, rule: GradientDescent = RULE) -> Member:
-    member = Member(network, rule, SAMPLE, Stream(3), backend)
-    member.start(8, 4)
-    with torch.no_grad():
-        train([member], [frozenset()], lambda _: None)
-    return member
+    return finished(started(network, rule, SAMPLE, Stream(3), backend))
 
 
 @pytest.mark.parametrize("network", [Small(10), Linearised(Small(10))], ids=["itself", "linearised"])

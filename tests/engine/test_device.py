@@ -17,7 +17,6 @@ from beyondkernels.store import RunSpec
 from refusals import refused
 from two_devices import DEVICE, MixedError, TwoDevices
 
-torch.set_num_threads(1)
 PROBLEM = bk.features.DictionaryParity(dim=8, patterns=6, relevant=3)
 COMPOSITE = bk.resnet.CompositeParity(dim=12, outputs=4, alpha=0.3)
 SQUARED = bk.algorithms.GradientDescent(6, 0.01, batch=10, momentum=0.9, loss=bk.algorithms.Squared())

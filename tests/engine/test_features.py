@@ -5,29 +5,28 @@ import torch
 
 from beyondkernels.activations import TruncatedReLU
 from beyondkernels.algorithms import FeatureLearning, GradientDescent, Squared
-from beyondkernels.core import Case, InputError, Stream
-from beyondkernels.engine import Member, NetworkFeatures, train
+from beyondkernels.core import Case, InputError
+from beyondkernels.engine import NetworkFeatures, train
 from beyondkernels.kernels import FixedFeatureClassifier
 from beyondkernels.networks import TwoLayer
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
+from fitting import case_of
 from refusals import refused
+from stepping import started
 
 PROBLEM, NETWORK = DictionaryParity(dim=12, patterns=8, relevant=3), TwoLayer(pairs=6)
 PROCESS = FeatureLearning(theorem26(PROBLEM, NETWORK, steps=6, batch=20))
 
 
 def case(seed: int = 0) -> Case:
-    stream = Stream(seed)
-    samples = (PROBLEM.sample(200, stream.child("train")), PROBLEM.sample(100, stream.child("test")))
-    return Case(PROBLEM, *samples, stream.child("learner"))
+    return case_of(PROBLEM, 200, 100, seed)
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 6])
 def test_neurons_are_those_of_the_networks_own_run(after):
     where = case()
-    member = Member(NETWORK, PROCESS, where.train, where.stream)
-    member.start(12, 1)
+    member = started(NETWORK, PROCESS, where.train, where.stream)
     train([member], [frozenset()], lambda _: None, until=after)
     features = NetworkFeatures(NETWORK, PROCESS, after).feature_map(where)(where.test.x)
     W, b = member.params["hidden.weight"].double(), member.params["hidden.bias"].double()

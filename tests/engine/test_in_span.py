@@ -10,6 +10,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.core import Case, InputError, Learner, Outcome, Stream
 from beyondkernels.papers.features.problems import DictionaryParity, Incoherent
+from fitting import case_of
 
 PROBLEM = DictionaryParity(dim=40, patterns=12, relevant=3)
 NETWORK = bk.networks.TwoLayer(pairs=6)
@@ -17,9 +18,7 @@ PROCESS = bk.features.theorem26(PROBLEM, NETWORK, steps=12, batch=50, readout_ra
 
 
 def case(problem: Any = PROBLEM, seed: int = 0) -> Case:
-    stream = Stream(seed)
-    train, test = problem.sample(200, stream.child("train")), problem.sample(100, stream.child("test"))
-    return Case(problem, train, test, stream.child("learner"), validation=problem.sample(30, stream.child("more")))
+    return case_of(problem, 200, 100, seed, validation=problem.sample(30, Stream(seed).child("more")))
 
 
 def trained(freeze: int | None = None, **more: Any) -> bk.engine.TrainedNetwork:

@@ -8,13 +8,12 @@ from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member
 from beyondkernels.engine.inputs import Inputs
 from beyondkernels.networks import FullyConnected
+from stepping import started as begun
 
 
 def started(seed: int, sample: Sample, batch: int | None) -> Member:
     rule = GradientDescent(20, 0.1 + seed, batch, drops=(3,), loss=Squared())
-    member = Member(FullyConnected(3), rule, sample, Stream(seed))
-    member.start(5, 2)
-    return member
+    return begun(FullyConnected(3), rule, sample, Stream(seed))
 
 
 @pytest.mark.parametrize("batch", [4, None])

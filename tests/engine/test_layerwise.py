@@ -1,7 +1,5 @@
 """Layerwise training through the engine: stages, records, and the same numbers alone and in company."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import pytest
@@ -12,8 +10,8 @@ from beyondkernels.core import Case, Stream, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 from beyondkernels.papers.resnet.problems import CompositeParity
+from stepping import started
 
-torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(40, Stream(0))
 FIRST = GradientDescent(8, 0.05, 10, 0.9, 0.01, "all", Squared())
@@ -25,9 +23,7 @@ def network_of(form):
 
 
 def member(network, rule, seed=2):
-    started = Member(network, rule, SAMPLE, Stream(seed))
-    started.start(8, 4)
-    return started
+    return started(network, rule, SAMPLE, Stream(seed))
 
 
 @pytest.mark.parametrize("form", ["full", "bottleneck"])

@@ -8,20 +8,21 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import Batch, OnePass
-from beyondkernels.core import Case, InputError, Problem, Sample, Stream
+from beyondkernels.core import Case, InputError, Sample, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import theorem_network
+from fitting import Sized
+from stepping import started
 
-torch.set_num_threads(1)
 IGNORE = lambda _: None  # noqa: E731
 
 
 @dataclass(frozen=True)
-class Noise(Problem):
+class Noise(Sized):
     """Labels that have nothing to do with inputs."""
 
-    in_dim = 5  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
-    out_dim = 2  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    in_dim = 5
+    out_dim = 2
 
     def sample(self, n: int, stream: Stream) -> Sample:
         return Sample(stream.child("x").normal(n, 5), stream.child("y").normal(n, 2))
@@ -32,9 +33,7 @@ NETWORK = theorem_network(6, 0.7, 1.3)
 
 
 def member(rule: OnePass, seed: int = 2) -> Member:
-    started = Member(NETWORK, rule, SAMPLE, Stream(seed))
-    started.start(5, 2)
-    return started
+    return started(NETWORK, rule, SAMPLE, Stream(seed))
 
 
 def test_points_come_in_their_order_and_once():

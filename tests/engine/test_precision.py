@@ -13,7 +13,6 @@ from beyondkernels.core import Problem, Sample, Stream
 from beyondkernels.engine import Predictor
 from beyondkernels.papers.bfc.problems import QuadraticTarget
 
-torch.set_num_threads(1)
 DOUBLE = QuadraticTarget(dim=4, widths=(1,), graph=((1,),), alphas=(1.0,))
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import torch
 
 from beyondkernels.algorithms import GradientDescent, MemberView, Squared
 from beyondkernels.algorithms.optimisers import adam
@@ -21,7 +20,6 @@ from beyondkernels.papers.bfc.theory import practical
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.store import RunSpec
 
-torch.set_num_threads(1)
 PARITY = DictionaryParity(dim=6, patterns=5, relevant=3)
 
 

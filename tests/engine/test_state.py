@@ -16,7 +16,9 @@ from beyondkernels.networks import FromModule, FullyConnected, Linearised, Param
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
+from fitting import case_of
 from interrupted import EndedError, Kept
+from stepping import started as begun
 
 IGNORE = lambda _: None  # noqa: E731
 PARITY = DictionaryParity(dim=12, patterns=8, relevant=3)
@@ -60,9 +62,7 @@ LEARNERS = {
 
 
 def case(problem, seed: int = 100, checkpoint: Checkpoint | None = None) -> Case:
-    stream = Stream(seed)
-    train, test = (problem.sample(n, stream.child(name)) for n, name in ((80, "train"), (40, "test")))
-    return Case(problem, train, test, stream.child("learner"), checkpoint)
+    return case_of(problem, 80, 40, seed, checkpoint=checkpoint)
 
 
 def same(p: Outcome, q: Outcome) -> None:
@@ -118,8 +118,7 @@ def test_a_diverged_member_stays_so():
     wild = TrainedNetwork(SMALL, replace(DESCENT, learning_rate=1e4))
     alone, kept = wild.fit(case(COMPOSITE), IGNORE), Kept()
     assert alone.status == "diverged"
-    member = Member(SMALL, wild.algorithm, case(COMPOSITE).train, Stream(0))
-    member.start(8, 4)
+    member = begun(SMALL, wild.algorithm, case(COMPOSITE).train, Stream(0))
     member.diverged, member.step = True, 5
     kept.save(saved_state(member, {}))
     outcome = wild.fit(case(COMPOSITE, checkpoint=kept), IGNORE)
@@ -133,9 +132,7 @@ def alone_by_descent() -> Outcome:
 
 
 def started() -> Member:
-    member = Member(SMALL, DESCENT, case(COMPOSITE).train, Stream(0))
-    member.start(8, 4)
-    return member
+    return begun(SMALL, DESCENT, case(COMPOSITE).train, Stream(0))
 
 
 @pytest.mark.parametrize(

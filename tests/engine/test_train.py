@@ -12,6 +12,8 @@ from beyondkernels.learning import fit
 from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
+from fitting import case_of
+from stepping import started as begun
 
 PROBLEM = DictionaryParity(dim=12, patterns=8, relevant=3)
 NETWORK = TwoLayer(pairs=7)
@@ -20,13 +22,7 @@ IGNORE = lambda _: None  # noqa: E731
 
 
 def case(seed: int, n: int = 100) -> Case:
-    stream = Stream(seed)
-    return Case(
-        PROBLEM,
-        PROBLEM.sample(n, stream.child("train")),
-        PROBLEM.sample(50, stream.child("test")),
-        stream.child("learner"),
-    )
+    return case_of(PROBLEM, n, 50, seed)
 
 
 def learner(network=NETWORK, algorithm=None, **fields) -> TrainedNetwork:
@@ -124,9 +120,7 @@ def test_the_record_is_what_it_says():
 
 def test_training_to_a_step_and_on_is_training_through():
     def member() -> Member:
-        made = Member(NETWORK, FeatureLearning(PROCESS), case(3).train, case(3).stream)
-        made.start(12, 1)
-        return made
+        return begun(NETWORK, FeatureLearning(PROCESS), case(3).train, case(3).stream)
 
     through, halted = member(), member()
     train([through], [frozenset()], IGNORE)
@@ -138,8 +132,7 @@ def test_training_to_a_step_and_on_is_training_through():
 
 
 def test_an_epoch_visits_every_point_once():
-    member = Member(NETWORK, GradientDescent(steps=20, learning_rate=0.1, batch=25), case(0).train, Stream(1))
-    member.start(12, 1)
+    member = begun(NETWORK, GradientDescent(steps=20, learning_rate=0.1, batch=25), case(0).train, Stream(1))
     seen = []
     for step in range(8):
         member.steps_in_stage = step
@@ -151,9 +144,7 @@ def test_an_epoch_visits_every_point_once():
 
 
 def started(rule, seed=0) -> Member:
-    member = Member(NETWORK, rule, case(seed).train, Stream(seed))
-    member.start(12, 1)
-    return member
+    return begun(NETWORK, rule, case(seed).train, Stream(seed))
 
 
 def make_module(in_dim: int, out_dim: int) -> torch.nn.Module:

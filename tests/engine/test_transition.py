@@ -10,15 +10,16 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import Algorithm, GradientDescent, Hinge, MemberView, Squared, Transition
-from beyondkernels.core import Case, Checkpoint, DivergedError, InputError, Sample, Stream
+from beyondkernels.core import Case, Checkpoint, DivergedError, InputError, Sample
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import FullyConnected, Network, TwoLayer
 from beyondkernels.papers.resnet.problems import CompositeParity
+from fitting import case_of
 from growing import Factored, Growing
 from interrupted import EndedError, Kept
 from refusals import refused
+from stepping import started as begun
 
-torch.set_num_threads(1)
 IGNORE = lambda _: None  # noqa: E731
 PROBLEM = CompositeParity(8, 4, 0.3)
 NETWORK = Factored(10)
@@ -26,16 +27,12 @@ RULE = Growing(GradientDescent(40, 0.02, 10, 0.9, loss=Squared()), enough=4.0)
 
 
 def case(seed: int, checkpoint: Checkpoint | None = None) -> Case:
-    stream = Stream(seed)
-    samples = (PROBLEM.sample(n, stream.child(name)) for n, name in ((60, "train"), (30, "test")))
-    return Case(PROBLEM, *samples, stream=stream.child("learner"), checkpoint=checkpoint)
+    return case_of(PROBLEM, 60, 30, seed, checkpoint=checkpoint)
 
 
 def started(rule: Algorithm = RULE, network: Network = NETWORK, seed: int = 0) -> Member:
     where = case(seed)
-    member = Member(network, rule, where.train, where.stream)
-    member.start(8, 4)
-    return member
+    return begun(network, rule, where.train, where.stream)
 
 
 def history(members: list[Member]) -> list[dict[int, Member]]:

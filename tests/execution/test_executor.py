@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 import time
 from pathlib import Path
@@ -9,6 +7,7 @@ import pytest
 from beyondkernels.core import InputError, StoreError, UncacheableError, build
 from beyondkernels.execution import LocalExecutor, SerialExecutor, executor, worker_process as pool
 from beyondkernels.store import RunSpec, Store
+from processes import is_running, results
 from refusals import refused
 
 TOYS = Path(__file__).parents[1] / "store" / "toys.py"
@@ -40,21 +39,6 @@ def started(monkeypatch):
     return pids
 
 
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def files(store):
-    return {
-        (path.parent.name, path.name): path.read_bytes()
-        for path in store.path.glob("runs/*/*/*")
-        if path.name in ("spec.json", "result.json", "arrays.npz")
-    }
-
-
 def test_workers_and_this_process_give_the_same_bytes(toys, tmp_path, started):
     specs = [
         *seeds(toys.Line(), toys.Mean(seconds=0.01), 6),
@@ -68,7 +52,7 @@ def test_workers_and_this_process_give_the_same_bytes(toys, tmp_path, started):
         assert len([event for event in run_events if event.kind == "run"]) == len(specs)  # the double is done once
         expected = {spec.key: "diverged" if isinstance(spec.learner, toys.Diverging) else "finished" for spec in specs}
         assert ends(run_events) == expected
-    assert files(here) == files(there)
+    assert results(here) == results(there)
     assert here.verify() == there.verify() == []
     assert len(started) == 2
     assert not any(map(is_running, started))

@@ -1,19 +1,17 @@
 """The worker process by itself, spoken to by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from beyondkernels.store import RunSpec
+from processes import is_running, wait_until
 
 TOYS = Path(__file__).parents[1] / "store" / "toys.py"
 COMMAND = [sys.executable, "-P", "-m", "beyondkernels.execution.worker"]
@@ -32,13 +30,6 @@ def chunk(*specs):
 
 def hear(stream):
     return json.loads(stream.readline())
-
-
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def test_worker_speaks_lines_and_ends_with_its_input(toys, store, start):
@@ -75,10 +66,7 @@ def test_kernel_ends_a_worker_whose_input_stays_open(start):
         assert hear(shell.stdout) == {"kind": "ready"}
         assert is_running(pid)
         shell.kill()
-        end = time.monotonic() + 20
-        while is_running(pid):
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        wait_until(lambda: not is_running(pid), 20)
         shell.stdin.close()
 
 

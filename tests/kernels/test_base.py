@@ -16,7 +16,6 @@ from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.classical.random_features import GaussianFeatures, RandomFeatureKernel
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 A, B, C = Gaussian(2.0), PolynomialKernel(2), RandomFeatureKernel(GaussianFeatures(5))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from beyondkernels.core import Case, Problem, Sample, Stream
+from beyondkernels.core import Case, Sample, Stream
 from beyondkernels.kernels import (
     ConstantClassifier,
     DenseFeatures,
@@ -18,24 +18,19 @@ from beyondkernels.kernels import (
 )
 from beyondkernels.kernels.selection import RidgeTrial, _next_ridge, choose_ridge
 from beyondkernels.kernels.solvers.hinge import solve_hinge
+from fitting import Sized, case_of, quiet
 from refusals import refused
 
 F64 = torch.float64
 
 
 @dataclass(frozen=True)
-class Plane(Problem):
+class Plane(Sized):
     """Labels by a noisy linear rule in the first two of ten dimensions; inputs lie in a plane of four."""
 
     noise: float = 1.0
 
-    @property
-    def in_dim(self) -> int:
-        return 10
-
-    @property
-    def out_dim(self) -> int:
-        return 1
+    in_dim = 10
 
     def sample(self, n: int, stream: Stream) -> Sample:
         u = stream.child("u").normal(n, 4, dtype=F64)
@@ -45,14 +40,7 @@ class Plane(Problem):
 
 
 def case(n=300, seed=0, problem=None) -> Case:
-    problem = problem or Plane()
-    stream = Stream(seed)
-    train, test = problem.sample(n, stream.child("train")), problem.sample(500, stream.child("test"))
-    return Case(problem, train, test, stream.child("learner"))
-
-
-def quiet(fraction: float) -> None:
-    assert 0 <= fraction <= 1
+    return case_of(problem or Plane(), n, 500, seed)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerR
 from beyondkernels.papers.overparam.networks.infinite_width import InfiniteLearnerTangent
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 ALWAYS = ("output", "fresh", "symmetric", "diagonal", "batches", "Cauchy-Schwarz", "positive semi-definite")
 

@@ -9,30 +9,28 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import Case, InputError, Problem, Sample, Stream, digest
+from beyondkernels.core import Case, InputError, Sample, Stream, digest
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.learner import KernelRidge
+from fitting import Sized, case_of, quiet
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 
 @dataclass(frozen=True)
-class Waves(Problem):
+class Waves(Sized):
     """Sines of the input with noise, or their signs."""
 
     outputs: int = 2
     noise: float = 0.3
     signs: bool = False
 
-    @property
-    def in_dim(self) -> int:
-        return 3
+    in_dim = 3
 
     @property
-    def out_dim(self) -> int:
+    def out_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.outputs
 
     def sample(self, n: int, stream: Stream) -> Sample:
@@ -42,13 +40,7 @@ class Waves(Problem):
 
 
 def case(n=60, problem=None, seed=0) -> Case:
-    problem, stream = problem or Waves(), Stream(seed)
-    train, test = problem.sample(n, stream.child("train")), problem.sample(70, stream.child("test"))
-    return Case(problem, train, test, stream.child("learner"))
-
-
-def quiet(fraction: float) -> None:
-    assert 0 <= fraction <= 1
+    return case_of(problem or Waves(), n, 70, seed)
 
 
 def literal(kernel, here, ridge):

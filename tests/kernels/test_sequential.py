@@ -10,9 +10,9 @@ import torch
 
 from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
 from beyondkernels.kernels import SequentialKernels
+from fitting import case_of, quiet
 from refusals import refused
 
-torch.set_num_threads(1)
 SMALL = SequentialKernels(2, features=(1, 2), ridges=(1.0, 1e-2, 1e-4))
 
 
@@ -44,13 +44,7 @@ class TwoLayers(Problem):
 
 
 def case(problem, n, test=200) -> Case:
-    stream = Stream(0)
-    train, fresh = problem.sample(n, stream.child("train")), problem.sample(test, stream.child("test"))
-    return Case(problem, train, fresh, stream.child("learner"))
-
-
-def quiet(fraction: float) -> None:
-    assert 0 <= fraction <= 1
+    return case_of(problem, n, test)
 
 
 def literal_round(z, y, ridge, *others):

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
+from beyondkernels.core import Case, InputError, Sample, Stream, build, describe, digest
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.learner import KernelRidge
 from beyondkernels.kernels.two_step import TwoStepRidge
 from beyondkernels.papers.resnet.problems import CompositeParity, LinearThenPolynomial
+from fitting import Sized, case_of, quiet
 from refusals import refused
-
-torch.set_num_threads(1)
 
 WEIGHTS, RIDGES = (0.0, 0.1, 2.0), (1.0, 0.1, 0.01)
 SMALL = TwoStepRidge(Gaussian(2.0), PolynomialKernel(2), WEIGHTS, RIDGES, folds=5)
@@ -22,16 +21,10 @@ PARITY = CompositeParity(dim=12, outputs=4, alpha=0.3)
 
 
 @dataclass(frozen=True)
-class Noise(Problem):
+class Noise(Sized):
     """Labels that have nothing to do with the inputs."""
 
-    @property
-    def in_dim(self) -> int:
-        return 3
-
-    @property
-    def out_dim(self) -> int:
-        return 1
+    in_dim = 3
 
     def sample(self, n: int, stream: Stream) -> Sample:
         signs = stream.child("x").bernoulli(0.5, n, 3).float() * 2 - 1
@@ -39,13 +32,7 @@ class Noise(Problem):
 
 
 def case(problem, n, seed=0, test=50) -> Case:
-    stream = Stream(seed)
-    train, held = problem.sample(n, stream.child("train")), problem.sample(test, stream.child("test"))
-    return Case(problem, train, held, stream.child("learner"))
-
-
-def quiet(fraction: float) -> None:
-    assert 0 <= fraction <= 1
+    return case_of(problem, n, test, seed)
 
 
 def solve(gram, y, ridge):

@@ -4,14 +4,11 @@ import math
 from typing import Any
 
 import pytest
-import torch
 
 import beyondkernels as bk
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.measure.norms import NormedNetwork
 from beyondkernels.store import RunSpec
-
-torch.set_num_threads(1)
 
 PROBLEM = bk.resnet.Monomial(6)
 NETWORK = bk.networks.FullyConnected(5, 2)

@@ -1,8 +1,6 @@
 """The one-file version agrees with the library: target, network, every step in both ways, feature error, the effect."""
 
-import importlib.util
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,17 +13,7 @@ from beyondkernels.papers.bfc.networks import QuadraticDenseNet
 from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
 from beyondkernels.papers.bfc.theory import distilled, procrustes
 
-FILE = Path(__file__).parents[2] / "minimal" / "bfc.py"
 STEPS = (4, 5, 6)
-
-
-@pytest.fixture(scope="module")
-def minimal():
-    spec = importlib.util.spec_from_file_location("minimal_bfc", FILE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def problem_of(minimal, weights=None) -> QuadraticTarget:
@@ -47,10 +35,6 @@ def problem_of(minimal, weights=None) -> QuadraticTarget:
 
 def named(weights) -> dict[str, torch.Tensor]:
     return {f"M{layer}.{j}": weight.detach() for (layer, j), weight in weights.items()}
-
-
-def test_it_is_short():
-    assert len(FILE.read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_the_target_is_the_librarys(minimal):

@@ -1,8 +1,5 @@
 """The one-file version agrees with the library: settings, data, every step, the whole course."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -14,22 +11,8 @@ from beyondkernels.papers.features.experiments.table1 import Table1
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.papers.features.theory import theorem26
 
-FILE = Path(__file__).parents[2] / "minimal" / "features.py"
 D, K, M, T, N, BATCH = 12, 3, 6, 8, 120, 20
 PROBLEM = DictionaryParity(dim=16, patterns=D, relevant=K)
-
-
-@pytest.fixture(scope="module")
-def minimal():
-    spec = importlib.util.spec_from_file_location("minimal_features", FILE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_it_is_short():
-    assert len(FILE.read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_theorem26_agrees(minimal):

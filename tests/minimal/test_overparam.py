@@ -1,8 +1,6 @@
 """The one-file version agrees with the library: inputs, targets, starts, every step of both algorithms, the effect."""
 
-import importlib.util
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,22 +15,7 @@ from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerL
 from beyondkernels.papers.overparam.problems import ThreeLayerTruth, TwoLayerTruth, UnitInputs
 from beyondkernels.papers.overparam.theory import practical
 
-torch.set_num_threads(1)
-FILE = Path(__file__).parents[2] / "minimal" / "overparam.py"
 D, M, N, T = 5, 7, 12, 15
-
-
-@pytest.fixture(scope="module")
-def minimal():
-    spec = importlib.util.spec_from_file_location("minimal_overparam", FILE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_it_is_short():
-    assert len(FILE.read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_its_choices_are_the_librarys(minimal):

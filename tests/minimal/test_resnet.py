@@ -1,8 +1,5 @@
 """The one-file version agrees with the library: data, network, kernel, and the effect."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -10,21 +7,6 @@ from beyondkernels.core import Stream
 from beyondkernels.kernels import infinite_tangent, ridge_path
 from beyondkernels.networks import FullyConnected, ThreeLayerResNet, popular_initialisation
 from beyondkernels.papers.resnet.problems import CompositeParity
-
-FILE = Path(__file__).parents[2] / "minimal" / "resnet.py"
-
-
-@pytest.fixture(scope="module")
-def minimal():
-    spec = importlib.util.spec_from_file_location("minimal_resnet", FILE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_it_is_short():
-    assert len(FILE.read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_labels_are_those_of_the_problem(minimal):

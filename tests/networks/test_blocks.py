@@ -1,7 +1,5 @@
 """Blocks: which there are, in which order, and what enters them."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name

@@ -1,7 +1,5 @@
 """A module called with tensors of one's own, against torch's functional_call."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

@@ -1,7 +1,5 @@
 """Fully connected networks against loops over neurons."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Linear layers: the product by hand, and the record of what went through them."""
 
-from __future__ import annotations
-
 import contextvars
 import math
 import threading

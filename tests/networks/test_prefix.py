@@ -1,7 +1,5 @@
 """The first blocks of a network with a head, against forward passes that are cut off by hand."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import pytest

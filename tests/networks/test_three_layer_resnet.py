@@ -1,7 +1,5 @@
 """The three-layer residual network: eq. (2.1) and the bottleneck form by loops, and each by the other."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The two-layer network and its initialisation, by loops and by statistics."""
 
-from __future__ import annotations
-
 import functools
 import math
 

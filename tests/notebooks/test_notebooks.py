@@ -9,9 +9,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
-import torch
 
-torch.set_num_threads(1)
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NAMES = ("audit_my_model", "kernel_against_network", "reproduce_a_table")
 MODULE = "executed_notebook"

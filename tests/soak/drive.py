@@ -10,12 +10,12 @@ from beyondkernels.execution import LocalExecutor
 from beyondkernels.lab.report.files import write_atomically
 from beyondkernels.store import RunSpec, Store
 
-PARTS = Path(__file__).with_name("parts.py")
+TOYS = Path(__file__).parents[1] / "store" / "toys.py"
 
 
 def specs(runs: int) -> list[RunSpec]:
-    parts = load_file(PARTS)
-    return [RunSpec(parts.Noise(), parts.Walk(), 5, 5, seed) for seed in range(runs)]
+    toys = load_file(TOYS)
+    return [RunSpec(toys.Line(), toys.Walk(), 5, 5, seed) for seed in range(runs)]
 
 
 def request(wanted: list[RunSpec], *, complete: bool) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def main(store_path: str, result: str, runs: str) -> None:
     store = Store.open(store_path)
     store.write_request("soak/walk", request(wanted, complete=False))
     missing = [spec for spec in wanted if not store.has(spec.key)]
-    for event in LocalExecutor(2, [PARTS], save_every=0.0).execute(missing, store):
+    for event in LocalExecutor(2, [TOYS], save_every=0.0).execute(missing, store):
         if event.status not in (None, "finished"):
             sys.exit(f"{event.key} {event.status}: {event.message}")
     ends = {spec.key: store.read(spec.key).outcome.scalars["end"].hex() for spec in wanted}

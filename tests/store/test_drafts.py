@@ -1,7 +1,5 @@
 """Drafts of several processes, some of them in containers where process numbers say nothing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

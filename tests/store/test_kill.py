@@ -1,7 +1,5 @@
 """Processes that end at the wrong moment: the store stays whole, no worker stays behind, and the work is taken up."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -14,6 +12,7 @@ import pytest
 from beyondkernels.core import load_file
 from beyondkernels.execution import SerialExecutor
 from beyondkernels.store import Store
+from processes import children, is_running, results, wait_until
 
 DRIVE = Path(__file__).with_name("drive.py")
 SIZES = (8, 0.1, 300_000)  # runs, seconds for each, numbers for each: writing 2.4 MB takes a moment too
@@ -30,38 +29,9 @@ def undisturbed(tmp_path_factory):
     return results(store)
 
 
-def results(store):
-    return {
-        (path.parent.name, path.name): path.read_bytes()
-        for path in store.path.glob("runs/*/*/*")
-        if path.name in ("spec.json", "result.json", "arrays.npz")
-    }
-
-
 def drive(store_path, sizes=SIZES, **options):
     command = [sys.executable, str(DRIVE), str(store_path), *map(str, sizes)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-
-
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def children(pid):
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:
-        return []
-
-
-def wait_until(condition, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "this should have happened long ago"
-        time.sleep(0.01)
 
 
 def test_parent_killed_at_any_moment(tmp_path, undisturbed):
@@ -73,7 +43,7 @@ def test_parent_killed_at_any_moment(tmp_path, undisturbed):
             workers = children(parent.pid)
             parent.kill()
         assert workers
-        wait_until(lambda workers=workers: not any(map(is_running, workers)))
+        wait_until(lambda workers=workers: not any(map(is_running, workers)), 10)
         store = Store.open(path)
         assert store.verify() == []
         assert results(store).items() <= undisturbed.items()

@@ -7,6 +7,7 @@ import; set TOYS_WITH_TORCH to keep the real one.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -30,6 +31,7 @@ from beyondkernels.core import (
     Saved,
     Shape,
 )
+from beyondkernels.store import Store
 
 
 class _Pretend(types.ModuleType):
@@ -42,6 +44,15 @@ class _Pretend(types.ModuleType):
 _main = getattr(sys.modules["__main__"], "__spec__", None)
 if _main is not None and _main.name == "beyondkernels.execution.worker" and "TOYS_WITH_TORCH" not in os.environ:
     sys.modules.setdefault("torch", _Pretend("torch"))
+if "BK_SOAK_BROKEN" in os.environ:  # the soak finds a store that publishes its files one by one
+
+    def publish_file_by_file(store: Store, draft: Path, key: str) -> None:
+        target = store.path / "runs" / key[:2] / key
+        target.mkdir(parents=True)
+        for name in ("done.json", *(path.name for path in draft.iterdir() if path.name != "done.json")):
+            shutil.copyfile(draft / name, target / name)
+
+    Store._publish = cast(Any, publish_file_by_file)
 
 
 @dataclass(frozen=True)
@@ -157,6 +168,30 @@ class Saving(Mean):
             if case.checkpoint is not None and case.checkpoint.due():
                 case.checkpoint.save(Saved({"step": step + 1}, {"noise": np.arange(self.numbers)}))
         return Outcome("finished", {"began": float(began), "steps": float(self.count)})
+
+
+@dataclass(frozen=True)
+class Walk(Mean):
+    """A random walk whose step t is drawn from a stream of its own, so that it may stop and go on anywhere."""
+
+    count: int = 40
+    numbers: int = 2000
+    at_once: int = 2
+
+    def fit(self, case: Case, progress: Progress) -> Outcome:
+        saved = case.checkpoint.load() if case.checkpoint is not None else None
+        place = np.zeros(self.numbers) if saved is None else np.array(saved.arrays["place"])
+        path = [] if saved is None else list(saved.facts["path"])
+        for step in range(len(path), self.count):
+            time.sleep(0.004)
+            place = 0.9 * place + case.stream.child(f"step{step}").generator().standard_normal(self.numbers)
+            path.append(float(place.mean()))
+            progress((step + 1) / self.count)
+            if case.checkpoint is not None and case.checkpoint.due():
+                case.checkpoint.save(Saved({"path": path}, {"place": place}))
+        series = {"step": np.arange(self.count), "mean": np.array(path)}
+        # large enough that writing the run takes a moment, in which it may be killed
+        return Outcome("finished", {"end": path[-1]}, series, {"place": place, "copies": np.tile(place, 200)})
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import torch
 
 from beyondkernels.algorithms import GradientDescent, Layerwise, Squared
 from beyondkernels.core import Case, Stream
-from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.engine import Member, TrainedNetwork
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 from beyondkernels.papers.resnet.problems import CompositeParity
+from stepping import finished, gap, started
 
-torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3)
 SAMPLE = PROBLEM.sample(40, Stream(0))
 FIRST = GradientDescent(14, 0.01, 10, 0.9, 0.02, "all", Squared(), drops=(5,))
@@ -25,16 +24,7 @@ def network_of(form: Any) -> ThreeLayerResNet:
 
 
 def trained(form: str, rule: Layerwise, backend: Any = "compiled", stops=(), until=None) -> Member:
-    member = Member(network_of(form), rule, SAMPLE, Stream(2), backend)
-    member.start(8, 4)
-    with torch.no_grad():
-        train([member], [frozenset(stops)], lambda _: None, until)
-    return member
-
-
-def gap(one, other) -> float:
-    assert one.keys() == other.keys()
-    return max(float((one[name] - value).abs().max() / (value.abs().max() + 1e-30)) for name, value in other.items())
+    return finished(started(network_of(form), rule, SAMPLE, Stream(2), backend), stops, until)
 
 
 @pytest.mark.parametrize("until", [13, 15, None])

@@ -7,17 +7,14 @@ import torch
 
 from beyondkernels.algorithms import Algorithm, Descent, PseudoHuber, Squared
 from beyondkernels.algorithms.optimisers import adam
-from beyondkernels.core import Sample, Stream
-from beyondkernels.engine import Member, train
+from beyondkernels.engine import Member
 from beyondkernels.engine.compiled import refusal
 from beyondkernels.networks import FullyConnected, Linearised, Network, Parameterisation
 from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
 from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
+from stepping import finished, gap, sample, started
 
-torch.set_num_threads(1)
-
-D, K, N = 7, 3, 40
-SAMPLE = Sample(Stream(0).child("x").normal(N, D), Stream(0).child("y").normal(N, K))
+SAMPLE = sample()
 PLAIN = FullyConnected(9, 3, parameterisation=Parameterisation("standard", bias_variance=0.2))
 NETWORKS: dict[str, Network] = {
     "two layers": TwoLayerLearner(9),
@@ -27,25 +24,14 @@ NETWORKS: dict[str, Network] = {
 
 
 def trained(network: Network, rule: Algorithm, backend: Any, stops: tuple[int, ...] = ()) -> Member:
-    member = Member(network, rule, SAMPLE, Stream(1), backend)
-    member.start(D, K)
-    with torch.no_grad():
-        train([member], [frozenset(stops)], lambda _: None)
-    return member
-
-
-def gap(one: Member, other: Member) -> float:
-    return max(
-        float((one.params[name] - value).abs().max() / value.abs().max()) for name, value in other.params.items()
-    )
+    return finished(started(network, rule, SAMPLE, backend=backend), stops)
 
 
 @pytest.mark.parametrize("loss", [Squared(), PseudoHuber()])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_one_step_against_automatic_differentiation_in_double_precision(name, loss):
     network, rule = NETWORKS[name], TwoLayerSGD(1, 0.3, batch=4, loss=loss)
-    member = Member(network, rule, SAMPLE, Stream(1), "compiled")
-    member.start(D, K)
+    member = started(network, rule, SAMPLE, backend="compiled")
     start = {key: value.double().requires_grad_() for key, value in member.params.items()}
     buffers = {key: value.double() for key, value in member.buffers.items()}
     rows = member.rows(0, 1)
@@ -53,8 +39,7 @@ def test_one_step_against_automatic_differentiation_in_double_precision(name, lo
     x, y = SAMPLE.x[rows[0]].double(), SAMPLE.y[rows[0]].double()
     value = loss.each(network.apply(start, buffers, x)[0], y).mean()
     gradients = torch.autograd.grad(value, list(start.values()))
-    with torch.no_grad():
-        train([member], [frozenset()], lambda _: None)
+    finished(member)
     for (key, before), gradient in zip(start.items(), gradients, strict=True):
         expected = before.detach() - 0.3 * gradient
         assert float(gradient.abs().max()) > 1e-3
@@ -65,7 +50,7 @@ def test_one_step_against_automatic_differentiation_in_double_precision(name, lo
 @pytest.mark.parametrize("rule", [TwoLayerSGD(25, 0.02, batch=3), Descent(25, adam(0.003), 5, loss=PseudoHuber())])
 @pytest.mark.parametrize("network", [*NETWORKS.values(), PLAIN], ids=[*NETWORKS, "fully connected"])
 def test_many_steps_follow_the_eager_backend(network, rule):
-    assert gap(trained(network, rule, "compiled"), trained(network, rule, "eager")) <= 2e-5
+    assert gap(trained(network, rule, "compiled").params, trained(network, rule, "eager").params) <= 2e-5
 
 
 def test_what_is_refused():
@@ -78,4 +63,4 @@ def test_what_is_refused():
 def test_stopping_to_look_changes_no_bit():
     rule = TwoLayerSGD(30, 0.05)
     through, halted = (trained(NETWORKS["three layers"], rule, "compiled", stops) for stops in ((), (1, 7, 8, 29)))
-    assert gap(through, halted) == 0
+    assert gap(through.params, halted.params) == 0

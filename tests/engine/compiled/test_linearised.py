@@ -7,13 +7,12 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.core import Sample, Stream
+from beyondkernels.core import Stream
 from beyondkernels.engine import Member, train
 from beyondkernels.engine.compiled import descent
 from beyondkernels.networks import FullyConnected, Linearised, Network, Parameterisation, ThreeLayerResNet
+from stepping import K, N, assert_diverged_together, finished, gap, sample, started
 
-torch.set_num_threads(1)
-D, K, N = 7, 3, 40
 PLAIN = Parameterisation("standard")
 BIASED = Parameterisation("standard", bias_variance=0.2)
 ALL_BIASED = Parameterisation("standard", bias_variance=0.2, readout_bias_variance=0.3)
@@ -29,23 +28,11 @@ NETWORKS: dict[str, Network] = {
 RULE = GradientDescent(steps=6, learning_rate=0.004, batch=7, momentum=0.9, weight_decay=0.1, loss=Squared())
 
 
-def sample(n: int = N, seed: int = 0) -> Sample:
-    stream = Stream(seed)
-    return Sample(stream.child("x").normal(n, D), stream.child("y").normal(n, K))
-
-
-def started(name: str, rule: GradientDescent, backend: Any = "compiled", displaced: bool = False) -> Member:
-    member = Member(Linearised(NETWORKS[name]), rule, sample(), Stream(1), backend)
-    member.start(D, K)
+def begun(name: str, rule: GradientDescent, backend: Any = "compiled", displaced: bool = False) -> Member:
+    member = started(Linearised(NETWORKS[name]), rule, sample(), backend=backend)
     if displaced:
         stream = Stream(2)
         member.params = {key: 0.3 * stream.child(key).normal(*value.shape) for key, value in member.params.items()}
-    return member
-
-
-def finished(member: Member, stops=()) -> Member:
-    with torch.no_grad():
-        train([member], [frozenset(stops)], lambda _: None)
     return member
 
 
@@ -54,11 +41,6 @@ def kept(request, monkeypatch) -> str:
     """Hidden values of each batch when its turn comes, or of all points before."""
     monkeypatch.setattr(descent, "_KEPT_EPOCHS", 0 if request.param == "kept" else 10**9)
     return request.param
-
-
-def gap(one, other) -> float:
-    """The largest difference, relative to the largest entry of its tensor."""
-    return max(float((one[name] - value).abs().max() / (value.abs().max() + 1e-30)) for name, value in other.items())
 
 
 def features(member: Member) -> tuple[torch.Tensor, torch.Tensor]:
@@ -98,7 +80,7 @@ def literal(member: Member, group: str):
 @pytest.mark.parametrize("group", ["all", "hidden", "last"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_number_against_features_typed_out(name, group, kept):
-    member = started(name, replace(RULE, group=group), displaced=True)
+    member = begun(name, replace(RULE, group=group), displaced=True)
     before, at = dict(member.params), {key: value.clone() for key, value in member.buffers.items()}
     expected = literal(member, group)
     finished(member)
@@ -114,7 +96,7 @@ def test_every_number_against_features_typed_out(name, group, kept):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_run_follows_the_eager_backend(name, batch, kept):
     rule = replace(RULE, steps=40, batch=batch, learning_rate=0.002, drops=(20,))
-    compiled, eager = (finished(started(name, rule, backend)) for backend in ("compiled", "eager"))
+    compiled, eager = (finished(begun(name, rule, backend)) for backend in ("compiled", "eager"))
     assert gap(compiled.params, eager.params) <= 1e-5
 
 
@@ -124,28 +106,25 @@ def test_what_is_kept_is_no_question_of_stops():
     assert not descent.is_kept(99 * N, N, 20)
     assert not descent.is_kept(10**6 * N, N, 2**25)
     rule = replace(RULE, steps=600)  # 105 epochs
-    through, halted = finished(started("bottleneck", rule)), finished(started("bottleneck", rule), (5, 311))
+    through, halted = finished(begun("bottleneck", rule)), finished(begun("bottleneck", rule), (5, 311))
     assert gap(through.params, halted.params) == 0
 
 
 def test_alone_and_in_company():
     rule = replace(RULE, steps=20)
-    together = [started("bottleneck", replace(rule, learning_rate=rate)) for rate in (0.001, 1e9, 0.004)]
+    together = [begun("bottleneck", replace(rule, learning_rate=rate)) for rate in (0.001, 1e9, 0.004)]
     with torch.no_grad():
         train(together, [frozenset(), frozenset({3}), frozenset({7})], lambda _: None)
     assert [member.diverged for member in together] == [False, True, False]
     for member, rate in ((together[0], 0.001), (together[2], 0.004)):
-        alone = finished(started("bottleneck", replace(rule, learning_rate=rate)))
+        alone = finished(begun("bottleneck", replace(rule, learning_rate=rate)))
         assert gap(member.params, alone.params) == 0
 
 
 def test_divergence_is_marked_at_the_same_step_as_eagerly(kept):
     rule = replace(RULE, steps=60, learning_rate=40.0)
-    compiled, eager = (finished(started("three layers", rule, backend)) for backend in ("compiled", "eager"))
-    assert compiled.diverged
-    assert eager.diverged
-    assert 1 < compiled.step < 60
-    assert abs(compiled.step - eager.step) <= 1
+    compiled, eager = (finished(begun("three layers", rule, backend)) for backend in ("compiled", "eager"))
+    assert_diverged_together(compiled, eager, 60)
 
 
 @pytest.mark.parametrize("displaced", [False, True])
@@ -153,6 +132,6 @@ def test_divergence_is_marked_at_the_same_step_as_eagerly(kept):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_one_step_against_the_eager_one(name, group, displaced, kept):
     rule = replace(RULE, steps=1, group=group)
-    compiled, eager = (finished(started(name, rule, backend, displaced)) for backend in ("compiled", "eager"))
+    compiled, eager = (finished(begun(name, rule, backend, displaced)) for backend in ("compiled", "eager"))
     assert gap(compiled.params, eager.params) <= 1e-6
     assert gap(compiled.optimiser, eager.optimiser) <= 2e-6

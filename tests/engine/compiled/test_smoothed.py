@@ -7,17 +7,14 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import Hinge, PseudoHuber, Scaled, Squared
-from beyondkernels.core import Sample, Stream
-from beyondkernels.engine import Member, train
+from beyondkernels.engine import Member
 from beyondkernels.engine.compiled import refusal, smoothed
 from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD, TwoLayerSGD
 from beyondkernels.papers.overparam.networks import ThreeLayerLearner
 from beyondkernels.papers.overparam.theory import ThreeLayerSettings
+from stepping import finished, sample, started
 
-torch.set_num_threads(1)
-
-D, K, N = 7, 3, 40
-SAMPLE = Sample(Stream(0).child("x").normal(N, D), Stream(0).child("y").normal(N, K))
+SAMPLE = sample()
 SETTINGS = ThreeLayerSettings((0.2, 0.1), 0.3, (50.0, 2.0), wait=2, draws=4)
 RULE = ThreeLayerSGD(SETTINGS, 12, 0.02, batch=4)
 NETWORK = ThreeLayerLearner(13, output_std=0.3)
@@ -32,11 +29,7 @@ RULES = {
 
 
 def trained(rule: ThreeLayerSGD, backend: Any, network=NETWORK, stops=(), until=None) -> Member:
-    member = Member(network, rule, SAMPLE, Stream(1), backend)
-    member.start(D, K)
-    with torch.no_grad():
-        train([member], [frozenset(stops)], lambda _: None, until=until)
-    return member
+    return finished(started(network, rule, SAMPLE, backend=backend), stops, until)
 
 
 def gap(one: Member, other: Member) -> float:
@@ -57,8 +50,7 @@ def test_some_steps_against_automatic_differentiation_in_double_precision(name, 
     rule, steps = RULES[name], 3
     network = replace(NETWORK, width=width, output_std=0.1)
     member = trained(rule, "compiled", network, until=steps)
-    start = Member(network, rule, SAMPLE, Stream(1))
-    start.start(D, K)
+    start = started(network, rule, SAMPLE)
     W0, V0 = start.params["W"].double(), start.params["V"].double()
     b1, b2, a = (start.buffers[key].double() for key in ("b1", "b2", "a"))
     W, V, scale, s = torch.zeros_like(W0), torch.zeros_like(V0), 1.0, rule.settings

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import FeatureLearning, GradientDescent, Hinge, ProcessSettings, Squared, StepSettings
-from beyondkernels.core import Case, Problem, Sample, Stream
-from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.core import Case, Stream
+from beyondkernels.engine import Member, TrainedNetwork
 from beyondkernels.engine.compiled import descent, refusal
 from beyondkernels.networks import (
     FullyConnected,
@@ -21,10 +21,8 @@ from beyondkernels.networks import (
     TwoLayer,
 )
 from refusals import refused
+from stepping import D, Given, assert_diverged_together, finished, gap, sample, started
 
-torch.set_num_threads(1)
-
-D, K, N = 7, 3, 40
 PLAIN = Parameterisation("standard")
 BIASED = Parameterisation("standard", bias_variance=0.2)
 ALL_BIASED = Parameterisation("standard", bias_variance=0.2, readout_bias_variance=0.3)
@@ -46,33 +44,19 @@ NETWORKS: dict[str, Network] = {
 RULE = GradientDescent(steps=1, learning_rate=0.05, batch=10, momentum=0.9, weight_decay=0.02, loss=Squared())
 
 
-def sample(n: int = N, seed: int = 0) -> Sample:
-    stream = Stream(seed)
-    return Sample(stream.child("x").normal(n, D), stream.child("y").normal(n, K))
-
-
 def trained(network: Network, rule: GradientDescent, backend: Any = "compiled", stops=(), data=None) -> Member:
-    member = Member(network, rule, data or sample(), Stream(1), backend)
-    member.start(D, K)
-    with torch.no_grad():
-        train([member], [frozenset(stops)], lambda _: None)
-    return member
+    return finished(started(network, rule, data or sample(), backend=backend), stops)
 
 
-def gap(one: Member, other: Member) -> float:
-    """The largest difference, relative to the largest entry of its tensor."""
-    return max(
-        float((one.params[name] - value).abs().max() / (value.abs().max() + 1e-30))
-        for name, value in other.params.items()
-    )
+def apart(one: Member, other: Member) -> float:
+    return gap(one.params, other.params)
 
 
 @pytest.mark.parametrize("group", ["all", "hidden", "last"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_one_step_against_automatic_differentiation_in_double_precision(name, group):
     network, data = NETWORKS[name], sample()
-    member = Member(network, replace(RULE, group=group), data, Stream(1), "compiled")
-    member.start(D, K)
+    member = started(network, replace(RULE, group=group), data, backend="compiled")
     start = {key: value.double().requires_grad_() for key, value in member.params.items()}
     rows = member.rows(0, 1)
     assert rows is not None
@@ -80,8 +64,7 @@ def test_one_step_against_automatic_differentiation_in_double_precision(name, gr
     loss = ((network.apply(start, {}, x)[0] - y) ** 2).sum(1).mean()
     names = network.trained(group, member.params)
     gradients = dict(zip(names, torch.autograd.grad(loss, [start[key] for key in names]), strict=True))
-    with torch.no_grad():
-        train([member], [frozenset()], lambda _: None)
+    finished(member)
     for key, value in member.params.items():
         before = start[key].detach()
         if key in names:
@@ -97,20 +80,20 @@ def test_one_step_against_automatic_differentiation_in_double_precision(name, gr
 @pytest.mark.parametrize("name", NETWORKS)
 def test_many_steps_follow_the_eager_backend(name):
     rule = replace(RULE, steps=25, learning_rate=0.002, drops=(8, 17), drop_factor=0.5)
-    assert gap(trained(NETWORKS[name], rule), trained(NETWORKS[name], rule, "eager")) <= 2e-5
+    assert apart(trained(NETWORKS[name], rule), trained(NETWORKS[name], rule, "eager")) <= 2e-5
 
 
 def test_whole_sample_as_a_batch():
     rule = replace(RULE, steps=5, batch=None, learning_rate=0.01)
     network = NETWORKS["bottleneck"]
-    assert gap(trained(network, rule), trained(network, rule, "eager")) <= 1e-5
+    assert apart(trained(network, rule), trained(network, rule, "eager")) <= 1e-5
 
 
 @pytest.mark.parametrize("name", ["three layers", "resnet", "bottleneck"])
 def test_stopping_to_look_changes_no_bit(name):
     rule = replace(RULE, steps=30, learning_rate=0.002)
     through, halted = trained(NETWORKS[name], rule), trained(NETWORKS[name], rule, stops=(1, 7, 8, 29))
-    assert gap(through, halted) == 0
+    assert apart(through, halted) == 0
     assert through.step == halted.step == 30
 
 
@@ -130,26 +113,13 @@ def test_what_layers_that_stand_still_make_of_points_is_kept_without_changing_a_
     for epochs in (0, 10**9):
         monkeypatch.setattr(descent, "_KEPT_EPOCHS", epochs)
         members.append(trained(NETWORKS[name], rule, stops=(11,)))
-    assert gap(*members) == 0
-    assert gap(members[0], trained(NETWORKS[name], rule, "eager")) <= 2e-5
+    assert apart(*members) == 0
+    assert apart(members[0], trained(NETWORKS[name], rule, "eager")) <= 2e-5
 
 
 def case(seed: int) -> Case:
     data = sample(seed=seed)
-    return Case(_Given(), data, sample(10, seed=99), Stream(seed))
-
-
-class _Given(Problem):
-    @property
-    def in_dim(self):
-        return D
-
-    @property
-    def out_dim(self):
-        return K
-
-    def sample(self, n, stream):
-        return sample(n)
+    return Case(Given(), data, sample(10, seed=99), Stream(seed))
 
 
 def test_alone_and_in_company_are_one_to_the_last_bit():
@@ -170,10 +140,7 @@ def test_alone_and_in_company_are_one_to_the_last_bit():
 def test_divergence_is_marked_at_the_same_step_as_eagerly():
     rule = replace(RULE, steps=60, learning_rate=40.0)
     compiled, eager = (trained(NETWORKS["three layers"], rule, backend) for backend in ("compiled", "eager"))
-    assert compiled.diverged
-    assert eager.diverged
-    assert 1 < compiled.step < 60
-    assert abs(compiled.step - eager.step) <= 1  # overflow may come a step sooner or later in another order of sums
+    assert_diverged_together(compiled, eager, 60)
 
 
 @pytest.mark.parametrize("name", ["two layers", "resnet", "bottleneck"])

@@ -9,7 +9,6 @@ import naive
 from beyondkernels.core import Stream
 from beyondkernels.kernels.classical.arcsin import Arcsin
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

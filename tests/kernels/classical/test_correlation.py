@@ -12,7 +12,6 @@ from beyondkernels.kernels.classical.correlation import Correlation
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

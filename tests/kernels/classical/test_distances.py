@@ -11,7 +11,6 @@ from beyondkernels.kernels.classical import distances
 from beyondkernels.kernels.classical.distances import angles, cosines, squared_distances
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

@@ -1,7 +1,5 @@
 """Feature maps of Theorem 3: derivatives by automatic differentiation, parities by hand."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -9,7 +9,6 @@ from beyondkernels.core import Stream, UncacheableError, build, describe
 from beyondkernels.kernels.classical.function import FunctionKernel
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 KEPT = torch.full((3, 3), 2.0, dtype=F64)
 

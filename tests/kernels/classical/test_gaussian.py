@@ -9,7 +9,6 @@ from beyondkernels.core import Stream, build, describe
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

@@ -14,7 +14,6 @@ from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate
 from beyondkernels.networks import Parameterisation
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 LINEAR = PolynomialKernel(degree=1, offset=0.0)
 

@@ -9,7 +9,6 @@ import torch
 from beyondkernels.core import Stream
 from beyondkernels.kernels.classical.laplace import Laplace
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

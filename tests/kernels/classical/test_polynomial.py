@@ -10,7 +10,6 @@ from beyondkernels.core import InputError, Stream, build, describe
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 CASES = [(1, 0.0, 1.0), (2, 1.0, 1.0), (3, 0.5, 0.25), (7, 2.0, 0.1)]
 

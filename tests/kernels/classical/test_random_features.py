@@ -17,7 +17,6 @@ from beyondkernels.kernels.classical.random_features import (
 )
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

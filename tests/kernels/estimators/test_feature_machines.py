@@ -12,8 +12,6 @@ from beyondkernels.kernels.estimators.feature_machines import (
 )
 from beyondkernels.kernels.feature_machines.machine import fit_feature_machine
 
-torch.set_num_threads(1)
-
 SMALL = [
     RecursiveFeatureMachineRegressor(rounds=2),
     RecursiveFeatureMachineRegressor("gaussian", rounds=2, diagonal=True, validation=0.3),

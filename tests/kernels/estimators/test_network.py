@@ -1,7 +1,5 @@
 """What an estimator with the kernel of a network says about itself."""
 
-from __future__ import annotations
-
 import re
 import warnings
 

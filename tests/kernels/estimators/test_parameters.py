@@ -24,18 +24,14 @@ from beyondkernels.kernels.estimators import (
 from beyondkernels.kernels.estimators.network import DEFAULT_NETWORK
 from beyondkernels.kernels.infinite.fully_connected import InfiniteTangent
 from beyondkernels.networks import FromModule, FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
+from module_cases import perceptron
 from refusals import refused
 
 X = Stream(0).child("x").normal(30, 3, dtype=torch.float64).numpy()
 Y = X[:, 0] * X[:, 1]
 
 
-def fresh(estimator: Any) -> Any:
-    return clone(estimator)
-
-
-def module(in_dim: int, out_dim: int) -> torch.nn.Module:
-    return torch.nn.Sequential(torch.nn.Linear(in_dim, 8), torch.nn.Tanh(), torch.nn.Linear(8, out_dim))
+fresh: Any = clone
 
 
 def test_fields_of_components_are_parameters():
@@ -130,7 +126,7 @@ def test_a_value_that_the_component_refuses_changes_nothing():
         TangentKernelRegressor(FullyConnected(width=8, activation=TruncatedReLU()), ridges=(1.0, 0.1), random_state=3),
         ConjugateKernelClassifier(ThreeLayerResNet(width=8), memory=10**8),
         TangentKernelClassifier(TwoLayer(pairs=4)),
-        TangentKernelRegressor(FromModule(module, "mlp", {"first": ("0.weight",)}), group="first"),
+        TangentKernelRegressor(FromModule(perceptron, "mlp", {"first": ("0.weight",)}), group="first"),
         RandomFeaturesRegressor(activation=SmoothedTruncatedReLU(0.5)),
         RandomFeaturesRegressor(features=FourierFeatures(count=8, bandwidth=2.0)),
         RandomFeaturesRegressor(features=FullyConnected(width=8)),

@@ -13,6 +13,7 @@ from beyondkernels.kernels.estimators import ConjugateKernelRegressor, KernelRid
 from beyondkernels.kernels.finite.functional import conjugate_features
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
+from module_cases import perceptron
 from naive import ridge_with_intercept
 
 X = Stream(0).child("x").normal(25, 3, dtype=torch.float64).numpy()
@@ -26,12 +27,7 @@ def solved_by_hand(phi: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarra
     return v, b + phi[15:] @ v
 
 
-def fresh(estimator: Any) -> Any:
-    return clone(estimator)
-
-
-def module(in_dim: int, out_dim: int) -> torch.nn.Module:
-    return torch.nn.Sequential(torch.nn.Linear(in_dim, 8), torch.nn.Tanh(), torch.nn.Linear(8, out_dim))
+fresh: Any = clone
 
 
 @pytest.mark.parametrize("count", [5, 15, 60])
@@ -77,7 +73,7 @@ def test_waves_by_hand(count):
         FullyConnected(width=64, parameterisation=Parameterisation("standard", readout_bias_variance=0.1)),
         ThreeLayerResNet(width=16),
         TwoLayer(pairs=8),
-        FromModule(module, "mlp"),
+        FromModule(perceptron, "mlp"),
     ],
     ids=lambda network: type(network).__name__,
 )

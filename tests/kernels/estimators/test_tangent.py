@@ -7,16 +7,13 @@ from beyondkernels.kernels.estimators import TangentKernelClassifier, TangentKer
 from beyondkernels.kernels.finite.functional import tangent_gram
 from beyondkernels.kernels.infinite.fully_connected import infinite_tangent
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
+from module_cases import perceptron
 from naive import ridge_with_intercept
 from refusals import refused
 
 X = Stream(0).child("x").normal(25, 3, dtype=torch.float64)
 Y = (X[:, 0] * X[:, 1] + 2).numpy()
 TRAIN, TEST = X[:15], X[15:]
-
-
-def module(in_dim: int, out_dim: int) -> torch.nn.Module:
-    return torch.nn.Sequential(torch.nn.Linear(in_dim, 8), torch.nn.Tanh(), torch.nn.Linear(8, out_dim))
 
 
 def by_hand(K: np.ndarray, block: np.ndarray, y: np.ndarray, ridge: float) -> np.ndarray:
@@ -32,7 +29,7 @@ def by_hand(K: np.ndarray, block: np.ndarray, y: np.ndarray, ridge: float) -> np
         (ThreeLayerResNet(width=16), "last"),
         (ThreeLayerResNet(width=16, form="bottleneck"), "all"),
         (TwoLayer(pairs=8), "hidden"),
-        (FromModule(module, "mlp", {"first": ("0.weight", "0.bias")}), "first"),
+        (FromModule(perceptron, "mlp", {"first": ("0.weight", "0.bias")}), "first"),
     ],
 )
 def test_predictions_are_those_of_a_solve_by_hand(network: Network, group: str):

@@ -22,8 +22,6 @@ from beyondkernels.kernels.feature_machines.machine import (
 from naive import ridge_with_intercept
 from refusals import refused
 
-torch.set_num_threads(1)
-
 F64 = torch.float64
 every_kernel = pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
 

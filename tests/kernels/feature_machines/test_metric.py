@@ -9,8 +9,6 @@ from beyondkernels.kernels.classical.laplace import Laplace
 from beyondkernels.kernels.feature_machines.metric import MetricKernel, gradient_outer_product, kernel_gradients
 from refusals import refused
 
-torch.set_num_threads(1)
-
 F64 = torch.float64
 KERNELS = {"gaussian": Gaussian(3.0), "laplace": Laplace(1.5)}
 every_kernel = pytest.mark.parametrize("radial", KERNELS.values(), ids=KERNELS.keys())

@@ -12,8 +12,6 @@ from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate, i
 from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
 from refusals import refused
 
-torch.set_num_threads(1)
-
 F64 = torch.float64
 DRAWS = 4
 NOT_A_NETWORK: Any = "relu"

@@ -32,8 +32,6 @@ from beyondkernels.networks import (
 )
 from refusals import refused
 
-torch.set_num_threads(1)
-
 D, K = 5, 3
 BIASED = Parameterisation("standard", bias_variance=0.3, readout_bias_variance=0.2)
 SCALED = Parameterisation("ntk", 1.7, bias_variance=0.3, readout_variance=0.8, readout_bias_variance=0.2)
@@ -340,32 +338,6 @@ class TestBadInput:
         refused("Headless has no linear layer in its group 'last'", conjugate_gram, network, *drawn(network), batch(2))
 
 
-def test_a_module_by_torch_func():
-    module = normalised(D, K).double()
-    module.train()
-    module(batch(20, "statistics"))  # so that the running statistics are not trivial
-    x1, x2 = batch(4), batch(3, "other")
-    norm = module[1]
-    assert isinstance(norm, torch.nn.BatchNorm1d)
-    assert norm.running_mean is not None
-    statistics = norm.running_mean.clone()
-    full = module_tangent_gram(module, x1, x2, outputs="full")
-    assert module.training
-    assert module[1].training
-    assert torch.equal(norm.running_mean, statistics)
-    module.eval()
-    truth = torch.empty(4, 3, K, K, dtype=torch.float64)
-    for i, a in enumerate(x1):
-        for j, b in enumerate(x2):
-            for c in range(K):
-                for e in range(K):
-                    here = torch.autograd.grad(module(a[None])[0, c], list(module.parameters()))
-                    there = torch.autograd.grad(module(b[None])[0, e], list(module.parameters()))
-                    truth[i, j, c, e] = sum((p * q).sum() for p, q in zip(here, there, strict=True))
-    assert same(full, truth)
-    assert same(module_tangent_gram(module, x1, x2), truth.diagonal(dim1=2, dim2=3).mean(-1))
-
-
 def test_single_layers_add_up_to_all():
     network = NETWORKS["four layers"]
     params, buffers = drawn(network)
@@ -373,12 +345,6 @@ def test_single_layers_add_up_to_all():
     layers = ["layer1", "layer2", "layer3", "output"]
     parts = [tangent_gram(network, params, buffers, x, group=layer, outputs="full") for layer in layers]
     assert same(sum(parts[1:], parts[0]), tangent_gram(network, params, buffers, x, outputs="full"))
-
-
-def normalised(in_dim: int, out_dim: int) -> torch.nn.Sequential:
-    return torch.nn.Sequential(
-        torch.nn.Linear(in_dim, 6), torch.nn.BatchNorm1d(6), torch.nn.GELU(), torch.nn.Linear(6, out_dim)
-    )
 
 
 @pytest.mark.parametrize("outputs", ["traced", "full"])

@@ -25,8 +25,6 @@ from beyondkernels.kernels import (
 from beyondkernels.networks import FromCopy, FromModule, FullyConnected, Linearised
 from refusals import refused
 
-torch.set_num_threads(1)
-
 NAME = f"{USER_MODULES}.images"
 if NAME not in sys.modules:  # loaded anew, its functions would not be those that another test file holds
     load_file(Path(__file__).parents[2] / "images.py")

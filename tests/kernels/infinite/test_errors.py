@@ -14,8 +14,6 @@ from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, Infin
 from beyondkernels.networks import Parameterisation
 from refusals import refused
 
-torch.set_num_threads(1)
-
 F64 = torch.float64
 SCALES = Parameterisation(weight_variance=1.4, bias_variance=0.3)
 

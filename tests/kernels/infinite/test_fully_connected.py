@@ -20,8 +20,6 @@ from beyondkernels.networks import FromModule, FullyConnected, Parameterisation,
 from limits import PAIRS, check_against_means, erf_pair, layer_grams
 from refusals import refused
 
-torch.set_num_threads(1)
-
 F64 = torch.float64
 SCALES = {
     "plain": Parameterisation(),

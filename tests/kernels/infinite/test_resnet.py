@@ -14,8 +14,6 @@ from limits import PAIRS, check_against_means
 from naive import gaussian_mean, truncated_relu
 from refusals import refused
 
-torch.set_num_threads(1)
-
 F64 = torch.float64
 SCALES = {
     "plain": Parameterisation(),

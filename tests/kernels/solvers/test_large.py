@@ -18,7 +18,6 @@ from beyondkernels.kernels.solvers.large import _plan, _Problem, solve_large
 from beyondkernels.kernels.solvers.nystrom import Preconditioner, nystrom_factor
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 KERNELS = [Gaussian(3.0), 5 * Laplace(2.0), PolynomialKernel(2, 1.0)]
 

@@ -11,7 +11,6 @@ from beyondkernels.kernels.solvers.linearised import Descent, linearised_trainin
 from beyondkernels.networks import FullyConnected, Linearised
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

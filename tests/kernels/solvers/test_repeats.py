@@ -1,7 +1,5 @@
 """Points that come more than once, left out together."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
-from sklearn.kernel_ridge import KernelRidge
 
 from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels.solvers.ridge import ridge_path
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 
@@ -52,15 +49,6 @@ def test_leave_one_out_is_leaving_one_out():
         literal = left_out(gram, y, ridge)
         np.testing.assert_allclose(path.loo_residuals(ridge), literal, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(errors, (literal**2).mean(0), rtol=1e-8)
-
-
-@settings(max_examples=20)
-@given(seed=st.integers(0, 10**6), ridge=st.sampled_from([1e-3, 0.1, 3.0]), k=st.sampled_from([1, 2]))
-def test_leave_one_out_everywhere(seed, ridge, k):
-    gram, y, _, _ = problem(n=6, k=k, seed=seed)
-    np.testing.assert_allclose(
-        ridge_path(gram, y, [ridge]).loo_residuals(), left_out(gram, y, ridge), rtol=1e-8, atol=1e-10
-    )
 
 
 def test_every_ridge_is_a_fit_by_elimination():
@@ -163,11 +151,3 @@ def test_bad_blocks_and_criteria_are_named():
     refused(r"y_val must have shape \(2,\) or \(2, k\)", path.validation_errors, torch.ones(2, 3), torch.ones(3, 2))
     refused("y_val must have 2 outputs like y, got 1", path.validation_errors, torch.ones(2, 3), torch.ones(2))
     refused("unknown criterion 'lo', did you mean loo", path.choose, "lo")
-
-
-def test_a_library_agrees():
-    gram, y, block, _ = problem()
-    machine = KernelRidge(kernel="precomputed").set_params(alpha=0.05).fit(gram.numpy(), y.numpy())
-    np.testing.assert_allclose(
-        ridge_path(gram, y).predict(block, 0.05), machine.predict(block.numpy()), rtol=1e-9, atol=1e-10
-    )

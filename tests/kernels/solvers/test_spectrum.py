@@ -7,7 +7,6 @@ from beyondkernels.core import Stream
 from beyondkernels.kernels.solvers.spectrum import spectrum
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

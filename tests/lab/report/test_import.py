@@ -2,13 +2,6 @@ import subprocess
 import sys
 
 
-def test_importing_reports_is_cheap():
-    heavy = ("torch", "numpy", "scipy", "matplotlib", "jinja2", "sklearn", "pandas", "markdown_it", "latex2mathml")
-    code = f"import sys, beyondkernels.lab.report; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_drawing_leaves_torch_and_pyplot_alone():
     code = (
         "import sys; from beyondkernels.lab import report as r;"

@@ -15,8 +15,6 @@ from beyondkernels.measure.audit import input_gradients, moments, outer_cosine, 
 from beyondkernels.measure.audit.moments import chosen
 from beyondkernels.networks import FromCopy, FullyConnected, TwoLayer
 
-torch.set_num_threads(1)
-
 
 def drawn(network, problem: Toy) -> tuple[Predictor, torch.Tensor]:
     """A network in float64, and points."""

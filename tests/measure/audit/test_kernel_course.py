@@ -16,7 +16,6 @@ from beyondkernels.measure.audit import LayerChange, PointErrors, SquaredError, 
 from beyondkernels.measure.audit.moments import chosen
 from beyondkernels.networks import FullyConnected
 
-torch.set_num_threads(1)
 NAMES = {"step", "start", "end", "labels", "change"}
 
 

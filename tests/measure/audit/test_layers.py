@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from audited import Toy, convolutional, dense, ended, of
 from beyondkernels.algorithms import Descent, Softmax
@@ -15,8 +14,6 @@ from beyondkernels.measure.audit.layers import layer_parameters
 from beyondkernels.measure.audit.moments import chosen
 from beyondkernels.measure.audit.similarity import feature_gram
 from beyondkernels.networks import FromModule, ThreeLayerResNet, block_features, with_blocks
-
-torch.set_num_threads(1)
 
 
 def layers(found) -> list[str]:

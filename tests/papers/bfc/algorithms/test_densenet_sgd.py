@@ -10,16 +10,16 @@ import torch
 from beyondkernels.algorithms import Batch
 from beyondkernels.algorithms.optimisers import adam, sgd
 from beyondkernels.core import Case, DivergedError, InputError, Sample, Stream, digest
-from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.engine import TrainedNetwork, train
 from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.papers.bfc.algorithms import DenseNetSGD
 from beyondkernels.papers.bfc.networks import DistilledDenseNet, QuadraticDenseNet
 from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
 from beyondkernels.papers.bfc.theory import practical
 from refusals import refused
+from stepping import started
 from views import view
 
-torch.set_num_threads(1)
 D, POINTS = 5, 300
 TARGET = QuadraticTarget(D, (2, 1), ((1,), (2, 0)), (1.0, 0.2), relative=True, inputs=UniformInputs())
 STDS = tuple(scale * std.value for scale, std in zip(TARGET.scales, TARGET.layer_stds.values(), strict=True))
@@ -33,9 +33,7 @@ def sample(seed=0):
 
 
 def member(rule=RULE, seed=0, network=NETWORK):
-    started = Member(network, rule, sample(seed), Stream(seed).child("learner"))
-    started.start(D, 1)
-    return started
+    return started(network, rule, sample(seed), Stream(seed).child("learner"))
 
 
 def grown(seed=0):

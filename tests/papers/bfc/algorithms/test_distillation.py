@@ -1,7 +1,5 @@
 """Reg against loops over entries, the objective (2.3), and INITIAL-DISTILL."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

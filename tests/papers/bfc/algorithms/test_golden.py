@@ -1,11 +1,8 @@
 """Fixed outputs of the quadratic target and its learners: a change is a new revision of a component, or a mistake."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
-import torch
 
 import beyondkernels as bk
 from beyondkernels.algorithms.optimisers import adam
@@ -15,7 +12,6 @@ from beyondkernels.papers.bfc.networks import DistilledDenseNet, QuadraticDenseN
 from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
 from beyondkernels.papers.bfc.theory import practical
 
-torch.set_num_threads(1)
 TARGET = QuadraticTarget(5, (2, 1), ((1,), (2, 0)), (1.0, 0.2), relative=True, inputs=UniformInputs())
 STDS = tuple(scale * std.value for scale, std in zip(TARGET.scales, TARGET.layer_stds.values(), strict=True))
 SETTINGS = practical(STDS, TARGET.scales, error=1e-2, weight=0.1)

@@ -12,28 +12,23 @@ import torch
 
 from beyondkernels.algorithms import Algorithm, Descent, Squared
 from beyondkernels.algorithms.optimisers import Adam, GradientNoise, Linear, Rate, adam, chain
-from beyondkernels.core import Case, Problem, Sample, Stream, digest
-from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.core import Case, Sample, Stream, digest
+from beyondkernels.engine import TrainedNetwork, train
 from beyondkernels.networks import TwoLayer
 from beyondkernels.papers.bfc.algorithms import Joining
 from beyondkernels.papers.bfc.networks import QuadraticDenseNet
+from fitting import Sized
 from refusals import refused
+from stepping import started
 
-torch.set_num_threads(1)
 D, POINTS = 4, 24
 NETWORK: Any = QuadraticDenseNet(((1,), (2, 0), (3, 1)), (3, 2, 2), (1.0, 0.3, 0.1), scale=0.5)
 RULE = Joining(adam(0.02), (6, 5, 4))
 
 
 @dataclass(frozen=True)
-class Given(Problem):
-    @property
-    def in_dim(self):
-        return D
-
-    @property
-    def out_dim(self):
-        return 1
+class Given(Sized):
+    in_dim = D
 
     def sample(self, n, stream):
         x = stream.normal(n, D, dtype=torch.float64)
@@ -45,9 +40,7 @@ def sample(seed=0):
 
 
 def member(rule, seed=0, network=NETWORK):
-    started = Member(network, rule, sample(seed), Stream(seed).child("learner"))
-    started.start(D, 1)
-    return started
+    return started(network, rule, sample(seed), Stream(seed).child("learner"))
 
 
 def trained(rule, seed=0, network=NETWORK, stops=()):

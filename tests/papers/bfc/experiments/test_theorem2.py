@@ -19,7 +19,6 @@ EXPERIMENT = Theorem2()
 SMOKE = EXPERIMENT.settings("smoke")
 SETTINGS = replace(SMOKE, alphas=(0.05, 0.1, 0.2), seeds=3)
 SEEDS = (0, 1, 2)
-ALONE = {TOGETHER: 1.0, LAYERWISE: 1.0}
 FOUR: dict[str, Any] = {
     TOGETHER: {
         2: {"test": 2e-2, "S2": 6e-3},

@@ -15,7 +15,6 @@ from beyondkernels.papers.bfc.networks import QuadraticDenseNet
 from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
 from beyondkernels.papers.bfc.theory import QuadraticWeights, layer_agreement, turns
 
-torch.set_num_threads(1)
 PROBLEM = QuadraticTarget(4, (2, 1), ((1,), (2, 0)), (1.0, 0.5), relative=True, inputs=UniformInputs())
 NETWORK = QuadraticDenseNet(PROBLEM.graph, (2, 1), PROBLEM.scales, PROBLEM.second_moments)
 LEARNER = TrainedNetwork(

@@ -20,7 +20,6 @@ from beyondkernels.papers.bfc.problems import Agnostic, QuadraticTarget, Uniform
 from beyondkernels.papers.bfc.theory import QuadraticWeights, practical, star
 from refusals import refused
 
-torch.set_num_threads(1)
 PROBLEM = QuadraticTarget(4, (2, 1), ((1,), (2, 0)), (1.0, 0.1), inputs=UniformInputs())
 NETWORK = DistilledDenseNet(PROBLEM.graph, 12, PROBLEM.scales, second_moments=PROBLEM.second_moments)
 MEASUREMENT = DescentDirections(points=100)

@@ -18,7 +18,6 @@ from beyondkernels.papers.bfc.theory import distilled, procrustes
 from beyondkernels.papers.features.problems import DictionaryParity
 from bfc_cases import ALPHAS, TRUTH, Net, Target, layers
 
-torch.set_num_threads(1)
 RULE = GradientDescent(20, 1e-3, loss=Squared())
 LEARNER = TrainedNetwork(Net(), RULE, snapshot_at=(0, 20), snapshot_names=("all",))
 TARGET = Target()

@@ -1,7 +1,5 @@
 """The second layer as a polynomial, against its weights multiplied out and against the paper's example."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -18,8 +16,6 @@ from beyondkernels.papers.bfc.measurements.course import Moment
 from beyondkernels.papers.bfc.networks import QuadraticDenseNet
 from beyondkernels.papers.bfc.problems import QuadraticTarget, SecondToy, UniformInputs
 from beyondkernels.store import RunSpec
-
-torch.set_num_threads(1)
 
 
 def numbers(problem, M, points=2000):

@@ -1,7 +1,5 @@
 """(2.1) and (2.2) against loops over neurons, with and without truncation."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

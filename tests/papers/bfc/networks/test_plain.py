@@ -1,7 +1,5 @@
 """The learner of squares against loops over neurons, and what it does when layers are missing."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

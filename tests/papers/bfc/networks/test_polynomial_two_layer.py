@@ -9,8 +9,6 @@ import torch
 from beyondkernels.core import InputError, Stream
 from beyondkernels.papers.bfc.networks import PolynomialTwoLayer
 
-torch.set_num_threads(1)
-
 
 def drawn(network: PolynomialTwoLayer, in_dim: int = 3, out_dim: int = 1):
     params, _ = network.init(in_dim, out_dim, Stream(0))

@@ -11,11 +11,6 @@ import torch
 from beyondkernels.papers.bfc.problems import LayeredProblem, QuadraticInputs
 
 
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def literal_layers(problem: LayeredProblem, point: list[float]) -> tuple[dict[int, list[float]], float]:
     """S*_ℓ of one point for each layer, and G* of it: §2, read aloud."""
     moments = problem.second_moments

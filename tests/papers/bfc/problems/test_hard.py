@@ -1,7 +1,5 @@
 """The hard instances, against enumerated signs and written-out polynomials."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

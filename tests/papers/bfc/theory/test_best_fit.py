@@ -16,7 +16,6 @@ from beyondkernels.papers.bfc.problems import (
 from beyondkernels.papers.bfc.theory import best_polynomial, best_second_layer, best_terms, rotated_part
 from refusals import refused
 
-torch.set_num_threads(1)
 UNIT = UniformInputs(3**-0.5)
 
 

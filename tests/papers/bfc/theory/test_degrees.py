@@ -11,7 +11,6 @@ from beyondkernels.papers.bfc.networks import QuadraticDenseNet
 from beyondkernels.papers.bfc.problems import QuadraticTarget
 from beyondkernels.papers.bfc.theory import QuadraticWeights, compared, layer_agreement, star, sym, turns
 
-torch.set_num_threads(1)
 GRAPH = ((1,), (2, 0), (3, 1))
 PROBLEM = QuadraticTarget(dim=4, widths=(2, 2, 1), graph=GRAPH, alphas=(1.0, 0.3, 0.1), kappa=1.5)
 TARGET = QuadraticWeights.of_problem(PROBLEM)

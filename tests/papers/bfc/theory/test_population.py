@@ -1,7 +1,5 @@
 """Fits under the whole distribution: exact integrals, risks by another route, and the bound."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The architectures of a search, against all sets that the conditions of §2 let through."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

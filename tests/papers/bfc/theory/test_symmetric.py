@@ -11,8 +11,6 @@ from beyondkernels.papers.bfc.theory import induced, pairs, quartic, star, sym
 from beyondkernels.papers.bfc.theory.symmetric import weights
 from refusals import refused
 
-torch.set_num_threads(1)
-
 
 def normal(name: str, *shape: int) -> torch.Tensor:
     return Stream(1).child(name).normal(*shape, dtype=torch.float64)

@@ -1,7 +1,5 @@
 """Fixed maps and the exact laws behind their correlations, against enumeration."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -15,9 +15,9 @@ from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD, TwoLayerSGD
 from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.papers.overparam.theory import ThreeLayerSettings
 from refusals import refused
+from stepping import started
 from views import view
 
-torch.set_num_threads(1)
 D, N, M1, M2 = 3, 6, 5, 4
 SAMPLE = Sample(Stream(0).child("x").normal(N, D), Stream(0).child("y").normal(N, 1))
 NETWORK: Any = ThreeLayerLearner(M1, second_width=M2)
@@ -26,9 +26,7 @@ RULE = ThreeLayerSGD(SETTINGS, 14, 0.1)
 
 
 def member(rule=RULE, seed=1, network=NETWORK) -> Member:
-    started = Member(network, rule, SAMPLE, Stream(seed))
-    started.start(D, 1)
-    return started
+    return started(network, rule, SAMPLE, Stream(seed))
 
 
 def trained(rule=RULE, seed=1, until=None) -> Member:

@@ -8,15 +8,13 @@ from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
 from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
 from beyondkernels.papers.overparam.networks import TwoLayerLearner
+from stepping import started
 
-torch.set_num_threads(1)
 SAMPLE = Sample(Stream(0).child("x").normal(6, 3), Stream(0).child("y").normal(6, 1))
 
 
 def member(steps: int) -> Member:
-    started = Member(TwoLayerLearner(8), TwoLayerSGD(steps, 0.3), SAMPLE, Stream(1))
-    started.start(3, 1)
-    return started
+    return started(TwoLayerLearner(8), TwoLayerSGD(steps, 0.3), SAMPLE, Stream(1))
 
 
 def test_algorithm_1_line_by_line():

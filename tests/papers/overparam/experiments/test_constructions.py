@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import beyondkernels as bk
 from beyondkernels.core import Outcome
@@ -15,8 +14,6 @@ from beyondkernels.papers.overparam.experiments import coupling, existence, indi
 from beyondkernels.papers.overparam.measurements import three_layer_bounds
 from beyondkernels.papers.overparam.theory.indicator import indicator_function
 from papers.judging import cases, check_figures, claims_in, failing, finish, refuse, refuted
-
-torch.set_num_threads(1)
 
 SEEDS = (0, 1, 2)
 EXPERIMENTS = existence.Existence(), indicator.Indicator(), randomness.Randomness(), coupling.Coupling()

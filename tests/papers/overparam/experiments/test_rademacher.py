@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import torch
 
 import beyondkernels as bk
 from beyondkernels.core import Outcome
@@ -12,8 +11,6 @@ from beyondkernels.execution.outcomes import perform
 from beyondkernels.lab import At, Reading
 from beyondkernels.papers.overparam.experiments.rademacher import Rademacher, row, rule_of, spec
 from papers.judging import check_figures, finish, refuse, refuted
-
-torch.set_num_threads(1)
 
 EXPERIMENT = Rademacher()
 SETTINGS = EXPERIMENT.settings("smoke")

@@ -23,8 +23,6 @@ from beyondkernels.papers.overparam.problems import TwoLayerTruth, UnitInputs
 from beyondkernels.store import RunSpec
 from measuring import measured
 
-torch.set_num_threads(1)
-
 TRUTH = TwoLayerTruth(UnitInputs(5), "sin", terms=2, outputs=2, instance=100)
 
 

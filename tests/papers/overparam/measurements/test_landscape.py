@@ -30,8 +30,6 @@ from beyondkernels.papers.overparam.theory import (
 from beyondkernels.store import RunSpec
 from refusals import refused
 
-torch.set_num_threads(1)
-
 TRUTH = ThreeLayerTruth(UnitInputs(4), "identity", "sin", "exp", 1, 1, outputs=2, noise=0.1, instance=100)
 SETTINGS = ThreeLayerSettings(smoothing=(0.02, 0.03), penalties=(0.01, 0.02), wait=3)
 NETWORK = ThreeLayerLearner(10, 0.5, 8)

@@ -13,8 +13,6 @@ from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerL
 from beyondkernels.papers.overparam.problems import TwoLayerTruth, UnitInputs
 from beyondkernels.store import RunSpec
 
-torch.set_num_threads(1)
-
 TRUTH = TwoLayerTruth(UnitInputs(4), "sin", terms=2, outputs=2, instance=100)
 POINTS = 6
 

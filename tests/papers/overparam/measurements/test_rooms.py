@@ -1,7 +1,5 @@
 """The range of Lemmas 5.5 and 5.8, and what is read of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from beyondkernels.papers.overparam.measurements import (

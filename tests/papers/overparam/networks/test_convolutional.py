@@ -1,7 +1,5 @@
 """The convolutional learner, patch by patch, and in training."""
 
-from __future__ import annotations
-
 import torch
 
 from beyondkernels.core import Stream
@@ -12,7 +10,6 @@ from beyondkernels.papers.overparam.problems import ConvolutionalTruth, UnitInpu
 from refusals import refused
 
 PATCHES = ((0, 2), (3, 1), (1, 2))
-torch.set_num_threads(1)
 
 
 def test_patch_by_patch():

@@ -10,7 +10,6 @@ from beyondkernels.kernels import MeanOverDraws, infinite_tangent
 from beyondkernels.papers.overparam.networks import InfiniteLearnerTangent, ThreeLayerLearner, TwoLayerLearner
 from refusals import refused
 
-torch.set_num_threads(1)
 X = Stream(0).normal(4, 3, dtype=torch.float64)
 
 

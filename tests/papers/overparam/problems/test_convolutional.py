@@ -1,7 +1,5 @@
 """Patches and the ground truth that shares its weights among them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

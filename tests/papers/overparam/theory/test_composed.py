@@ -1,7 +1,5 @@
 """The complexity of three layers against the formula by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -18,8 +18,6 @@ from beyondkernels.papers.overparam.theory import (
     truth_direction,
 )
 
-torch.set_num_threads(1)
-
 NEAR = 1e-10
 
 

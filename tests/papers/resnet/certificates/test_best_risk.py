@@ -1,7 +1,5 @@
 """Best risks as runs: the numbers are the certificate's."""
 
-from __future__ import annotations
-
 import pytest
 
 import beyondkernels as bk

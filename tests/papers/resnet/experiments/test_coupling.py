@@ -19,8 +19,6 @@ from beyondkernels.papers.resnet.measurements.existence import Witness, gate_bou
 from measuring import measured
 from papers.judging import check_figures, claims_of, failing, refuse, stored, undecided
 
-torch.set_num_threads(1)
-
 EXPERIMENT = Coupling()
 LAPTOP = EXPERIMENT.settings("laptop")
 SMALL = replace(

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import torch
 
 import beyondkernels as bk
 from beyondkernels.certificates import universal
@@ -16,8 +15,6 @@ from beyondkernels.papers.resnet.experiments import exact_risks, theorem2, theor
 from beyondkernels.papers.resnet.experiments.composite import network_of
 from beyondkernels.papers.resnet.experiments.hard_targets import BOTH, KERNELS, NARROW, THRESHOLD, kernel_of
 from papers.judging import check_figures, failing, finish, refuse, refuted
-
-torch.set_num_threads(1)
 
 KERNEL, FEATURE = theorem2.Theorem2(), theorem3.Theorem3()
 SEEDS = (0, 1)

@@ -16,8 +16,6 @@ from beyondkernels.papers.resnet.paper import PAPER as RESNET
 from beyondkernels.papers.resnet.theory import ClosedForm, least_norm
 from papers.judging import check_figures, claims_in, failing, finish, refuse, refuted, undecided
 
-torch.set_num_threads(1)
-
 A, B = Fig4a(), Fig4b()
 SMALL = replace(A.settings("laptop"), construction_decays=(1e-3, 1e-4))
 SEEDS = (0, 1)

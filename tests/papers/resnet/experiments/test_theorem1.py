@@ -24,8 +24,6 @@ from beyondkernels.papers.resnet.experiments.theorem1 import (
 )
 from papers.judging import check_figures, claims_in, failing, finish, refuse, undecided
 
-torch.set_num_threads(1)
-
 EXPERIMENT = Theorem1()
 LAPTOP, SMOKE = EXPERIMENT.settings("laptop"), EXPERIMENT.settings("smoke")
 SEEDS = (0, 1, 2)

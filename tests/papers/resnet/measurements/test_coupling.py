@@ -17,7 +17,6 @@ from beyondkernels.papers.resnet.networks import ResNetWeights
 from measuring import measured
 from refusals import refused
 
-torch.set_num_threads(1)
 INITIAL, NOW = cases.weights(0.0), cases.weights(0.4)
 X = Stream(5).normal(cases.N, cases.D, dtype=torch.float64)
 

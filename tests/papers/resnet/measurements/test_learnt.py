@@ -1,7 +1,5 @@
 """The two signals in a ResNet's predictions, against sums over all sign vectors and a network written by hand."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest
@@ -14,7 +12,6 @@ from beyondkernels.papers.resnet.problems import CompositeParity, Monomial
 from measuring import measured
 from refusals import refused
 
-torch.set_num_threads(1)
 PROBLEM = CompositeParity(8, 4, 0.3, 0.5)
 NETWORK = ThreeLayerResNet(21, "bottleneck", parameterisation=popular_initialisation(21))
 

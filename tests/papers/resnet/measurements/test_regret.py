@@ -14,7 +14,6 @@ from beyondkernels.papers.resnet.networks import ResNetWeights
 from measuring import measured
 from refusals import refused
 
-torch.set_num_threads(1)
 PROBLEM = cases.TwoSignals(noise=0.2)
 INITIAL, NOW = cases.weights(0.0), cases.weights(0.3)
 SAMPLE = PROBLEM.sample(cases.N, Stream(6))

@@ -10,11 +10,6 @@ from beyondkernels.data import TwoLayerMap
 from beyondkernels.papers.resnet.problems import GeneralMap
 
 
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def literal_map(source: TwoLayerMap | GeneralMap, point: list[float]) -> list[float]:
     """(5.2) or Definition A.1, read aloud."""
     out = []

@@ -13,7 +13,6 @@ from beyondkernels.papers.resnet.problems import Monomial
 from beyondkernels.papers.resnet.theory.minimal_norm import least_norm, minimal_network, parity_norm
 from refusals import refused
 
-torch.set_num_threads(1)
 F64 = torch.float64
 
 

@@ -1,14 +1,11 @@
 """The least weights that write given values, against a pseudo-inverse of all features written out."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
 from beyondkernels.papers.resnet.theory import least_witness
 
-torch.set_num_threads(1)
 M, P, K, N = 40, 3, 2, 9
 STREAM = Stream(0)
 A = STREAM.child("A").normal(K, M, dtype=torch.float64) / M**0.5
