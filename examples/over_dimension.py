@@ -108,4 +108,13 @@ class OverDimension(Experiment):
         return Table(["problem", "learner", "dim"], ["left"])
 
     def figures(self, s):
-        return [Over("dimension", x="dim", y="left", line="learner", panel="problem")]
+        return [
+            Over(
+                "dimension",
+                title="Test error over the dimension: {}",
+                x="dim",
+                y="left",
+                line="learner",
+                panel="problem",
+            )
+        ]

@@ -343,8 +343,10 @@ def _gap(subject: Subject, settings: AuditSettings, rows: Rows) -> list[Finding]
     if gap.low is not None and gap.high is not None:
         known += f"; 95 % interval {signed(gap.low)} to {signed(gap.high)}"
     evidence = f"Optimisation gap: {size} points ({known})."
-    if not gap.above_zero or gap.mean < settings.tolerance:
-        return [Finding(GAP, "fine", f"{evidence} It is not clearly larger than zero.")]
+    if gap.mean < settings.tolerance:
+        return [Finding(GAP, "fine", evidence)]
+    if not gap.above_zero:
+        return [Finding(GAP, "note", f"{evidence} More seeds would tell whether it is larger than zero.")]
     fits = {rung: float(each["train_score"].mean()) for rung, each in runs.items()}
     if fits[LINEARISED] >= fits["tangent kernel"] - settings.tolerance:
         return [Finding(GAP, "note", f"{evidence} Both fit the training points, so it is regularisation.")]
