@@ -17,6 +17,7 @@ import beyondkernels
 from beyondkernels.core import Saved, load_file
 from beyondkernels.execution import Event, SerialExecutor
 from beyondkernels.lab import CATALOGUE, SCALES, Observer, find, run
+from beyondkernels.lab.report.file_names import file_names
 from beyondkernels.store import Store
 
 
@@ -311,6 +312,23 @@ def test_odd_arrays_of_a_foreign_run_cost_no_other_page(bk: Any, user: Path, tmp
     answer = bk("report", f"{user}:Plain")
     assert answer.exit_code == 3
     assert "bk: user/plain at smoke scale is left out: " in answer.stderr
+    assert len(list((tmp_path / "report").glob("user__plain.*.html"))) == 1
+
+
+def test_a_page_that_cannot_be_drawn_costs_no_other_page(
+    bk: Any, user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for settings in ({}, {"samples": 6}):
+        run(load_file(user).Plain(), "smoke", settings=settings, store=tmp_path / "store", executor=SerialExecutor())
+
+    def drawn(pages: Any, *_: Any) -> None:
+        assert not any(page.variant for page in pages), "this cannot be drawn"
+
+    monkeypatch.setattr("beyondkernels.lab.report.site.file_names", lambda pages: drawn(pages) or file_names(pages))
+    monkeypatch.setattr("beyondkernels.cli.report.require_shown", lambda page: drawn([page]))
+    answer = bk("report", f"{user}:Plain")
+    assert answer.exit_code == 3
+    assert "left out: its stored numbers cannot be shown (AssertionError: this cannot be drawn" in answer.stderr
     assert len(list((tmp_path / "report").glob("user__plain.*.html"))) == 1
 
 
