@@ -17,7 +17,7 @@ from beyondkernels.core.errors import shown
 from beyondkernels.data import GivenData
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels.finite.at import TangentAt
-from beyondkernels.learning.user_input import asked, learner_of, require_order, sorted_options
+from beyondkernels.learning.user_input import learner_of, require_order, sized_problem, sorted_options
 from beyondkernels.networks import Block, Linearised, Network, find_blocks, with_blocks
 
 _DISTANCE_POINTS = 1000
@@ -162,9 +162,9 @@ def subject_of(
     require_order(model, data, None, "bk.audit(model, (X, y))")
     reading, recipe, recording = sorted_options(options, algorithm)
     require(not recording, f"{', '.join(recording)} cannot be given to an audit, which decides itself what to record")
-    ask = asked(data, n, test, 0, reading)
-    require(ask.test > 0, "test must give test points: an audit compares what models do on them")
-    learner, problem = learner_of(model, ask, algorithm, recipe, {}, "model")
+    sized = sized_problem(data, n, test, 0, reading)
+    require(sized.test > 0, "test must give test points: an audit compares what models do on them")
+    learner, problem = learner_of(model, sized, algorithm, recipe, {}, "model")
     require(
         isinstance(learner, TrainedNetwork),
         f"model must be a torch.nn.Module or a network, got {shown(model)}, which has no layers to look into",
@@ -173,7 +173,7 @@ def subject_of(
     shape = shape_of(problem.in_shape)
     network = with_blocks(learner.network, shape, problem.out_dim, blocks)
     found = find_blocks(network, shape, problem.out_dim)
-    y = problem.take("test", ask.test, 0).y
+    y = problem.take("test", sized.test, 0).y
     classes = problem.has_classes(y)
     require(classes or _spread(y) > 0, "the test labels are all equal, so there is nothing to explain")
     tail, why = _last_layer(network, problem)
@@ -182,10 +182,10 @@ def subject_of(
         blocks=found,
         rule=learner.algorithm,
         problem=problem,
-        samples=ask.samples,
-        test=ask.test,
+        samples=sized.samples,
+        test=sized.test,
         classes=classes,
-        distance=_distance(problem.take("train", min(ask.samples, _DISTANCE_POINTS), 0).x),
+        distance=_distance(problem.take("train", min(sized.samples, _DISTANCE_POINTS), 0).x),
         has_features=_has_features(network, problem),
         no_tangent=_no_tangent(network, problem),
         no_expansion=_no_expansion(network, problem),

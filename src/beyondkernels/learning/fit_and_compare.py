@@ -13,11 +13,11 @@ from beyondkernels.learning.batch import run_specs
 from beyondkernels.learning.comparison import Comparison
 from beyondkernels.learning.run import Run
 from beyondkernels.learning.user_input import (
-    Asked,
-    asked,
+    SizedProblem,
     is_function,
     learner_of,
     require_order,
+    sized_problem,
     sorted_options,
     takes_tables,
 )
@@ -90,8 +90,8 @@ def fit(
     """
     require_order(model, data, n)
     reading, recipe, recording = sorted_options(options, algorithm)
-    ask = asked(data, n, test, validation, reading | takes_tables([model], data))
-    (spec,) = _specs(model, ask, algorithm, recipe, recording, [seed], device_name(device), "model")
+    sized = sized_problem(data, n, test, validation, reading | takes_tables([model], data))
+    (spec,) = _specs(model, sized, algorithm, recipe, recording, [seed], device_name(device), "model")
     (run,) = run_specs([spec], store=store, progress=progress)
     return run
 
@@ -144,12 +144,12 @@ def compare(
     require(len(learners) > 0, "learners must hold at least one learner by name")
     require_order(None, data, n, "bk.compare((X, y), learners={…})")
     reading, recipe, recording = sorted_options(options, algorithm)
-    ask = asked(data, n, test, validation, reading | takes_tables(learners.values(), data))
+    sized = sized_problem(data, n, test, validation, reading | takes_tables(learners.values(), data))
     specs = []
     for name, model in learners.items():
         trained = recording if _is_network(model) else {}
         rule = algorithm if _is_network(model) else None
-        specs += _specs(model, ask, rule, recipe, trained, which, device_name(device), name)
+        specs += _specs(model, sized, rule, recipe, trained, which, device_name(device), name)
     runs = run_specs(specs, workers=workers, store=store, progress=progress)
     k = len(which)
     return Comparison({name: tuple(runs[i * k : (i + 1) * k]) for i, name in enumerate(learners)})
@@ -177,7 +177,7 @@ def _is_network(model: object) -> bool:
 
 def _specs(
     model: Any,
-    ask: Asked,
+    sized: SizedProblem,
     algorithm: Algorithm | None,
     recipe: Recipe,
     recording: Mapping[str, Any],
@@ -186,13 +186,15 @@ def _specs(
     name: str,
 ) -> list[RunSpec]:
     """The runs of one model, one for each seed."""
-    learner, problem = learner_of(model, ask, algorithm, recipe, recording, name)
+    learner, problem = learner_of(model, sized, algorithm, recipe, recording, name)
     from beyondkernels.data import GivenData
     from beyondkernels.measure import Scores
 
     where = _possible(learner, device)
-    scored = (Scores(),) if isinstance(problem, GivenData) and ask.test else ()
-    return [RunSpec(problem, learner, ask.samples, ask.test, seed, scored, ask.validation, where) for seed in seeds]
+    scored = (Scores(),) if isinstance(problem, GivenData) and sized.test else ()
+    return [
+        RunSpec(problem, learner, sized.samples, sized.test, seed, scored, sized.validation, where) for seed in seeds
+    ]
 
 
 def _possible(learner: Learner, device: str) -> str:

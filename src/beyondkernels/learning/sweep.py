@@ -20,7 +20,7 @@ from beyondkernels.learning.batch import run_specs
 from beyondkernels.learning.curves import sweep_pictures
 from beyondkernels.learning.notebook_views import html_view
 from beyondkernels.learning.run import Run
-from beyondkernels.learning.user_input import asked, network_of, require_order, rule_of, sorted_options
+from beyondkernels.learning.user_input import network_of, require_order, rule_of, sized_problem, sorted_options
 from beyondkernels.store.device import PROCESSOR, device_name
 from beyondkernels.store.spec import RunSpec
 
@@ -224,18 +224,18 @@ def fit_many(
         require(name not in ("seed", "seeds"), "seeds go into the grid: bk.grid(seed=range(5))")
     reading, recipe, recording = sorted_options(options, algorithm)
     points = _points(grid)
-    ask = asked(problem, n, test, validation, reading)
-    model, labelled = network_of(network, ask.problem)
+    sized = sized_problem(problem, n, test, validation, reading)
+    model, labelled = network_of(network, sized.problem)
     specs = []
     for point in points:
-        given = _applied(_Given(model, recipe if algorithm is None else algorithm, labelled, ask.samples), point)
+        given = _applied(_Given(model, recipe if algorithm is None else algorithm, labelled, sized.samples), point)
         rule = given.algorithm
         if not isinstance(rule, Algorithm):
             rule = rule_of(rule, given.network, labelled, given.n)
         require_batch(given.network, rule, labelled, given.n, "network")
         learner = TrainedNetwork(given.network, rule, **({"backend": backend, "memory": memory} | recording))
-        fresh = {"validation_samples": ask.validation, "device": device_name(device)}
-        specs.append(RunSpec(given.problem, learner, given.n, ask.test, given.seed, **fresh))
+        fresh = {"validation_samples": sized.validation, "device": device_name(device)}
+        specs.append(RunSpec(given.problem, learner, given.n, sized.test, given.seed, **fresh))
     _require_different(points, specs)
     runs = run_specs(specs, store=store, workers=workers, progress=progress, forgiving=True, predictors=False)
     return Sweep(tuple({**point, **run.as_row()} for point, run in zip(points, runs, strict=True)), tuple(runs))

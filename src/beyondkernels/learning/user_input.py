@@ -24,7 +24,7 @@ TEST_POINTS = 10_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class SizedProblem:
     """A problem, and how many points of it are for what."""
 
     problem: Problem
@@ -33,7 +33,7 @@ class Asked:
     validation: int
 
 
-def asked(data: Any, n: int | None, test: Any, validation: float, options: Mapping[str, Any]) -> Asked:
+def sized_problem(data: Any, n: int | None, test: Any, validation: float, options: Mapping[str, Any]) -> SizedProblem:
     """The problem that data stand for, and the sizes of its samples.
 
     Arguments:
@@ -54,7 +54,7 @@ def asked(data: Any, n: int | None, test: Any, validation: float, options: Mappi
         require_whole("n", n)
         require_whole("test", size, 0)
         require_whole("validation", validation, 0)
-        return Asked(data, n, size, int(validation))
+        return SizedProblem(data, n, size, int(validation))
     require(
         data is not None and not isinstance(data, type | str),
         f"problem must be a Problem, or data as {FORMS}, got {shown(data)}",
@@ -72,7 +72,7 @@ def asked(data: Any, n: int | None, test: Any, validation: float, options: Mappi
         samples <= problem.size("train"),
         f"n must be at most {problem.size('train')}, the training points there are, got {samples}",
     )
-    return Asked(problem, samples, problem.size("test"), problem.size("validation"))
+    return SizedProblem(problem, samples, problem.size("test"), problem.size("validation"))
 
 
 def sorted_options(
@@ -100,7 +100,7 @@ def sorted_options(
 
 def learner_of(
     model: Any,
-    ask: Asked,
+    sized: SizedProblem,
     algorithm: Algorithm | None,
     recipe: Recipe,
     recording: Mapping[str, Any],
@@ -111,7 +111,7 @@ def learner_of(
     Arguments:
         model: a learner, a network, a module or a named function that makes one, a kernel, or an estimator of
             scikit-learn.
-        ask: what it learns.
+        sized: what it learns.
         algorithm: how a network is trained.
         recipe: the same in words, where there is no algorithm.
         recording: further fields of :class:`TrainedNetwork`.
@@ -126,16 +126,16 @@ def learner_of(
     from beyondkernels.learning.model_checks import require_batch
     from beyondkernels.networks import Network
 
-    problem = ask.problem
+    problem = sized.problem
     if isinstance(model, type):
         raise InputError(f"{name} must be an instance, got the class {model.__name__}: {model.__name__}(…) makes one")
     if isinstance(model, Network | torch.nn.Module) or is_function(model):
         model, problem = network_of(model, problem, name)
-        rule = algorithm if algorithm is not None else rule_of(recipe, model, problem, ask.samples)
-        require_batch(model, rule, problem, ask.samples, name)
+        rule = algorithm if algorithm is not None else rule_of(recipe, model, problem, sized.samples)
+        require_batch(model, rule, problem, sized.samples, name)
         if isinstance(problem, GivenData) and "record_at" not in recording:
-            samples = sum(1 for size in (ask.samples, ask.test, ask.validation) if size)
-            recording = default_recording(rule, ask.samples, samples) | dict(recording)
+            samples = sum(1 for size in (sized.samples, sized.test, sized.validation) if size)
+            recording = default_recording(rule, sized.samples, samples) | dict(recording)
         return TrainedNetwork(model, rule, **recording), problem
     given = [each for each in ("algorithm", *recording) if each != "algorithm" or algorithm is not None]
     require(not given, f"{type(model).__name__} knows how to learn; {', '.join(given)} can be given with a network")
