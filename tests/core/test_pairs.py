@@ -356,3 +356,26 @@ def test_what_cannot_be_read_is_said() -> None:
         fingerprint(torch.zeros(2).to_sparse())
     with pytest.raises(UncacheableError, match="cannot be read"):
         fingerprint(np.frompyfunc(lambda x: x, 1, 1))
+
+
+def made(text: str) -> Any:
+    space: dict[str, Any] = {"__name__": "mine"}
+    exec(compile(text, "mine.py", "exec", dont_inherit=True), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("def f(x):\n 'A.'\n return x + 1.5", "def f(x):\n return x + 1.5", True),
+        ("def f():\n 'a'\n return 'a'", "def f():\n 'b'\n return 'b'", False),
+        ("def f(x):\n y = x\n return y", "def f(x):\n z = x\n return z", True),
+        ("def f(x):\n y = x\n return locals()", "def f(x):\n z = x\n return locals()", False),
+        ("def f(x): return x", "def f(y): return y", False),
+        ("class f:\n def a(self): 1\n def b(self): 2", "class f:\n def b(self): 2\n def a(self): 1", True),
+        ("class f:\n a: int = 1\n b: int = 2", "class f:\n b: int = 2\n a: int = 1", False),
+    ],
+    ids=["docstring", "text as docstring", "local", "asked for", "argument", "methods", "fields"],
+)
+def test_edits_of_code_count_if_they_can_change_a_number(one: str, other: str, same: bool) -> None:
+    assert (fingerprint(made(one)) == fingerprint(made(other))) is same

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 import re
 from collections.abc import Iterator
 from types import CodeType
 from typing import NamedTuple
+
+_ASKING_FOR_VARIABLES = frozenset({"locals", "vars", "dir", "eval", "exec"})
+"""Names of functions that see the names of variables."""
 
 _BY_NAME = {"getattr", "vars", "__dict__", "attrgetter", "methodcaller", "locals"}
 _GLOBALS_BY_NAME = {"globals", "eval", "exec"}
@@ -73,3 +77,35 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _nested(constant)
+
+
+def counting_names(code: CodeType) -> tuple[str, ...]:
+    """The names of variables that can count: those of arguments, and others where the code may ask for them.
+
+    Arguments:
+        code: of a function.
+    """
+    if not _ASKING_FOR_VARIABLES.isdisjoint(code.co_names):
+        return code.co_varnames
+    several = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    arguments = code.co_argcount + code.co_kwonlyargcount + several
+    return code.co_varnames[:arguments] + ("",) * (len(code.co_varnames) - arguments)
+
+
+def counting_constants(code: CodeType) -> tuple[object, ...]:
+    """The constants of a piece of code without its docstring, which is the first one and is never loaded.
+
+    Arguments:
+        code: of a function, a class or a module.
+
+    >>> def f():
+    ...     "What it does."
+    ...     return 1.5
+    >>> counting_constants(f.__code__)
+    (None, 1.5)
+    """
+    constants = code.co_consts
+    if not constants or not isinstance(constants[0], str) or not code.co_flags & inspect.CO_OPTIMIZED:
+        return constants
+    loaded = any(each.opcode in dis.hasconst and each.arg == 0 for each in dis.get_instructions(code))
+    return constants if loaded else (None, *constants[1:])

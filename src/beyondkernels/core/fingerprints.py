@@ -20,7 +20,7 @@ from types import (
 )
 from typing import Any
 
-from beyondkernels.core.code_names import names_in
+from beyondkernels.core.code_names import counting_constants, counting_names, names_in
 from beyondkernels.core.errors import UncacheableError, shown
 from beyondkernels.core.libraries import is_of_a_library, is_place_of_a_library
 
@@ -110,7 +110,8 @@ class _Reader:
             if not is_of_a_library(kind):
                 yield from self.parts(kind)
             yield from self._all(value.__bases__)
-            yield from self.parts({name: held for name, held in vars(value).items() if name not in _OF_A_CLASS})
+            # By name: the order of methods changes nothing, and that of fields stands in __annotations__ as well.
+            yield from self.parts({name: held for name, held in sorted(vars(value).items()) if name not in _OF_A_CLASS})
         elif kind in (dict, MappingProxyType):
             for key in value:
                 yield from self._all((key, value[key]))
@@ -134,8 +135,8 @@ class _Reader:
     def _code(self, code: CodeType) -> Iterator[bytes]:
         yield repr(sys.version_info[:2]).encode()  # another version compiles the same text to other code
         yield code.co_code
-        yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_flags)).encode()
-        yield from self._all(code.co_consts)
+        yield repr((code.co_names, counting_names(code), code.co_freevars, code.co_flags)).encode()
+        yield from self._all(counting_constants(code))
 
     def _function(self, function: FunctionType) -> Iterator[bytes]:
         yield from self.parts(function.__code__)
