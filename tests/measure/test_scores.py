@@ -19,6 +19,7 @@ def test_squared_errors_are_summed_over_outputs_and_averaged_over_points():
 
 def test_r2_weighs_outputs_by_their_variance():
     assert r2(OUT, Y) == pytest.approx(r2_score(Y, OUT, multioutput="variance_weighted"))
+    assert r2(OUT / 100, Y / 100) == pytest.approx(r2(OUT, Y))
     assert r2(Y.mean(0).expand_as(Y), Y) == pytest.approx(0, abs=1e-12)
     assert math.isnan(r2(OUT, torch.ones_like(OUT)))
 
