@@ -204,11 +204,10 @@ class GivenAudit(Audit):
                 f"{known}. {ahead.sentence}"
             )
         side = "ahead of" if ahead.mean >= 0 else "behind"
-        which = "is not clear" if ahead.mean >= settings.tolerance else "does not show"
-        return (
-            f"A worth of the features of the given weights {which}: {readout} is {ahead.size} points {side} {known}. "
-            f"{ahead.sentence}"
-        )
+        clear = ahead.mean < settings.tolerance
+        said = "gain nothing over fixed features" if clear else "may be better than fixed features or not"
+        much = f"{readout} is {ahead.size} points {side} {known}"
+        return f"The features of the given weights {said}: {much}. {ahead.sentence}"
 
     def _as_it_is(self, rows: Rows) -> str:
         scores = scores_of(rows, part="ladder", rung=MODEL)
