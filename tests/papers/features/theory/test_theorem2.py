@@ -40,6 +40,30 @@ def test_numbers_by_hand():
     assert certificate.bound == pytest.approx(0.5 * (1 - 10 * math.sqrt(200 / math.comb(176, 11))), rel=1e-15)
     assert all(hypothesis.holds for hypothesis in certificate.hypotheses)
     assert "applies and gives 0.4512" in certificate.verdict
+    assert certificate.numbers["its distance from p_o"] == pytest.approx(0.5 - certificate.bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 3, 11, 512])
+def test_where_the_papers_bound_is_zero(k):
+    certificate = FixedFeatureCertificate(600, k, 0.3, 7, 2.0)
+    nb2 = certificate.numbers["N·B² at which the paper's bound is 0"]
+    assert isinstance(nb2, float) and theorem2_bound(1, nb2**0.5, k, 0.3) == pytest.approx(0, abs=1e-9)
+
+
+def test_a_bound_of_exactly_zero_says_nothing():
+    silent = FixedFeatureCertificate(176, 5, 0.5, 512, 1.0)  # √(2·512)·1/2⁵ = 1
+    assert silent.paper == 0 and "says nothing" in silent.verdict
+
+
+def test_above_512_patterns_the_size_is_infinite():
+    numbers = FixedFeatureCertificate(520, 513, 0.3, 7, 2.0).numbers
+    assert numbers["N·B² at which the paper's bound is 0"] == math.inf
+
+
+def test_on_a_small_cube_two_maps_are_tried():
+    small, large = (FixedFeatureCertificate(D, 3, 0.3, 5, 1.0).verify().route for D in (10, 11))
+    assert "all parities as features" in small and "random signs" in small
+    assert "all parities" not in large
 
 
 @settings(max_examples=100)
