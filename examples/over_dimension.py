@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import beyondkernels as bk
 from beyondkernels.lab import (
-    AtLeast,
+    Above,
     AtMost,
     Count,
     Counts,
@@ -93,7 +93,7 @@ class OverDimension(Experiment):
                 f"ahead-{i}",
                 f"{problem}: at d = {d} the network leaves clearly less than the tangent kernel",
                 left(problem, "tangent kernel") - left(problem, "network"),
-                AtLeast(0.0, "clearly"),
+                Above(0.0),
             )
             for i, problem in enumerate(PROBLEMS)
             if problem != "XOR mixture"  # of degree two: more than d² points are enough for kernels

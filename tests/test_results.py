@@ -13,7 +13,7 @@ from soak.result import differences
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
 KEPT = sorted(path for path in RESULTS.glob("*/*.json"))
-WORDS = ("id", "text", "paper", "interval", "holds", "strength")
+WORDS = ("id", "text", "paper", "interval", "holds", "source", "place", "kind", "cause", "because", "noticed", "sets")
 AGAIN = "make results makes it again"
 
 

@@ -69,24 +69,24 @@ def test_what_does_not_fit_beside_each_other_stands_below(width: int) -> None:
 def test_claims_hang_beneath_their_mark() -> None:
     claims = [
         Claim("a", "A long sentence " * 8, paper=1.0, measured=0.5, holds=True, reason="because " * 20),
-        Claim("b", "Short", holds=False, reason="no"),
+        Claim("b", "Short", holds=False, reason="no", kind="bound", place="§2", cause="open", because="no idea"),
         Claim("c", "Unsaid", paper="about 3", reason="nothing to say"),
     ]
     out = Console(file=io.StringIO(), width=80, highlight=False)
     show_claims(claims, out)
     lines = [line.rstrip() for line in cast(io.StringIO, out.file).getvalue().splitlines()]
-    assert lines[1] == "Claims: 1 holds, 1 fails, 1 undecided"
+    assert lines[1] == "The paper’s claims: its one fails; ours: 1 of 2 holds, 1 is undecided"
     assert max(map(len, lines)) <= 80
-    assert [line[0] for line in lines[2:] if line[0] != " "] == ["✓", "✗", "–"]
-    assert all(line.startswith("  ") for line in lines[2:] if line[0] == " ")
-    assert lines[-2:] == ["– Unsaid (paper about 3)", "  nothing to say"]
+    assert [line[0] for line in lines[2:] if line[0] != " "] == ["W", "✗", "W", "✓", "–"]  # by who says it
+    assert lines[2:7] == ["What the paper says", "✗ Short", "  §2, a bound", "  no", "  Open: no idea"]
+    assert lines[-3:] == ["– Unsaid (paper about 3)", "  our expectation", "  nothing to say"]
 
 
 def test_missing_runs_are_listed_by_reason() -> None:
     missing = {("Network", 1): "crashed: no luck", ("RF", 0): "crashed: no luck", ("NTK", 0): "not in the store"}
     lines = printed(paper_result(missing))
     assert lines[-2:] == ["missing: Network 1, RF 0 (crashed: no luck)", "missing: NTK 0 (not in the store)"]
-    assert "Claims: 9 undecided (3 of 58 runs are missing)" in lines
+    assert "None of 9 claims is decided (3 of 58 runs are missing)" in lines
 
 
 class Clock:

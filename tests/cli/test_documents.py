@@ -14,7 +14,8 @@ from beyondkernels.core import Paper
 def result(folder: Path, name: str, verdicts: list[bool | None], scale: str = "laptop") -> None:
     path = folder / f"{name}.{scale}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    claims = [{"text": f"Claim {i}", "holds": holds, "reason": "it was 3"} for i, holds in enumerate(verdicts)]
+    ours = {"reason": "it was 3", "source": "ours", "place": "", "cause": "size", "because": "α is large"}
+    claims = [{"text": f"Claim {i}", "holds": holds, **ours} for i, holds in enumerate(verdicts)]
     path.write_text(json.dumps({"experiment": name, "scale": scale, "claims": claims, "core_seconds": 7200}))
 
 
@@ -31,8 +32,14 @@ def test_states_and_what_fails(tmp_path: Path) -> None:
     assert "2.0 h on one core<br>2.0 h on one core" in table1
     (fig3,) = [line for line in lines if line.startswith("| `resnet/fig3` ")]
     assert "✗ laptop scale: [none of 2 claims holds, 2 fail]" in fig3.replace("None", "none")
-    assert "- `features/table1`, paper scale: Claim 1. Measured: it was 3." in lines
+    assert (
+        "- `features/table1`, paper scale: Claim 1. Measured: it was 3. Sizes too small for the limit: α is large."
+        in lines
+    )
     assert sum(line.startswith("- ") for line in lines) == 3
+    assert "| `features` | ours | 3 | 1 | 1 |" in lines and "by cause: sizes too small for the limit: 3." in "\n".join(
+        lines
+    )
     assert "no result kept yet" in next(line for line in lines if line.startswith("| `resnet/fig2a` "))
 
 
@@ -64,7 +71,7 @@ def test_a_line_for_each_paper(tmp_path: Path) -> None:
     result(tmp_path, "features/table1", [True, True, None])
     result(tmp_path, "features/table2", [True, False])
     (line,) = [line for line in papers_block(kept_results(tmp_path)).splitlines() if line.startswith("- [`features`]")]
-    assert line.endswith("15 experiments: 3 of 5 claims hold, 1 fail, 1 undecided.")
+    assert line.endswith("15 experiments. 3 of 5 claims hold, 1 fails, 1 is undecided.")
 
 
 def test_what_nothing_runs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,5 +87,5 @@ def test_what_nothing_runs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     paper = Paper("x", "Ada", "On features", 2030, "1", "paper_with_contents", {"first": "a:A"})
     lines = contents_block(paper, kept_results(tmp_path / "results")).splitlines()
     assert lines[2].startswith("| Lemma 1 | It is so. | [`a.py`](../../papers/x/a.py) | [`first`](")
-    assert lines[2].endswith(" ✓ 1 of 1 |")
+    assert lines[2].endswith(" ✓ ours 1 of 1 |")
     assert lines[-2:] == ["- Lemma 1: the case a = 0", "- Lemma 2: It is so, too."]

@@ -13,7 +13,7 @@ from beyondkernels.cli.kept_results import Kept, kept_results
 
 
 def result(experiment: str, scale: str, verdicts: list[bool | None], seconds: Any = 90.0) -> str:
-    claims = [{"holds": holds, "text": "It is so", "reason": "by 2"} for holds in verdicts]
+    claims = [{"holds": holds, "text": "It is so", "reason": "by 2", "source": "ours"} for holds in verdicts]
     return json.dumps({"experiment": experiment, "scale": scale, "claims": claims, "core_seconds": seconds})
 
 
@@ -30,15 +30,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return results
 
 
-def verdicts(holds: int, fails: int, silent: int) -> dict[Any, int]:
-    return {"holds": holds, "fails": fails, "undecided": silent}
+FAILING = {"holds": False, "text": "It is so", "reason": "by 2", "source": "ours"}
+
+
+def verdicts(holds: int, fails: int, silent: int) -> Any:
+    ours = {"holds": holds, "fails": fails, "undecided": silent}
+    return {"paper": dict.fromkeys(ours, 0), "ours": ours}
 
 
 def test_what_is_kept(folder: Path) -> None:
     assert kept_results() == {
         "features/table1": [
             Kept("features/table1", "laptop", verdicts(2, 0, 0), 90.0),
-            Kept("features/table1", "paper", verdicts(1, 1, 1), 90.0, (("It is so", "by 2"),)),
+            Kept("features/table1", "paper", verdicts(1, 1, 1), 90.0, (FAILING,)),
         ],
         "resnet/fig3": [Kept("resnet/fig3", "laptop", verdicts(0, 0, 1), None)],
     }

@@ -85,7 +85,7 @@ def test_json_on_standard_output(user: Path, tmp_path: Path) -> None:
     process = subprocess.run([*words, "--json", "-"], cwd=tmp_path, capture_output=True, check=True, timeout=120)
     (result,) = json.loads(process.stdout)["results"]  # and nothing beside it
     assert [claim["holds"] for claim in result["claims"]] == [True]
-    assert b"Claims: 1 holds" in process.stderr
+    assert b"Its one claim holds" in process.stderr
     assert not (tmp_path / "-").exists()
 
 

@@ -26,7 +26,7 @@ def test_fine(bk: Any, user: Path, tmp_path: Path) -> None:
     lines = [line.split() for line in answer.stdout.splitlines()]
     assert ["guess", "seed", "status", "error", "bound"] in lines
     assert sum(line[:1] in (["g0"], ["g1"]) for line in lines) == 4
-    assert "Claims: 1 holds" in answer.stdout
+    assert "Its one claim holds" in answer.stdout
     assert "✓ The error is small: " in answer.stdout
     # progress goes to the error stream in plain lines
     first, *progress, last = answer.stderr.splitlines()
@@ -62,7 +62,7 @@ def test_a_failing_claim_is_an_exit_code_only_under_check(bk: Any, user: Path, s
     answer = bk(*words)
     assert answer.exit_code == 0
     assert "user/plain · smoke scale · 2 seeds · bound=-1" in answer.stdout  # a variant says so
-    assert "Claims: 1 fails" in answer.stdout
+    assert "Its one claim fails" in answer.stdout
     assert "✗ The error is small" in answer.stdout
     assert bk(*words, "--check").exit_code == 1
     silent = ("run", f"{user}:Plain", "--scale", "paper", "--set", "samples=5", "--seeds", "2", "--store", store)

@@ -11,7 +11,7 @@ from beyondkernels.auditing.ladder import ABOUT, KINDS, LAYERWISE, LINEARISED, M
 from beyondkernels.auditing.scores import error_of_test_points, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.lab import AtLeast, AtMost, Quantity, Rows, Statement, Value, claim, mean_interval, of, select
+from beyondkernels.lab import Above, AtMost, Quantity, Rows, Statement, Value, claim, mean_interval, of, select
 
 FIXED = [KINDS["floor"], KINDS["fixed"]]
 """The kinds of learners that learn no features."""
@@ -77,7 +77,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                 "features",
                 "The model is clearly better than every learner with fixed features",
                 best_fixed() - model,
-                AtLeast(0.0, "clearly"),
+                Above(0.0),
                 beside_seeds=lambda rows, _: noise(rows, best_fixed_name(rows) or ""),
             )
         )
@@ -101,7 +101,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                     id_,
                     text,
                     error_of(name) - model,
-                    AtLeast(0.0, "clearly"),
+                    Above(0.0),
                     beside_seeds=lambda rows, _, name=name: noise(rows, name),
                 )
             )
@@ -116,7 +116,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
             ways = (scores_of(rows, part="correction", block=block, below=way) for way in ("longer", "released"))
             return error_of_test_points(subject, *ways)
 
-        test = AtLeast(0.0, "clearly")
+        test = Above(0.0)
         found.append(claim("correction", text, gain, test, beside_seeds=between))
     return found
 

@@ -21,7 +21,7 @@ from beyondkernels.auditing.scores import error_of_test_points, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome, Stream, require, shape_of, shown
-from beyondkernels.lab import AtLeast, Rows, Statement, Value, claim, select
+from beyondkernels.lab import Above, Rows, Statement, Value, claim, select
 from beyondkernels.lab.declaration.runs import Record
 from beyondkernels.measure import PointErrors, SquaredError
 from beyondkernels.networks import FromCopy, FromModule, Network
@@ -168,7 +168,7 @@ class GivenAudit(Audit):
             lambda rows: error_of(best_given(rows) or "").compute(rows), quantity="error", name="best_given()"
         )
         text = "A linear readout of the given features is clearly better than every learner with fixed features"
-        return [claim("given", text, best_fixed() - given, AtLeast(0.0, "clearly"), beside_seeds=noise)]
+        return [claim("given", text, best_fixed() - given, Above(0.0), beside_seeds=noise)]
 
     def finding(self, settings: AuditSettings, rows: Rows) -> str:
         """What the given features are worth, by block, and how far the weights are from a fresh start."""

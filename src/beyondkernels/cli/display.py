@@ -14,6 +14,8 @@ from rich.text import Text
 from beyondkernels.execution import Event
 from beyondkernels.lab import Claim, Column, Result, show_number
 from beyondkernels.lab.report.tables import columns_of
+from beyondkernels.lab.report.verdicts import count_verdicts, verdict_sentence
+from beyondkernels.lab.report.views import SOURCES, claim_view
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("–", "dim")}
 _GAP = 2
@@ -130,24 +132,29 @@ def plain_table() -> Table:
 
 
 def show_claims(claims: Sequence[Claim], out: Console) -> None:
-    """How many hold; then each claim, its reason beneath unless all have the same."""
+    """How many hold; then each claim by who says it, its reason beneath unless all have the same."""
     if not claims:
         return
-    verdicts = [claim.holds for claim in claims]
-    words = {True: ("holds", "hold"), False: ("fails", "fail"), None: ("undecided", "undecided")}
-    parts = [f"{n} {words[v][n > 1]}" for v in words if (n := verdicts.count(v))]
     reasons = {claim.reason for claim in claims}
     common = len(claims) > 1 and len(reasons) == 1
-    out.print(Text(f"\nClaims: {', '.join(parts)}" + (f" ({reasons.pop()})" if common else ""), style="bold"))
-    lines = Table.grid(padding=(0, 1))
-    for claim in claims:
-        mark, style = _MARKS[claim.holds]
-        measured = "" if claim.measured is None else f": {show_number(claim.measured, claim.unit)}"
-        printed = "" if claim.paper is None else f" (paper {_paper(claim)})"
-        lines.add_row(Text(mark, style), Text(f"{claim.text}{measured}{printed}"))
-        if claim.reason and not common:
-            lines.add_row("", Text(claim.reason, style="dim"))
-    out.print(lines)
+    told = verdict_sentence(count_verdicts(claims))
+    out.print(Text(f"\n{told}" + (f" ({reasons.pop()})" if common else ""), style="bold"))
+    for source, heading in SOURCES.items():
+        theirs = [claim for claim in claims if claim.source == source]
+        if not theirs:
+            continue
+        lines = Table.grid(padding=(0, 1))
+        for claim in theirs:
+            mark, style = _MARKS[claim.holds]
+            measured = "" if claim.measured is None else f": {show_number(claim.measured, claim.unit)}"
+            printed = "" if claim.paper is None else f" (paper {_paper(claim)})"
+            lines.add_row(Text(mark, style), Text(f"{claim.text}{measured}{printed}"))
+            view = claim_view(claim)
+            why = "" if common else "; ".join(filter(None, (claim.reason, view["sets"])))
+            for words in filter(None, (view["where"], why, view["cause"])):
+                lines.add_row("", Text(words, style="dim"))
+        out.print(Text(heading))
+        out.print(lines)
 
 
 def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:

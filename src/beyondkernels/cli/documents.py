@@ -9,19 +9,23 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from beyondkernels.cli.kept_results import Kept, kept_results
 from beyondkernels.core import Paper
 from beyondkernels.lab import CATALOGUE, PAPERS, find
+from beyondkernels.lab.report.claims import Source, Verdict
 from beyondkernels.lab.report.files import write_atomically
 from beyondkernels.lab.report.numbers import show_number
+from beyondkernels.lab.report.verdicts import Counts, verdict_sentence
+from beyondkernels.lab.report.views import CAUSES
 
 State = Literal["up to date", "out of date", "written"]
 SOURCES = "src/beyondkernels"
+SOURCE_WORDS = {"paper": "the paper's", "ours": "ours"}
 
 
 def update_documents(folder: Path, *, write: bool) -> dict[str, State]:
@@ -78,13 +82,10 @@ def papers_block(results: Mapping[str, list[Kept]]) -> str:
     lines = []
     for paper in PAPERS.values():
         kept = [each for name in paper.catalogue for each in results.get(name, [])]
-        counts = {verdict: sum(each.verdicts[verdict] for each in kept) for verdict in ("holds", "fails", "undecided")}
-        held = f"{counts['holds']} of {sum(counts.values())} claims hold"
-        undecided = f", {counts['undecided']} undecided" if counts["undecided"] else ""
+        told = verdict_sentence(_total(kept))
         lines.append(
             f"- [`{paper.short}`]({SOURCES}/papers/{paper.short}/README.md): {paper.authors}, *{paper.title}* "
-            f"({paper.year}), [arXiv:{paper.arxiv}]({paper.address}). {len(paper.experiments)} experiments: {held}, "
-            f"{counts['fails']} fail{undecided}."
+            f"({paper.year}), [arXiv:{paper.arxiv}]({paper.address}). {len(paper.experiments)} experiments. {told}."
         )
     return "\n".join(lines)
 
@@ -103,13 +104,49 @@ def results_block(results: Mapping[str, list[Kept]], folder: str) -> str:
         states = "<br>".join(_state(kept, folder) for kept in each) or "no result kept yet"
         took = "<br>".join(kept.took for kept in each)
         lines.append(f"| `{name}` | {_cell(experiment.title)} | {states} | {took} |")
-        failing += [
-            f"- `{name}`, {kept.scale} scale: {text}. Measured: {why}." for kept in each for text, why in kept.failing
-        ]
+        failing += [_failing(name, kept, claim) for kept in each for claim in kept.failing]
     if results:
         lines += ["", "Work is the sum of the runs' own times; a busy machine makes them longer."]
-    lines += ["", "The claims that fail:", "", *failing] if failing else []
+        lines += ["", *_verdict_lines(results)]
+    for source, heading in {"paper": "Claims of the papers that fail:", "ours": "Claims of ours that fail:"}.items():
+        theirs = [words for which, words in failing if which == source]
+        lines += ["", heading, "", *theirs] if theirs else []
     return "\n".join(lines)
+
+
+def _verdict_lines(results: Mapping[str, list[Kept]]) -> list[str]:
+    """The claims of each paper by source and verdict, and how many of those that fail have which cause."""
+    rows, kept = [], [each for name in CATALOGUE for each in results.get(name, [])]
+    for paper in PAPERS.values():
+        counts = _total(each for each in kept if each.experiment in paper.catalogue)
+        for source, verdicts in counts.items():
+            rows.append((f"`{paper.short}`", SOURCE_WORDS[source], *(str(n) for n in verdicts.values())))
+    causes = [claim.get("cause") for each in kept for claim in each.failing]
+    by_cause = [f"{words.lower()}: {causes.count(cause)}" for cause, words in CAUSES.items() if cause in causes]
+    decided = sum(verdicts["holds"] + verdicts["fails"] for verdicts in _total(kept).values())
+    chance = (
+        f"{decided} claims are decided. An interval of 95 % lies wholly on the wrong side of a bound that is exactly "
+        f"met in 2.5 % of all cases, so up to {decided * 0.025:.0f} of them could fail by chance, if all were true."
+    )
+    table = _table(("paper", "whose claims", "hold", "fail", "undecided"), rows)
+    return [table, "", f"Claims that fail, by cause: {'; '.join(by_cause)}.", "", chance]
+
+
+def _failing(name: str, kept: Kept, claim: Mapping[str, Any]) -> tuple[str, str]:
+    """Whose claim it is that fails, and a line about it."""
+    place = f" ({claim['place']})" if claim["place"] else ""
+    cause = f" {CAUSES[claim['cause']]}: {claim['because']}." if claim["cause"] in CAUSES else ""
+    text = f"- `{name}`, {kept.scale} scale{place}: {claim['text']}. Measured: {claim['reason']}.{cause}"
+    return claim["source"], text
+
+
+def _total(results: Iterable[Kept]) -> Counts:
+    """The claims of several results together."""
+    several = [each.verdicts for each in results]
+    return {
+        source: {verdict: sum(each[source][verdict] for each in several) for verdict in get_args(Verdict)}
+        for source in get_args(Source)
+    }
 
 
 def contents_block(paper: Paper, results: Mapping[str, list[Kept]]) -> str:
@@ -176,7 +213,10 @@ def _state(kept: Kept, folder: str) -> str:
 
 def _short_state(name: str, kept: Kept) -> str:
     file = f"../../../../results/{kept.experiment}.{kept.scale}.json"
-    return f"[`{name}`]({file}) {kept.mark} {kept.verdicts['holds']} of {sum(kept.verdicts.values())}"
+    given = {source: verdicts for source, verdicts in kept.verdicts.items() if any(verdicts.values())}
+    held = {source: f"{verdicts['holds']} of {sum(verdicts.values())}" for source, verdicts in given.items()}
+    ours = f"ours {held['ours']}" if "ours" in held else ""
+    return f"[`{name}`]({file}) {kept.mark} {'; '.join(filter(None, (held.get('paper'), ours)))}"
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -10,12 +10,15 @@ from typing import Any
 
 from beyondkernels.execution import duration
 from beyondkernels.lab import SCALES
-from beyondkernels.lab.report.claims import Verdict
-from beyondkernels.lab.report.verdicts import STATES, State, state_of, verdict_sentence
+from beyondkernels.lab.report.claims import Source, Verdict
+from beyondkernels.lab.report.verdicts import STATES, Counts, State, count_pairs, state_of, verdict_sentence
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS = (_PACKAGE / "results", _PACKAGE.parents[1] / "results")
 """Where results are looked for: in an installed package, and in a checkout."""
+
+_SOURCES: dict[str, Source] = {"paper": "paper", "ours": "ours"}
+_VERDICTS: dict[bool | None, Verdict] = {True: "holds", False: "fails", None: "undecided"}
 
 
 @dataclass(frozen=True)
@@ -25,16 +28,16 @@ class Kept:
     Arguments:
         experiment: its id.
         scale: at which scale.
-        verdicts: how many claims hold, fail or are undecided.
+        verdicts: how many claims hold, fail or are undecided, by whose they are.
         core_seconds: what all its runs took on one core; None if that is not known.
-        failing: of each claim that fails, its sentence and the reason.
+        failing: the claims that fail.
     """
 
     experiment: str
     scale: str
-    verdicts: Mapping[Verdict, int]
+    verdicts: Counts
     core_seconds: float | None
-    failing: tuple[tuple[str, str], ...] = ()
+    failing: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def state(self) -> State:
@@ -76,17 +79,12 @@ def _read(path: Path) -> Kept | None:
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
         experiment, scale, claims = document["experiment"], document["scale"], document["claims"]
-        verdicts = [claim["holds"] for claim in claims]
-        failing = [(str(claim["text"]), str(claim["reason"])) for claim in claims if claim["holds"] is False]
+        counts = count_pairs((_SOURCES[claim["source"]], _VERDICTS[claim["holds"]]) for claim in claims)
+        failing = [claim for claim in claims if claim["holds"] is False]
         seconds = document.get("core_seconds")
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     if scale not in SCALES or not isinstance(experiment, str):
         return None
-    counts: dict[Verdict, int] = {
-        "holds": verdicts.count(True),
-        "fails": verdicts.count(False),
-        "undecided": verdicts.count(None),
-    }
     known = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     return Kept(experiment, scale, counts, seconds if known else None, tuple(failing))

@@ -16,6 +16,7 @@ from beyondkernels.cli.show_json import experiment_document, experiments_documen
 from beyondkernels.cli.stores import open_store
 from beyondkernels.core import InputError, unknown
 from beyondkernels.lab import CATALOGUE, SCALES, Experiment, as_word, described, find, stated, store_path
+from beyondkernels.lab.report.views import claim_view
 from beyondkernels.store import Store, StoredRun
 
 _WIDE = 130
@@ -108,7 +109,8 @@ def _show_experiment(experiment: Experiment, store: str | None, keys: bool, out:
     out.print(Text(f"\nClaims{latest}", style="bold"))
     lines = Table.grid(padding=(0, 1))
     for claim in stated(experiment, experiment.settings("paper"), "paper"):
-        lines.add_row({True: "✓", False: "✗", None: "·"}[verdicts.get(claim.id)], Text(claim.text))
+        where = claim_view(claim)["where"]
+        lines.add_row({True: "✓", False: "✗", None: "·"}[verdicts.get(claim.id)], Text(f"{claim.text} ({where})"))
     out.print(lines)
     if opened and asked:
         _show_requests(asked, experiment, out)

@@ -46,7 +46,8 @@ def experiment_document(experiment: Experiment, opened: Store | None) -> dict[st
             for setting in described(paper, paper)
         ],
         "claims": [
-            {"id": claim.id, "text": claim.text, "paper": claim.paper} for claim in stated(experiment, paper, "paper")
+            {name: getattr(claim, name) for name in ("id", "text", "source", "kind", "place", "paper")}
+            for claim in stated(experiment, paper, "paper")
         ],
         "requests": [_request(request, there) for request in reversed(requests)],
     }
@@ -86,7 +87,7 @@ def _listed(experiment: Experiment, results: Sequence[Kept]) -> dict[str, Any]:
             {
                 "scale": kept.scale,
                 "state": kept.state,
-                "claims": dict(kept.verdicts),
+                "claims": {source: dict(verdicts) for source, verdicts in kept.verdicts.items()},
                 "core_seconds": kept.core_seconds,
             }
             for kept in results

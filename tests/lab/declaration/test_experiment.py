@@ -9,7 +9,6 @@ import pytest
 
 from beyondkernels.core import InputError, load_file
 from beyondkernels.lab import (
-    AtLeast,
     Experiment,
     Over,
     Quantity,
@@ -104,8 +103,9 @@ def test_a_text_that_begins_with_a_heading_holds_title_and_summary(tmp_path: Pat
 def test_claims_and_remarks_stand_in_the_text_that_is_called_as_the_module(tmp_path: Path) -> None:
     tmp_path.joinpath("learning.md").write_text(
         "# A line\n\nIs guessed.\n\nA note.\n\n"
-        "## Claims\n\n- **learns**: With {{n}} points the error at widths {{widths}}\nis at most {{LEARNT:.0%}}\n"
-        "- **other**: Never said\n\n## Remarks\n\n- **least**: At least {{least:g}}.\n\n"
+        "## Claims\n\n- **learns** [Theorem 1, (2); bound]: With {{n}} points the error at "
+        "widths {{widths}}\nis at most {{LEARNT:.0%}}\n- **other**: Never said\n\n"
+        "## Causes\n\n- **at-10** [size]: {{n}} points are few\n\n## Remarks\n\n- **least**: At least {{least:g}}.\n\n"
         "## Figure error\n\n- **learns**: Of a figure\n",
         "utf-8",
     )
@@ -126,10 +126,12 @@ def test_claims_and_remarks_stand_in_the_text_that_is_called_as_the_module(tmp_p
     assert [(each.id, each.text, each.paper, each.nowhere) for each in claims] == [
         (f"at-{n}", f"With {n} points the error at widths 1, 2, 4 is at most 5%", 0.1, "no") for n in (10, 20)
     ]
+    assert [(each.place, each.kind) for each in claims] == [("Theorem 1, (2)", "bound")] * 2
+    assert [(each.cause, each.because) for each in claims] == [("size", "10 points are few"), (None, "")]
     assert found.Guess.title == "A line"
     assert found.Guess().notes(Numbers()) == ["A note.", "At least 0.25."]
     assert found.Titled().text_file == ""
-    with pytest.raises(InputError, match=r"sentence of learning\.md"):
+    with pytest.raises(InputError, match=r"Remarks in learning\.md"):
         found.Guess().sentence(Numbers(), "lest")
 
 
@@ -182,7 +184,6 @@ def test_every_note_of_the_package_can_be_filled() -> None:
 
 def test_words_that_decide_are_one_of_those_there_are() -> None:
     """A word that nobody knows would turn a verdict, leave a scale unread or fail after all has been computed."""
-    refused("strength must be 'mean', 'clearly' or 'unless clearly not', got 'clear'", AtLeast, 0.5, strength="clear")
     refused("show must be 'mean', 'first', 'largest' or a function, got 'last'", Shown, "error", show="last")
     refused("better must be '', 'less' or 'more', got 'fewer'", Quantity, "error", better="fewer")
     refused(

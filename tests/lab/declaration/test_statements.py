@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from beyondkernels.core import InputError
 from beyondkernels.lab import NON_NEGATIVE, PERCENT, AtLeast, AtMost, Claim
 from beyondkernels.lab.declaration.quantities import Quantities, Quantity
 from beyondkernels.lab.declaration.rows import tabulate
@@ -39,17 +40,25 @@ def test_a_run_without_a_number_leaves_it_open_unless_others_refute_it() -> None
     assert refuted.holds is False
 
 
-def test_clearly_is_a_field() -> None:
-    spread: dict[float, list[float | None]] = {0.1: [1.0, 2.9, 1.0]}
-    assert made(spread, AtMost(3)).holds is True
-    assert made(spread, AtMost(3, "clearly")).holds is False
-    assert made({0.1: [1.0, 1.1, 1.0]}, AtMost(3, "clearly")).holds is True
-    assert made({0.1: [1.0]}, AtMost(3, "clearly")).holds is None  # one seed has no interval
-    above: dict[float, list[float | None]] = {0.1: [2.0, 4.0]}
-    assert made(above, AtMost(2.9)).holds is False
-    assert made(above, AtMost(2.9, "unless clearly not")).holds is True
-    assert made({0.1: [3.0, 3.01]}, AtMost(2.9, "unless clearly not")).holds is False
-    assert made({0.1: [3.0]}, AtMost(2.9, "unless clearly not")).holds is None
+def test_sets_of_seeds_are_judged_by_themselves() -> None:
+    errors: dict[float, list[float | None]] = {0.1: [1.0, 1.1, 5.0, 5.1, 2.9, 3.0], 0.2: [1.0] * 6}
+    sets, statement = [[0, 1], [2, 3], [4, 5], [6]], claim("id", "The error is small", of("error", "beta"), AtMost(3))
+    found = statement.claim(rows(errors), True, QUANTITIES, sets)
+    assert found.sets == (True, False, True, None)
+    crossing = claim("id", "It is learnt", of("error", "beta"), Crossing(AtMost(3), 0.1, 0.2))
+    assert crossing.claim(rows(errors), True, QUANTITIES, sets[:2]).sets == (False, True)
+
+
+def test_a_cause_is_told_where_the_claim_does_not_hold() -> None:
+    told: dict[str, Any] = {"cause": "size", "because": "β is too large"}
+    for error, holds, cause in ((1.0, True, None), (9.0, False, "size")):
+        found = made({0.1: [error, error]}, AtMost(3), **told)
+        assert (found.holds, found.cause, found.because) == (holds, cause, told["because"] if cause else "")
+    assert made({0.1: [9.0, 9.0]}, AtMost(3)).cause == "open"
+    wrong: list[dict[str, Any]] = [{"cause": "size"}, {"kind": "bound"}, {"place": "Theorem 1"}]
+    for each in wrong:
+        with pytest.raises(InputError):
+            claim("id", "…", of("error"), AtMost(3), **each)
 
 
 def test_silence_keeps_what_was_measured() -> None:
@@ -67,7 +76,7 @@ def test_nothing_is_said_of_nothing() -> None:
 
 @pytest.mark.parametrize("trained", [0.5, 0.1])
 def test_a_claim_may_hold_only_provided_that(trained: float) -> None:
-    table = rows({0.1: [5, 6]}).assign(train_error=trained)
+    table = rows({0.1: [5, 5.1]}).assign(train_error=trained)
     provided = Provided(least("train_error", per_seed=False), AtMost(0.12), "no run fits its sample; the least is {}")
     found = claim("id", "…", of("error", beta=0.1), AtLeast(3), provided=provided).claim(table, True, QUANTITIES)
     assert found.holds is (None if trained > 0.12 else True)
@@ -77,7 +86,7 @@ def test_a_claim_may_hold_only_provided_that(trained: float) -> None:
 
 
 def test_a_control_is_told_beside() -> None:
-    table = rows({0.1: [1, 2], 0.2: [4, 8]})
+    table = rows({0.1: [1, 1.1], 0.2: [4, 8]})
     found = claim("id", "…", of("error", beta=0.1), AtMost(3), beside=("elsewhere", of("error", beta=0.2)))
     assert found.claim(table, True, QUANTITIES).reason.endswith("; elsewhere 6")
     lowest = claim("id", "…", of("error", beta=0.1), AtMost(3), beside=("at best", least("error", False, beta=0.2)))
@@ -97,7 +106,7 @@ def test_intervals_keep_within_what_can_be() -> None:
     assert low is not None and low < 0  # a difference may be negative
 
 
-LEARNT = AtMost(2, "clearly")
+LEARNT = AtMost(2)
 
 
 @pytest.mark.parametrize(
@@ -105,17 +114,27 @@ LEARNT = AtMost(2, "clearly")
     [
         ({0.1: 5, 0.2: 5, 0.3: 1, 0.4: 1}, True, 1.0, 1.5),
         ({0.1: 5, 0.2: 1, 0.3: 5, 0.4: 1}, True, 1.5, 2.0),  # what is learnt and lost again does not count
-        ({0.1: 5, 0.2: 5, 0.3: 5, 0.4: 5, 0.5: 1}, False, 2.0, 2.5),
+        ({0.1: 5, 0.2: 5, 0.3: 5, 0.4: 5, 0.5: 1}, None, 2.0, 2.5),  # somewhere between 0.4 and 0.5
+        ({0.1: 5, 0.4: 5, 0.5: 5, 0.6: 1}, False, 2.5, 3.0),
         ({0.1: 1, 0.2: 1}, False, None, None),
         ({0.1: 5, 0.2: 5}, False, None, None),
     ],
 )
-def test_crossing(errors: dict[float, float], holds: bool, low: float | None, high: float | None) -> None:
+def test_crossing(errors: dict[float, float], holds: bool | None, low: float | None, high: float | None) -> None:
     crossing = Crossing(LEARNT, 0.1, 0.4, (0.2, "α"))
     found = made({beta: [error, error + 0.01] for beta, error in errors.items()}, crossing)
-    assert found.holds is holds and found.strength == "clearly"
+    assert found.holds is holds
     assert found.low == (None if low is None else pytest.approx(low))
     assert found.high == (None if high is None else pytest.approx(high))
+
+
+def test_a_crossing_lies_between_what_fails_and_what_holds_whatever_is_undecided_between() -> None:
+    errors: dict[float, list[float | None]] = {0.1: [5, 5.1], 0.2: [1, 3], 0.3: [1, 1.1], 0.4: [1, 1.1]}
+    found = made(errors, Crossing(LEARNT, 0.1, 0.3))
+    assert (found.holds, found.low, found.high) == (True, 0.1, 0.3)
+    assert made(errors, Crossing(LEARNT, 0.1, 0.2)).holds is None
+    assert made(errors, Crossing(LEARNT, 0.4, 0.5)).holds is False
+    assert made({0.1: [1, 3], 0.2: [1, 1.1]}, Crossing(LEARNT, 0.1, 0.3)).holds is None
 
 
 def test_a_crossing_with_a_gap_is_not_located() -> None:

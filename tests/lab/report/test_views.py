@@ -1,19 +1,20 @@
-from beyondkernels.lab import AtLeast, Claim
-from beyondkernels.lab.report.claims import Strength
-from beyondkernels.lab.report.views import STRENGTHS, claim_view
+from dataclasses import replace
+
+import pytest
+
+from beyondkernels.lab import Claim
+from beyondkernels.lab.report.views import claim_view
 
 
-def test_what_decides_is_told_where_something_was_decided():
-    test = AtLeast(1.0, "clearly")
-    for values, told in (([2.0, 2.1], True), ([2.0], False), ([0.5, 0.4], True)):
-        judged = test.judge(values)
-        claim = Claim("id", "It is large", measured=judged.measured, holds=judged.holds, strength=test.strength)
-        assert (claim_view(claim)["strength"] == STRENGTHS["clearly"]) is told
+@pytest.mark.parametrize(("low", "high", "seeds"), [(1.5, 2.5, ""), (None, None, "1.90, 2.10")])
+def test_seeds_stand_where_there_is_no_interval(low, high, seeds):
+    view = claim_view(Claim("id", "It is large", measured=2.0, low=low, high=high, values=(1.9, 2.1)))
+    assert (view["interval"], view["seeds"]) == ("" if low is None else "1.50 to 2.50", seeds)
 
 
-def test_an_interval_is_shown_if_it_decides_and_seeds_if_they_are_few():
-    cases: list[tuple[Strength, str, str]] = [("clearly", "1.50 to 2.50", ""), ("mean", "", "1.90, 2.10")]
-    for strength, interval, seeds in cases:
-        claim = Claim("id", "It is large", measured=2.0, low=1.5, high=2.5, strength=strength, values=(1.9, 2.1))
-        view = claim_view(claim)
-        assert (view["interval"], view["seeds"]) == (interval, seeds)
+def test_a_claim_says_whose_it_is_why_it_fails_and_how_many_sets_of_seeds_agree():
+    claim = Claim("id", "It is large", holds=False, kind="bound", place="Theorem 2, (3.1)")
+    view = claim_view(replace(claim, cause="size", because="α is 0.1", sets=(True, False, None)))
+    assert view["where"] == "Theorem 2, (3.1), a bound"
+    assert view["cause"].endswith(": α is 0.1") and view["sets"] == "met in 1 of 3 sets of seeds"
+    assert claim_view(claim)["cause"] == claim_view(claim)["sets"] == ""

@@ -37,7 +37,8 @@ def test_the_lines_are_those_a_reader_sees(result: Result) -> None:
     assert [line[:3] for line in document["table"]["lines"]] == [
         [guess, seed, "finished"] for guess in ("g0", "g1") for seed in ("0", "1")
     ]
-    assert document["claims"] == result.as_json()["claims"]
+    shaken = [claim.pop("noticed") for claim in document["claims"]]
+    assert document["claims"] == result.as_json()["claims"] and shaken == [["error × 10"]]
     assert document["settings"]["samples"] == 5
     seconds = sum(stored.provenance["seconds"] for stored in result.finished.values())
     assert document["core_seconds"] == round(seconds, 1)

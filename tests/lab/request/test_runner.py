@@ -95,7 +95,7 @@ def test_crashed_runs_are_missing_and_decide_nothing(user: Any, store: Store) ->
     assert result.holds is True
     assert "Missing runs: 2 (crashed: ValueError: seed one is unlucky)." in result.page().notes
     alone = run(user.Plain(), "smoke", seeds=[1], settings={"behaviour": "crash"}, store=store, executor=SERIAL)
-    assert (alone.rows, alone.claims[0].holds, alone.claims[0].reason) == ([], None, "no run gave a value")
+    assert (alone.rows, alone.claims[0].holds, alone.claims[0].reason) == ([], None, "2 of 2 runs are missing")
 
 
 def test_a_claim_fails(user: Any, store: Store) -> None:
@@ -109,7 +109,7 @@ def test_a_diverged_run_is_a_result(user: Any, store: Store) -> None:
     assert result.missing == {}
     assert [row["status"] for row in result.rows] == ["finished", "diverged"] * 2
     assert [row["error"] is None for row in result.rows] == [False, True] * 2
-    assert (result.claims[0].holds, result.claims[0].reason) == (None, "1 of 2 runs gave no value")
+    assert (result.claims[0].holds, result.claims[0].reason) == (None, "no run gave a value")
 
 
 def test_workers_find_the_users_components(user: Any, store: Store) -> None:
@@ -183,8 +183,9 @@ def test_as_json_is_the_contract(user: Any, store: Store) -> None:
     numbers = {"samples": 5, "slope": 1.5, "guesses": [0.0, 1.0], "bound": 10.0}
     assert document["settings"] == numbers | {"behaviour": "learn", "seeds": 1}
     assert [row["bound"] for row in document["rows"]] == [None, None]  # infinite
-    names = ["id", "text", "paper", "measured", "low", "high", "interval", "holds", "reason", "strength"]
-    assert [list(claim)[:10] for claim in document["claims"]] == [names]
+    names = ["id", "text", "source", "kind", "place", "paper", "measured", "low", "high", "interval", "holds", "reason"]
+    names += ["cause", "because", "sets", "slack", "values"]
+    assert [list(claim) for claim in document["claims"]] == [names]
     made = document["provenance"]
     names = ["version", "commit", "dirty", "command", "libraries", "cpu", "seconds"]
     assert list(made) == [*names, "file", "known_by_code_only"]
@@ -244,7 +245,7 @@ def test_rows_are_computed_once(user: Any, store: Store) -> None:
             return user.read(settings, at, outcome)
 
     result = run(Counting(), "smoke", settings={"bound": 3}, store=store, executor=SERIAL)
-    assert repr(result) == "<Result user/plain · smoke scale · 2 seeds · bound=3.0: claims: 1 holds>"
+    assert repr(result) == "<Result user/plain · smoke scale · 2 seeds · bound=3.0: Its one claim holds>"
     _ = result.rows, result.claims, result.table, result.holds, result.as_json(), result.page(), result.to_frame()
     assert len(calls) == 4
     frame = result.to_frame()

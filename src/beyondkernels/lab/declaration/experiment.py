@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -62,6 +64,9 @@ class Experiment:
     """What differs from the defaults at a scale; a scale that is not named has the numbers as they are."""
     speaks_at: ClassVar[Sequence[str]] = ("laptop", "paper")
     """The scales at which claims say anything."""
+    seed_sets: ClassVar[Mapping[str, Sequence[int]]] = MappingProxyType({})
+    """By scale, where its sets of seeds begin; each set has as many as the setting ``seeds`` says. Unless given there
+    is one set, which begins at 0."""
     scaled: ClassVar[bool] = True
     """Whether its scales differ; otherwise nothing is said of a scale, and claims always speak."""
     command: ClassVar[str] = "run"
@@ -69,9 +74,9 @@ class Experiment:
     text_file: ClassVar[str] = ""
     """A Markdown file beside the module: a heading, which is the title, the summary below it, the notes, and a section
     ``## Figure NAME: TITLE`` with caption and ``Alt: …`` for figures that leave their words to it. Before these, the
-    sections ``## Claims`` and ``## Remarks`` have what :meth:`sentence` says. A file without a heading of the first
-    level holds notes alone. Names between double braces are settings. By default it is the file that is called as the
-    module is, if there is one and the class has no title of its own."""
+    sections ``## Claims``, ``## Causes`` and ``## Remarks`` have what :meth:`claim` and :meth:`sentence` say. A file
+    without a heading of the first level holds notes alone. Names between double braces are settings. By default it is
+    the file that is called as the module is, if there is one and the class has no title of its own."""
     quantities: Mapping[str, Quantity] = MappingProxyType({})
     """What the columns of the rows are, coordinates and measured numbers: how tables and axes write them, and what
     values they can have. Columns that every experiment has, such as ``test_loss``, need no entry."""
@@ -80,7 +85,7 @@ class Experiment:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for word in ("scales", "speaks_at", "seconds_per_run"):
+        for word in ("scales", "speaks_at", "seconds_per_run", "seed_sets"):
             for name in vars(cls).get(word, ()):
                 if name not in SCALES:  # nothing would ever look it up
                     unknown(f"scale in {cls.__name__}.{word}", name, SCALES)
@@ -102,7 +107,7 @@ class Experiment:
         return Path(inspect.getfile(home)).with_name(cls.text_file)
 
     def sentence(self, settings: Any, name: str, /, **more: Any) -> str:
-        """A sentence of the text file: an item ``- **NAME**: SENTENCE`` of ``## Claims`` or ``## Remarks``.
+        """A sentence of the text file: an item ``- **NAME**: SENTENCE`` of ``## Remarks``.
 
         Names between double braces in it are settings (or whatever :meth:`facts` gives), or constants of this module.
 
@@ -111,12 +116,15 @@ class Experiment:
             name: the item's name.
             more: what further names in the sentence stand for.
         """
-        written = read_sentences(self._text_path())
+        return self._filled(settings, "Remarks", name, more)
+
+    def _filled(self, settings: Any, section: str, name: str, more: Mapping[str, Any]) -> str:
+        written = read_sentences(self._text_path())[section]
         if name not in written:
-            unknown(f"sentence of {self.text_file}", name, list(written))
+            unknown(f"item of {section} in {self.text_file}", name, list(written))
         module = vars(sys.modules[type(self).__module__])
-        known = {each: constant for each, constant in module.items() if each.isupper()} | more
-        return fill(written[name], self.facts(settings), known)
+        known = {each: constant for each, constant in module.items() if each.isupper()} | dict(more)
+        return fill(written[name].words, self.facts(settings), known)
 
     def claim(
         self,
@@ -129,20 +137,29 @@ class Experiment:
         /,
         **more: Any,
     ) -> Statement:
-        """A claim whose sentence stands in the text file.
+        """A claim whose sentence stands in the text file, with its kind and place, and its cause should it fail.
 
         Arguments:
             settings: the settings.
-            name: the claim's id, by which :meth:`sentence` finds its sentence.
+            name: the claim's id, by which the item of ``## Claims`` and that of ``## Causes`` are found.
             value: what it is about.
             condition: the test that decides it.
             paper: what the paper has.
-            sentence: the sentence's own name, where several claims share one.
+            sentence: the items' own name, where several claims share one.
             more: other arguments of the claim, and what further names in the sentence stand for.
         """
-        text = self.sentence(settings, sentence or name, **more)
+        written, item = read_sentences(self._text_path()), sentence or name
+        text = self._filled(settings, "Claims", item, more)
+        place, _, kind = written["Claims"][item].mark.rpartition("; ")
+        given: dict[str, Any] = {"kind": kind or "expectation", "place": place}
+        for reason in (name, item):
+            if reason in written["Causes"]:
+                given |= {"cause": written["Causes"][reason].mark}
+                given |= {"because": self._filled(settings, "Causes", reason, more)}
+                break
         fields = {field.name for field in dataclasses.fields(Statement)}
-        return Statement(name, text, value, condition, paper, **{key: more[key] for key in more if key in fields})
+        given |= {key: more[key] for key in more if key in fields}
+        return Statement(name, text, value, condition, paper, **given)
 
     def runs(self, settings: Any, /) -> Sequence[Runs]:
         """The runs, over coordinates."""
@@ -188,6 +205,20 @@ class Experiment:
     def speaks(self, scale: str) -> bool:
         """Whether claims say anything at a scale."""
         return not self.scaled or scale in self.speaks_at
+
+    def usual_seeds(self, scale: str, count: int) -> tuple[int, ...]:
+        """The seeds that are reported at a scale.
+
+        Arguments:
+            scale: the scale.
+            count: how many there are in a set.
+        """
+        return tuple(first + i for first in self.seed_sets.get(scale, (0,)) for i in range(count))
+
+    def sets_of(self, seeds: Sequence[int]) -> list[list[int]]:
+        """Seeds by the sets that they belong to; a seed belongs to the last set that begins before it."""
+        firsts = sorted({0, *itertools.chain(*self.seed_sets.values())})
+        return [list(each) for _, each in itertools.groupby(sorted(seeds), lambda seed: bisect.bisect(firsts, seed))]
 
     def settings(self, scale: str) -> Any:
         """The numbers at a scale; an unknown scale is bad input, where there are scales."""

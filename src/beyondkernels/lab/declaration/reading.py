@@ -50,7 +50,9 @@ def judge(experiment: Experiment, settings: Any, rows: Rows, scale: str) -> list
         scale: the scale it was run at.
     """
     speaks, quantities = experiment.speaks(scale), experiment.declared
-    return [statement.claim(rows, speaks, quantities) for statement in experiment.claims(settings)]
+    sets = experiment.sets_of(sorted(set(rows["seed"]))) if speaks and "seed" in rows else []
+    several = sets if len(sets) > 1 else []
+    return [statement.claim(rows, speaks, quantities, several) for statement in experiment.claims(settings)]
 
 
 @dataclass(frozen=True)

@@ -155,6 +155,7 @@ class Searched(Runs):
         criteria: by name, the error that chooses, smaller being better: a scalar's name, or a function of settings
             and outcome.
         search_seeds: how many seeds the search has.
+        first_search_seed: the first of them; none may be a reported one.
         best_of: further coordinates of which the best value is taken; each value has a grid of its own.
         again: chosen settings to train once more with other coordinates.
         show_search: whether the rows hold the runs of the search too.
@@ -163,6 +164,7 @@ class Searched(Runs):
     axes: Callable[[At], Mapping[str, Axis]] = field(kw_only=True)
     criteria: Mapping[str, str | Callable[[Any, Outcome], float]] = field(kw_only=True)
     search_seeds: int = field(kw_only=True)
+    first_search_seed: int = field(default=FIRST_SEARCH_SEED, kw_only=True)
     best_of: Mapping[str, Sequence[Any]] = field(default_factory=dict, kw_only=True)
     again: Sequence[Again] = field(default=(), kw_only=True)
     show_search: bool = field(default=False, kw_only=True)
@@ -258,4 +260,4 @@ class Searched(Runs):
             yield dict(zip(self.best_of, values, strict=True))
 
     def _search_seeds(self) -> range:
-        return range(FIRST_SEARCH_SEED, FIRST_SEARCH_SEED + self.search_seeds)
+        return range(self.first_search_seed, self.first_search_seed + self.search_seeds)

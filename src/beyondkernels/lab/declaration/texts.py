@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*(?::([^}]*))?\}\}")
 
-_LISTS = re.compile(r"^## (Claims|Remarks)$", re.MULTILINE)
-_ITEM = re.compile(r"^- \*\*([\w.-]+)\*\*: ", re.MULTILINE)
+_LISTS = re.compile(r"^## (Claims|Remarks|Causes)$", re.MULTILINE)
+_ITEM = re.compile(r"^- \*\*([\w.-]+)\*\*(?: \[([^\]\n]*)\])?: ", re.MULTILINE)
 _FIGURE = re.compile(r"^## Figure ", re.MULTILINE)
 _ALT = "Alt: "
 
@@ -54,16 +54,33 @@ def read_text(path: Path) -> Text:
     return Text(title, summary, notes, dict(map(_figure, sections)))
 
 
-def read_sentences(path: Path) -> dict[str, str]:
-    """The items ``- **NAME**: SENTENCE`` of the sections ``## Claims`` and ``## Remarks``, by NAME.
+class Item(NamedTuple):
+    """An item ``- **NAME** [MARK]: WORDS``.
+
+    Arguments:
+        words: what it says.
+        mark: of a claim its kind, and before it the place in the paper if the paper states it, such as
+            ``Theorem 2, (3.1); bound``; of a cause the word for it.
+    """
+
+    words: str
+    mark: str
+
+
+def read_sentences(path: Path) -> dict[str, dict[str, Item]]:
+    """The items of the sections ``## Claims``, ``## Remarks`` and ``## Causes``, by section and name.
 
     Arguments:
         path: the Markdown file. These sections stand before those of figures.
     """
     text, *_ = _FIGURE.split(path.read_text(encoding="utf-8"))
     _, *sections = _LISTS.split(text)
-    items = [each for section in sections[1::2] for each in _ITEM.split(section)[1:]]
-    return {name: " ".join(words.split()) for name, words in zip(items[::2], items[1::2], strict=True)}
+    found: dict[str, dict[str, Item]] = {"Claims": {}, "Remarks": {}, "Causes": {}}
+    for name, section in zip(sections[::2], sections[1::2], strict=True):
+        parts = _ITEM.split(section)[1:]
+        for item, mark, words in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+            found[name][item] = Item(" ".join(words.split()), mark or "")
+    return found
 
 
 def _figure(section: str) -> tuple[str, dict[str, str]]:

@@ -32,6 +32,8 @@ class Value(Checked):
         quantity: what it is: the name of a column, a quantity, or a function of the experiment's quantities.
         name: what it is made of, in words that tell it from every other value of an experiment.
         statistic: what is said of the numbers of all seeds.
+        columns: the columns that it measures, as far as it says.
+        coordinates: the columns that select its rows, as far as it says.
 
     >>> (of("error", method="a") - of("error", method="b")).name
     "(of('error', method='a') - of('error', method='b'))"
@@ -42,6 +44,8 @@ class Value(Checked):
     quantity: str | Quantity | Callable[[Quantities], Quantity] = _ANYTHING
     name: str = ""
     statistic: Statistic = "mean"
+    columns: frozenset[str] = frozenset()
+    coordinates: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -68,6 +72,8 @@ class Value(Checked):
             lambda known: by(self.quantity_in(known), other.quantity_in(known)),
             f"({self.name} {sign} {other.name})",
             self.statistic,
+            self.columns | other.columns,
+            self.coordinates | other.coordinates,
         )
 
     def slope(self) -> Value:
@@ -170,7 +176,8 @@ def of(column: str, by: str | None = None, **where: Any) -> Value:
         return series
 
     more = {"by": by} if by else {}
-    return Value(compute, by, column, _called("of", column, {**more, **where}))
+    name, selecting = _called("of", column, {**more, **where}), frozenset({*more.values(), *where})
+    return Value(compute, by, column, name, columns=frozenset({column}), coordinates=selecting)
 
 
 def least(column: str, per_seed: bool = True, among: Where | None = None, **where: Any) -> Value:
@@ -194,7 +201,8 @@ def least(column: str, per_seed: bool = True, among: Where | None = None, **wher
     more = {} if per_seed else {"per_seed": False}
     more |= {"among": among} if among else {}
     named = _called("least", column, {**more, **where})
-    return Value(compute, None, column, named, "mean" if per_seed else "least")
+    selecting: frozenset[str] = frozenset(where) | frozenset(among or ())
+    return Value(compute, None, column, named, "mean" if per_seed else "least", frozenset({column}), selecting)
 
 
 def _called(function: str, column: str, arguments: Mapping[str, Any]) -> str:

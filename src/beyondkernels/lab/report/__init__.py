@@ -1,8 +1,10 @@
 """Claims, figure kinds, tables and static pages: plain data in, files out; nothing is trained here."""
 
 from beyondkernels.lab.report.claims import (
+    Above as Above,
     AtLeast as AtLeast,
     AtMost as AtMost,
+    Below as Below,
     Between as Between,
     Claim as Claim,
     Condition as Condition,

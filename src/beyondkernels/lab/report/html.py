@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from beyondkernels.lab.papers import PAPERS, paper_of
-from beyondkernels.lab.report.claims import Verdict
 from beyondkernels.lab.report.file_names import by_experiment
 from beyondkernels.lab.report.numbers import show_exactly
 from beyondkernels.lab.report.pages import ExperimentPage
 from beyondkernels.lab.report.prose import line_html, line_text, prose_html
 from beyondkernels.lab.report.table_view import table_view
-from beyondkernels.lab.report.verdicts import STATES
+from beyondkernels.lab.report.verdicts import STATES, count_verdicts
 from beyondkernels.lab.report.views import (
     VERDICTS,
     claims_view,
@@ -128,5 +127,5 @@ def index_html(pages: Sequence[ExperimentPage], names: Sequence[str]) -> str:
         for short in (*PAPERS, "")
         if short in groups
     ]
-    total = {verdict: sum(page.verdicts[verdict] for page in speakers) for verdict in get_args(Verdict)}
+    total = count_verdicts(claim for page in speakers for claim in page.claims)
     return render("index.html", groups=listed, total=total, count=len(speakers))

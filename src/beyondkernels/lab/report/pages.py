@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from beyondkernels.core import require, unknown
-from beyondkernels.lab.report.claims import Claim, Verdict
+from beyondkernels.lab.report.claims import Claim
 from beyondkernels.lab.report.figures import Figure
 from beyondkernels.lab.report.numbers import show_exactly
 from beyondkernels.lab.report.tables import Column, Row
-from beyondkernels.lab.report.verdicts import State, count_verdicts, state_of
+from beyondkernels.lab.report.verdicts import Counts, State, count_verdicts, state_of
 
 Origin = Literal["paper", "theorem", "ours"]
 
@@ -129,8 +129,8 @@ class ExperimentPage:
             unknown("key_figure", self.key_figure, names)
 
     @property
-    def verdicts(self) -> dict[Verdict, int]:
-        """How many claims hold, fail, or are undecided."""
+    def verdicts(self) -> Counts:
+        """How many claims hold, fail, or are undecided, by whose they are."""
         return count_verdicts(self.claims)
 
     @property

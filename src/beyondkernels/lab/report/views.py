@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from beyondkernels.lab.report.claims import Claim
+from beyondkernels.lab.report.claims import Cause, Claim, Kind, Source
 from beyondkernels.lab.report.figures import Figure
 from beyondkernels.lab.report.numbers import MISSING, default_decimals, show_number
 from beyondkernels.lab.report.pages import Difference, ExperimentPage
@@ -15,12 +15,30 @@ from beyondkernels.lab.report.table_view import table_differences
 from beyondkernels.lab.report.tables import FEW
 from beyondkernels.lab.report.verdicts import STATES, verdict_sentence
 
-STRENGTHS = {
-    "mean": "",
-    "clearly": "The whole interval decides, not the mean alone.",
-    "unless clearly not": "It fails only where the whole interval lies beyond the bound.",
+SOURCES: dict[Source, str] = {"paper": "What the paper says", "ours": "What we add"}
+"""Headings of the claims, by who says them."""
+
+KINDS: dict[Kind, str] = {
+    "bound": "a bound",
+    "existence": "an existence",
+    "probability": "with high probability",
+    "order": "an asymptotic order",
+    "number": "a printed number",
+    "sentence": "in words",
+    "control": "a control",
+    "expectation": "our expectation",
+    "check": "a check of the machinery",
 }
-"""What decides a claim, where it is not the mean alone."""
+"""What kind of statement a claim is, behind the place where it stands."""
+
+CAUSES: dict[Cause, str] = {
+    "paper": "The paper is wrong here",
+    "bar": "The bar is ours",
+    "training": "Too little training, or too few seeds",
+    "size": "Sizes too small for the limit",
+    "open": "Open",
+}
+"""Why a claim does not hold, in front of the sentence that says it."""
 
 VERDICTS = {
     "holds": {"mark": "✓", "word": "holds"},
@@ -30,7 +48,7 @@ VERDICTS = {
 
 
 def claim_view(claim: Claim, published: bool = True) -> dict[str, Any]:
-    """A claim in words: below four seeds the seeds themselves stand in place of an interval that decides nothing.
+    """A claim in words: where there is no interval the seeds themselves stand in its place.
 
     Arguments:
         claim: the claim.
@@ -39,7 +57,7 @@ def claim_view(claim: Claim, published: bool = True) -> dict[str, Any]:
     digits = None
     if claim.measured is not None and 1e-3 <= abs(claim.measured) < 1e7:
         digits = default_decimals(claim.measured, claim.unit)
-    few = 1 < len(claim.values) < FEW and claim.strength == "mean"
+    few = 1 < len(claim.values) < FEW and claim.low is None
     seeds = ", ".join(show_number(value, "", digits) for value in claim.values) if few else ""
     interval = ""
     if not few and claim.low is not None and claim.high is not None and claim.measured is not None:
@@ -56,18 +74,32 @@ def claim_view(claim: Claim, published: bool = True) -> dict[str, Any]:
         "interval": interval,
         "seeds": seeds,
         "reason": claim.reason,
-        "strength": "" if claim.holds is None else STRENGTHS[claim.strength],  # nothing was decided
+        "where": ", ".join(filter(None, (claim.place, KINDS[claim.kind]))),
+        "sets": sets_view(claim),
+        "little": f"It says little: it holds by a factor of {claim.slack:.2g}." if claim.says_little else "",
+        "cause": "" if claim.cause is None else f"{CAUSES[claim.cause]}: {claim.because}",
         "verdict": claim.verdict,
         **VERDICTS[claim.verdict],
     }
 
 
+def sets_view(claim: Claim) -> str:
+    """In how many sets of seeds, each by itself, the bound is met; nothing where there is one set."""
+    known = [each for each in claim.sets if each is not None]
+    return f"met in {sum(known)} of {len(claim.sets)} sets of seeds" if known else ""
+
+
 def claims_view(page: ExperimentPage) -> dict[str, Any]:
-    """All claims of a page, and what the numbers beneath them are."""
+    """All claims of a page by who says them, and what the numbers beneath them are."""
     views = [claim_view(claim, page.shows_published) for claim in page.claims]
+    by_source = {
+        title: [view for claim, view in zip(page.claims, views, strict=True) if claim.source == source]
+        for source, title in SOURCES.items()
+    }
     shown = [claim for claim, view in zip(page.claims, views, strict=True) if view["interval"]]
     return {
         "all": views,
+        "by_source": {title: each for title, each in by_source.items() if each},
         "paper": page.shows_published and any(view["paper"] != MISSING for view in views),
         "intervals": list(dict.fromkeys(claim.interval for claim in shown if claim.interval)),
         "seeds": any(view["seeds"] for view in views),

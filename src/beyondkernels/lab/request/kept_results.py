@@ -104,8 +104,8 @@ def judged_again(path: Path, request: Request) -> dict[str, Any] | None:
         return None
     if not same or kept["seeds"] != list(request.seeds):
         return None
-    claims = [plain(claim.as_dict()) for claim in request.judge(_read_rows(rows))]
-    return {**kept, "claims": claims, "identity": {**kept["identity"], "claims": _claims(request)}}
+    identity = {**kept["identity"], "claims": _claims(request)}
+    return {**kept, "claims": _judged(request, _read_rows(rows)), "identity": identity}
 
 
 def write_judged(path: Path, document: Mapping[str, Any]) -> None:
@@ -132,7 +132,7 @@ def kept_document(result: Result) -> dict[str, Any]:
             "scale": whole["scale"],
             "seeds": whole["seeds"],
             "settings": whole["settings"],
-            "claims": whole["claims"],
+            "claims": _judged(request, result.to_frame()),
             "table": {
                 "columns": [column.title for column in columns],
                 "lines": [[column.cell(row) for column in columns] for row in rows],
@@ -145,6 +145,13 @@ def kept_document(result: Result) -> dict[str, Any]:
             "provenance": whole["provenance"],
         }
     )
+
+
+def _judged(request: Request, rows: Rows) -> list[dict[str, Any]]:
+    """The claims with their verdicts; of those that hold, on which wrong tables they no longer do."""
+    shaken = request.noticed(rows)
+    claims = (claim.as_dict() for claim in request.judge(rows))
+    return [plain(claim | {"noticed": shaken.get(claim["id"])}) for claim in claims]
 
 
 def _kept_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -13,7 +13,17 @@ from typing import Any
 from beyondkernels.core import require, require_positive, require_whole
 from beyondkernels.core.errors import shown
 from beyondkernels.lab.catalogue import find
-from beyondkernels.lab.declaration import Experiment, Finished, Label, Rows, as_word, changed, departures, judge
+from beyondkernels.lab.declaration import (
+    Experiment,
+    Finished,
+    Label,
+    Rows,
+    as_word,
+    changed,
+    departures,
+    judge,
+)
+from beyondkernels.lab.declaration.power import noticed
 from beyondkernels.lab.declaration.user_files import name_in_file
 from beyondkernels.lab.report import Claim
 from beyondkernels.lab.request.checks import checked_specs, require_declared, require_experiment, settings_of
@@ -70,12 +80,16 @@ class Request:
     @property
     def differences(self) -> dict[str, Any]:
         """What tells it from the standard request at its scale: changed settings, and seeds or device not the usual."""
-        usual, count = settings_of(self.experiment, self.scale).seeds, len(self.seeds)
+        count = len(self.seeds)
         device = {} if self.device == PROCESSOR else {"device": self.device}
-        if self.seeds == tuple(range(usual)):
+        if self.seeds == self._usual_seeds:
             return self.changes | device
         seeds = count if self.seeds == tuple(range(count)) else list(self.seeds)
         return {**self.changes, "seeds": seeds, **device}
+
+    @property
+    def _usual_seeds(self) -> tuple[int, ...]:
+        return self.experiment.usual_seeds(self.scale, settings_of(self.experiment, self.scale).seeds)
 
     @functools.cached_property
     def departures(self) -> tuple[str, ...]:
@@ -96,14 +110,20 @@ class Request:
         claims = judge(self.experiment, self.settings, rows, self.scale)
         return claims if self.published else [replace(claim, paper=None) for claim in claims]
 
+    def noticed(self, rows: Rows) -> dict[str, list[str]]:
+        """For each claim that holds, the tables made wrong on purpose on which it no longer does.
+
+        Arguments:
+            rows: the experiment's tidy table.
+        """
+        return noticed(self.experiment.claims(self.settings), rows, self.experiment.declared)
+
     def command(self) -> str:
         """The command that makes it again."""
         if ".py:" not in self.name and (call := self.experiment.call(self.seeds, self.changes)):
             return call
         name = Path(self.name).name if ".py:" in self.name else self.experiment.id
-        usual = settings_of(self.experiment, self.scale).seeds
-        word = seeds_word(self.seeds)
-        seeds = [f"--seeds {word}"] if word != str(usual) else []
+        seeds = [] if self.seeds == self._usual_seeds else [f"--seeds {seeds_word(self.seeds)}"]
         sets = [f"--set {shlex.quote(word)}" for word in self.variant]
         device = [] if self.device == PROCESSOR else [f"--device {self.device}"]
         scale = [f"--scale {self.scale}"] if self.experiment.scaled else []
@@ -159,7 +179,7 @@ def ask(
     if isinstance(which, int):
         require_positive("seeds", which)
         require(which <= MOST_SEEDS, f"seeds must be at most {MOST_SEEDS}, got {shown(which)}")
-        which = range(which)
+        which = range(which) if seeds is not None else experiment.usual_seeds(scale, which)
     sequence = isinstance(which, Sequence) and not isinstance(which, str)
     require(sequence, f"seeds must be a number of seeds or a list of them, got {shown(which)}")
     require(len(which) <= MOST_SEEDS, f"seeds must be at most {MOST_SEEDS}, got {shown(which)}")

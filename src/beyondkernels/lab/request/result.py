@@ -11,7 +11,9 @@ from typing import Any
 from beyondkernels.execution import Event
 from beyondkernels.lab.declaration import Label, Reading, Rows, described, tidy
 from beyondkernels.lab.report import Claim, Column, ExperimentPage, Setting
+from beyondkernels.lab.report.claims import NOT_EVALUATED
 from beyondkernels.lab.report.numbers import plain
+from beyondkernels.lab.report.verdicts import count_verdicts, verdict_sentence
 from beyondkernels.lab.request.checks import settings_of
 from beyondkernels.lab.request.request import Request
 from beyondkernels.store import PROCESSOR, StoredRun
@@ -56,15 +58,9 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """How many claims hold, fail or are undecided, and how many runs are missing.
-
-        It reads like ``3 claims hold, 1 fails; 2 of 40 runs are missing``.
-        """
-        verdicts = [claim.holds for claim in self.claims]
-        words = {True: ("holds", "hold"), False: ("fails", "fail"), None: ("undecided", "undecided")}
-        parts = [f"{n} {words[which][n > 1]}" for which in words if (n := verdicts.count(which))]
-        claims = f"claims: {', '.join(parts)}" if parts else "no claims"
-        return f"{claims}; {self._gap}" if self.missing else claims
+        """How many runs are missing, and how many claims hold, fail or are undecided."""
+        told = verdict_sentence(count_verdicts(self.claims))
+        return f"{self._gap}; {told}" if self.missing else told
 
     @functools.cached_property
     def reading(self) -> Reading:
@@ -87,10 +83,8 @@ class Result:
         claims = self.request.judge(self.reading.rows)
         if not self.missing:
             return claims
-        return [
-            claim if claim.holds is None else dataclasses.replace(claim, holds=None, reason=self._gap)
-            for claim in claims
-        ]
+        open_ = {"holds": None, "reason": self._gap, "cause": None, "because": "", "sets": ()}
+        return [claim if claim.reason == NOT_EVALUATED else dataclasses.replace(claim, **open_) for claim in claims]
 
     @functools.cached_property
     def table(self) -> tuple[list[Column], list[dict[str, Any]]]:
@@ -105,8 +99,9 @@ class Result:
 
     @property
     def holds(self) -> bool:
-        """Whether no claim fails."""
-        return not any(claim.holds is False for claim in self.claims)
+        """Whether no claim of the paper fails; where none is the paper's, whether none of ours does."""
+        papers = [claim for claim in self.claims if claim.source == "paper"]
+        return not any(claim.holds is False for claim in papers or self.claims)
 
     def as_json(self) -> dict[str, Any]:
         """The result as ``bk run --json`` writes it."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from beyondkernels.lab.catalogue import CATALOGUE
 from beyondkernels.lab.report import Claim, ExperimentPage, Setting
+from beyondkernels.lab.report.views import KINDS
 from beyondkernels.store import MissingRunError, Store
 
 HOW_TO_SEE_ALL = "bk report FILE.py:NAME, with the file that defines the experiment, makes the full page."
@@ -72,7 +73,13 @@ def _claim(claim: Mapping[str, Any]) -> Claim:
         measured=_number(claim.get("measured")),
         low=_number(claim.get("low")),
         high=_number(claim.get("high")),
+        **_source(claim.get("kind"), claim.get("place")),
     )
+
+
+def _source(kind: object, place: object) -> dict[str, Any]:
+    """Whose claim it is, as far as what is stored makes sense."""
+    return {"kind": kind, "place": str(place)} if kind in KINDS else {}
 
 
 def _number(value: object) -> float | None:

@@ -78,7 +78,7 @@ class Gap(lab.Experiment):
         return [
             claim("learnt", end("left", "ratio", ratio=with_gap).median(), lab.AtMost(LEARNT), "learnt"),
             claim("suffices", with_local, lab.AtMost(LEARNT), why, nowhere=nowhere),
-            claim("local", alone(ratio=smallest), lab.AtMost(LOCAL, "clearly"), "local"),
+            claim("local", alone(ratio=smallest), lab.AtMost(LOCAL), "local"),
             claim("nonlocal", alone(ratio=1.0), lab.AtLeast(LOCAL), "non-local"),
             claim("breaks", end("left", ratio=1.0).median(), lab.AtLeast(LEARNT), "fails"),
             claim("worse", worse, lab.AtLeast(WORSE)),

@@ -53,7 +53,7 @@ class Pretraining(lab.Experiment):
 
     def claims(self, s: PretrainingSettings) -> list[lab.Statement]:
         made = []
-        alike, later = lab.Between(-LEARNT, LEARNT, "clearly"), lab.AtLeast(0.0, "clearly")
+        alike, later = lab.Between(-LEARNT, LEARNT), lab.Above(0.0)
         for n in (3, 4):
             joining, start, layerwise = (lab.of("left", layers=n, method=way) for way in NAMES)
             second, third = (lab.of(name, layers=n, method=START) for name in ("known2", "known3"))

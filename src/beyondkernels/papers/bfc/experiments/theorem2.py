@@ -59,7 +59,7 @@ class Theorem2(lab.Experiment):
 
         def step(layer: int, top: int) -> lab.Statement:
             ratio = four(f"S{layer}", top) / four(f"S{layer}", top - 1)
-            return self.claim(s, f"step-{layer}-{top}", ratio, lab.AtMost(1.0, "clearly"), "falls")
+            return self.claim(s, f"step-{layer}-{top}", ratio, lab.Below(1.0), "falls")
 
         rise, of_all, times = three(TOGETHER, 2).slope(), three(TOGETHER, 2, "all2").slope(), lab.AtLeast(TIMES)
         beside = "counting all directions of S₂ it is", of_all

@@ -77,7 +77,7 @@ class Toy12(lab.Experiment):
             layerwise, together = (lab.of("test", moment=each, inputs=inputs) for each in (LAYERWISE, TOGETHER))
             told = {"inputs": inputs, "target": tuple(TARGET.get(term, 0) for term in TERMS)}
             for kind, value, test, paper in (
-                ("overfits", overfit, lab.AtLeast(s.alpha, "clearly"), example),
+                ("overfits", overfit, lab.AtLeast(s.alpha), example),
                 ("corrected", corrected, lab.AtMost(EXACT), "back to x₁⁴ + 2x₂⁴"),
                 ("layerwise", (layerwise / together).median(), lab.AtLeast(TIMES), "worse"),
             ):

@@ -80,7 +80,7 @@ class Fig15(lab.Experiment):
     def claims(self, s: Fig15Settings) -> list[lab.Statement]:
         """The words beneath Figure 15."""
         first, one, two = (lab.of(f"together_{step}", method=NETWORK) for step in MOMENTS)
-        larger = lab.AtLeast(0, "clearly")
+        larger = lab.Above(0)
         return [
             self.claim(s, "clusters", two, lab.AtLeast(TOGETHER), "form clusters"),
             self.claim(s, "one-step", one - first, larger),

@@ -98,7 +98,7 @@ class Lemma6(lab.Experiment):
             slope = lab.of(f"{kind}_share_1", column, sweep=column, labels=THRESHOLD).slope()
             symbol, falls = axis.column_heading, lab.AtMost(0.0)
             name = f"{kind}-over-{symbol.replace('_', '')}"
-            made.append(self.claim(s, name, slope, falls, "at most 0", "over", symbol=symbol, kind=kind))
+            made.append(self.claim(s, name, slope, falls, "at most 0", "over", symbol=symbol, patterns=kind))
         for step in (1, 2):
             slope = lab.of(f"least_beta_{step}", "relevant", sweep="relevant", labels=THRESHOLD).slope()
             made.append(self.claim(s, f"beta-{step}", slope, lab.AtLeast(0.0), "Ω(1)"))

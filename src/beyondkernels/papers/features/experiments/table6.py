@@ -50,7 +50,7 @@ class Table6(lab.Experiment):
 
     def claims(self, s: Table6Settings) -> list[lab.Statement]:
         growth, ahead = (lab.of(column, "experiment", method=SMALL) for column in ("growth", "ahead"))
-        made, above = [], lab.AtLeast(0, "clearly")
+        made, above = [], lab.Above(0)
         for i in s.numbered:
             least, told = lab.of("least_end", method=SMALL, experiment=i), {"name": s.named(i), "bar": s.bar(i)}
             told |= {"i": i, "epochs": s.epochs[i - 1]}

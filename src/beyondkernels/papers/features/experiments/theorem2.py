@@ -84,7 +84,7 @@ class Theorem2(lab.Experiment):
         learned: dict[str, Any] = {"place": balls.LARGE, "method": balls.LEARNED, "norm": most}
         ours = lab.of("learned_room", "relevant", **learned)
         papers = lab.of("learned_paper_room", **learned, relevant=last)
-        below, told = lab.AtLeast(0.0, "clearly"), {"most": most, "last": last}
+        below, told = lab.Above(0.0), {"most": most, "last": last}
         return [
             *(
                 self.claim(s, name, room(name, where), lab.AtLeast(0.0), errors=balls.SURE)

@@ -71,12 +71,12 @@ class Conv(lab.Experiment):
         widest = two_layers.widest_over("relative", beyond, **shared)
         by_samples = {SHARED: s.channel, DENSE: s.width}
         mine, theirs = (lab.of("relative", "samples", method=each, width=m) for each, m in by_samples.items())
-        flat, same = lab.AtMost(1.0, "unless clearly not"), "as Theorem 4.1"
+        flat, same = lab.AtMost(1.0), "as Theorem 4.1"
         nowhere = "no learner with fewer channels has as many trained weights as samples"
         return [
             self.claim(s, "flat", last / first, flat, same),
             self.claim(s, "flat-beyond", widest, flat, same, nowhere=nowhere),
-            self.claim(s, "ahead", mine / theirs, lab.AtMost(1.0, "clearly")),
+            self.claim(s, "ahead", mine / theirs, lab.Below(1.0)),
             self.claim(s, "learnt", last, lab.AtMost(LEARNT), "ε₀ + ε", most=most),
         ]
 

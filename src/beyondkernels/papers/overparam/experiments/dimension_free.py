@@ -55,7 +55,7 @@ class DimensionFree(lab.Experiment):
         below, learnt = needed(last).largest(), lab.of("relative", "dim", samples=most)
         return [
             self.claim(s, "exponent", needed().slope(), lab.AtMost(FLAT), "no power of d", first=first, last=last),
-            self.claim(s, "below-dim", below, lab.AtMost(1.0, "clearly"), "a number without d", last=last),
+            self.claim(s, "below-dim", below, lab.Below(1.0), "a number without d", last=last),
             self.claim(s, "learnt", learnt, lab.AtMost(LEARNT), "ε₀ + ε", most=most),
         ]
 

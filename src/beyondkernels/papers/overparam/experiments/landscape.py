@@ -55,7 +55,7 @@ class Landscape(lab.Experiment):
             self.claim(s, "descent", low, lab.AtLeast(bar), f"{bar:g}", bar=bar),
             self.claim(s, "proof", beyond, lab.AtLeast(0.0), "½ less the errors"),
             self.claim(s, "control", short, lab.AtLeast(0.0), bar=bar),
-            self.claim(s, "width", floor, lab.AtMost(0.0, "clearly"), "Ω̃(ε), with ε falling in m"),
+            self.claim(s, "width", floor, lab.Below(0.0), "Ω̃(ε), with ε falling in m"),
             self.claim(s, "order", order, lab.AtMost(FIRST_ORDER), largest_rate=s.rates[-1]),
         ]
 

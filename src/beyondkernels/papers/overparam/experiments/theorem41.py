@@ -75,13 +75,13 @@ class Theorem41(lab.Experiment):
         widest = two_layers.widest_over("excess", beyond, "target", samples=s.samples)
         more = at("excess", many, s.width) / at("excess", few, s.width)
         flat, nowhere = (
-            lab.AtMost(1.0, "unless clearly not"),
+            lab.AtMost(1.0),
             "no narrower network has as many trained weights as samples",
         )
         return [
             self.claim(s, "flat", wider, flat, "N need not grow with m"),
             self.claim(s, "flat-beyond", widest, flat, "N need not grow with m ≥ M", nowhere=nowhere),
-            self.claim(s, "samples", more, lab.AtMost(1.0, "clearly"), "ε falls with N", few=few, many=many),
+            self.claim(s, "samples", more, lab.Below(1.0), "ε falls with N", few=few, many=many),
             self.claim(s, "learnt", at("relative", s.samples, last), lab.AtMost(LEARNT), "ε₀ + ε"),
         ]
 

@@ -102,20 +102,20 @@ class Theorem43(lab.Experiment):
         grown = at("gap", SIGNED) - at("gap", SIGNED, ends[0])
         raised = at("test", SIGNED) / at("test", SIGNED, ends[0])
         above = at("gap", SIGNED) - at("gap", PLAIN)
-        same, flat, radii = "N need not grow with m", "unless clearly not", "‖W‖₂,₄ ≤ τ'_w and ‖V‖_F ≤ τ_v"
+        same, radii = "N need not grow with m", "‖W‖₂,₄ ≤ τ'_w and ‖V‖_F ≤ τ_v"
         made = [
-            claim("gap", grown, lab.AtMost(0.0, flat), same),
-            claim("test-loss", raised, lab.AtMost(1.0, flat), same),
-            claim("below-plain", above, lab.AtMost(0.0, flat), "better sample efficiency"),
+            claim("gap", grown, lab.AtMost(0.0), same),
+            claim("test-loss", raised, lab.AtMost(1.0), same),
+            claim("below-plain", above, lab.AtMost(0.0), "better sample efficiency"),
             claim("learnt", at("test", SIGNED), lab.AtMost(LEARNT), "(1 + γ)ε₀ + ε"),
-            claim("signs", last / first, lab.AtMost(1.0, "clearly"), "Lemma 5.8"),
+            claim("signs", last / first, lab.Below(1.0), "Lemma 5.8"),
             claim("radii", lab.of("inside", "run").largest(), lab.AtMost(1.0), radii),
         ]
         for short, target in SHORT.items():
             signed, plain = (
                 lab.of("bound", "width", target=target, objective=each).slope() for each in (SIGNED, PLAIN)
             )
-            most, name = lab.AtMost(0.0, "clearly"), f"{short}-bound"
+            most, name = lab.Below(0.0), f"{short}-bound"
             made.append(claim(name, signed - plain, most, "0 against 1", "bound", target=target))
         return made
 

@@ -109,8 +109,8 @@ class Fig3(lab.Experiment):
         Success is judged by the choice on validation points, failure by the choice on test points.
         """
         low, high = [factor * s.alpha for factor in ABOUT]
-        learnt, below_threshold = lab.AtMost(s.learnt, "clearly"), lab.AtMost(s.threshold, "clearly")
-        worse, never, made = lab.AtLeast(0.0, "clearly"), "training together learns it at no β", []
+        learnt, below_threshold = lab.AtMost(s.learnt), lab.AtMost(s.threshold)
+        worse, never, made = lab.Above(0.0), "training together learns it at no β", []
         crossing = lab.Crossing(learnt, low, high, (s.alpha, "α"))
         for n in s.sizes:
             at_n: dict[str, Any] = {"method": TOGETHER, "samples": n}

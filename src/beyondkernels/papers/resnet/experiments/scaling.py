@@ -98,7 +98,7 @@ class Scaling(lab.Experiment):
             (k, name): needed(k, methods, "targets").slope() for k in s.dims for name, methods in LEARNERS.items()
         }
         made = [self.claim(s, "bound", views.least_over(KERNELS, "bound"), lab.AtLeast(1.0))]
-        clearly, close = lab.AtLeast(LOWER, "clearly"), lab.Between(1 - CLOSE, 1 + CLOSE)
+        clearly, close = lab.AtLeast(LOWER), lab.Between(1 - CLOSE, 1 + CLOSE)
         for k, dims in s.dims.items():
             last = "between the two largest d it is", needed(k, KERNELS, "targets", dim=dims[-2:]).slope()
             own = "the network's exponent is", exponent[k, NETWORK]
@@ -111,7 +111,7 @@ class Scaling(lab.Experiment):
         made.append(self.claim(s, "machine", less, clearly))
         for name in (NETWORK, MACHINE):
             fewer = for_every({k: _fewer(k, dims[-1], name) for k, dims in s.dims.items()})
-            below, short = lab.AtMost(1.0, "clearly"), name.split()[-1]
+            below, short = lab.Below(1.0), name.split()[-1]
             made.append(self.claim(s, f"{short}-fewer", fewer, below, None, "fewer", name=name))
         left = for_every({k: views.over_d_log_d(needed(k, LEARNERS[NETWORK], "dim")).slope() for k in s.dims})
         return [*made, self.claim(s, "network-dim", left, lab.AtMost(0.0), "d, up to logarithms")]

@@ -86,7 +86,7 @@ class Theorem2(exact_risks.ExactRisks):
         targets = {case: class_size(*sizes) for case, sizes in s.cases.items()}
 
         def network(name: str, case: str, n: int, **told: Any) -> lab.Statement:
-            (dim, k), below = s.cases[case], lab.AtMost(s.threshold, "clearly")
+            (dim, k), below = s.cases[case], lab.AtMost(s.threshold)
             where = {"case": case, "functions": n}
             words = "on the same points and target the smallest best risk of a kernel, in units of it, is"
             beside = words, lab.least("own_excess", per_seed=False, **where)

@@ -77,7 +77,7 @@ class Theorem3(exact_risks.ExactRisks):
 
     def claims(self, s: Theorem3Settings) -> list[lab.Statement]:
         def network(name: str, case: str, parameters: int) -> lab.Statement:
-            (dim, outputs), below = s.cases[case], lab.AtMost(s.threshold, "clearly")
+            (dim, outputs), below = s.cases[case], lab.AtMost(s.threshold)
             risk = lab.of("risk", case=case, learner=NETWORK, functions=parameters)
             unlearnt = max(0.0, 1 - 16 * parameters / (15 * class_size(dim, outputs)))
             told = {"d": dim, "k": outputs, "parameters": parameters, "unlearnt": unlearnt}

@@ -1,0 +1,92 @@
+"""Whether claims can fail: each is judged again on tables that are wrong on purpose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from beyondkernels.lab.declaration.quantities import Quantities
+from beyondkernels.lab.declaration.rows import Rows
+from beyondkernels.lab.declaration.statements import Statement
+
+NOT_MEASURED = frozenset({"seed", "status", "outcome"})
+FACTOR = 10.0
+"""How far off a single column is made."""
+
+_SHUFFLE = 20260
+"""The seed of the one random order; any would do."""
+
+
+def noticed(statements: Sequence[Statement], rows: Rows, quantities: Quantities) -> dict[str, list[str]]:
+    """For each claim that holds, the wrong tables on which it no longer does.
+
+    A claim that none of them shakes does not depend on what was measured. It is a check of the machinery at most.
+
+    Arguments:
+        statements: the claims.
+        rows: the right table.
+        quantities: those of the experiment.
+    """
+    holding = [each for each in statements if each.claim(rows, True, quantities).holds]
+    found: dict[str, list[str]] = {each.id: [] for each in holding}
+    for name, wrong in wrong_tables(holding, rows, quantities):
+        for each in holding:
+            if not each.claim(wrong, True, quantities).holds:
+                found[each.id].append(name)
+    return found
+
+
+def wrong_tables(statements: Sequence[Statement], rows: Rows, quantities: Quantities) -> Iterator[tuple[str, Rows]]:
+    """Tables that are wrong on purpose, each with a name.
+
+    - the measured numbers of one coordinate's values are exchanged, such as those of two learners;
+    - all measured numbers are shuffled among the rows;
+    - nothing is learnt: each column has its worst number everywhere, or its median if no direction is better;
+    - one column is ten times, or a tenth of, what it was, or has the other sign if it can.
+
+    Arguments:
+        statements: the claims, which say what is a coordinate and what is measured.
+        rows: the right table.
+        quantities: those of the experiment.
+    """
+    coordinates = {name for each in statements for name in each.value.coordinates} & set(rows.columns)
+    numbers = [name for name in rows.columns if rows[name].dtype.kind in "fiu" and name not in NOT_MEASURED]
+    measured = [name for name in numbers if name not in coordinates]
+    for column in sorted(coordinates):
+        if (wrong := _exchanged(rows, column, sorted(coordinates - {column}), measured)) is not None:
+            yield f"{column} exchanged", wrong
+    shuffled = rows.copy()
+    shuffled[measured] = rows[measured].sample(frac=1.0, random_state=_SHUFFLE).to_numpy()
+    yield "shuffled", shuffled
+    yield "nothing learnt", rows.assign(**{name: _nothing(rows[name], quantities[name].better) for name in measured})
+    for column in measured:
+        low, high = quantities[column].within
+        yield f"{column} × 10", rows.assign(**{column: (rows[column] * FACTOR).clip(low, high)})
+        yield f"{column} / 10", rows.assign(**{column: rows[column] / FACTOR})
+        if math.isinf(low):
+            yield f"−{column}", rows.assign(**{column: -rows[column]})
+
+
+def _exchanged(rows: Rows, column: str, others: list[str], measured: list[str]) -> Rows | None:
+    """The measured numbers handed on from each value of a coordinate to the next one, all else being equal.
+
+    Of numbers the order is reversed instead, so that what fell along the coordinate rises. None if nothing changes.
+    """
+    by = [name for name in (*others, "seed") if name in rows.columns]
+    groups = rows.groupby(by, sort=False, dropna=False).indices.values() if by else [range(len(rows))]
+    order = list(range(len(rows)))
+    for group in groups:
+        places = [int(place) for place in group]
+        turned = places[::-1] if rows[column].dtype.kind in "fiu" else places[1:] + places[:1]
+        for place, source in zip(places, turned, strict=True):
+            order[place] = source
+    if order == list(range(len(rows))):
+        return None
+    wrong = rows.copy()
+    wrong[measured] = rows[measured].iloc[order].to_numpy()
+    return wrong
+
+
+def _nothing(numbers: Any, better: str) -> float:
+    return float({"less": numbers.max, "more": numbers.min}.get(better, numbers.median)())
