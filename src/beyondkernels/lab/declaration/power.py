@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.statements import Statement
@@ -32,7 +34,7 @@ def noticed(statements: Sequence[Statement], rows: Rows, quantities: Quantities)
     found: dict[str, list[str]] = {each.id: [] for each in holding}
     for name, wrong in wrong_tables(holding, rows, quantities):
         for each in holding:
-            if not each.claim(wrong, True, quantities).holds:
+            if name not in found[each.id] and not each.claim(wrong, True, quantities).holds:
                 found[each.id].append(name)
     return found
 
@@ -40,7 +42,7 @@ def noticed(statements: Sequence[Statement], rows: Rows, quantities: Quantities)
 def wrong_tables(statements: Sequence[Statement], rows: Rows, quantities: Quantities) -> Iterator[tuple[str, Rows]]:
     """Tables that are wrong on purpose, each with a name.
 
-    - the measured numbers of one coordinate's values are exchanged, such as those of two learners;
+    - the measured numbers of one coordinate's values are exchanged: each learner gets those of another one;
     - all measured numbers are shuffled among the rows;
     - nothing is learnt: each column has its worst number everywhere, or its median if no direction is better;
     - one column is ten times, or a tenth of, what it was, or has the other sign if it can.
@@ -54,7 +56,7 @@ def wrong_tables(statements: Sequence[Statement], rows: Rows, quantities: Quanti
     numbers = [name for name in rows.columns if rows[name].dtype.kind in "fiu" and name not in NOT_MEASURED]
     measured = [name for name in numbers if name not in coordinates]
     for column in sorted(coordinates):
-        if (wrong := _exchanged(rows, column, sorted(coordinates - {column}), measured)) is not None:
+        for wrong in _exchanged(rows, column, sorted(coordinates - {column}), measured):
             yield f"{column} exchanged", wrong
     shuffled = rows.copy()
     shuffled[measured] = rows[measured].sample(frac=1.0, random_state=_SHUFFLE).to_numpy()
@@ -68,24 +70,23 @@ def wrong_tables(statements: Sequence[Statement], rows: Rows, quantities: Quanti
             yield f"−{column}", rows.assign(**{column: -rows[column]})
 
 
-def _exchanged(rows: Rows, column: str, others: list[str], measured: list[str]) -> Rows | None:
-    """The measured numbers handed on from each value of a coordinate to the next one, all else being equal.
+def _exchanged(rows: Rows, column: str, others: list[str], measured: list[str]) -> Iterator[Rows]:
+    """The measured numbers of each value of a coordinate handed to another one, all else being equal.
 
-    Of numbers the order is reversed instead, so that what fell along the coordinate rises. None if nothing changes.
+    Words are handed on by one place, by two, and so on, so that every two of them meet. Of numbers the order is
+    reversed, so that what fell along the coordinate rises.
     """
     by = [name for name in (*others, "seed") if name in rows.columns]
-    groups = rows.groupby(by, sort=False, dropna=False).indices.values() if by else [range(len(rows))]
-    order = list(range(len(rows)))
-    for group in groups:
-        places = [int(place) for place in group]
-        turned = places[::-1] if rows[column].dtype.kind in "fiu" else places[1:] + places[:1]
-        for place, source in zip(places, turned, strict=True):
-            order[place] = source
-    if order == list(range(len(rows))):
-        return None
-    wrong = rows.copy()
-    wrong[measured] = rows[measured].iloc[order].to_numpy()
-    return wrong
+    groups = list(rows.groupby(by, sort=False, dropna=False).indices.values()) if by else [np.arange(len(rows))]
+    reverse = rows[column].dtype.kind in "fiu"
+    for shift in range(1, 2 if reverse else max(map(len, groups))):
+        order = np.arange(len(rows))
+        for places in groups:
+            order[places] = places[::-1] if reverse else np.roll(places, -shift)
+        if (order != np.arange(len(rows))).any():
+            wrong = rows.copy()
+            wrong[measured] = rows[measured].iloc[order].to_numpy()
+            yield wrong
 
 
 def _nothing(numbers: Any, better: str) -> float:

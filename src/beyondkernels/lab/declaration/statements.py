@@ -176,7 +176,7 @@ class Statement(Checked):
         if isinstance(self.condition, Crossing):
             return self.condition.locate(self.value.groups(rows), "", statistic="number").holds
         margins = [judged.margin for judged in self._judged_places(rows, quantities).values()]
-        return None if not margins or any(map(math.isnan, margins)) else min(margins) >= 0
+        return None if not margins or any(map(math.isnan, margins)) else self.condition.passes(min(margins))
 
 
 @dataclass(frozen=True)
@@ -240,10 +240,9 @@ class Crossing(Condition):
         if not failed or open_[-1] == len(places) - 1:
             at = exact(places[open_[0] if not failed else open_[-1]])
             return replace(nothing, reason=f"at {symbol} = {at} the interval contains the bound")
-        low, high = places[failed[-1]] / size, places[open_[-1] + 1] / size
-        told = [
-            f"{symbol} = {exact(place * size)}" + (f" = {place:.3g}{name}" if name else "") for place in (low, high)
-        ]
+        ends = places[failed[-1]], places[open_[-1] + 1]
+        told = [f"{symbol} = {exact(end)}" + (f" = {end / size:.3g}{name}" if name else "") for end in ends]
+        low, high = (end / size for end in ends)
         first, last = self.low / size - 1e-9, self.high / size + 1e-9
         inside, outside = first <= low and high <= last, high < first or low > last
         return Judged(

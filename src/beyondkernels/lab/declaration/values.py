@@ -127,15 +127,16 @@ class Value(Checked):
         return replace(self, compute=compute, free=None, name=f"{self.name}.at_minimum_of({other.name})")
 
     def where_holds(self, other: Value, test: Condition) -> Value:
-        """The values where a test of another value holds; no number where that cannot be said."""
+        """The values where a test of another value holds; no number where runs are missing."""
 
         def compute(rows: Rows) -> Series:
             mine, kept = self.compute(rows), []
             for place, theirs in other.compute(rows).groupby(level=0, sort=False):
-                holds = test.judge(list(theirs), statistic=other.statistic).holds
-                if holds is not False and place in mine.index.get_level_values(0):
+                judged = test.judge(list(theirs), statistic=other.statistic)
+                missing = math.isnan(judged.margin)
+                if (judged.holds or missing) and place in mine.index.get_level_values(0):
                     part = mine.xs(place, level=0, drop_level=False)
-                    kept.append(part if holds else part * math.nan)
+                    kept.append(part * math.nan if missing else part)
             import pandas as pd
 
             return pd.concat(kept) if kept else mine.iloc[:0]

@@ -155,6 +155,10 @@ class Condition(Checked, ABC):
     def ends(self) -> Range:
         """The least and the greatest value that pass; where it is strict, the values between them pass."""
 
+    def passes(self, margin: float) -> bool:
+        """Whether a number passes that lies inside by so much; outside, the margin is negative."""
+        return margin > 0 if self.strict else margin >= 0
+
     def judge(
         self,
         values: Sequence[float | None],
@@ -188,9 +192,8 @@ class Condition(Checked, ABC):
 
     def _decided(self, judged: Judged) -> Judged:
         (lower, upper), low, high = self.ends, judged.low, judged.high
-        passes = judged.margin > 0 if self.strict else judged.margin >= 0
         if judged.statistic in ("number", "least", "largest"):
-            return replace(judged, holds=passes, reason=judged.reason + _share_of_seeds(judged, self.ends))
+            return replace(judged, holds=self.passes(judged.margin), reason=judged.reason + _share_of_seeds(judged, self.ends))
         if low is None or high is None:
             return replace(judged, reason=f"{judged.reason}; one seed has no interval, so nothing is decided")
         at_an_end = low <= lower <= high or low <= upper <= high
