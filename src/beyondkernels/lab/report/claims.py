@@ -193,7 +193,9 @@ class Condition(Checked, ABC):
     def _decided(self, judged: Judged) -> Judged:
         (lower, upper), low, high = self.ends, judged.low, judged.high
         if judged.statistic in ("number", "least", "largest"):
-            return replace(judged, holds=self.passes(judged.margin), reason=judged.reason + _share_of_seeds(judged, self.ends))
+            return replace(
+                judged, holds=self.passes(judged.margin), reason=judged.reason + _share_of_seeds(judged, self.ends)
+            )
         if low is None or high is None:
             return replace(judged, reason=f"{judged.reason}; one seed has no interval, so nothing is decided")
         at_an_end = low <= lower <= high or low <= upper <= high

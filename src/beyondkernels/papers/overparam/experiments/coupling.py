@@ -98,7 +98,8 @@ class Coupling(lab.Experiment):
             for term, (words, power) in terms.items():
                 slope = lab.of(term, "width", layers=layers).slope()
                 room = lab.least(f"{term}_room", per_seed=False, layers=layers)
-                name, told = term.replace("_", "-"), {"words": words, "power": power, "within": WITHIN[layers]}
+                name, (lemma, _, _) = term.replace("_", "-"), words.partition(":")
+                told = {"words": words, "lemma": lemma, "power": power, "within": WITHIN[layers]}
                 made += [
                     self.claim(s, f"{name}-power", slope, lab.AtMost(power + SLACK), power, "power", **told),
                     self.claim(s, f"{name}-bound", room, lab.AtLeast(1.0), "1/Õ(1)", "bound", **told),
