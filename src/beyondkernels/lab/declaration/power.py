@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.statements import Statement
@@ -77,6 +75,8 @@ def _exchanged(rows: Rows, column: str, others: list[str], measured: list[str]) 
     Words are handed on by one place, by two, and so on, so that every two of them meet. Of numbers the order is
     reversed, so that what fell along the coordinate rises.
     """
+    import numpy as np
+
     by = [name for name in (*others, "seed") if name in rows.columns]
     groups = list(rows.groupby(by, sort=False, dropna=False).indices.values()) if by else [np.arange(len(rows))]
     reverse = rows[column].dtype.kind in "fiu"
