@@ -29,6 +29,7 @@ def test_a_kept_result_belongs_to_the_code_and_its_claims_to_its_rows(path: Path
     if again is None:
         assert "rows" not in kept
     else:
+        assert again["table"] == kept["table"] and again["title"] == kept["title"]
         assert len(again["claims"]) == len(kept["claims"])
         for one, other in zip(kept["claims"], again["claims"], strict=True):
             assert [one[name] for name in WORDS] == [other[name] for name in WORDS], one["id"]

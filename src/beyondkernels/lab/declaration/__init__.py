@@ -23,6 +23,7 @@ from beyondkernels.lab.declaration.reading import (
     judge as judge,
     specs_of as specs_of,
     stated as stated,
+    table_of as table_of,
 )
 from beyondkernels.lab.declaration.rows import (
     Rows as Rows,
