@@ -8,7 +8,7 @@ import pytest
 
 from beyondkernels.cli.documents import documents, filled
 from beyondkernels.lab import Crossing, Quantities, Statement, ask, judged_again, kept_path, out_of_date
-from beyondkernels.lab.report.claims import LITTLE
+from beyondkernels.lab.report.claims import LITTLE, LOOSE
 from soak.result import differences
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +39,7 @@ def test_a_kept_result_belongs_to_the_code_and_its_claims_to_its_rows(path: Path
     for claim in kept["claims"]:
         require_possible(claim, stated[claim["id"]], request.experiment.declared)
         if claim["holds"]:
-            little = claim["kind"] in ("bound", "order") and (claim["slack"] or 0) > LITTLE
+            little = claim["kind"] in LOOSE and (claim["slack"] or 0) > LITTLE
             assert claim["noticed"] or claim["kind"] == "check" or little, f"{claim['id']} cannot fail"
         else:
             assert stated[claim["id"]].cause or claim["holds"] is None, (

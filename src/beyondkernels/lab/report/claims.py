@@ -35,6 +35,9 @@ seeds; sizes too small for what holds in a limit; nobody knows yet."""
 LITTLE = 100.0
 """A bound with free constants that holds by more than this factor says little."""
 
+LOOSE: tuple[Kind, ...] = "bound", "order"
+"""The kinds whose constants may be free."""
+
 _CONFIDENCE = 0.05
 """How likely the unlikely may be in what is said of all seeds."""
 
@@ -96,7 +99,7 @@ class Claim:
     @property
     def says_little(self) -> bool:
         """Whether it is a bound that holds by so much that it says little: its constants are free."""
-        return bool(self.holds) and self.kind in ("bound", "order") and (self.slack or 0.0) > LITTLE
+        return bool(self.holds) and self.kind in LOOSE and (self.slack or 0.0) > LITTLE
 
     def as_dict(self) -> dict[str, Any]:
         """The claim as ``bk run --json`` writes it: non-finite numbers are null."""
