@@ -133,8 +133,8 @@ def _verdict_lines(results: Mapping[str, list[Kept]]) -> list[str]:
     checks = sum(claim.get("kind") == "check" for claim in claims)
     little = sum((claim.get("slack") or 0) > LITTLE for claim in claims if claim["holds"] and claim["kind"] in LOOSE)
     power = (
-        f"Every other claim that holds no longer does on a table that is wrong on purpose, but for {checks} checks of "
-        f"the machinery and {little} bounds that hold by more than a factor of {LITTLE:g} and so say little."
+        f"Every claim that holds fails on some table that is wrong on purpose, but for {checks} checks of the "
+        f"machinery and {little} bounds that hold by more than a factor of {LITTLE:g} and so say little."
     )
     sets = [claim["sets"] for claim in claims if claim.get("sets")]
     torn = sum(True in each and False in each for each in sets)
