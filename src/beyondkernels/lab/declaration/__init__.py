@@ -3,6 +3,7 @@
 from beyondkernels.lab.declaration.bisection import Bisection as Bisection, Needed as Needed
 from beyondkernels.lab.declaration.experiment import (
     SCALES as SCALES,
+    THREE_SETS as THREE_SETS,
     Experiment as Experiment,
     Scale as Scale,
     scale as scale,

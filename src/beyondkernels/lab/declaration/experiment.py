@@ -26,6 +26,9 @@ from beyondkernels.lab.report.claims import Condition
 SCALES = ("smoke", "laptop", "paper")
 """``smoke`` runs in seconds, ``laptop`` in minutes on two cores, ``paper`` is the paper's own setting."""
 
+THREE_SETS = MappingProxyType({"laptop": (0, 500, 1000)})
+"""Where the sets of seeds begin of an experiment that takes minutes: the second and third were never tuned on."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Scale(Checked):

@@ -80,6 +80,7 @@ class Coupling(lab.Experiment):
         **{f"{term}_room": size(f"room of {NAMES[term]}", ".3g", ROOM) for term in NAMES},
     }
     seconds_per_run = {"smoke": 0.1, "laptop": 1.5, "paper": 20.0}
+    seed_sets = lab.THREE_SETS
     settings_class = CouplingSettings
     scales = {
         "laptop": lab.scale(**LAPTOP, steps=2000, points=100, test_samples=1000, seeds=5),

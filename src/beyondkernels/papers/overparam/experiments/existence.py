@@ -64,6 +64,7 @@ class Existence(lab.Experiment):
         "log_hypothesis": lab.Quantity("log₁₀ ε", ".1f", about="Over its limit; negative if in range."),
     }
     seconds_per_run = {"smoke": 0.02, "laptop": 0.2, "paper": 3.0}
+    seed_sets = lab.THREE_SETS
     settings_class = ExistenceSettings
     scales = {
         "laptop": lab.scale(widths=(1000, 3162, 10_000, 31_623, 100_000), test_samples=50, seeds=10),
