@@ -292,11 +292,6 @@ class Store:
         with store_errors(self.path, "write to"):
             requests.write(self.path / "requests", self.drafts.new(), experiment_id, request)
 
-    def read_request(self, experiment_id: str, scale: str | None = None) -> dict[str, Any]:
-        """The newest request of an experiment, at a scale or at any; :class:`MissingRequestError` if there is none."""
-        with store_errors(self.path, "read"):
-            return requests.read(self.path / "requests", experiment_id, scale)
-
     def requests(self) -> list[dict[str, Any]]:
         """The newest request of each experiment, scale, settings and seeds, the newest last.
 
