@@ -80,7 +80,7 @@ class Saving:
 
 
 class _Member(Checkpoint):
-    """One run's checkpoint."""
+    """The checkpoint of one run, which knows when it is that run's turn to save."""
 
     def __init__(self, saving: Saving, key: str) -> None:
         self.key, self._saving, self._last = key, saving, time.monotonic()

@@ -33,7 +33,7 @@ class _Chunk:
 
 
 @dataclass
-class Estimate:
+class TimeEstimate:
     """Counts what is done, by kind; an event costs the same however many runs there are.
 
     Arguments:

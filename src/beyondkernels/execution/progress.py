@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from beyondkernels.core.contracts import Progress
 from beyondkernels.execution.costs import Round
-from beyondkernels.execution.estimate import Estimate
+from beyondkernels.execution.estimate import TimeEstimate
 from beyondkernels.execution.events import Event
 from beyondkernels.execution.progress_bars import SILENCE, TWINKLE, Bar, bar_on, duration
 
@@ -57,7 +57,7 @@ class Meter(Watch):
 
     def __init__(self, tell: Progress = lambda _: None, clock: Callable[[], float] = time.monotonic) -> None:
         self.tell, self.clock = tell, clock
-        self.estimate = Estimate(clock)
+        self.estimate = TimeEstimate(clock)
         self.fraction = 0.0
 
     def begin(self, planned: Round) -> None:

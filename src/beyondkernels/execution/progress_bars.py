@@ -21,11 +21,16 @@ class Bar:
     """A bar that can be drawn again and is gone in the end."""
 
     def draw(self, fraction: float, state: str) -> None:
-        """Show how far it is."""
+        """Draw the bar again.
+
+        Arguments:
+            fraction: how much of the work is done, from 0 to 1.
+            state: what is written behind the bar.
+        """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Take it away."""
+        """Remove the bar, so that what is printed next stands in its place."""
 
 
 class TerminalBar(Bar):

@@ -73,7 +73,7 @@ class Optimiser(Component, Checked, ABC):
         """Equal for rules whose ``update`` differs in nothing but ``numbers`` and ``noise``."""
 
     def state(self, params: Tensors) -> Tensors:
-        """The state at the start."""
+        """What the rule remembers before the first step, such as zero velocities; nothing by default."""
         return {}
 
     def slots(self) -> tuple[str, ...]:

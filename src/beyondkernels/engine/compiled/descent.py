@@ -40,7 +40,7 @@ def advance(member: Member, steps: int) -> None:
 
 
 def advance_by_adam(member: Member, steps: int) -> None:
-    """The same with Adam."""
+    """Take steps of Adam, with the averages' bias corrections computed here; otherwise as :func:`advance`."""
     rule, state = declared_rule(member.algorithm, member.stage), member.optimiser
     assert rule is not None
     step = library("adam")
