@@ -49,6 +49,7 @@ class Saving:
 
     def seconds(self) -> float:
         """What each member has cost since work on the chunk began: its share."""
+        # Members of a chunk take steps together, so nobody can tell their times apart.
         return (time.monotonic() - self._start) / len(self.members)
 
     def load(self, key: str) -> tuple[Saved, float] | None:

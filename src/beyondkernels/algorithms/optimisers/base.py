@@ -100,6 +100,7 @@ class Chain(Optimiser):
     parts: Annotated[tuple[Optimiser, ...], not_empty]
 
     def __post_init__(self) -> None:
+        # A chain of chains is one chain, so that two ways of writing a rule have one identity.
         flat = tuple(inner for part in self.parts for inner in (part.parts if isinstance(part, Chain) else (part,)))
         object.__setattr__(self, "parts", flat)
 
@@ -147,6 +148,7 @@ class Chain(Optimiser):
         taken: set[str] = set()
         tagged = []
         for i, part in enumerate(self.parts):
+            # Only where names clash: "rate" and "momentum" stay what the compiled steps look for.
             tagged.append((f"{i}:" if taken & set(part.slots()) else "", part))
             taken |= set(part.slots())
         return tagged
@@ -204,6 +206,7 @@ def _in_place(
     rule: Optimiser, gradient: Tensors, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
 ) -> Tensors:
     change, after = rule.update_alone(Change(gradient), state, params, numbers, noise)
+    # Negated once, so that product and difference are a single addcmul over the parameter.
     down = None if change.scale is None else -change.scale
     for name, direction in change.direction.items():
         kept = params[name] if change.keep is None else params[name].mul_(change.keep)

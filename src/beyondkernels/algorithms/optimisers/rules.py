@@ -90,6 +90,8 @@ class Decay(_Scheduled):
             require(0 <= factor < math.inf, f"the factor of {name!r} must be finite and not negative, got {factor}")
 
     def program(self) -> Hashable:
+        # Factors are part of the program: they are applied as Python numbers, not as tensors that members could differ
+        # in.
         return (type(self), self.factors) if self.factors else type(self)
 
     def factor(self, name: str) -> float:
@@ -104,6 +106,8 @@ class Decay(_Scheduled):
         """λ of each parameter that is pulled."""
         factors = {name: self.factor(name) for name in direction}
         decay = numbers["decay"]
+        # Where the factor is 1 the number itself, so that plain decay keeps its bits; where it is 0 the parameter is
+        # left out.
         return {name: decay if factor == 1 else factor * decay for name, factor in factors.items() if factor}
 
     def slots(self) -> tuple[str, ...]:
@@ -168,6 +172,7 @@ class ClipNorm(_Scheduled):
         self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         squares = torch.stack([value.square().sum() for value in change.direction.values()])
+        # No branch on the length: a zero gradient gives c/0 = ∞, which the clamp makes 1.
         factor = torch.clamp(numbers["most"] / squares.sum().sqrt(), max=1.0)
         clipped = {name: factor * value for name, value in change.direction.items()}
         return change._replace(direction=clipped), {}
@@ -247,6 +252,7 @@ class Momentum(Optimiser):
                 value = value + numbers["decay"] * params[name]
             if self.nesterov:
                 ahead[name] = value + mu * velocity[name]
+        # Without Nesterov ``ahead`` is empty, and the direction is the velocity itself.
         return change._replace(direction=ahead or velocity), velocity
 
     def update_alone(
@@ -254,6 +260,7 @@ class Momentum(Optimiser):
     ) -> tuple[Change, Tensors]:
         """The velocity in place, where it is the direction."""
         change, mu = change.scaled(), numbers["momentum"]
+        # Then the direction is not the velocity, and in place the one would overwrite the other.
         if self.nesterov or self.decay is not None:
             return self.update(change, state, params, numbers, noise)
         velocity = {name: state[name].mul_(mu).add_(value) for name, value in change.direction.items()}
@@ -313,6 +320,8 @@ class Adam(Optimiser):
             after[name] = numbers[f"{kind}_keep"] * state[name] + numbers[f"{kind}_add"] * value
             return after[name]
 
+        # As averages of ones, not as 1 − βᵗ: no step counter in the state, and no power whose rounding depends on the
+        # machine.
         weights = [averaged(kind, f"{kind}_weight", 1.0) for kind in ("mean", "square")]
         direction = {}
         for name, value in change.direction.items():
@@ -334,11 +343,14 @@ class Adam(Optimiser):
             for kind in ("mean", "square")
         )
         root = c2.sqrt()
+        # ε moves inside with √c₂, so that the division by c₂ can wait for the one factor at the end.
         small = numbers["epsilon"] * root
         for name, value in change.direction.items():
             m = state[f"mean/{name}"].lerp_(value, numbers["mean_add"])
             square = value.square()
             s = state[f"square/{name}"].lerp_(square, numbers["square_add"])
+            # Into the memory of the squares, which nobody needs any more: these passes are what a step of a small
+            # network costs.
             below = torch.sqrt(s, out=square).add_(small)
             direction[name] = torch.div(m, below, out=below)
         return change._replace(direction=direction, scale=root / c1), {}
