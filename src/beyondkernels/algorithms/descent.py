@@ -40,7 +40,7 @@ class ByOptimiser(Algorithm):
     @property
     def first_rate(self) -> float:
         """The learning rate of the first step."""
-        return self.rule.parts[-1].numbers(range(1, 2))["rate"][0]
+        return self.rule.parts[-1].hyper_of(range(1, 2))["rate"][0]
 
     @functools.cached_property
     def rule(self) -> Chain:
@@ -54,10 +54,10 @@ class ByOptimiser(Algorithm):
         return self.rule.state(params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        return {name: values[0] for name, values in self.rule.numbers(range(step, step + 1)).items()}
+        return {name: values[0] for name, values in self.rule.hyper_of(range(step, step + 1)).items()}
 
     def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        return self.rule.numbers(steps)
+        return self.rule.hyper_of(steps)
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         return self.rule.noise({name: params[name] for name in network.trained(self.group, params)}, stream)
