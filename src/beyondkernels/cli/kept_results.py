@@ -51,7 +51,7 @@ class Kept:
 
     @property
     def mark(self) -> str:
-        """The state as a mark."""
+        """The sign for :attr:`state`: ✓, ◐, ✗, – or …."""
         return STATES[self.state][0]
 
     @property

@@ -238,7 +238,7 @@ class Experiment:
         return dataclasses.replace(base, **found.differs)
 
     def notes(self, settings: Any) -> list[str]:
-        """All notes, in Markdown."""
+        """The notes of the text file with their numbers filled in, then what :meth:`remarks` computes."""
         written = self._text().notes if self.text_file else []
         return [*(fill(note, self.facts(settings)) for note in written), *self.remarks(settings)]
 

@@ -93,7 +93,7 @@ class Claim:
 
     @property
     def source(self) -> Source:
-        """Who says it."""
+        """``paper`` or ``ours``, by the kind of statement."""
         return source_of(self.kind)
 
     @property

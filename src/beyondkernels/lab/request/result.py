@@ -119,7 +119,7 @@ class Result:
         )
 
     def page(self) -> ExperimentPage:
-        """The result as a page of a report."""
+        """What ``bk report`` writes for this result: claims, table, figures, settings, notes."""
         request, experiment = self.request, self.request.experiment
         columns, rows = self.table
         return ExperimentPage(

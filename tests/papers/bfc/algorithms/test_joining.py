@@ -131,7 +131,7 @@ def test_a_run():
 def test_steps_are_counted_from_the_start_of_a_stage():
     rule = Joining((Rate(Linear(1.0, steps=4)), Rate(0.5)), (4, 3))
     first, second = rule.stages()
-    assert rule.hyper_of(first, range(1, 5))["rate"] == Rate(Linear(1.0, steps=4)).numbers(range(1, 5))["rate"]
+    assert rule.hyper_of(first, range(1, 5))["rate"] == Rate(Linear(1.0, steps=4)).hyper_of(range(1, 5))["rate"]
     again = replace(rule, rule=Rate(Linear(1.0, steps=4)))
     assert again.hyper_of(second, range(5, 8))["rate"] == again.hyper_of(first, range(1, 4))["rate"]
     assert rule.hyper(second, 5) == {"rate": 0.5}
