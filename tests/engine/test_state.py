@@ -18,7 +18,7 @@ from beyondkernels.papers.features.theory import theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
 from fitting import case_of
 from interrupted import EndedError, Kept
-from stepping import started as begun
+from stepping import assert_same, started as begun
 
 IGNORE = lambda _: None  # noqa: E731
 PARITY = DictionaryParity(dim=12, patterns=8, relevant=3)
@@ -65,17 +65,6 @@ def case(problem, seed: int = 100, checkpoint: Checkpoint | None = None) -> Case
     return case_of(problem, 80, 40, seed, checkpoint=checkpoint)
 
 
-def same(p: Outcome, q: Outcome) -> None:
-    assert p.status == q.status
-    assert p.scalars == q.scalars
-    for part in ("series", "arrays"):
-        ours, theirs = getattr(p, part), getattr(q, part)
-        assert ours.keys() == theirs.keys()
-        for name in ours:
-            assert ours[name].dtype == theirs[name].dtype
-            np.testing.assert_array_equal(ours[name], theirs[name])
-
-
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("moments", [(1,), (9, 1, 6)])
 def test_a_run_that_was_ended_and_goes_on(name, moments):
@@ -92,7 +81,7 @@ def test_a_run_that_was_ended_and_goes_on(name, moments):
     assert at[0] > 0
     kept.most = float("inf")
     before = len(kept.states)
-    same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone)
+    assert_same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone)
     assert len(kept.states) > before
     assert kept.states[before].facts["counts"]["step"] > at[-1]  # it did go on
 
@@ -110,7 +99,7 @@ def test_members_ended_at_different_moments_go_on_together(name):
     told: list[float] = []
     together = TrainedNetwork.fit_together([learner] * 4, cases, told.append)
     for one, other in zip(together, alone, strict=True):
-        same(one, other)
+        assert_same(one, other)
     assert 0.05 < told[0] <= told[-1] <= 1  # what was done before counts: a first step alone is less than a fiftieth
 
 
@@ -212,4 +201,4 @@ def test_a_state_that_is_none_is_left_alone(change):
     kept = Kept()
     kept.states.append(broken(change))
     problem, learner = LEARNERS["descent"]
-    same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone_by_descent())
+    assert_same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone_by_descent())

@@ -58,9 +58,3 @@ def test_what_is_refused():
     assert refusal(TwoLayerLearner(4), rule) is None
     assert "declare a dense_form" in (refusal(Linearised(TwoLayerLearner(4)), rule) or "")
     assert "declare a dense_form" in (refusal(ThreeLayerLearner(4, second_width=5), rule) or "")
-
-
-def test_stopping_to_look_changes_no_bit():
-    rule = TwoLayerSGD(30, 0.05)
-    through, halted = (trained(NETWORKS["three layers"], rule, "compiled", stops) for stops in ((), (1, 7, 8, 29)))
-    assert gap(through.params, halted.params) == 0

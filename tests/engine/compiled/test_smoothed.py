@@ -105,6 +105,5 @@ def test_a_divergence_is_found_at_its_step():
 def test_what_is_refused():
     assert refusal(NETWORK, RULE) is None
     assert refusal(NETWORK, RULES["scaled"]) is None
-    assert "declare a dense_form" in (refusal(ThreeLayerLearner(4, second_width=5), RULE) or "")
     assert "not Hinge" in (refusal(NETWORK, replace(RULE, loss=Hinge())) or "")
     assert "not Scaled" in (refusal(NETWORK, TwoLayerSGD(3, 0.1, loss=Scaled(PseudoHuber(), 2.0))) or "")
