@@ -8,16 +8,15 @@ import pytest
 import torch
 from torch import nn
 
-from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, GradientDescent, Squared
+from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, Squared
 from beyondkernels.algorithms.optimisers import Cosine, adam, sgd
-from beyondkernels.core import Case, InputError, Sample, Stream
+from beyondkernels.core import Case, Sample, Stream
 from beyondkernels.engine import TrainedNetwork, train
 from beyondkernels.engine.predictor import Predictor
-from beyondkernels.networks import FromCopy, FullyConnected, Linearised, Prefix, TwoLayer, with_blocks
+from beyondkernels.networks import FromCopy, FullyConnected, Prefix, with_blocks
 from beyondkernels.papers.resnet.problems import CompositeParity
 from interrupted import Kept
 from module_cases import CLASSES, SHAPE, ResNet
-from refusals import refused
 from stepping import started as begun
 
 PROBLEM = CompositeParity(8, 4, 0.3)
@@ -170,28 +169,6 @@ def test_runs_are_recorded_and_resumed(which, of):
         assert all(np.array_equal(again.arrays[name], array) for name, array in whole.arrays.items())
     assert isinstance(whole.predictor, Predictor)
     assert whole.predictor.module((8,), 4)(SAMPLE.x).shape == (25, 4)
-
-
-@pytest.mark.parametrize(
-    ("rule", "sentence"),
-    [
-        (
-            Blockwise(RULE, ("layer1", "output")),
-            r"all blocks of FullyConnected in their order, \('layer1', 'layer2', 'ou",
-        ),
-        (Corrected(RULE, "layer3"), r"unknown block 'layer3', did you mean layer2 or layer1\?"),
-        (Corrected(RULE, "output"), "upto must come before the last block, got 'output'"),
-        (Corrected(RULE, "layer1", "layer2"), "fixed must not come after upto='layer1', got 'layer2'"),
-    ],
-)
-def test_bad_blocks(rule, sentence):
-    refused(sentence, started, PACKAGE, rule)
-
-
-def test_bad_rules():
-    refused(r"^rule\.group must be 'all', got 'last'", Blockwise, GradientDescent(3, 0.1, group="last"), NAMES)
-    with pytest.raises(InputError, match="Linearised has parameters outside of linear layers"):
-        started(Linearised(TwoLayer(4)), Corrected(RULE, "hidden"))
 
 
 GOLDEN = {"blockwise": 184.004246, "fixed": 181.981873, "prefix": 165.628347}

@@ -37,7 +37,6 @@ from beyondkernels.core import InputError, Stream, digest
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.networks import FullyConnected, Linearised, Parameterisation, Symmetric, ThreeLayerResNet, TwoLayer
 from beyondkernels.papers.resnet.problems import CompositeParity
-from refusals import refused
 from stepping import finished, started
 
 PROBLEM = CompositeParity(8, 4, 0.3)
@@ -243,7 +242,5 @@ def test_alone_and_in_company(name):
     assert not same(members[0], trained(rules[1], seed=0))
 
 
-def test_identity_and_sentences():
+def test_a_chain_of_one_rule_is_that_rule():
     assert digest(Descent(10, Rate(0.1))) == digest(Descent(10, chain(Rate(0.1))))
-    refused(r"^optimiser must end with its learning rate, .* got a last rule Adam$", Descent, 10, Adam())
-    refused(r"^steps must be positive, got 0$", Descent, 0, Rate(0.1))

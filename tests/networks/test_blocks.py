@@ -5,12 +5,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
 from torch import nn
 
-from beyondkernels.core import InputError, Stream, describe, digest
+from beyondkernels.core import Stream, describe, digest
 from beyondkernels.networks import (
     FromCopy,
     FromModule,
     FullyConnected,
-    Linearised,
     ThreeLayerResNet,
     TwoLayer,
     block_features,
@@ -181,10 +180,3 @@ def test_identity():
 )  # fmt: skip
 def test_bad_blocks(module, blocks, sentence):
     refused(sentence, blocked, module(), blocks)
-
-
-def test_bad_networks():
-    with pytest.raises(InputError, match="layer 'A' of ThreeLayerResNet is used more than once"):
-        find_blocks(ThreeLayerResNet(4, "bottleneck"), 5, 2)
-    refused("Linearised has parameters outside of linear layers", find_blocks, Linearised(TwoLayer(3)), 5, 2)
-    refused("those of TwoLayer are its layers: leave them out", with_blocks, TwoLayer(3), 5, 2, ("hidden",))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.kernels import FiniteTangent, infinite_conjugate, infinite_tangent
+from beyondkernels.kernels import FiniteTangent, infinite_tangent
 from beyondkernels.networks import FullyConnected, Parameterisation
 from refusals import refused
 
@@ -151,21 +151,3 @@ def test_the_tangent_kernel_does_not_mind_the_signs():
         error = found.std(0) / math.sqrt(20)
         assert ((found.mean(0) - limit).abs() < 5 * error).all()
         assert error.max() < 0.05 * limit.max()
-
-
-def test_the_conjugate_kernel_of_balanced_signs_is_refused():
-    sentence = r"^network must have a normal readout .* got readout='signs'"
-    refused(sentence, infinite_conjugate, FullyConnected(6, depth=2, readout="signs"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"readout": "sign"}, r"^readout must be 'normal' or 'signs', got 'sign'$"),
-        ({"readout": "signs"}, r"^width must be even for a readout of half of each sign, got 3$"),
-        ({"depth": 1}, r"^depth must lie in \[2, 10000\], got 1$"),
-        ({"activation": "rlu"}, r"^unknown activation 'rlu', did you mean relu"),
-    ],
-)
-def test_sentences(arguments, sentence):
-    refused(sentence, FullyConnected, **{"width": 3} | arguments)

@@ -8,10 +8,9 @@ import torch.nn.functional as F  # noqa: N812 - its usual name
 from torch import nn
 
 from beyondkernels.core import InputError, Stream, build, describe, digest
-from beyondkernels.networks import FromCopy, FullyConnected, Prefix, TwoLayer, predictions, with_blocks
+from beyondkernels.networks import FromCopy, FullyConnected, Prefix, predictions, with_blocks
 from beyondkernels.networks.prefix import fitted
 from module_cases import CLASSES, SHAPE, LeNet, ResNet, Transformer, mlp, sequences
-from refusals import refused
 
 X = Stream(5).normal(6, *SHAPE)
 
@@ -133,14 +132,6 @@ def test_identity_and_groups():
     module, params, _ = started(LeNet(), "conv2")
     assert set(module.trained("hidden-conv1", params)) == {"conv2.weight", "conv2.bias"}
     assert module.trained("last", params) == ("head:weight", "head:bias")
-
-
-def test_bad_blocks():
-    with pytest.raises(InputError, match=r"unknown block 'layer9', did you mean layer2 or layer1\?"):
-        Prefix(FullyConnected(4, 3), "layer9").init(5, 2, Stream(0))
-    with pytest.raises(InputError, match="block must come before the last one, got 'last'"):
-        Prefix(TwoLayer(4), "last").init(5, 1, Stream(0))
-    refused("must be a whole network, got a Prefix", Prefix, Prefix(TwoLayer(4), "hidden"), "hidden")
 
 
 def test_positions_of_sequences_and_volumes_are_averaged_over_windows_too():

@@ -7,7 +7,6 @@ import torch
 
 from beyondkernels.core import Stream
 from beyondkernels.networks import Parameterisation, ThreeLayerResNet
-from refusals import refused
 
 F64 = torch.float64
 GOLDEN = [0.672677755, 0.151777014, 1.483189702]
@@ -99,18 +98,3 @@ def test_golden_start():
     params, _ = network.init(2, 1, Stream(0))
     drawn = [params[name].flatten()[0].item() for name in ("W.weight", "V.weight", "A.weight")]
     assert drawn == pytest.approx(GOLDEN, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"form": "narrow"}, r"^form must be 'full' or 'bottleneck', got 'narrow'$"),
-        ({"activation": "rlu"}, r"^unknown activation 'rlu', did you mean relu"),
-        (
-            {"parameterisation": Parameterisation(readout_bias_variance=0.1)},
-            r"^readout_bias_variance must be None: the readout of the three-layer ResNet has no bias$",
-        ),
-    ],
-)
-def test_sentences(arguments, sentence):
-    refused(sentence, ThreeLayerResNet, **{"width": 3} | arguments)
