@@ -140,9 +140,3 @@ def test_terms_are_not_written_over(kernel):
     kernel(x).fill_(0)
     kernel.diagonal(x).fill_(0)
     assert all(torch.equal(p, q) for p, q in zip(before, (A(x, x), A(x), A.diagonal(x)), strict=True))
-
-
-def test_points_that_are_refused():
-    x = sample(3)
-    refused("x1 and x2 must have points of one dimension, got 3 and 2", A, x, x[:, :2])
-    refused("x1 must be real, got complex64", A, torch.ones(2, 2, dtype=torch.complex64))

@@ -19,7 +19,6 @@ from beyondkernels.kernels import (
 from beyondkernels.kernels.selection import RidgeTrial, _next_ridge, choose_ridge
 from beyondkernels.kernels.solvers.hinge import solve_hinge
 from fitting import Sized, case_of, quiet
-from refusals import refused
 
 F64 = torch.float64
 
@@ -169,28 +168,3 @@ def test_constant_classifier_says_the_majority():
     outcome = ConstantClassifier().fit(Case(Plane(), train, test, Stream(0)), quiet)
     assert outcome.scalars["train_accuracy"] == 0.6
     assert outcome.scalars["test_accuracy"] == 0.2
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"ridges": (1e3,)}, r"ridges must lie in \[1e-06, 100.0\], got 1000.0"),
-        ({"smallest": 0.0}, r"smallest must lie in \(0, largest = 100.0\], got 0.0"),
-    ],
-)
-def test_bad_settings_are_named(change, sentence):
-    refused(sentence, FixedFeatureClassifier, InputFeatures(), **change)
-
-
-def test_bad_samples_are_named():
-    here, learner = case(n=20), FixedFeatureClassifier(InputFeatures())
-    x = here.train.x
-
-    def fit(x, y):
-        return learner.fit(Case(here.problem, Sample(x, y), here.test, here.stream), quiet)
-
-    refused("labels must be of both classes, got only \\+1", fit, x, torch.ones(20))
-    refused("labels must be −1 or \\+1", fit, x, torch.arange(20.0))
-    refused(r"labels must have shape \(n,\) or \(n, 1\), got \(20, 2\)", fit, x, torch.ones(20, 2))
-    refused("must be finite", fit, torch.full_like(x, torch.nan), here.train.y)
-    refused(r"validation must leave points on both sides, got 0\.2 of 2", fit, x[:2], torch.tensor([1.0, -1.0]))

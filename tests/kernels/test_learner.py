@@ -241,19 +241,6 @@ def test_the_grid_does_not_grow_below_rounding():
     assert outcome.scalars["test_loss"] < 1e-10
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"solver": "cg"}, "solver must be 'exact' or 'iterative', got 'cg'"),
-        ({"solver": "iterative"}, "choose must be 'validation' with the iterative solver, .*, got 'leave_one_out'"),
-        ({"solver": "iterative", "choose": "validation", "ridges": (0.0,)}, "ridges must be positive with"),
-        ({"choose": "validate"}, "choose must be 'leave_one_out' or 'validation', got 'validate'"),
-    ],
-)
-def test_bad_settings_are_named(change, sentence):
-    refused(sentence, KernelRidge, Gaussian(1.0), **change)
-
-
 def test_bad_samples_are_named():
     here = case(n=2)
     with pytest.raises(InputError, match=r"validation must leave points on both sides, got 0\.2 of 2"):

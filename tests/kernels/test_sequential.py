@@ -145,17 +145,6 @@ def test_a_constant_input_is_no_harm():
     assert SMALL.fit(replace(here, train=still), quiet).scalars["train_loss"] < 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"rounds": 17}, "rounds must be at most 16, got 17"),
-        ({"features": (2, 1)}, "features must hold increasing numbers"),
-    ],
-)
-def test_bad_arguments(changes, sentence):
-    refused(sentence, replace, SMALL, **changes)
-
-
 def test_samples_that_do_not_fit():
     refused(r"^y must have one output for its quadratic form, got 2$", SMALL.fit, case(TwoLayers(outputs=2), 60), quiet)
     refused(r"^validation must leave points on both sides, got 0\.2 of 2$", SMALL.check, TwoLayers(), 2, 1)

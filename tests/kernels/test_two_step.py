@@ -173,18 +173,6 @@ def test_a_problem_without_a_base_has_no_base_error():
     assert scalars["left_out_loss"] > 0
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"weights": (1.0, 1.0)}, "weights must hold different values"),
-        ({"folds": 1}, "folds must be 0 or at least 2, got 1"),
-        ({"choose": "test"}, "choose must be 'validation' or 'leave_one_out', got 'test'"),
-    ],
-)
-def test_bad_arguments(changes, sentence):
-    refused(sentence, replace, SMALL, **changes)
-
-
 def test_samples_that_do_not_fit():
     here = case(PARITY, 40)
     refused("folds must not exceed the 40 training points, got 41", lambda: replace(SMALL, folds=41).fit(here, quiet))

@@ -122,18 +122,3 @@ def test_identity():
     assert build(describe(kernel)) == kernel
     with pytest.raises(UncacheableError, match=r"Recursive\.function holds an unnamed function"):
         describe(Recursive(LINEAR, lambda t: t))
-
-
-def test_bad_functions():
-    x = sample(3, 2)
-    cases = {
-        "must return float64 of the shape .3, 3. it was given, got float64 of shape .3,.": lambda t: t.sum(0),
-        "must return float64 of the shape .3, 3. it was given, got float32 of shape": lambda t: t.float(),
-        "must return a tensor, got a int": torch.numel,
-        "what function returns must be finite, got 9 infinite": lambda t: t / 0,
-    }
-    for message, function in cases.items():
-        refused(message, Recursive(LINEAR, function), x)  # pyright: ignore[reportArgumentType]
-    refused("must not make the diagonal of a kernel negative, got -", lambda: Recursive(LINEAR, torch.neg)(x))
-    for make in (InversePolynomial, lambda depth: Recursive(LINEAR, inverse, depth)):
-        refused(r"depth must lie in \[1, 10000\], got 0", make, 0)

@@ -3,13 +3,12 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.kernels.estimators import TangentKernelClassifier, TangentKernelRegressor
+from beyondkernels.kernels.estimators import TangentKernelRegressor
 from beyondkernels.kernels.finite.functional import tangent_gram
 from beyondkernels.kernels.infinite.fully_connected import infinite_tangent
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
 from module_cases import perceptron
 from naive import ridge_with_intercept
-from refusals import refused
 
 X = Stream(0).child("x").normal(25, 3, dtype=torch.float64)
 Y = (X[:, 0] * X[:, 1] + 2).numpy()
@@ -58,8 +57,3 @@ def test_infinite_width(network: Network, group: str):
     expected = by_hand(kernel(TRAIN).numpy(), kernel(TEST, TRAIN).numpy(), Y[:15], 0.2)
     np.testing.assert_allclose(model.predict(TEST.numpy()), expected, rtol=1e-9)
     assert model.kernel_ == kernel
-
-
-def test_a_network_without_limit_says_so():
-    network = ThreeLayerResNet(width=16, form="bottleneck")
-    refused("bottleneck", lambda: TangentKernelClassifier(network, infinite_width=True).fit(TRAIN.numpy(), Y[:15] > 2))

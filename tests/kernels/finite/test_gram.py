@@ -284,6 +284,7 @@ def test_kernels_draw_their_network_from_their_seed():
     assert same(features.diagonal(x1), features(x1).diagonal())
     for one in (kernel, features):
         assert build(describe(one)) == one
+    assert digest(FiniteTangent(network, memory=10)) == digest(FiniteTangent(network))
 
 
 class TestBadInput:
@@ -322,11 +323,6 @@ class TestBadInput:
             r"got FullyConnected\(.*; for a network take TangentAt\(network, params, buffers\) or FiniteTangent\(net"
         )
         refused(advice, module_tangent_gram, cast(torch.nn.Module, self.network), batch(2))
-
-    def test_kernels(self):
-        sentence = r"network must be a Network, such as FullyConnected\(100\), or FromModule\(factory, name\)"
-        refused(sentence, FiniteTangent, torch.nn.Linear(3, 1))
-        assert digest(FiniteTangent(self.network, memory=10)) == digest(FiniteTangent(self.network))
 
     def test_no_last_layer(self):
         @dataclass(frozen=True)

@@ -316,23 +316,6 @@ def test_a_budget_too_small_is_named_with_what_would_do():
     assert solve_large(Gaussian(1.0), x, y, 0.1, stream=Stream(0), memory=200_000, centres=fitting).converged
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"ridge": 0.0}, r"ridge must lie in \(0, inf\), got 0.0"),
-        ({"tolerance": 1.0}, r"tolerance must lie in \(0, 1\), got 1.0"),
-        ({"max_iterations": -1}, "max_iterations must not be negative, got -1"),
-        ({"centres": 5}, "centres must lie between 0 and the 4 points, got 5"),
-        ({"max_iterations": 1.5}, "max_iterations must be a whole number, got 1.5"),
-        ({"y": torch.ones(3)}, r"y must have shape \(4,\) or \(4, k\)"),
-        ({"x": torch.zeros(0, 2)}, "x must hold at least one point, got none"),
-    ],
-)
-def test_bad_input_is_named(change, sentence):
-    arguments = {"kernel": Gaussian(1.0), "x": torch.eye(4), "y": torch.ones(4), "ridge": 1.0, "stream": Stream(0)}
-    refused(sentence, solve_large, **(arguments | change))
-
-
 def test_rounding_does_not_grow_from_block_to_block(monkeypatch):
     """Features that few points have: blocks of pivots with tiny eigenvalues come before points with much left.
 
