@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.data import Alike, Biased, FunctionBackground
 from beyondkernels.papers.resnet.problems import (
     AllPoints,
@@ -130,10 +130,6 @@ def _crooked(n: int, width: int, stream: Stream) -> torch.Tensor:
     return first * (torch.arange(width) % 2 * 2.0 - 1)
 
 
-def _wrong(n: int, width: int, stream: Stream) -> torch.Tensor:
-    return torch.zeros(n, width)
-
-
 @pytest.mark.parametrize(
     "background",
     [Biased(), Biased(0.9), Alike(), FunctionBackground(_crooked)],
@@ -155,11 +151,6 @@ def test_hard_instance(background):
     assert problem.polynomial_risk(1) * (1 - 20 * d / n) <= best <= problem.polynomial_risk(1)
     assert problem.polynomial_risk(0) == pytest.approx(k * (1 + alpha**2))
     assert problem.polynomial_risk(3) == 0
-
-
-def test_background_must_be_signs():
-    with pytest.raises(InputError, match=r"signs of shape \(4, 2\), each 1 or −1"):
-        HardInstance(5, 2, 0.1, 3, FunctionBackground(_wrong)).sample(4, Stream(0))
 
 
 @pytest.mark.parametrize(("p", "rho"), [(1, 0.3), (2, 0.0), (3, -0.5), (4, 0.6)])
