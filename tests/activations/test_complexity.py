@@ -191,12 +191,9 @@ def test_the_stated_error_covers_what_is_left_out(monkeypatch):
         (lambda: TaylorSeries.polynomial([]), "coefficients must hold at least one number"),
         (
             lambda: sample_complexity(TaylorSeries.of(lambda n: 1.0**n, Envelope(1.0, 0.5))),
-            "envelope must bound every coefficient, but that of order 1 exceeds it",
+            "of order 1 exceeds it",
         ),
-        (
-            lambda: sample_complexity(TaylorSeries.of(lambda n: 0.1**n, Envelope(1.0, 1.0))),
-            "envelope must decide whether the sum converges",
-        ),
+        (lambda: sample_complexity(TaylorSeries.of(lambda n: 0.1**n, Envelope(1.0, 1.0))), "must decide whether"),
     ],
 )
 def test_bad_input(make, sentence):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, UncacheableError, build, describe
+from beyondkernels.core import InputError, Stream
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial, Recursive
 from beyondkernels.kernels.classical.polynomial import PolynomialKernel
@@ -30,19 +30,6 @@ def inverse(t: torch.Tensor) -> torch.Tensor:
 
 def growth(t: torch.Tensor) -> torch.Tensor:
     return torch.exp(t / 2)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 5])
-def test_every_entry_by_a_loop(depth):
-    x, y = sample(7, 3), sample(5, 3, "y")
-    kernel = InversePolynomial(depth)
-    found, square = kernel(x, y), kernel(x)
-    for i in range(7):
-        for other, value in [*zip(y, found[i], strict=True), *zip(x, square[i], strict=True)]:
-            K = math.fsum(float(a) * float(b) for a, b in zip(x[i], other, strict=True))
-            for _ in range(depth):
-                K = 1 / (2 - K)
-            assert float(value) == pytest.approx(K, rel=1e-14)
 
 
 def test_the_power_series():
@@ -115,10 +102,3 @@ def test_recursive_is_the_same_recursion_on_any_kernel():
             assert float(kernel(x, y)[i, j]) == pytest.approx(K, rel=1e-13)
     assert torch.equal(kernel(x).diagonal(), kernel.diagonal(x))
     assert kernel.rotation_invariant
-
-
-def test_identity():
-    kernel = Recursive(LINEAR, inverse, 2)
-    assert build(describe(kernel)) == kernel
-    with pytest.raises(UncacheableError, match=r"Recursive\.function holds an unnamed function"):
-        describe(Recursive(LINEAR, lambda t: t))

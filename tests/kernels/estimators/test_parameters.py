@@ -89,11 +89,6 @@ def test_no_kernel_stands_for_a_gaussian_of_unknown_bandwidth():
     assert model.set_params(kernel__bandwidth=3.0).kernel == Gaussian(3.0)
 
 
-def test_numpy_numbers_become_pythons():
-    model = TangentKernelRegressor(FullyConnected(width=7)).set_params(network__width=np.int64(12))
-    assert type(model.network.width) is int
-
-
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
