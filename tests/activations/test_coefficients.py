@@ -23,7 +23,6 @@ from beyondkernels.activations import (
     identity,
 )
 from beyondkernels.activations.base import Activation
-from beyondkernels.core import InputError
 from refusals import refused
 
 MORE = [
@@ -113,10 +112,8 @@ def test_no_taylor_series():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match=r"^q must hold finite variances that are not negative, got -0.5$"):
-        Tanh().moments(torch.tensor([1.0, -0.5], dtype=torch.float64))
-    with pytest.raises(InputError, match=r"^degree must not be negative, got -1$"):
-        Tanh().hermite(torch.tensor(1.0, dtype=torch.float64), -1)
+    refused(r"that are not negative, got -0.5$", Tanh().moments, torch.tensor([1.0, -0.5], dtype=torch.float64))
+    refused(r"^degree must not be negative, got -1$", Tanh().hermite, torch.tensor(1.0, dtype=torch.float64), -1)
     for sigma in (identity, Erf(), Sine(), Cosine(), Tanh(), GELU()):
         refused(r"^degree must not be negative, got -1$", sigma.hermite, torch.tensor(1.0, dtype=torch.float64), -1)
         refused(r"^degree must not be negative, got -1$", sigma.taylor, -1)

@@ -243,8 +243,7 @@ def test_the_grid_does_not_grow_below_rounding():
 
 def test_bad_samples_are_named():
     here = case(n=2)
-    with pytest.raises(InputError, match=r"validation must leave points on both sides, got 0\.2 of 2"):
-        KernelRidge(Gaussian(1.0), choose="validation").fit(here, quiet)
+    refused(r"points on both sides, got 0\.2 of 2", KernelRidge(Gaussian(1.0), choose="validation").fit, here, quiet)
     wide = Case(here.problem, here.train, Sample(here.test.x, torch.ones(70, 3)), here.stream)
     refused("test labels must have 2 outputs like y, got 3", lambda: KernelRidge(Gaussian(1.0)).fit(wide, quiet))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
+from beyondkernels.core import Case, Problem, Sample, Stream, digest
 from beyondkernels.kernels.classical.gaussian import Gaussian
 from beyondkernels.kernels.classical.laplace import Laplace
 from beyondkernels.kernels.feature_machines.machine import (
@@ -20,6 +20,7 @@ from beyondkernels.kernels.feature_machines.machine import (
     mean_error,
 )
 from naive import ridge_with_intercept
+from refusals import refused
 
 F64 = torch.float64
 every_kernel = pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
@@ -163,8 +164,7 @@ def test_the_size_of_blocks_changes_nothing(kernel, diagonal):
     parts = fit_feature_machine(x, y, memory=least, **arguments)
     assert torch.allclose(parts.metric, whole.metric, rtol=0, atol=1e-10)
     assert torch.allclose(parts.predict(new, memory=10_000), whole.predict(new), rtol=0, atol=1e-10)
-    with pytest.raises(InputError, match=r"^memory must be at least 120,000 bytes for an exact fit to 50 points, got"):
-        fit_feature_machine(x, y, memory=least - 1, **arguments)
+    refused(r"at least 120,000 bytes for an exact fit to 50", fit_feature_machine, x, y, memory=least - 1, **arguments)
 
 
 def test_held_out_points_choose_the_round_and_nothing_else():
@@ -252,6 +252,5 @@ def test_learner_counts_signs():
 
 def test_learner_has_an_identity():
     learner = RecursiveFeatureMachine("gaussian", 3, 4, 1, True, 0.2)
-    assert build(describe(learner)) == learner
     assert digest(learner) == digest(RecursiveFeatureMachine("gaussian", 3.0, 4, 1.0, True, 0.2, memory=10**9))
     assert digest(learner) != digest(RecursiveFeatureMachine("laplace", 3, 4, 1, True, 0.2))

@@ -308,8 +308,7 @@ class TestBadInput:
         params, buffers = drawn(self.network)
         with pytest.raises(InputError, match="outputs must be 'traced' or 'full', got 'both'"):
             tangent_gram(self.network, params, buffers, batch(2), outputs="both")  # pyright: ignore[reportArgumentType]
-        with pytest.raises(InputError, match="unknown parameter group 'hiden', did you mean hidden"):
-            tangent_gram(self.network, params, buffers, batch(2), group="hiden")
+        refused("parameter group 'hiden', did", tangent_gram, self.network, params, buffers, batch(2), group="hiden")
         refused("points on both sides, got 0 and 0", tangent_gram, self.network, params, buffers, batch(0))
         refused(r"x1 must have shape \(n, in_dim\)", tangent_gram, self.network, params, buffers, batch(2)[0])
 

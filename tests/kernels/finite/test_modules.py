@@ -16,6 +16,7 @@ from beyondkernels.kernels.finite.functional import module_tangent_gram
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.kernels.finite.module_gradient import ModuleGradient
 from beyondkernels.kernels.finite.windows import paddings, windows
+from refusals import refused
 
 IMAGE, SERIES, WORDS = (2, 7, 6), (2, 9), (5, 4)
 
@@ -465,10 +466,8 @@ def test_at_other_numbers_than_the_modules_own():
     module.load_state_dict({**module.state_dict(), **other, **means})
     truth = jacobian(module, x)
     assert same(value, torch.einsum("nap,mbp->nmab", truth, truth))
-    with pytest.raises(InputError, match=r"unknown parameter or buffer 'last\.wieght', did you mean last\.weight"):
-        module_tangent_gram(module, x, params={"last.wieght": torch.zeros(1)})
-    with pytest.raises(InputError, match=r"last\.bias must have shape \(3,\), got \(1,\)"):
-        module_tangent_gram(module, x, params={"last.bias": torch.zeros(1)})
+    refused(r"buffer 'last\.wieght', did you", module_tangent_gram, module, x, params={"last.wieght": torch.zeros(1)})
+    refused(r"must have shape \(3,\), got \(1,\)", module_tangent_gram, module, x, params={"last.bias": torch.zeros(1)})
 
 
 def test_training_mode_is_left_alone_and_not_used():

@@ -220,14 +220,3 @@ def test_padding():
     refused(r"weights must have shape \(m, 6\)", problem.padded, W[:, :5])
     refused("width must be even and at least 10, got 11", widened, W, a, 11)
     refused("readout must be ±1/√m, half of each sign", widened, W, a.abs(), 20)
-
-
-def test_padded_risk_is_that_of_six_inputs():
-    W = Stream(2).normal(8, 6, dtype=torch.float64)
-    a = torch.tensor([1.0, -1.0] * 4, dtype=torch.float64) / math.sqrt(8)
-    six, ten = Monomial(6, indices=(0, 1, 2, 3, 4, 5)), Monomial(10, instance=4)
-    one = six.risk(lambda x: torch.relu(x @ W.T) @ a, dtype=torch.float64)
-    other = ten.risk(lambda x: torch.relu(x @ ten.padded(W).T) @ a, dtype=torch.float64)
-    assert one.exact
-    assert other.exact
-    assert one.value == pytest.approx(other.value)
