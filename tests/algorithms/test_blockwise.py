@@ -11,8 +11,7 @@ from torch import nn
 from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, Squared
 from beyondkernels.algorithms.optimisers import Cosine, adam, sgd
 from beyondkernels.core import Case, Sample, Stream
-from beyondkernels.engine import TrainedNetwork, train
-from beyondkernels.engine.predictor import Predictor
+from beyondkernels.engine import Predictor, TrainedNetwork, train
 from beyondkernels.networks import FromCopy, FullyConnected, Prefix, with_blocks
 from beyondkernels.papers.resnet.problems import CompositeParity
 from interrupted import Kept

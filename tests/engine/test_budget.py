@@ -24,10 +24,8 @@ from beyondkernels.networks import (
     TwoLayer,
     popular_initialisation,
 )
-from beyondkernels.papers.bfc.networks import QuadraticDenseNet
-from beyondkernels.papers.bfc.problems import QuadraticTarget
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.papers.bfc import QuadraticDenseNet, QuadraticTarget
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
 from fitting import Sized, case_of
 from refusals import refused

@@ -9,8 +9,7 @@ from beyondkernels.core import Case
 from beyondkernels.engine import NetworkFeatures, train
 from beyondkernels.kernels import FixedFeatureClassifier
 from beyondkernels.networks import TwoLayer
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from fitting import case_of
 from refusals import refused
 from stepping import started

@@ -13,8 +13,7 @@ from beyondkernels.core import Case, Checkpoint, Outcome, Saved, Stream
 from beyondkernels.engine import Member, TrainedNetwork
 from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.networks import FromModule, FullyConnected, Linearised, Parameterisation, ThreeLayerResNet, TwoLayer
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
 from fitting import case_of
 from interrupted import EndedError, Kept

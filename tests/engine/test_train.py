@@ -10,8 +10,7 @@ from beyondkernels.core import Case, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.learning import fit
 from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from fitting import case_of
 from stepping import assert_same, started as begun
 

@@ -10,10 +10,8 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream, build, describe
+from beyondkernels.kernels import Gaussian, GaussianFeatures, PolynomialKernel, RandomFeatureKernel
 from beyondkernels.kernels.base import Kernel, Product, Scaled, Sum, square_by_tiles
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from beyondkernels.kernels.classical.random_features import GaussianFeatures, RandomFeatureKernel
 from refusals import refused
 
 F64 = torch.float64

@@ -12,14 +12,8 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.classical.arcsin import Arcsin
-from beyondkernels.kernels.classical.correlation import Correlation
-from beyondkernels.kernels.classical.function import FunctionKernel
-from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels import Arcsin, Correlation, FunctionKernel, Gaussian, Kernel, Laplace, PolynomialKernel
 from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial, Recursive
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.classical.random_features import FourierFeatures, GaussianFeatures, RandomFeatureKernel
 from beyondkernels.kernels.conformance import check_kernel, require_psd
 from beyondkernels.kernels.finite.draws import MeanOverDraws

@@ -10,9 +10,7 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.core import Case, InputError, Sample, Stream, digest
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from beyondkernels.kernels.learner import KernelRidge
+from beyondkernels.kernels import Gaussian, KernelRidge, PolynomialKernel
 from fitting import Sized, case_of, quiet
 from refusals import refused
 

@@ -12,12 +12,10 @@ import torch
 import beyondkernels as bk
 from beyondkernels.activations import activation
 from beyondkernels.core import Sample, Stream
-from beyondkernels.kernels import KernelRidge
+from beyondkernels.kernels import FunctionFeatures, KernelRidge, MeanOverDraws
 from beyondkernels.kernels.classical.inverse_polynomial import Recursive
-from beyondkernels.kernels.classical.random_features import FunctionFeatures
 from beyondkernels.kernels.feature_machines.metric import gradient_outer_product, kernel_gradients
 from beyondkernels.kernels.features import random_feature_operator
-from beyondkernels.kernels.finite.draws import MeanOverDraws
 from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, InfiniteResNetTangent
 from beyondkernels.kernels.solvers.hinge import solve_hinge
 from beyondkernels.kernels.solvers.intercept import solve_gram

@@ -7,10 +7,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Case, InputError, Sample, Stream, build, describe, digest
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from beyondkernels.kernels.learner import KernelRidge
-from beyondkernels.kernels.two_step import TwoStepRidge
+from beyondkernels.kernels import Gaussian, KernelRidge, PolynomialKernel, TwoStepRidge
 from beyondkernels.papers.resnet.problems import CompositeParity, LinearThenPolynomial
 from fitting import Sized, case_of, quiet
 from refusals import refused

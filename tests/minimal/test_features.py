@@ -7,9 +7,8 @@ from beyondkernels.algorithms import FeatureLearning, GradientDescent
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
 from beyondkernels.networks import Linearised, TwoLayer
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from beyondkernels.papers.features.experiments.table1 import Table1
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
 
 D, K, M, T, N, BATCH = 12, 3, 6, 8, 120, 20
 PROBLEM = DictionaryParity(dim=16, patterns=D, relevant=K)

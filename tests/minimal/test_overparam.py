@@ -9,11 +9,9 @@ from beyondkernels.activations import Cosine, Sine
 from beyondkernels.algorithms import PseudoHuber
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD, TwoLayerSGD
+from beyondkernels.papers.overparam import ThreeLayerLearner, ThreeLayerSGD, TwoLayerLearner, TwoLayerSGD, practical
 from beyondkernels.papers.overparam.experiments.theorem41 import Theorem41
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.papers.overparam.problems import ThreeLayerTruth, TwoLayerTruth, UnitInputs
-from beyondkernels.papers.overparam.theory import practical
 
 D, M, N, T = 5, 7, 12, 15
 

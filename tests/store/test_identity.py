@@ -11,8 +11,7 @@ from beyondkernels.core import Component, build, canonical_json, components, des
 from beyondkernels.core.public_names import homes
 from beyondkernels.execution import LocalExecutor
 from beyondkernels.lab import ask
-from beyondkernels.store import RunSpec, witness
-from beyondkernels.store.keys import key_of
+from beyondkernels.store import RunSpec, key_of, witness
 
 ROOT = Path(beyondkernels.__file__).parent
 

@@ -10,8 +10,7 @@ from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.engine import Member
 from beyondkernels.engine.compiled import refusal
 from beyondkernels.networks import FullyConnected, Linearised, Network, Parameterisation
-from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
+from beyondkernels.papers.overparam import ThreeLayerLearner, TwoLayerLearner, TwoLayerSGD
 from stepping import finished, gap, sample, started
 
 SAMPLE = sample()

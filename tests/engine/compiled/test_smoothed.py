@@ -9,9 +9,7 @@ import torch
 from beyondkernels.algorithms import Hinge, PseudoHuber, Scaled, Squared
 from beyondkernels.engine import Member
 from beyondkernels.engine.compiled import refusal, smoothed
-from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD, TwoLayerSGD
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner
-from beyondkernels.papers.overparam.theory import ThreeLayerSettings
+from beyondkernels.papers.overparam import ThreeLayerLearner, ThreeLayerSettings, ThreeLayerSGD, TwoLayerSGD
 from stepping import finished, sample, started
 
 SAMPLE = sample()

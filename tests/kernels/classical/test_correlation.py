@@ -5,9 +5,7 @@ import math
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.kernels.classical.arcsin import Arcsin
-from beyondkernels.kernels.classical.correlation import Correlation
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
+from beyondkernels.kernels import Arcsin, Correlation, PolynomialKernel
 
 F64 = torch.float64
 

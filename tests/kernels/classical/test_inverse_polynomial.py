@@ -7,10 +7,8 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels import Gaussian, InfiniteConjugate, PolynomialKernel
 from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial, Recursive
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from beyondkernels.kernels.infinite.fully_connected import InfiniteConjugate
 from beyondkernels.networks import Parameterisation
 from refusals import refused
 

@@ -7,8 +7,7 @@ import torch
 
 import naive
 from beyondkernels.core import Stream
-from beyondkernels.kernels.classical.arcsin import Arcsin
-from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels import Arcsin, Gaussian
 from beyondkernels.kernels.classical.random_features import (
     FourierFeatures,
     FunctionFeatures,

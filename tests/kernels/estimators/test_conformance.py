@@ -4,8 +4,7 @@ from typing import Any
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.classical.random_features import FourierFeatures
+from beyondkernels.kernels import FourierFeatures, Laplace
 from beyondkernels.kernels.estimators import (
     ConjugateKernelClassifier,
     ConjugateKernelRegressor,

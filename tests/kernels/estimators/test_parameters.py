@@ -10,9 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 from beyondkernels.activations.truncated_relu import SmoothedTruncatedReLU, TruncatedReLU
 from beyondkernels.core import Stream
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.classical.random_features import FourierFeatures
+from beyondkernels.kernels import FourierFeatures, Gaussian, InfiniteTangent, Laplace
 from beyondkernels.kernels.estimators import (
     ConjugateKernelClassifier,
     KernelRidgePath,
@@ -22,7 +20,6 @@ from beyondkernels.kernels.estimators import (
     TangentKernelRegressor,
 )
 from beyondkernels.kernels.estimators.network import DEFAULT_NETWORK
-from beyondkernels.kernels.infinite.fully_connected import InfiniteTangent
 from beyondkernels.networks import FromModule, FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
 from module_cases import perceptron
 from refusals import refused

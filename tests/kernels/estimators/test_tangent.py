@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.kernels.estimators import ConjugateKernelRegressor, TangentKernelRegressor
+from beyondkernels.kernels import ConjugateKernelRegressor, TangentKernelRegressor, infinite_conjugate, infinite_tangent
 from beyondkernels.kernels.finite.functional import tangent_gram
-from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate, infinite_tangent
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
 from module_cases import perceptron
 from naive import ridge_with_intercept

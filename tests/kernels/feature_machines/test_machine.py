@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Case, Problem, Sample, Stream, digest
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.kernels import Gaussian, Laplace
 from beyondkernels.kernels.feature_machines.machine import (
     FeatureMachineFit,
     RecursiveFeatureMachine,

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.kernels import Gaussian, Laplace
 from beyondkernels.kernels.feature_machines.metric import MetricKernel, gradient_outer_product, kernel_gradients
 
 F64 = torch.float64

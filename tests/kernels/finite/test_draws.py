@@ -7,8 +7,7 @@ import torch
 from torch.func import jacrev
 
 from beyondkernels.core import Stream, build, describe
-from beyondkernels.kernels.finite.draws import MeanOverDraws
-from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate, infinite_tangent
+from beyondkernels.kernels import MeanOverDraws, infinite_conjugate, infinite_tangent
 from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
 
 F64 = torch.float64

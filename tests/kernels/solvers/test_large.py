@@ -8,11 +8,7 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.classical.function import FunctionKernel
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
+from beyondkernels.kernels import FunctionKernel, Gaussian, Kernel, Laplace, PolynomialKernel
 from beyondkernels.kernels.solvers import definiteness
 from beyondkernels.kernels.solvers.large import _plan, _Problem, solve_large
 from beyondkernels.kernels.solvers.nystrom import Preconditioner, nystrom_factor

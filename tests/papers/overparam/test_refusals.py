@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.activations import Cosine, PowerSeries, Sine, Tanh, smooth_function
-from beyondkernels.activations.smooth import Rescaled
+from beyondkernels.activations import Cosine, PowerSeries, Rescaled, Sine, Tanh, smooth_function
 from beyondkernels.algorithms import PseudoHuber, Squared
 from beyondkernels.core import Stream
 from beyondkernels.data import Cube, Sphere

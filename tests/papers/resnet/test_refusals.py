@@ -15,7 +15,7 @@ from beyondkernels.core import Stream
 from beyondkernels.data import CircleMap, FunctionBackground, GivenMap, absorbed
 from beyondkernels.lab import changed, find
 from beyondkernels.networks import ThreeLayerResNet, theorem_network
-from beyondkernels.papers.resnet.certificates import BestRisk, certify_correlation
+from beyondkernels.papers.resnet import BestRisk, ClosedForm, ConceptSizes, certify_correlation, least_witness, theorem1
 from beyondkernels.papers.resnet.problems import (
     CompositeParity,
     DrawnGeneralMap,
@@ -23,7 +23,6 @@ from beyondkernels.papers.resnet.problems import (
     LinearThenPolynomial,
     Monomial,
 )
-from beyondkernels.papers.resnet.theory import ClosedForm, ConceptSizes, least_witness, theorem1
 from beyondkernels.papers.resnet.theory.minimal_norm import parity_norm
 from refusals import refused
 

@@ -9,8 +9,7 @@ import torch
 
 from beyondkernels.algorithms import CrossEntropy, Hinge, PseudoHuber, Scaled, Squared
 from beyondkernels.core import Stream
-from beyondkernels.papers.overparam.algorithms import label_noise, loss_conditions
-from beyondkernels.papers.overparam.problems import TwoLayerTruth, UnitInputs
+from beyondkernels.papers.overparam import TwoLayerTruth, UnitInputs, label_noise, loss_conditions
 from refusals import refused
 
 CONVEX, LIPSCHITZ, SMOOTH, MOST, LEAST = range(5)

@@ -11,9 +11,7 @@ from beyondkernels.algorithms import Batch, PseudoHuber, Squared
 from beyondkernels.core import DivergedError, Sample, Stream
 from beyondkernels.engine import Member, train
 from beyondkernels.engine.state import restore, saved_state
-from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD, TwoLayerSGD
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner
-from beyondkernels.papers.overparam.theory import ThreeLayerSettings
+from beyondkernels.papers.overparam import ThreeLayerLearner, ThreeLayerSettings, ThreeLayerSGD, TwoLayerSGD
 from stepping import started
 from views import view
 

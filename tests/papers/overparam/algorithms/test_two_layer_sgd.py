@@ -6,8 +6,7 @@ import torch
 
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
-from beyondkernels.papers.overparam.networks import TwoLayerLearner
+from beyondkernels.papers.overparam import TwoLayerLearner, TwoLayerSGD
 from stepping import started
 
 SAMPLE = Sample(Stream(0).child("x").normal(6, 3), Stream(0).child("y").normal(6, 1))

@@ -11,6 +11,7 @@ import beyondkernels as bk
 from beyondkernels.algorithms.losses import PseudoHuber, Squared
 from beyondkernels.core import Outcome, Stream
 from beyondkernels.execution.outcomes import perform
+from beyondkernels.papers.overparam import ThreeLayerLearner, TwoLayerLearner, TwoLayerTruth, UnitInputs
 from beyondkernels.papers.overparam.measurements import (
     ThreeLayerCoupling,
     TwoLayerCoupling,
@@ -18,8 +19,6 @@ from beyondkernels.papers.overparam.measurements import (
     two_layer_bounds,
     two_layer_terms,
 )
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
-from beyondkernels.papers.overparam.problems import TwoLayerTruth, UnitInputs
 from beyondkernels.store import RunSpec
 from measuring import measured
 from refusals import refused

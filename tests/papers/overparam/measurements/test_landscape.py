@@ -14,10 +14,8 @@ from beyondkernels.algorithms.losses import PseudoHuber
 from beyondkernels.core import Problem, Stream
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.measure import Measurement
-from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD
-from beyondkernels.papers.overparam.measurements import SmoothedCoupling, SmoothedLandscape
+from beyondkernels.papers.overparam import SmoothedCoupling, SmoothedLandscape, ThreeLayerLearner, ThreeLayerSGD
 from beyondkernels.papers.overparam.measurements.landscape import Place
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner
 from beyondkernels.papers.overparam.problems import ThreeLayerTruth, TwoLayerTruth, UnitInputs
 from beyondkernels.papers.overparam.theory import (
     ThreeLayerSettings,

@@ -4,8 +4,7 @@ import torch
 
 from beyondkernels.core import Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
-from beyondkernels.papers.overparam.networks import ConvolutionalLearner, TwoLayerLearner
+from beyondkernels.papers.overparam import ConvolutionalLearner, TwoLayerLearner, TwoLayerSGD
 from beyondkernels.papers.overparam.problems import ConvolutionalTruth, UnitInputs, windows
 
 PATCHES = ((0, 2), (3, 1), (1, 2))

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner
-from beyondkernels.papers.overparam.problems import ThreeLayerTruth, UnitInputs
+from beyondkernels.papers.overparam import ThreeLayerLearner, ThreeLayerTruth, UnitInputs
 from beyondkernels.papers.overparam.theory import (
     crossing_terms,
     penalty,

@@ -9,8 +9,7 @@ import torch
 from beyondkernels.activations import smooth_function
 from beyondkernels.core import Stream
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.papers.overparam.networks import TwoLayerLearner
-from beyondkernels.papers.overparam.problems import TwoLayerTruth, UnitInputs
+from beyondkernels.papers.overparam import TwoLayerLearner, TwoLayerTruth, UnitInputs
 from beyondkernels.papers.overparam.theory import (
     ExistingNetwork,
     existing_weights,

@@ -8,9 +8,8 @@ import pytest
 import torch
 from scipy.integrate import quad
 
-from beyondkernels.activations import Cosine, Polynomial, Sine, Tanh
+from beyondkernels.activations import Cosine, Polynomial, Sigmoid, Sine, Tanh
 from beyondkernels.activations.complexity import width_complexity
-from beyondkernels.activations.smooth import Sigmoid
 from beyondkernels.core import Stream, describe
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.papers.overparam.problems import IntervalFunction

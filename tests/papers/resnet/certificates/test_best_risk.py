@@ -5,9 +5,8 @@ import pytest
 import beyondkernels as bk
 from beyondkernels import kernels
 from beyondkernels.execution.outcomes import cases_of, perform
-from beyondkernels.papers.resnet.certificates import BestRisk
+from beyondkernels.papers.resnet import BestRisk, HardInstance
 from beyondkernels.papers.resnet.certificates.instance import InstanceCertificate
-from beyondkernels.papers.resnet.problems import HardInstance
 from beyondkernels.store import RunSpec
 
 PROBLEM = HardInstance(dim=9, outputs=3, alpha=0.3)

@@ -8,9 +8,8 @@ import torch
 
 from beyondkernels import kernels
 from beyondkernels.certificates import DisagreementError, from_json
-from beyondkernels.papers.resnet.certificates import certify_correlation, certify_kernel
+from beyondkernels.papers.resnet import HardInstance, certify_correlation, certify_kernel
 from beyondkernels.papers.resnet.certificates.correlation import drawn, optimum
-from beyondkernels.papers.resnet.problems import HardInstance
 
 
 @pytest.mark.parametrize(

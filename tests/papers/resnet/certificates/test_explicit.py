@@ -13,9 +13,8 @@ from beyondkernels.certificates import DegreeSpan, DisagreementError, degree_coe
 from beyondkernels.certificates.coefficients import profile_of
 from beyondkernels.core import Stream
 from beyondkernels.data.inputs import Biased, corners, signs
-from beyondkernels.papers.resnet.certificates import HardClass
+from beyondkernels.papers.resnet import HardClass, HardInstance
 from beyondkernels.papers.resnet.certificates.explicit import WholeGram, explicit_risks
-from beyondkernels.papers.resnet.problems import HardInstance
 from refusals import refused
 
 certify: Any = bk.certify

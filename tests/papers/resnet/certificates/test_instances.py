@@ -15,8 +15,7 @@ from beyondkernels import kernels
 from beyondkernels.certificates import DisagreementError, EnumeratedSpan, from_json
 from beyondkernels.core import Stream
 from beyondkernels.data.inputs import Alike, Biased, corners
-from beyondkernels.papers.resnet.certificates import HardClass, certify_features, certify_kernel
-from beyondkernels.papers.resnet.problems import HardInstance
+from beyondkernels.papers.resnet import HardClass, HardInstance, certify_features, certify_kernel
 from refusals import refused
 
 certify: Any = bk.certify

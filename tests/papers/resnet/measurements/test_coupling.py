@@ -11,9 +11,8 @@ import resnet_cases as cases
 from beyondkernels.core import Outcome, Stream
 from beyondkernels.measure.point_blocks import blocks
 from beyondkernels.networks import theorem_network
-from beyondkernels.papers.resnet.measurements import Coupling, coupling_bounds, coupling_terms
+from beyondkernels.papers.resnet import Coupling, ResNetWeights, coupling_bounds, coupling_terms
 from beyondkernels.papers.resnet.measurements.course import course, radii, scales
-from beyondkernels.papers.resnet.networks import ResNetWeights
 from measuring import measured
 from refusals import refused
 

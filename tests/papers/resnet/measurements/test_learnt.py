@@ -7,8 +7,7 @@ import torch
 
 from beyondkernels.core import Outcome, Stream
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
-from beyondkernels.papers.resnet.measurements import LearntSignals
-from beyondkernels.papers.resnet.problems import CompositeParity, Monomial
+from beyondkernels.papers.resnet import CompositeParity, LearntSignals, Monomial
 from measuring import measured
 from refusals import refused
 

@@ -6,11 +6,10 @@ import torch
 
 import resnet_cases as cases
 from beyondkernels.core import Outcome, Stream
-from beyondkernels.papers.resnet.measurements import Regret, Witness, along, existence_errors, regret_terms
+from beyondkernels.papers.resnet import Regret, ResNetWeights, Witness, along, existence_errors, regret_terms
 from beyondkernels.papers.resnet.measurements.course import radii, scales
 from beyondkernels.papers.resnet.measurements.existence import gate_bounds
 from beyondkernels.papers.resnet.measurements.regret import error_bound, signals
-from beyondkernels.papers.resnet.networks import ResNetWeights
 from measuring import measured
 from refusals import refused
 
