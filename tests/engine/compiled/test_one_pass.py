@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+import beyondkernels as bk
 from beyondkernels.algorithms import OnePass
 from beyondkernels.core import Case, InputError, Sample, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
-from beyondkernels.networks import (
-    FullyConnected,
-    Linearised,
-    Network,
-    Parameterisation,
-    ThreeLayerResNet,
-    popular_initialisation,
-    theorem_network,
-)
 from refusals import refused
 from stepping import Given, assert_diverged_together, finished, sample, started
 
@@ -26,23 +18,25 @@ D, K, T = 5, 3, 12
 NAMES: tuple[str, ...] = ("W.weight", "W.bias", "V.weight", "V.bias")
 
 
-def plain(width: int) -> ThreeLayerResNet:
-    return ThreeLayerResNet(width, "bottleneck", parameterisation=Parameterisation("standard", weight_variance=1.0))
+def plain(width: int) -> bk.networks.ThreeLayerResNet:
+    return bk.networks.ThreeLayerResNet(
+        width, "bottleneck", parameterisation=bk.networks.Parameterisation("standard", weight_variance=1.0)
+    )
 
 
-def popular(width: int) -> ThreeLayerResNet:
-    return ThreeLayerResNet(width, "bottleneck", parameterisation=popular_initialisation(width))
+def popular(width: int) -> bk.networks.ThreeLayerResNet:
+    return bk.networks.ThreeLayerResNet(width, "bottleneck", parameterisation=bk.networks.popular_initialisation(width))
 
 
-def theorem(width: int) -> ThreeLayerResNet:
-    return theorem_network(width, 0.5, 1.5)
+def theorem(width: int) -> bk.networks.ThreeLayerResNet:
+    return bk.networks.theorem_network(width, 0.5, 1.5)
 
 
 def data(n: int = T, d: int = D, k: int = K, seed: int = 0) -> Sample:
     return sample(n, seed, d, k)
 
 
-def trained(network: Network, rule: OnePass, data: Sample, backend: Any = "compiled", stops=()) -> Member:
+def trained(network: bk.networks.Network, rule: OnePass, data: Sample, backend: Any = "compiled", stops=()) -> Member:
     return finished(started(network, rule, data, backend=backend), stops)
 
 
@@ -190,9 +184,9 @@ def test_labels_of_one_output_may_be_a_vector_and_others_are_refused():
 @pytest.mark.parametrize(
     "network",
     [
-        ThreeLayerResNet(4, parameterisation=Parameterisation("standard")),
-        FullyConnected(4, parameterisation=Parameterisation("standard")),
-        Linearised(popular(4)),
+        bk.networks.ThreeLayerResNet(4, parameterisation=bk.networks.Parameterisation("standard")),
+        bk.networks.FullyConnected(4, parameterisation=bk.networks.Parameterisation("standard")),
+        bk.networks.Linearised(popular(4)),
     ],
 )
 def test_other_networks_are_refused(network):
