@@ -3,18 +3,16 @@
 import functools
 from typing import cast
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from beyondkernels.algorithms import Batch, Blockwise, Corrected, Descent, Squared
 from beyondkernels.algorithms.optimisers import Cosine, adam, sgd
-from beyondkernels.core import Case, Sample, Stream
-from beyondkernels.engine import Predictor, TrainedNetwork, train
+from beyondkernels.core import Sample, Stream
+from beyondkernels.engine import train
 from beyondkernels.networks import FromCopy, FullyConnected, Prefix, with_blocks
 from beyondkernels.papers.resnet.problems import CompositeParity
-from interrupted import Kept
 from module_cases import CLASSES, SHAPE, ResNet
 from stepping import started as begun
 
@@ -140,34 +138,6 @@ def test_a_fixed_block_keeps_its_parameters_while_its_statistics_go_on():
     assert not kept & moved(before[0], member.params)
     assert moved(before[0], member.params) == member.params.keys() - kept
     assert not torch.equal(member.buffers["bn.running_mean"], before[1])
-
-
-@pytest.mark.parametrize("which", ["blockwise", "corrected"])
-@pytest.mark.parametrize("of", ["package", "module"])
-def test_runs_are_recorded_and_resumed(which, of):
-    network, names = (module(), ("0", "2", "4")) if of == "module" else (PACKAGE, NAMES)
-    rule = Blockwise(RULE, names) if which == "blockwise" else Corrected(RULE, names[1], names[0])
-    last = sum(stage.steps for stage in rule.stages())
-    learner = TrainedNetwork(network, rule, (0, 3, 6, last), snapshot_at=(0, 7, last), snapshot_names=("all",))
-    learner.check(PROBLEM, 25, 20)
-
-    def outcome(checkpoint):
-        case = Case(PROBLEM, SAMPLE, PROBLEM.sample(20, Stream(1)), Stream(5), checkpoint=checkpoint)
-        return learner.fit(case, lambda *_: None)
-
-    kept = Kept()
-    whole = outcome(kept)
-    assert whole.status == "finished"
-    assert whole.series["step"].tolist() == [0, 3, 6, last]
-    assert "snapshot/0/head:weight" in whole.arrays
-    assert f"snapshot/{last}/head:weight" not in whole.arrays
-    for saved in kept.states:
-        again = outcome(Kept(states=[saved]))
-        assert again.scalars == whole.scalars
-        assert again.arrays.keys() == whole.arrays.keys()
-        assert all(np.array_equal(again.arrays[name], array) for name, array in whole.arrays.items())
-    assert isinstance(whole.predictor, Predictor)
-    assert whole.predictor.module((8,), 4)(SAMPLE.x).shape == (25, 4)
 
 
 GOLDEN = {"blockwise": 184.004246, "fixed": 181.981873, "prefix": 165.628347}

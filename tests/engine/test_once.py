@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import Batch, OnePass
-from beyondkernels.core import Case, Sample, Stream
-from beyondkernels.engine import Member, TrainedNetwork, train
+from beyondkernels.core import Sample, Stream
+from beyondkernels.engine import Member, train
 from beyondkernels.networks import theorem_network
 from fitting import Sized
 from refusals import refused
@@ -67,14 +67,3 @@ def test_the_engine_takes_the_steps_of_the_algorithm():
     for name, value in (params | {n: state[n] for n in state if n in params}).items():
         torch.testing.assert_close(one.params[name], value, rtol=1e-6, atol=1e-7)
     assert rule.summary(one.step, one.optimiser) == pytest.approx(rule.summary(12, state), rel=1e-6)
-
-
-def test_alone_and_in_company_bitwise():
-    learners = [
-        TrainedNetwork(NETWORK, OnePass(12, rate, 0.1, end=end)) for rate in (0.1, 0.3) for end in ("last", "average")
-    ]
-    cases = [Case(Noise(), SAMPLE, TEST, Stream(seed)) for seed in range(4)]
-    together = TrainedNetwork.fit_together(learners, cases, IGNORE)
-    for one, where, outcome in zip(learners, cases, together, strict=True):
-        assert one.fit(where, IGNORE).scalars == outcome.scalars
-        assert outcome.status == "finished"

@@ -8,10 +8,10 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.algorithms import OnePass
-from beyondkernels.core import Case, InputError, Sample, Stream
+from beyondkernels.core import InputError, Sample
 from beyondkernels.engine import Member, TrainedNetwork, train
 from refusals import refused
-from stepping import Given, assert_diverged_together, finished, sample, started
+from stepping import finished, sample, started
 
 IGNORE = lambda _: None  # noqa: E731
 D, K, T = 5, 3, 12
@@ -114,41 +114,6 @@ def test_stopping_to_look_changes_no_bit(width, end):
         for part in ("params", "optimiser"):
             one, other = getattr(through, part), getattr(halted, part)
             assert all(torch.equal(one[name], other[name]) for name in one)
-
-
-def test_alone_and_in_company_with_records_and_snapshots():
-    learners = [
-        TrainedNetwork(
-            popular(20),
-            OnePass(20, rate, 0.01),
-            record_at=(3, 20),
-            snapshot_at=(0, 7),
-            snapshot_names=("W.weight",),
-            backend="compiled",
-        )
-        for rate in (0.003, 1e12, 0.01)
-    ]
-    cases = [Case(Given(D, K), data(20, seed=seed), data(10, seed=99), Stream(seed)) for seed in range(3)]
-    together = TrainedNetwork.fit_together(learners, cases, IGNORE)
-    assert [outcome.status for outcome in together] == ["finished", "diverged", "finished"]
-    for learner, case, outcome in zip(learners, cases, together, strict=True):
-        alone = learner.fit(case, IGNORE)
-        assert alone.scalars == outcome.scalars
-        assert all((outcome.arrays[name] == value).all() for name, value in alone.arrays.items())
-        assert alone.series.keys() == outcome.series.keys()
-    weights, *_ = literal(
-        started(popular(20), OnePass(7, 0.003, 0.01), cases[0].train, cases[0].stream).params,
-        cases[0].train,
-        OnePass(7, 0.003, 0.01),
-    )
-    assert together[0].arrays["snapshot/7/W.weight"] == pytest.approx(weights["W.weight"], abs=1e-6)
-    assert list(together[0].series["step"]) == [3, 20]
-
-
-def test_divergence_is_marked_at_the_same_step_as_eagerly():
-    rule, sample = OnePass(60, 3.0, 3.0), data(60)
-    compiled, eager = (trained(popular(20), rule, sample, backend) for backend in ("compiled", "eager"))
-    assert_diverged_together(compiled, eager, 60)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e30])

@@ -92,14 +92,6 @@ def test_neither_stops_nor_how_many_numbers_are_drawn_at_once_change_a_bit(monke
     assert gap(trained(RULES["L2"], "compiled"), through) == 0
 
 
-def test_a_divergence_is_found_at_its_step():
-    rule = replace(RULE, settings=ThreeLayerSettings(), learning_rate=1e12, loss=Squared())
-    compiled, eager = (trained(rule, backend) for backend in ("compiled", "eager"))
-    assert compiled.diverged
-    assert eager.diverged
-    assert compiled.step == eager.step < rule.steps
-
-
 def test_what_is_refused():
     assert refusal(NETWORK, RULE) is None
     assert refusal(NETWORK, RULES["scaled"]) is None

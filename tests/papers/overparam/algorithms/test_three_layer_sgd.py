@@ -10,7 +10,6 @@ import torch
 from beyondkernels.algorithms import Batch, PseudoHuber, Squared
 from beyondkernels.core import DivergedError, Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.papers.overparam import ThreeLayerLearner, ThreeLayerSettings, ThreeLayerSGD, TwoLayerSGD
 from stepping import started
 from views import view
@@ -264,12 +263,3 @@ def test_without_noise_and_penalties_it_is_plain_descent():
         assert torch.equal(found.params[name], other.params[name])
         assert not torch.equal(found.params[name], member().params[name])
     assert torch.equal(found.buffers["a"], other.buffers["a"])
-
-
-def test_an_interrupted_member_goes_on_with_the_same_bits():
-    whole, part, again = trained(), trained(until=8), member()
-    assert restore(again, saved_state(part, {})) == {}
-    with torch.no_grad():
-        train([again], [frozenset()], lambda _: None)
-    assert all(torch.equal(value, again.params[name]) for name, value in whole.params.items())
-    assert torch.equal(whole.buffers["a"], again.buffers["a"])
