@@ -288,3 +288,33 @@ def test_smoothed(network):
     params, x = moved(params), torch.ones(2, IN_DIM)
     assert same(smooth.init(IN_DIM, 1, Stream(0))[0], network.init(IN_DIM, 1, Stream(0))[0])
     assert not torch.equal(smooth.apply(params, buffers, x)[0], network.apply(params, buffers, x)[0])
+
+
+STANDARD = Parameterisation("standard")
+GOLDEN: list[tuple[Network, dict[str, list[float]]]] = [
+    (
+        TwoLayer(2, initialisation=Symmetric(1, 1, 1)),
+        {
+            "hidden.weight": [-0.826192796, 0.291946024, 0.675330162, -0.149626195],
+            "hidden.bias": [-0.4392263, -0.127437294],
+            "output.weight": [1.754837155, -1.599843979],
+        },
+    ),
+    (
+        FullyConnected(2, depth=2, parameterisation=STANDARD),
+        {"layer1.weight": [-2.064831018, 1.023210526], "output.weight": [1.240857244, -1.131260514]},
+    ),
+    (
+        ThreeLayerResNet(2, "bottleneck", parameterisation=STANDARD),
+        {"W.weight": [0.672677755], "V.weight": [0.151777014], "A.weight": [1.483189702]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("network", "drawn"), GOLDEN)
+def test_golden_start(network, drawn):
+    """These numbers may change only together with a revision."""
+    assert type(network).revision == 1
+    params, _ = network.init(2, 1, Stream(0))
+    for name, numbers in drawn.items():
+        assert params[name].flatten()[: len(numbers)].tolist() == pytest.approx(numbers, abs=1e-6)

@@ -26,6 +26,9 @@ ESTIMATORS = [
     bk.kernels.KernelRidgePath(Laplace(2.0), ridges=0.1),
     bk.kernels.KernelRidgePath(fit_intercept=False),
     bk.kernels.KernelRidgePathClassifier(),
+    bk.kernels.RecursiveFeatureMachineRegressor(rounds=2),
+    bk.kernels.RecursiveFeatureMachineRegressor("gaussian", rounds=2, diagonal=True, validation=0.3),
+    bk.kernels.RecursiveFeatureMachineClassifier(rounds=2),
 ]
 PRECOMPUTED = [bk.kernels.KernelRidgePath("precomputed"), bk.kernels.KernelRidgePathClassifier("precomputed")]
 NO_GRAM_MATRIX = {
