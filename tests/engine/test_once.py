@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -39,12 +40,10 @@ def member(rule: OnePass, seed: int = 2) -> Member:
 
 def test_points_come_in_their_order_and_once():
     one = member(OnePass(12, 0.1, 0.1))
-    ahead = one.rows(3, 4)
-    assert ahead is not None
+    ahead: Any = one.rows(3, 4)
     assert ahead.tolist() == [[3], [4], [5], [6]]
     for t in range(12):
-        rows = one.rows(0, 1)
-        assert rows is not None
+        rows: Any = one.rows(0, 1)
         assert rows.tolist() == [[t]]
         train([one], [frozenset()], IGNORE, until=t + 1)
     assert not one.active

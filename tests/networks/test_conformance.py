@@ -249,8 +249,7 @@ def test_as_a_module(network, out_dim):
     named = dict(module.named_parameters())
     assert named.keys() == {name.replace(".", "_") for name in params}
     for name, gradient in exact.items():
-        received = named[name.replace(".", "_")].grad
-        assert received is not None
+        received: Any = named[name.replace(".", "_")].grad
         assert torch.allclose(received, gradient, rtol=1e-5, atol=1e-6)
 
 

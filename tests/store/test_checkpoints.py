@@ -33,8 +33,7 @@ def test_what_is_saved_is_found_again(store):
     assert store.checkpoints.read(KEY, MADE) is None
     for seconds in (1.5, 2.5):
         store.checkpoints.write(KEY, STATE, MADE | {"command": "bk run", "seconds": None}, seconds)
-    found = store.checkpoints.read(KEY, MADE | {"command": "another", "seconds": 3.0})
-    assert found is not None
+    found: Any = store.checkpoints.read(KEY, MADE | {"command": "another", "seconds": 3.0})
     state, seconds = found
     assert seconds == 2.5
     assert state.facts == STATE.facts
@@ -180,8 +179,7 @@ def test_saving_takes_a_fiftieth_of_the_time_at_most(store, monkeypatch):
     assert one.due()
     assert not two.due()
     assert two.seconds == pytest.approx(30.05)
-    found = store.checkpoints.read(OTHER, MADE)
-    assert found is not None
+    found: Any = store.checkpoints.read(OTHER, MADE)
     assert found[1] == pytest.approx(5.0)
     (always,) = Saving(store.checkpoints, [KEY], MADE, 0.0, print).members
     always.save(STATE)

@@ -33,8 +33,7 @@ def test_one_step_against_automatic_differentiation_in_double_precision(name, lo
     member = started(network, rule, SAMPLE, backend="compiled")
     start = {key: value.double().requires_grad_() for key, value in member.params.items()}
     buffers = {key: value.double() for key, value in member.buffers.items()}
-    rows = member.rows(0, 1)
-    assert rows is not None
+    rows: Any = member.rows(0, 1)
     x, y = SAMPLE.x[rows[0]].double(), SAMPLE.y[rows[0]].double()
     value = loss.each(network.apply(start, buffers, x)[0], y).mean()
     gradients = torch.autograd.grad(value, list(start.values()))

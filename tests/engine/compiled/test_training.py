@@ -58,8 +58,7 @@ def test_one_step_against_automatic_differentiation_in_double_precision(name, gr
     network, data = NETWORKS[name], sample()
     member = started(network, replace(RULE, group=group), data, backend="compiled")
     start = {key: value.double().requires_grad_() for key, value in member.params.items()}
-    rows = member.rows(0, 1)
-    assert rows is not None
+    rows: Any = member.rows(0, 1)
     x, y = data.x[rows[0]].double(), data.y[rows[0]].double()
     loss = ((network.apply(start, {}, x)[0] - y) ** 2).sum(1).mean()
     names = network.trained(group, member.params)

@@ -56,8 +56,7 @@ def test_padding_keeps_inner_products():
 
 
 def test_padded_inputs_list_their_points():
-    listed = Padded.of(Cube(3)).points(100)
-    assert listed is not None
+    listed: Any = Padded.of(Cube(3)).points(100)
     require_unit_inputs("x", listed)
     assert Padded.of(Gaussian(3), 4.0).points(100) is None
 

@@ -57,8 +57,7 @@ def test_risks_are_those_of_least_squares_over_the_cube(name, case):
     problem = {"uniform": uniform, "constant": constant}[case]
     certificate = certify(KERNELS[name], problem, n=25, seed=3, route="enumeration")
     among = HardClass(problem)
-    points = among.varying_signs(certificate.points)
-    assert points is not None
+    points: Any = among.varying_signs(certificate.points)
     span = DegreeSpan(points, degree_coefficients(KERNELS[name], problem.dim, among.varying))
     found = explicit_risks(KERNELS[name], problem, span, certificate.targets[:5])
     assert found.risks == pytest.approx(certificate.risks[:5], abs=1e-9)
