@@ -116,14 +116,10 @@ def test_every_step_and_the_choice_of_algorithm_2_agree(minimal, monkeypatch):
         start, x, y = weights_of(member), member.sample.x, member.sample.y[:, 0]
         points, drawn = member.rows(0, steps), [member.noise(t) for t in range(steps)]
         assert points is not None
+        kinds = ("smoothing", "gradient")
         draws = (
-            (
-                int(points[t]),
-                (noise["smoothing/W"], noise["smoothing/V"]),
-                (noise["gradient/W"], noise["gradient/V"]),
-                int(noise["wait"]),
-            )
-            for t, noise in enumerate(drawn)
+            (int(point), *((noise[f"{kind}/W"], noise[f"{kind}/V"]) for kind in kinds), int(noise["wait"]))
+            for point, noise in zip(points, drawn, strict=True)
         )
         w, lam = minimal.algorithm2(start, x, y, rate, steps, draws)
         end = Stream(seed).child("transition").at(steps)
