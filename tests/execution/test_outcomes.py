@@ -78,8 +78,7 @@ def test_bad_company_and_bad_outcomes_are_refused(toys):
         def fit(self, case, progress):
             return Outcome("done")  # pyright: ignore[reportArgumentType]
 
-    with pytest.raises(InputError, match="Odd gave the status 'done', a run is finished or diverged"):
-        perform([RunSpec(toys.Line(), Odd(), 6, 5, 0)])
+    refused("Odd gave the status 'done', a run is finished or", perform, [RunSpec(toys.Line(), Odd(), 6, 5, 0)])
 
     @dataclass(frozen=True)
     class Short(toys.Mean):
