@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Problem
-from beyondkernels.core.errors import InputError, require
+from beyondkernels.core.errors import InputError, require, warn
 from beyondkernels.learning.token_ids import looks_up, points_with_largest, refusing_unknown_ids, wants_whole_numbers
 from beyondkernels.networks.copied import ModelWarning
 
@@ -226,11 +225,10 @@ def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, call
     require(first.equal(second), f"{sentence} while it trains; buffers are the place for such state")
     changed = [each for each, value in _attributes(tried).items() if before.get(each) != value]
     if changed:
-        warnings.warn(
+        warn(
             f"{name} changes {', '.join(changed[:3])} when it is called. That state is shared by all runs, and it is "
             "not in what a store keeps; buffers are the place for it",
             ModelWarning,
-            stacklevel=7,
         )
 
 

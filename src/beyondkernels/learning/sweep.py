@@ -7,7 +7,6 @@ import itertools
 import math
 import types
 import typing
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
-from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
+from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown, warn
 from beyondkernels.execution.progress import Shown
 from beyondkernels.learning.batch import run_specs, said
 from beyondkernels.learning.curves import sweep_pictures
@@ -243,7 +242,7 @@ def fit_many(
     lost = [run for run in runs if run.status == "crashed"]
     if lost:
         first = said(lost[0].reason, lost[0].frames)
-        warnings.warn(f"{len(lost)} of {len(runs)} runs crashed; the first: {first}", ModelWarning, stacklevel=2)
+        warn(f"{len(lost)} of {len(runs)} runs crashed; the first: {first}", ModelWarning)
     return Sweep(tuple({**point, **run.as_row()} for point, run in zip(points, runs, strict=True)), tuple(runs))
 
 
