@@ -7,8 +7,8 @@ of each class, then looks at its arguments:
   otherwise pass for another one, and a number outside its range would give a result that means nothing;
 - after the call, if it raised an error that is no sentence of ours, at all arguments. If one does not fit its
   annotation, or is a tensor without ordinary numbers, an :class:`InputError` that names it takes the place of the
-  error, which stays its cause. If all fit and the caller is not of this package, an error about shapes or keys is
-  repeated with the names of all arrays or mappings.
+  error, which stays its cause. If all fit and the caller is not of this package, the error is repeated with the names
+  of those arguments that it can be about.
 
 So a call that works costs next to nothing, a function may take more than its annotation says, and any other error
 inside a function that was given what it asks for stays what it is.
@@ -33,7 +33,7 @@ from beyondkernels.core.fields import LARGEST, Checked, check_value, reader
 _PACKAGE = "beyondkernels."
 _UNCHECKED = "__unchecked__"
 _BARE = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError, AssertionError, MemoryError)
-_OF_ARRAYS = (RuntimeError, IndexError, ValueError, TypeError)
+_OF_VALUES = (RuntimeError, IndexError, ValueError, TypeError, ArithmeticError)
 
 
 def check_exports(names: dict[str, Any]) -> None:
@@ -142,17 +142,29 @@ def _require_ordinary(name: str, value: Any) -> None:
 
 
 def _explain_all(given: dict[str, Any], error: Exception) -> None:
-    """Raise a sentence that names all arguments that the error can be about: mappings for a key, arrays for a shape."""
+    """Raise a sentence that names all arguments that the error can be about.
+
+    These are the mappings without the key that was missing, or all arrays, what is empty, and numbers that are not
+    positive: each fits its annotation, and perhaps not the others.
+    """
     if isinstance(error, KeyError):
         lacking = [name for name, value in given.items() if isinstance(value, Mapping) and error.args[0] not in value]
         if lacking:
             raise InputError(f"{' or '.join(lacking)} must have the key {shown(error.args[0])}") from error
-    elif isinstance(error, _OF_ARRAYS):
-        arrays = {name: value for name, value in given.items() if hasattr(value, "shape") and hasattr(value, "dtype")}
-        if arrays:
-            forms = [f"{name} of shape {tuple(value.shape)} and type {value.dtype}" for name, value in arrays.items()]
-            fit = "do not fit together" if len(arrays) > 1 else "does not fit"
-            raise InputError(f"{', '.join(forms)} {fit}: {shown(str(error), 160)[1:-1]}") from error
+    suspects = [form for name, value in given.items() if (form := _suspect(name, value))]
+    if suspects and isinstance(error, _OF_VALUES):
+        fit = "do not fit together" if len(suspects) > 1 else "does not fit"
+        raise InputError(f"{', '.join(suspects)} {fit}: {shown(str(error), 160)[1:-1]}") from error
+
+
+def _suspect(name: str, value: Any) -> str:
+    """An argument in words, if a function may fail because of its value."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{name} of shape {tuple(value.shape)} and type {value.dtype}"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if (number and not value > 0) or (isinstance(value, str | list | tuple | Mapping) and not value):
+        return f"{name} = {shown(value)}"
+    return ""
 
 
 def _hints(function: Callable[..., Any], cls: type | None) -> dict[str, Any]:
