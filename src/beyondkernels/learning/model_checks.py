@@ -58,6 +58,8 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str, output: str | 
         out.ndim in (1, 2) and len(out) == 2,
         f"{name} must give a row of outputs for each point, got {_form(out)} for 2 points",
     )
+    strange = "numbers on the device meta" if out.is_meta else f"{out.dtype}" if out.is_complex() else ""
+    require(not strange, f"{name} must give real numbers, got {strange}")
     _require_no_state(module, torch.equal(out, again), x, call)
     require(
         torch.equal(out, other),

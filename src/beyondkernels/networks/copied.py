@@ -192,6 +192,11 @@ def _parameters_beside(module: torch.nn.Module, path: str) -> list[torch.nn.Para
 
 
 def _require_plain(module: torch.nn.Module) -> None:
+    require(
+        not isinstance(module, torch.jit.ScriptModule),
+        f"a module that torch.jit compiled does not take other numbers than its own, got {type(module).__name__}; give "
+        "the module that was compiled",
+    )
     lazy = [
         name
         for name, value in (*module.named_parameters(), *module.named_buffers())
