@@ -91,9 +91,10 @@ def looked_up(table: dict[str, int], name: str) -> int:
     return table[name]
 
 
-def test_a_key_that_is_missing_is_named_with_its_mapping() -> None:
+def test_what_an_error_speaks_of_is_named() -> None:
     refused("table must have the key 'w'", looked_up, {}, "w")
     refused("name must be text, got 3", looked_up, {}, 3)
+    refused("x = None does not fit: 'NoneType' object has no attribute 'tolist'", powers_of, None)
 
 
 def test_a_function_is_the_same_with_its_check() -> None:

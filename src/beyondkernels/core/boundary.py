@@ -20,6 +20,7 @@ import builtins
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 import types
 import typing
@@ -33,7 +34,7 @@ from beyondkernels.core.fields import LARGEST, Checked, check_value, reader
 _PACKAGE = "beyondkernels."
 _UNCHECKED = "__unchecked__"
 _BARE = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError, AssertionError, MemoryError)
-_OF_VALUES = (RuntimeError, IndexError, ValueError, TypeError, ArithmeticError)
+_OF_VALUES = (RuntimeError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError)
 
 
 def check_exports(names: dict[str, Any]) -> None:
@@ -144,14 +145,16 @@ def _require_ordinary(name: str, value: Any) -> None:
 def _explain_all(given: dict[str, Any], error: Exception) -> None:
     """Raise a sentence that names all arguments that the error can be about.
 
-    These are the mappings without the key that was missing, or all arrays, what is empty, and numbers that are not
-    positive: each fits its annotation, and perhaps not the others.
+    These are the mappings without the key that was missing, or what is of a type that the error names, or all arrays,
+    what is empty, and numbers that are not positive: each fits its annotation, and perhaps not the others.
     """
     if isinstance(error, KeyError):
         lacking = [name for name, value in given.items() if isinstance(value, Mapping) and error.args[0] not in value]
         if lacking:
             raise InputError(f"{' or '.join(lacking)} must have the key {shown(error.args[0])}") from error
-    suspects = [form for name, value in given.items() if (form := _suspect(name, value))]
+    words = {*re.findall(r"\w+", str(error))} if isinstance(error, TypeError | AttributeError) else set()
+    named = [f"{name} = {shown(value)}" for name, value in given.items() if type(value).__name__ in words]
+    suspects = named or [form for name, value in given.items() if (form := _suspect(name, value))]
     if suspects and isinstance(error, _OF_VALUES):
         fit = "do not fit together" if len(suspects) > 1 else "does not fit"
         raise InputError(f"{', '.join(suspects)} {fit}: {shown(str(error), 160)[1:-1]}") from error
@@ -191,7 +194,7 @@ def _resolved(annotations: dict[str, Any], names: dict[str, Any]) -> dict[str, A
         holder = types.SimpleNamespace(__annotations__={name: said})
         try:  # one by one: a name that cannot be found costs the other arguments nothing
             hints[name] = typing.get_type_hints(holder, names, _Loaded(names), include_extras=True)[name]
-        except (NameError, TypeError, AttributeError):
+        except (NameError, TypeError, AttributeError, SyntaxError):
             continue
     return hints
 
@@ -209,7 +212,8 @@ class _Loaded(dict[str, Any]):
         for path, module in [*sys.modules.items()]:
             if path == name and path in ("torch", "numpy"):
                 return module
-            if path.startswith(_PACKAGE) and isinstance(found := vars(module).get(name), type):
+            found = vars(module).get(name) if path.startswith(_PACKAGE) else None
+            if isinstance(found, type | str) or typing.get_origin(found) is not None:  # an alias may be text
                 return found
         raise KeyError(name)
 
