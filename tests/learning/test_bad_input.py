@@ -211,6 +211,27 @@ def test_a_model_that_gives_more_while_it_trains_is_refused():
     refused(r"give a tensor of outputs, got a tuple .*while it", bk.fit, Undifferentiated("tuple"), (X, Y), **ONE_STEP)
 
 
+class Strange(nn.Module):
+    """Gives outputs that are no numbers, or no real ones."""
+
+    def __init__(self, way: str):
+        super().__init__()
+        self.line, self.way = nn.Linear(6, 3), way
+
+    def forward(self, x):
+        return self.line(x).to("meta") if self.way == "meta" else self.line(x) * 1j
+
+
+def test_outputs_and_modules_of_strange_kinds_are_refused(tmp_path):
+    for way, got in (("meta", "numbers on the device meta"), ("complex", "torch.complex64")):
+        refused(f"model must give real numbers, got {got}", bk.fit, Strange(way), (X, Y), **ONE_STEP)
+    with pytest.warns(DeprecationWarning):
+        scripted = torch.jit.trace(nn.Linear(6, 3), torch.zeros(1, 6))
+    refused("a module that torch.jit compiled .* got RecursiveScriptModule", bk.fit, scripted, (X, Y), **ONE_STEP)
+    refused("device must be one that this machine has, got 'meta'", bk.fit, Strange(""), (X, Y), device="meta", steps=1)
+    refused("a path with a zero byte", bk.fit, nn.Linear(6, 3), (X, Y), store="\0", **ONE_STEP)
+
+
 def test_attributes_that_change_are_named_in_a_warning():
     with pytest.warns(ModelWarning, match="model changes seen when it is called") as found:
         bk.fit(Noting(), (X, Y), **ONE_STEP)

@@ -1,5 +1,6 @@
 """What an audit measures: when features appear, in which layers, and what they are."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.measure.audit.ansatz import Ansatz as Ansatz, Sensitivity as Sensitivity, sensitivity as sensitivity
 from beyondkernels.measure.audit.first_layer import (
     FirstLayer as FirstLayer,
@@ -23,3 +24,5 @@ from beyondkernels.measure.audit.similarity import (
 )
 from beyondkernels.measure.audit.squared import SquaredError as SquaredError
 from beyondkernels.measure.audit.weights import relative_move as relative_move, weight_correlation as weight_correlation
+
+_check_exports(globals())
