@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from beyondkernels import lab
-from beyondkernels.lab.report.claims import Condition
+from beyondkernels.lab.report.claims import Condition, PaperKind
 from beyondkernels.papers.features.experiments.cases import Case, problem_of
 from beyondkernels.papers.features.experiments.tables import CONVERGED, TRAINED, UNSTRUCTURED
 from beyondkernels.papers.features.paper import PAPER
@@ -17,6 +18,8 @@ FAILS, WITHOUT = 0.20, 0.12
 NEAR = 10  # points by which a method that is trained halfway may be off the printed value
 AHEAD = 3  # points by which the Network has to be ahead of converged classifiers
 ALIGNED = 0.99  # the cosine that the paper names for step two
+SECTIONS = {"table1": "E.1.1", "table2": "E.1.2", "table3": "E.2.1", "table4": "E.2.2", "table5": "E.2.3"}
+"""Where the paper says in words what a table shows."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class Sentences:
             *(self.as_trained(name, (ranges or {}).get(name)) for name in ("RF", "NTK")),
             self.aligned(),
             *(
-                self._accuracy(method, words.format(name), lab.AtMost(without), f"{name.lower()}-unstructured")
+                self._accuracy(
+                    method, words.format(name), lab.AtMost(without), f"{name.lower()}-unstructured", "sentence"
+                )
                 for name, method in UNSTRUCTURED.items()
             ),
         ]
@@ -68,6 +73,7 @@ class Sentences:
             lab.of("cosine_either_step2", method="Network", **self.case.where),
             lab.AtLeast(ALIGNED),
             paper=PAPER.printed_by_method(self.printed, "cosine", self.case.name).get("Network"),
+            **self.stated("sentence"),
         )
 
     def ahead(self) -> list[lab.Statement]:
@@ -77,6 +83,7 @@ class Sentences:
                 f"The Network's test accuracy is ahead of the {name[0].lower() + name[1:]} by at least {AHEAD} points",
                 self._measured("Network") - self._measured(name),
                 lab.AtLeast(AHEAD),
+                kind="control",
             )
             for name in CONVERGED
         ]
@@ -96,6 +103,11 @@ class Sentences:
                 told += [words] if low else []
         return f"What trivial classifiers reach against what is printed: {' '.join(told)}" if told else ""
 
+    def stated(self, kind: PaperKind) -> dict[str, Any]:
+        """The kind of a claim of the paper's and where it stands: a number in the table, a sentence beside it."""
+        table = f"Table {self.printed.removeprefix('table')}"
+        return {"kind": kind, "place": table if kind == "number" else f"App. {SECTIONS[self.printed]}"}
+
     @property
     def _printed(self) -> dict[str, float | None]:
         return PAPER.printed_by_method(self.printed, "test_accuracy", self.case.name)
@@ -103,13 +115,15 @@ class Sentences:
     def _measured(self, method: str) -> lab.Value:
         return lab.of("test_accuracy", method=method, **self.case.where)
 
-    def _accuracy(self, method: str, text: str, test: Condition, name: str = "") -> lab.Statement:
+    def _accuracy(
+        self, method: str, text: str, test: Condition, name: str = "", kind: PaperKind = "number"
+    ) -> lab.Statement:
         name, paper = name or method.lower().replace(" ", "-"), self._printed.get(method)
-        return lab.claim(name, text, self._measured(method), test, paper=paper)
+        return lab.claim(name, text, self._measured(method), test, paper=paper, **self.stated(kind))
 
     def _fails(self, method: str, words: str) -> lab.Statement:
         most = self._capped(FAILS)
-        return self._accuracy(method, f"{words} stays at or below {most} %", lab.AtMost(most))
+        return self._accuracy(method, f"{words} stays at or below {most} %", lab.AtMost(most), kind="sentence")
 
     def _capped(self, share: float, structured: bool = True) -> int:
         constant = self.case.constant(structured)

@@ -8,6 +8,7 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
+from beyondkernels.lab.declaration.texts import Item, read_sentences
 from beyondkernels.papers.features.experiments import bars, pictures, tables
 from beyondkernels.papers.features.experiments.bars import Sentences
 from beyondkernels.papers.features.experiments.cases import Case, assumptions_of, problem_of, process_of
@@ -75,11 +76,13 @@ class PaperTable(lab.Experiment):
         return [lab.Runs(self.spec, {**over, "method": list(self.methods)}, self.row)]
 
     def claims(self, s: Any) -> list[lab.Statement]:
-        return [
+        named = [
             replace(said, id=f"{case.short}-{said.id}", text=f"{case.name}: {said.text}") if case.name else said
             for case in s.cases().values()
             for said in self.claims_of(Sentences(self.printed, case))
         ]
+        causes = read_sentences(self._text_path())["Causes"]
+        return [replace(said, **_reason(causes.get(said.id))) for said in named]
 
     def claims_of(self, block: Sentences) -> list[lab.Statement]:
         return [*block.of_parity(), *block.ahead()]
@@ -181,6 +184,11 @@ class PaperTable(lab.Experiment):
             table,
             scopes,
         )
+
+
+def _reason(cause: Item | None) -> dict[str, Any]:
+    """Why a claim does not hold, should it not; claims of all tables share their sentences, but no causes."""
+    return {"cause": cause.mark, "because": cause.words} if cause else {}
 
 
 def _name(name: str, case: Case) -> str:

@@ -89,6 +89,7 @@ class Table2(paper_table.PaperTable):
                     f"most {SLIGHTLY} % of the way less far (the difference)",
                     lab.of("gained", method=UNSTRUCTURED[name], **where) - lab.of("gained", method=name, **where),
                     lab.AtLeast(-SLIGHTLY),
+                    **block.stated("sentence"),
                 )
                 for name in ("NTK", "RF")
             ),
