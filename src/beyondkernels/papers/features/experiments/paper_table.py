@@ -30,6 +30,7 @@ SMOKE: dict[str, Any] = {
     "test_samples": 200,
     "tolerance": 1e-3,
     "ridges": (1e-2, 1e-1),
+    "ridge_limits": (1e-2, 1e-1),
 }
 """What all tables but the first have at smoke scale, unless they say otherwise."""
 WITH_CONVERGED = (*tables.TRAINED, *tables.UNSTRUCTURED.values(), *tables.CONVERGED, "Linear", "Constant")
@@ -53,17 +54,22 @@ class PaperTable(lab.Experiment):
     }
     printed = ""
     """What the table is called among the published numbers; nothing where nothing is printed."""
-    methods = WITH_CONVERGED
+    methods = (*WITH_CONVERGED, tables.TWO_STEP)
+    columns = ("train_accuracy", "test_accuracy")
+    """What the table shows of each block, beside the cosine."""
     most_neurons = 100
     """How many neurons a picture of directions shows; None for all."""
 
     def spec(self, s: Any, at: lab.At) -> bk.store.RunSpec:
         case = self.case(s, at)
-        if at.method in tables.CONVERGED or at.method == "Linear":
-            ridges = getattr(s, "ridges", ())
-            limits = {"ridges": ridges, "smallest": ridges[0], "largest": ridges[-1]} if ridges else {}
-            return tables.converged_spec(case, at, tolerance=s.tolerance, validation=s.validation, **limits)
+        if at.method in tables.FEATURES or at.method == "Linear":
+            return tables.converged_spec(case, at, tolerance=s.tolerance, validation=s.validation, **self.ridges(s))
         return tables.spec(case, at)
+
+    def ridges(self, s: Any) -> dict[str, Any]:
+        """The grid of ridges of converged classifiers, and how far it grows."""
+        smallest, largest = s.ridge_limits
+        return {"ridges": s.ridges, "smallest": smallest, "largest": largest}
 
     def row(self, s: Any, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
         case = self.case(s, at)
@@ -76,21 +82,22 @@ class PaperTable(lab.Experiment):
         return [lab.Runs(self.spec, {**over, "method": list(self.methods)}, self.row)]
 
     def claims(self, s: Any) -> list[lab.Statement]:
-        named = [
-            replace(said, id=f"{case.short}-{said.id}", text=f"{case.name}: {said.text}") if case.name else said
-            for case in s.cases().values()
-            for said in self.claims_of(Sentences(self.printed, case))
-        ]
         causes = read_sentences(self._text_path())["Causes"]
-        return [replace(said, **_reason(causes.get(said.id))) for said in named]
+        made = []
+        for case in s.cases().values():
+            for said in self.claims_of(Sentences(self.printed, case, self.methods)):
+                name = f"{case.short}-{said.id}" if case.name else said.id
+                text = f"{case.name}: {said.text}" if case.name else said.text
+                made.append(replace(said, id=name, text=text, **_reason(causes.get(name, causes.get(said.id)))))
+        return made
 
     def claims_of(self, block: Sentences) -> list[lab.Statement]:
         return [*block.of_parity(), *block.ahead()]
 
     def table(self, s: Any) -> lab.Table:
-        shown = ("train_accuracy", "test_accuracy", *(("cosine",) if self.printed else ()))
+        shown = (*self.columns, *(("cosine",) if self.printed else ()))
         columns = [self._column(case, name) for case in s.cases().values() for name in shown]
-        if set(self.methods) & set(tables.CONVERGED):
+        if set(self.methods) & set(tables.FEATURES):
             columns.append(lab.Shown("duality_gap", show="largest"))
         return lab.Table(["method"], columns, where={"method": list(self.methods)})
 
@@ -106,7 +113,7 @@ class PaperTable(lab.Experiment):
             words = (
                 f"The data against the paper's assumptions: {assumptions}.",
                 f"Theorem 26 at these numbers, its hidden constants taken as one, δ = ε = 0.1: {hypotheses}.",
-                Sentences(self.printed, case).beaten() if self.printed else "",
+                Sentences(self.printed, case, self.methods).beaten() if self.printed else "",
             )
             told += [f"{case.name}: {each}" if case.name else each for each in words if each]
         return told
@@ -187,7 +194,7 @@ class PaperTable(lab.Experiment):
 
 
 def _reason(cause: Item | None) -> dict[str, Any]:
-    """Why a claim does not hold, should it not; claims of all tables share their sentences, but no causes."""
+    """Why a claim does not hold, should it not. Tables share the sentences of claims, but causes are their own."""
     return {"cause": cause.mark, "because": cause.words} if cause else {}
 
 
