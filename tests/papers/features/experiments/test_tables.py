@@ -118,7 +118,7 @@ def test_plan(name: str) -> None:
         assert inside is (problem.span is not None and method != "Constant")
         learner: Any = spec.learner.learner if inside else spec.learner  # type: ignore[attr-defined]
         if str(method).startswith("Converged") or method == "Linear":
-            assert (learner.ridges, learner.smallest, learner.largest) == (settings.ridges, *settings.ridge_limits)
+            assert (learner.ridges, learner.smallest, learner.largest) == (settings.ridges, *settings.ridges)
     assert len({spec.key for spec in specs.values()}) == len(specs)
 
 

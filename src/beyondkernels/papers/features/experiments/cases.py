@@ -191,8 +191,9 @@ class CasesSettings(Shared):
     validation: Part = lab.setting(
         0.2, "ours", "share of the training sample on which the ridge of a converged fit is chosen"
     )
-    ridges: lab.Sizes = lab.setting((1e-4, 1e-3, 1e-2, 1e-1, 1.0), "ours", "relative ridges of the converged fits")
-    ridge_limits: lab.Sizes = lab.setting((1e-7, 1e2), "ours", "up to which the grid of ridges grows where it ends")
+    ridges: lab.Sizes = lab.setting(
+        (1e-4, 1e-3, 1e-2, 1e-1, 1.0), "ours", "relative ridges of the converged fits; the grid does not grow"
+    )
 
     def __post_init__(self) -> None:
         self.cases()  # a case checks its numbers when it is made
@@ -217,6 +218,14 @@ class CasesSettings(Shared):
             require(name not in found, f"{told} must hold different numbers, got {lists.get(told)}")
             found[name] = self.case(name, Numbers(**shared, **{each: at[each] for each in LISTS}), at)
         return found
+
+
+@dataclass(frozen=True)
+class GrowingSettings(CasesSettings):
+    """Those of tables in which the best ridge may lie outside the grid."""
+
+    ridges: lab.Sizes = lab.setting((1e-4, 1e-3, 1e-2, 1e-1, 1.0), "ours", "relative ridges of the converged fits")
+    ridge_limits: lab.Sizes = lab.setting((1e-7, 1e2), "ours", "up to which the grid of ridges grows where it ends")
 
 
 def only(settings: Any, names: Iterable[str]) -> dict[str, Any]:

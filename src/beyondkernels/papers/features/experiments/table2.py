@@ -10,7 +10,15 @@ import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.papers.features.experiments import paper_table, tables
 from beyondkernels.papers.features.experiments.bars import Sentences
-from beyondkernels.papers.features.experiments.cases import Case, CasesSettings, Interval, Numbers, Part, Rates, Several
+from beyondkernels.papers.features.experiments.cases import (
+    Case,
+    GrowingSettings,
+    Interval,
+    Numbers,
+    Part,
+    Rates,
+    Several,
+)
 from beyondkernels.papers.features.experiments.tables import UNSTRUCTURED
 from beyondkernels.papers.features.paper import PAPER
 
@@ -18,7 +26,7 @@ SLIGHTLY = 5  # points, or percent of the way, that count as slightly worse
 
 
 @dataclass(frozen=True)
-class Table2Settings(CasesSettings):
+class Table2Settings(GrowingSettings):
     relevant: lab.Count = lab.setting(30, "paper")
     low: int = lab.setting(20, "paper", "t₁; class +1 has at least so many relevant patterns")
     high: int = lab.setting(30, "paper", "t₂; and at most so many")
@@ -72,7 +80,7 @@ class Table2(paper_table.PaperTable):
     seconds_per_run = {"smoke": 0.2, "laptop": 2.0, "paper": 2.0}
     settings_class = Table2Settings
     seed_sets = {"laptop": (0, 500, 1000)}
-    scales = paper_table.scales(relevant=6, low=4, high=6)
+    scales = paper_table.scales(relevant=6, low=4, high=6, **paper_table.GROWING)
     printed = "table2"
     methods = (*paper_table.PaperTable.methods, *tables.WITHOUT)
 

@@ -18,7 +18,6 @@ class Table3Settings(CasesSettings):
     varied = ("dim", "d")
 
     dim: Several = lab.setting((100, 2000), "paper")
-    ridge_limits: lab.Sizes = lab.setting((1e-4, 1.0), "ours", "the grid of ridges does not grow here")
     rounding_dims: lab.Counts = lab.setting(
         (100, 500, 2000), "paper", "d at which step one is also taken in single precision"
     )

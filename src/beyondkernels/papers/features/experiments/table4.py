@@ -11,12 +11,12 @@ from beyondkernels import lab
 from beyondkernels.core.constraints import between, not_empty
 from beyondkernels.papers.features.experiments import paper_table, tables
 from beyondkernels.papers.features.experiments.bars import AHEAD, Sentences
-from beyondkernels.papers.features.experiments.cases import LISTS, Case, CasesSettings, Numbers, problem_of
+from beyondkernels.papers.features.experiments.cases import LISTS, Case, GrowingSettings, Numbers, problem_of
 from beyondkernels.papers.features.paper import PAPER
 
 
 @dataclass(frozen=True)
-class Table4Settings(CasesSettings):
+class Table4Settings(GrowingSettings):
     varied = ("negative_ratio", "ratio")
     lists = (*LISTS, "negative_ratio")
 
@@ -35,7 +35,7 @@ class Table4(paper_table.PaperTable):
     reference = PAPER.at("App. E.2.2, Table 4, Figures 11 and 12; App. F.1.1")
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Table4Settings
-    scales = paper_table.scales()
+    scales = paper_table.scales(**paper_table.GROWING)
     printed = "table4"
     methods = (*paper_table.PaperTable.methods, *tables.WEIGHTED_AT_FIRST)
     columns = (*paper_table.PaperTable.columns, "balanced_accuracy")

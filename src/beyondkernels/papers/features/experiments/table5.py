@@ -13,7 +13,7 @@ from beyondkernels.papers.features.experiments.cases import (
     LISTS,
     READOUT,
     Case,
-    CasesSettings,
+    GrowingSettings,
     Numbers,
     Rates,
     Several,
@@ -28,7 +28,7 @@ SEARCHED = (
 
 
 @dataclass(frozen=True)
-class Table5Settings(CasesSettings):
+class Table5Settings(GrowingSettings):
     varied = ("samples", "n")
     lists = (*LISTS, "hidden_rate")
 
@@ -52,5 +52,5 @@ class Table5(paper_table.PaperTable):
     reference = PAPER.at("App. E.2.3, Table 5, Figures 13 and 14")
     seconds_per_run = {"smoke": 0.2, "laptop": 5.0, "paper": 5.0}
     settings_class = Table5Settings
-    scales = paper_table.scales(samples=(400, 200), pairs=(6, 4))
+    scales = paper_table.scales(samples=(400, 200), pairs=(6, 4), **paper_table.GROWING)
     printed = "table5"
