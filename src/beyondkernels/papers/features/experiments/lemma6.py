@@ -7,8 +7,6 @@ import itertools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
 import beyondkernels as bk
 from beyondkernels import lab
 from beyondkernels.core.constraints import between, not_empty, rising
@@ -193,15 +191,16 @@ def row(s: Lemma6Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, An
     }
 
 
-def noise(problem: bk.features.DictionaryProblem, T: np.ndarray) -> float:
+def noise(problem: bk.features.DictionaryProblem, T: Any) -> float:
     r"""The deviation of a neuron's input due to background patterns, over the distance of two counts, at its largest.
 
     .. math:: \max_i \sqrt{p_o(1 - p_o)\, \textstyle\sum_{j \notin A} T_{ij}^2} \Big/ \tfrac1k \sum_{j \in A} T_{ij}
     """
     A, p_o = list(problem.relevant_set), problem.moments.background
     assert p_o is not None
-    rest = np.delete(T, A, axis=1)
-    return float((np.sqrt(p_o * (1 - p_o) * (rest**2).sum(1)) / T[:, A].mean(1)).max())
+    rest = [j for j in range(problem.patterns) if j not in A]
+    deviations = (p_o * (1 - p_o) * (T[:, rest] ** 2).sum(1)) ** 0.5
+    return float((deviations / T[:, A].mean(1)).max())
 
 
 def components(s: Lemma6Settings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Figure]:

@@ -38,6 +38,7 @@ class Table4(paper_table.PaperTable):
     scales = paper_table.scales(**paper_table.GROWING)
     printed = "table4"
     methods = (*paper_table.PaperTable.methods, *tables.WEIGHTED_AT_FIRST)
+    quantities = {**paper_table.PaperTable.quantities, "best_linear": tables.percent("best linear")}
     columns = (*paper_table.PaperTable.columns, "balanced_accuracy")
 
     def row(self, s: Any, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
