@@ -6,7 +6,7 @@ import pytest
 
 from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading
-from beyondkernels.papers.features.experiments.lemma6 import PARITY, THRESHOLD, Lemma6, problem_of
+from beyondkernels.papers.features.experiments.lemma6 import PARITY, THRESHOLD, Lemma6, noise, problem_of
 from beyondkernels.store import RunSpec
 from papers.judging import cases, check_figures, finish, refuse, refuted
 
@@ -91,6 +91,17 @@ def test_rows_table_and_figures() -> None:
     assert sizes == [
         (f"{kind}, step {step}", 2 * n) for step in (1, 2) for kind, n in (("relevant", k), ("background", D - k))
     ]
+
+
+def test_noise_is_what_background_patterns_do_to_a_neuron() -> None:
+    """By a mean over drawn patterns: the deviation of Σ Tⱼφ̃ⱼ over the background, over one more relevant pattern."""
+    rng = np.random.default_rng(0)
+    problem = problem_of(At(labels=THRESHOLD, relevant=3, background=0.3, patterns=9))
+    T = rng.uniform(0.1, 1.0, (2, 9))
+    A = list(problem.relevant_set)
+    drawn = rng.random((200_000, 6)) < 0.3
+    each = [(drawn @ np.delete(row, A)).std() / row[A].mean() for row in T]
+    assert noise(problem, T) == pytest.approx(max(each), rel=0.01)
 
 
 def test_bad_settings() -> None:
