@@ -15,7 +15,7 @@ from beyondkernels.kernels import ConstantClassifier, Gaussian, KernelRidge
 from beyondkernels.learning import compare, fit, run_specs
 from beyondkernels.measure import Measurement
 from beyondkernels.networks import FromModule, FullyConnected, TwoLayer
-from beyondkernels.networks.copied import ModelWarning
+from beyondkernels.networks.from_copy import ModelWarning
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.store import RunSpec
 from refusals import refused

@@ -8,6 +8,7 @@ from typing import Any
 
 import beyondkernels as bk
 from beyondkernels import lab
+from beyondkernels.lab.declaration.texts import Item, read_sentences
 from beyondkernels.papers.features.experiments import bars, pictures, tables
 from beyondkernels.papers.features.experiments.bars import Sentences
 from beyondkernels.papers.features.experiments.cases import Case, assumptions_of, problem_of, process_of
@@ -40,29 +41,44 @@ def scales(**differs: Any) -> dict[str, lab.Scale]:
     return {"laptop": lab.scale(seeds=3), "smoke": lab.scale(**SMOKE | differs)}
 
 
+GROWING: dict[str, Any] = {"ridge_limits": SMOKE["ridges"]}
+"""What tables whose ridges grow have at smoke scale, where they do not."""
+
+
 class PaperTable(lab.Experiment):
     """A table of App. E. A subclass names its settings, whose ``cases`` are the table's blocks, and its methods."""
 
     quantities = {
         **tables.ACCURACIES,
         "cosine": lab.Quantity("largest cosine", ".3f", (-1.0, 1.0), heading="Cosine"),
-        "cosine_either_step2": lab.Quantity("largest |cosine|", ".3f", lab.SHARE),
+        **{f"cosine_either_step{i}": lab.Quantity("largest |cosine|", ".3f", lab.SHARE) for i in (1, 2)},
         "gained": lab.Quantity("way from the constant classifier to 100 %", within=(-math.inf, 100.0), unit="%"),
         "duality_gap": lab.Quantity("relative duality gap", ".1e", lab.NON_NEGATIVE, heading="Largest relative gap"),
     }
     printed = ""
     """What the table is called among the published numbers; nothing where nothing is printed."""
-    methods = WITH_CONVERGED
+    methods = (*WITH_CONVERGED, tables.TWO_STEP)
+    columns = ("train_accuracy", "test_accuracy")
+    """What the table shows of each block, beside the cosine."""
+
+    @property
+    def printed_columns(self) -> tuple[str, ...]:
+        """Of these, what the paper prints."""
+        return (*PaperTable.columns, "cosine") if self.printed else ()
+
     most_neurons = 100
     """How many neurons a picture of directions shows; None for all."""
 
     def spec(self, s: Any, at: lab.At) -> bk.store.RunSpec:
         case = self.case(s, at)
-        if at.method in tables.CONVERGED or at.method == "Linear":
-            ridges = getattr(s, "ridges", ())
-            limits = {"ridges": ridges, "smallest": ridges[0], "largest": ridges[-1]} if ridges else {}
-            return tables.converged_spec(case, at, tolerance=s.tolerance, validation=s.validation, **limits)
+        if at.method in tables.FEATURES or at.method == "Linear":
+            return tables.converged_spec(case, at, tolerance=s.tolerance, validation=s.validation, **self.ridges(s))
         return tables.spec(case, at)
+
+    def ridges(self, s: Any) -> dict[str, Any]:
+        """The grid of ridges of converged classifiers, and how far it grows."""
+        smallest, largest = getattr(s, "ridge_limits", (s.ridges[0], s.ridges[-1]))
+        return {"ridges": s.ridges, "smallest": smallest, "largest": largest}
 
     def row(self, s: Any, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
         case = self.case(s, at)
@@ -75,19 +91,22 @@ class PaperTable(lab.Experiment):
         return [lab.Runs(self.spec, {**over, "method": list(self.methods)}, self.row)]
 
     def claims(self, s: Any) -> list[lab.Statement]:
-        return [
-            replace(said, id=f"{case.short}-{said.id}", text=f"{case.name}: {said.text}") if case.name else said
-            for case in s.cases().values()
-            for said in self.claims_of(Sentences(self.printed, case))
-        ]
+        causes = read_sentences(self._text_path())["Causes"]
+        made = []
+        for case in s.cases().values():
+            for said in self.claims_of(Sentences(self.printed, case, self.methods)):
+                name = f"{case.short}-{said.id}" if case.name else said.id
+                text = f"{case.name}: {said.text}" if case.name else said.text
+                made.append(replace(said, id=name, text=text, **_reason(causes.get(name, causes.get(said.id)))))
+        return made
 
     def claims_of(self, block: Sentences) -> list[lab.Statement]:
         return [*block.of_parity(), *block.ahead()]
 
     def table(self, s: Any) -> lab.Table:
-        shown = ("train_accuracy", "test_accuracy", *(("cosine",) if self.printed else ()))
+        shown = (*self.columns, *(("cosine",) if self.printed else ()))
         columns = [self._column(case, name) for case in s.cases().values() for name in shown]
-        if set(self.methods) & set(tables.CONVERGED):
+        if set(self.methods) & set(tables.FEATURES):
             columns.append(lab.Shown("duality_gap", show="largest"))
         return lab.Table(["method"], columns, where={"method": list(self.methods)})
 
@@ -103,7 +122,7 @@ class PaperTable(lab.Experiment):
             words = (
                 f"The data against the paper's assumptions: {assumptions}.",
                 f"Theorem 26 at these numbers, its hidden constants taken as one, δ = ε = 0.1: {hypotheses}.",
-                Sentences(self.printed, case).beaten() if self.printed else "",
+                Sentences(self.printed, case, self.methods).beaten() if self.printed else "",
             )
             told += [f"{case.name}: {each}" if case.name else each for each in words if each]
         return told
@@ -121,7 +140,7 @@ class PaperTable(lab.Experiment):
             column,
             f"{case.name}: {heading}" if case.name else "",
             where=case.where,
-            paper=PAPER.printed_by_method(self.printed, column, case.name) if self.printed else None,
+            paper=PAPER.printed_by_method(self.printed, column, case.name) if column in self.printed_columns else None,
             tolerance=0.01 if column == "cosine" else 2.0,
             why=known.get(column, {}),
         )
@@ -181,6 +200,11 @@ class PaperTable(lab.Experiment):
             table,
             scopes,
         )
+
+
+def _reason(cause: Item | None) -> dict[str, Any]:
+    """Why a claim does not hold, should it not. Tables share the sentences of claims, but causes are their own."""
+    return {"cause": cause.mark, "because": cause.words} if cause else {}
 
 
 def _name(name: str, case: Case) -> str:
