@@ -215,7 +215,7 @@ def fit_many(
     """
     from beyondkernels.algorithms import Algorithm
     from beyondkernels.engine import TrainedNetwork
-    from beyondkernels.networks.copied import ModelWarning
+    from beyondkernels.networks.from_copy import ModelWarning
 
     require_order(network, problem, n, "bk.fit_many(network, (X, y), grid=…)")
     from beyondkernels.learning.model_checks import require_batch
