@@ -81,8 +81,8 @@ def test_ends_of_stages() -> None:
     series |= {"features/relative2": np.array([9.0, 0.5, 1e-9]), "features/relative3": np.array([1.0, 1.0, 1e-9])}
     found = largest_constant(problem, Outcome("finished", scalars, series))
     assert found == pytest.approx(0.5 * second / (third + 2.0))
-    assert thresholds_reached(replace(SMOKE, stage_steps=12), scalars, 3)
-    assert not thresholds_reached(replace(SMOKE, stage_steps=11), scalars, 3)
+    assert thresholds_reached(12, scalars, 3)
+    assert not thresholds_reached(11, scalars, 3)
 
 
 def test_specs() -> None:

@@ -87,17 +87,23 @@ def algorithm_row(s: StagedSettings, at: lab.At, outcome: bk.core.Outcome) -> di
         "ranks": ranks_found(said, at.layers),
         "norm": max((float(size) for each in norms for size in each), default=math.nan),
         "right": float(ranks_found(said, at.layers) == ", ".join(map(str, problem_at(s, at).widths))),
-        "reached": float(thresholds_reached(s, said, at.layers)),
+        "reached": float(thresholds_reached(s.stage_steps, said, at.layers)),
         "times": largest_constant(problem_at(s, at), outcome),
         **{f"S{i}": said.get(f"features/relative{i}", math.nan) for i in layers},
     }
 
 
-def thresholds_reached(s: AlgorithmSettings, scalars: Mapping[str, float], depth: int) -> bool:
-    """Whether every stage but the last ended because its threshold was reached, before its steps were over."""
+def thresholds_reached(most: int, scalars: Mapping[str, float], depth: int) -> bool:
+    """Whether every stage but the last ended because its threshold was reached, before its steps were over.
+
+    Arguments:
+        most: the most steps of a stage.
+        scalars: of the run.
+        depth: L.
+    """
     names = [f"layer{i}/{event}" for i in range(2, depth + 1) for event in ("joined", "distilled")]
     begins = [scalars.get(name, math.inf) for name in names]
-    return all(after - before < s.stage_steps for before, after in itertools.pairwise(begins))
+    return all(after - before < most for before, after in itertools.pairwise(begins))
 
 
 def largest_constant(problem: bk.bfc.QuadraticTarget, outcome: bk.core.Outcome) -> float:

@@ -50,6 +50,8 @@ class Theorem2(lab.Experiment):
         "alpha": number("α₃", log=True),
         "fourth": number("α₄", log=True),
         "times": number("constant", ".2g", "What the theorem's constant must be at least, ε² being the test error."),
+        "most": number("constant", ".2g", "The largest of all stages."),
+        "place": lab.Quantity("α"),
         "stuck": number("stuck", ".0%", "Starts that leave a tenth of the last layer or more.", within=lab.SHARE),
         "all2": error("S₂, all directions", "The error that counts directions which the target does not have."),
     }

@@ -13,7 +13,6 @@ from beyondkernels import lab
 from beyondkernels.core.constraints import at_most, between
 from beyondkernels.papers.bfc.experiments.common import fading_adam, number
 from beyondkernels.papers.bfc.paper import PAPER
-from beyondkernels.papers.bfc.theory.products import products_of_four, products_of_two
 
 KERNELS: dict[str, Callable[[int, int, int], Any]] = {
     "Gaussian kernel": lambda d, n, depth: bk.kernels.Gaussian(2.0 * d),
@@ -22,7 +21,7 @@ KERNELS: dict[str, Callable[[int, int, int], Any]] = {
     "quartic kernel": lambda d, n, depth: bk.kernels.PolynomialKernel(degree=4),
     "tangent kernel": lambda d, n, depth: bk.kernels.InfiniteTangent(depth=2),
     "kernel of products": lambda d, n, depth: bk.kernels.FunctionKernel(
-        products_of_two if depth == 2 else products_of_four, "products"
+        bk.bfc.products_of_two if depth == 2 else bk.bfc.products_of_four, "products"
     ),
     "random features": lambda d, n, depth: bk.kernels.GaussianFeatures(count=n),
 }
