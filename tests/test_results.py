@@ -8,6 +8,7 @@ import pytest
 
 from beyondkernels.cli.documents import documents, filled
 from beyondkernels.lab import Crossing, Quantities, Statement, ask, judged_again, kept_path, out_of_date
+from beyondkernels.lab.report.claims import LITTLE, LOOSE
 from soak.result import differences
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +29,7 @@ def test_a_kept_result_belongs_to_the_code_and_its_claims_to_its_rows(path: Path
     if again is None:
         assert "rows" not in kept
     else:
+        assert again["table"] == kept["table"] and again["title"] == kept["title"]
         assert len(again["claims"]) == len(kept["claims"])
         for one, other in zip(kept["claims"], again["claims"], strict=True):
             assert [one[name] for name in WORDS] == [other[name] for name in WORDS], one["id"]
@@ -36,6 +38,13 @@ def test_a_kept_result_belongs_to_the_code_and_its_claims_to_its_rows(path: Path
     stated = {statement.id: statement for statement in request.experiment.claims(request.settings)}
     for claim in kept["claims"]:
         require_possible(claim, stated[claim["id"]], request.experiment.declared)
+        if claim["holds"]:
+            little = claim["kind"] in LOOSE and (claim["slack"] or 0) > LITTLE
+            assert claim["noticed"] or claim["kind"] == "check" or little, f"{claim['id']} cannot fail"
+        else:
+            assert stated[claim["id"]].cause or claim["holds"] is None, (
+                f"{claim['id']} fails, and ## Causes says no why"
+            )
 
 
 def require_possible(claim: dict[str, Any], statement: Statement, quantities: Quantities) -> None:

@@ -16,7 +16,7 @@ from beyondkernels.auditing.checkpoints import unlike_fresh
 from beyondkernels.auditing.ladder import ABOUT
 from beyondkernels.core import Stream
 from beyondkernels.networks import FromCopy
-from beyondkernels.networks.copied import ModelWarning
+from beyondkernels.networks.from_copy import ModelWarning
 from refusals import refused
 
 X = torch.from_numpy(np.random.default_rng(100).normal(size=(240, 8)).astype(np.float32))

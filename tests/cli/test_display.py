@@ -78,7 +78,7 @@ def test_claims_hang_beneath_their_mark() -> None:
     assert lines[1] == "The paper’s claims: its one fails; ours: 1 of 2 holds, 1 is undecided"
     assert max(map(len, lines)) <= 80
     assert [line[0] for line in lines[2:] if line[0] != " "] == ["W", "✗", "W", "✓", "–"]  # by who says it
-    assert lines[2:7] == ["What the paper says", "✗ Short", "  §2, a bound", "  no", "  Open: no idea"]
+    assert lines[2:7] == ["What the paper says", "✗ Short", "  §2 · a bound", "  no", "  Open: no idea"]
     assert lines[-3:] == ["– Unsaid (paper about 3)", "  our expectation", "  nothing to say"]
 
 

@@ -15,6 +15,7 @@ def result(folder: Path, name: str, verdicts: list[bool | None], scale: str = "l
     path = folder / f"{name}.{scale}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     ours = {"reason": "it was 3", "source": "ours", "place": "", "cause": "size", "because": "α is large"}
+    ours |= {"kind": "check", "slack": None, "sets": [True, False]}
     claims = [{"text": f"Claim {i}", "holds": holds, **ours} for i, holds in enumerate(verdicts)]
     path.write_text(json.dumps({"experiment": name, "scale": scale, "claims": claims, "core_seconds": 7200}))
 
@@ -40,6 +41,8 @@ def test_states_and_what_fails(tmp_path: Path) -> None:
     assert "| `features` | ours | 3 | 1 | 1 |" in lines and "by cause: sizes too small for the limit: 3." in "\n".join(
         lines
     )
+    assert any("but for 7 checks of the machinery and 0 bounds" in line for line in lines)
+    assert "7 claims are judged on several sets of seeds; the sets disagree on 7 of them." in lines
     assert "no result kept yet" in next(line for line in lines if line.startswith("| `resnet/fig2a` "))
 
 

@@ -4,7 +4,7 @@ import time
 
 from beyondkernels.execution import Event
 from beyondkernels.execution.costs import Costs, Round
-from beyondkernels.execution.estimate import Estimate
+from beyondkernels.execution.estimate import TimeEstimate
 
 
 class Clock:
@@ -14,10 +14,10 @@ class Clock:
         return self.now
 
 
-def begun(names: str, known: Costs | None = None) -> tuple[Estimate, Clock]:
+def begun(names: str, known: Costs | None = None) -> tuple[TimeEstimate, Clock]:
     """Runs whose kind is their first letter."""
     clock = Clock()
-    estimate = Estimate(clock)
+    estimate = TimeEstimate(clock)
     keys = names.split()
     estimate.begin(Round(dict(zip(keys, keys, strict=True)), 0, {key: key[0] for key in keys}, known or Costs()))
     return estimate, clock

@@ -16,7 +16,7 @@ from beyondkernels.kernels import (
     random_feature_map,
     tangent_feature_map,
 )
-from beyondkernels.kernels.selection import RidgeTrial, _next_ridge, choose_ridge
+from beyondkernels.kernels.ridge_validation import RidgeTrial, _next_ridge, choose_ridge
 from beyondkernels.kernels.solvers.hinge import solve_hinge
 from fitting import Sized, case_of, quiet
 from refusals import refused

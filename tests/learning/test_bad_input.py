@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, IterableDataset
 import beyondkernels as bk
 from beyondkernels.core import InputError
 from beyondkernels.data import readers as reading
-from beyondkernels.networks.copied import ModelWarning
+from beyondkernels.networks.from_copy import ModelWarning
 from refusals import refused
 
 GENERATOR = np.random.default_rng(0)

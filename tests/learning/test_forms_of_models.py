@@ -20,7 +20,7 @@ from torch import nn
 import beyondkernels as bk
 from beyondkernels.core import Stream
 from beyondkernels.networks import FromCopy
-from beyondkernels.networks.copied import ModelWarning
+from beyondkernels.networks.from_copy import ModelWarning
 from refusals import refused
 
 QUIET: dict[str, Any] = {"steps": 3, "progress": False}

@@ -331,6 +331,7 @@ def test_a_request_is_not_written_through_a_link(store, tmp_path):
         "settings": {},
         "runs": [],
         "claims": [],
+        "complete": True,
         "provenance": {},
     }
     with pytest.raises(StoreError, match=r"a__b is a link or a file, not a folder; bk store verify --put-aside"):

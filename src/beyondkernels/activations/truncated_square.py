@@ -10,9 +10,6 @@ import torch
 from beyondkernels.activations.base import Activation
 from beyondkernels.core.constraints import positive
 
-_PEAK = (1 + 46**0.5) / 45
-"""Where the slope is largest, in units of the transition."""
-
 
 @dataclass(frozen=True)
 class TruncatedSquare(Activation):
@@ -47,17 +44,6 @@ class TruncatedSquare(Activation):
     def limit(self) -> float:
         """B″, the value far from zero."""
         return 2.2 * self.bound**2
-
-    @property
-    def derivative_bounds(self) -> tuple[float, float, float]:
-        r"""The largest :math:`|\tilde\sigma'|, |\tilde\sigma''|, |\tilde\sigma'''|` over all z.
-
-        They are reached where the next derivative of f vanishes: at t = (1 + √46)/45, 8/15 and 2/9.
-        """
-        t, s = _PEAK, 8 / 15
-        first = 2 * (1 - t) ** 3 * (1 + 4 * t + 9 * t**2)
-        second = -2 * (1 - s) ** 2 * (1 + 2 * s - 45 * s**2)
-        return first * self.bound, second, 1568 / 81 / self.bound
 
     def value(self, z: torch.Tensor) -> torch.Tensor:
         t = self._transition(z)

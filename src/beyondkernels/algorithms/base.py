@@ -87,7 +87,7 @@ class Algorithm(Component, ABC):
 
     @abstractmethod
     def stages(self) -> tuple[Stage, ...]:
-        """The stages in their order."""
+        """The stages, in the order in which members pass them."""
 
     @abstractmethod
     def step(

@@ -94,6 +94,7 @@ class ThroughBlocks(ByRule):
         after = super().transition(view)
         if after.stage == view.stage:
             return after
+        # The head of the stage that is over reads features that go on changing; nothing may read it again.
         params = {name: value for name, value in view.params.items() if not name.startswith(HEAD)}
         block = None if after.stage is None else self.ends()[after.stage][1]
         if block is not None:

@@ -40,7 +40,7 @@ class ByOptimiser(Algorithm):
     @property
     def first_rate(self) -> float:
         """The learning rate of the first step."""
-        return self.rule.parts[-1].numbers(range(1, 2))["rate"][0]
+        return self.rule.parts[-1].hyper_of(range(1, 2))["rate"][0]
 
     @functools.cached_property
     def rule(self) -> Chain:
@@ -54,10 +54,10 @@ class ByOptimiser(Algorithm):
         return self.rule.state(params)
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
-        return {name: values[0] for name, values in self.rule.numbers(range(step, step + 1)).items()}
+        return {name: values[0] for name, values in self.rule.hyper_of(range(step, step + 1)).items()}
 
     def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
-        return self.rule.numbers(steps)
+        return self.rule.hyper_of(steps)
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         return self.rule.noise({name: params[name] for name in network.trained(self.group, params)}, stream)
@@ -129,18 +129,24 @@ class Descent(ByOptimiser, Checked):
         return type(self), stage, self.group, self.loss, self.rule.program()
 
     def compiled_rule(self, stage: Stage) -> CompiledRule | None:
+        # Without the last, which is the rate (checked when the rule was made).
         tagged = self.rule.tagged()[:-1]
         kinds = [type(part) for _, part in tagged]
         names = [f"{tag}decay" for tag, _ in tagged]
+        # The compiled steps have one decay for all parameters.
         if any(isinstance(part, Decay) and part.factors for _, part in tagged):
             return None
         if Adam in kinds:
             i = kinds.index(Adam)
             before, after = kinds[:i], kinds[i + 1 :]
+            # L2 in front and decoupled decay behind are what the compiled Adam knows; clipping or noise between would
+            # be ignored.
             if before not in ([], [Decay]) or after not in ([], [Decay]):
                 return None
             return CompiledRule("adam", self.group, (names[0] if before else "", names[-1] if after else ""))
         momentum = next((part for _, part in tagged if isinstance(part, Momentum)), None)
+        # The compiled step has v ← µv + ∇L + λθ: no look-ahead, and one decay, either the chain's or the momentum's
+        # own.
         if momentum is not None and (momentum.nesterov or (momentum.decay is not None and len(kinds) > 1)):
             return None
         plain = kinds in ([], [Decay], [Momentum], [Decay, Momentum])

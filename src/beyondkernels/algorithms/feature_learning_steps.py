@@ -72,5 +72,6 @@ class ProcessSettings(Component):
             return self.second
         if not self.fading:
             return self.later
+        # From 1 at step 3 down to 1/(T − 2) at step T, so that the last step still moves.
         left = (self.steps + 1 - step) / (self.steps - 2)
         return replace(self.later, output_rate=self.later.output_rate * left)

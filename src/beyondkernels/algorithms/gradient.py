@@ -37,12 +37,14 @@ def loss_and_gradient(
 
     def block_loss(moving: Tensors, buffers: Tensors, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, Tensors]:
         out, after = network.apply(fixed | moving, buffers, x, train=True)
+        # Over the whole batch and not over the block, so that the blocks add up to the mean.
         return loss.each(out, y).sum() / n, after
 
     gradient_of = torch.func.grad_and_value(block_loss, has_aux=True)
     moving = {name: params[name] for name in names}
     total, gradient = torch.zeros((), dtype=batch.x.dtype, device=batch.x.device), {}
     noise = buffers.get("noise")
+    # In blocks, because the memory of a whole batch of an ensemble would be the product of points, members and neurons.
     for start in range(0, n, BLOCK):
         rows = slice(start, start + BLOCK)
         at = buffers if noise is None else buffers | {"noise": noise[rows]}
@@ -65,6 +67,9 @@ def _of_a_module(
         value = loss.each(out, batch.y).mean()
         found = torch.autograd.grad(value, list(moving.values()), allow_unused=True) if moving else ()
     gradient = {
-        name: torch.zeros_like(params[name]) if each is None else each for name, each in zip(names, found, strict=True)
+        # A module may leave a parameter unused, as a frozen branch does: it gets a zero gradient, and decay still acts
+        # on it.
+        name: torch.zeros_like(params[name]) if each is None else each
+        for name, each in zip(names, found, strict=True)
     }
     return value.detach(), gradient, {name: each.detach() for name, each in after.items()}

@@ -84,6 +84,7 @@ class PseudoHuber(Loss):
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """√(1 + ‖ŷ − y‖²) − 1 for each point, without loss of digits where the error is small."""
         squared = ((out - y.reshape(out.shape)) ** 2).sum(-1)
+        # √(1 + s) − 1 loses all digits for small s.
         return squared / ((1 + squared).sqrt() + 1)
 
     def report(self, out: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
@@ -174,6 +175,7 @@ class ClassHinge(_OfClasses):
     margins: ClassVar[bool] = True
 
     def each(self, out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        # −∞ keeps the right class out of the maximum; with zero it would win where all outputs are negative.
         others = torch.where(y == 1, -torch.inf, out).amax(-1)
         return torch.relu(1 + others - (y * out).sum(-1))
 

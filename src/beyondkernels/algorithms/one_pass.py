@@ -69,6 +69,7 @@ class OnePass(Algorithm):
         return math.ceil(self.tail * self.steps)
 
     def stages(self) -> tuple[Stage, ...]:
+        # Each point once and in the order of the draw: (6.2) is unbiased only for points that the weights have not met.
         return (Stage("one pass", self.steps, 1, order="once"),)
 
     def initialise(self, network: Network, in_dim: Shape, out_dim: int, stream: Stream) -> tuple[Tensors, Tensors]:
@@ -118,6 +119,8 @@ class OnePass(Algorithm):
             half = {name: gradient[name] / 2 for name in names}  # (6.1) is half the loss; halving is exact
             moved, _ = descend(_RULE, half, {}, moved, {"rate": hyper[rate]}, {})
             for name in names if self.end == "average" else ():
+                # A running mean: W_t before its step, as in the theorem's average. A share of 0 before the tail keeps
+                # it at zero, and the first, of 1, forgets that.
                 kept[name] = optimiser[name] + hyper["share"] * (params[name] - optimiser[name])
         kept[_SEEN] = optimiser[_SEEN] + loss.double()
         kept[_SEEN_LATE] = optimiser[_SEEN_LATE] + hyper["late"].double() * loss.double()
@@ -126,6 +129,7 @@ class OnePass(Algorithm):
     def summary(self, steps: int, optimiser: Tensors) -> dict[str, float]:
         """``online_loss`` and, once the tail is over, ``online_loss_tail``."""
         found = {"online_loss": float(optimiser[_SEEN]) / steps} if steps else {}
+        # A run that ended early has a tail that is not whole.
         if steps == self.steps:
             found["online_loss_tail"] = float(optimiser[_SEEN_LATE]) / self.tail_steps
         return found

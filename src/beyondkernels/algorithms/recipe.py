@@ -135,7 +135,7 @@ class Recipe(Checked):
         return self.steps or max(1, round((self.epochs or EPOCHS) * n / self.batch_on(n)))
 
     def loss_on(self, problem: Problem) -> Loss:
-        """The loss for a problem."""
+        """The loss that was chosen; without a choice, cross-entropy for classes and squared error for numbers."""
         classes = bool(getattr(problem, "classes", ()))
         if isinstance(self.loss, Loss):
             return self.loss

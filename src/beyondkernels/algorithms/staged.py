@@ -87,6 +87,7 @@ class Staged(ByRule, Checked):
     def transition(self, view: MemberView) -> Transition:
         """On to the next stage, with the optimiser as it is unless stages begin anew."""
         after = super().transition(view)
+        # The state has the slots of all parameters, also of those that a stage leaves fixed, so it fits the next stage.
         return after if self.fresh else after._replace(optimiser=view.optimiser)
 
     def before(self, stage: Stage) -> int:

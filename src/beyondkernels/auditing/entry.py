@@ -22,7 +22,7 @@ from beyondkernels.execution import Executor, LocalExecutor, SerialExecutor
 from beyondkernels.lab import run
 from beyondkernels.lab.declaration.user_files import source_file
 from beyondkernels.networks import FromCopy
-from beyondkernels.networks.copied import ModelWarning
+from beyondkernels.networks.from_copy import ModelWarning
 from beyondkernels.store import PROCESSOR, Store
 from beyondkernels.store.device import device_name
 

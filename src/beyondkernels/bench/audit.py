@@ -84,7 +84,7 @@ def images(n: int) -> torch.Tensor:
 def by_layers(
     head: Head, outputs: Outputs, n: int = _POINTS, dtype: torch.dtype = torch.float32
 ) -> Callable[[], torch.Tensor]:
-    """Our route, ready to run."""
+    """This package's tangent kernel of a module, after one small call that pays for the set-up."""
     net, x = module(head), images(n)
     module_tangent_gram(net, x[:2], outputs=outputs, dtype=dtype)  # libraries set themselves up on first use
     return lambda: module_tangent_gram(net, x, outputs=outputs, memory=BUDGET, dtype=dtype)

@@ -54,7 +54,7 @@ def _network(width: int, n: int) -> tuple[FullyConnected, dict[str, torch.Tensor
 def structured(
     outputs: Literal["full", "traced"] = "full", dtype: torch.dtype = torch.float32, width: int = 512, n: int = 200
 ) -> Callable[[], torch.Tensor]:
-    """Our route, ready to run."""
+    """This package's tangent kernel of a network, after one small call that pays for the set-up."""
     network, params, x = _network(width, n)
     tangent_gram(network, params, {}, x[:2])  # libraries set themselves up on first use
     return lambda: tangent_gram(network, params, {}, x, outputs=outputs, dtype=dtype)

@@ -171,9 +171,12 @@ def weighted_tails(dim: int, half: int, squares: bool) -> torch.Tensor:
     for tilt in _TILTS:
         D = torch.tensor([_weight(K, tilt) for K in rows], dtype=torch.float64)
         used = torch.zeros_like(allowed).index_add_(0, pairs.flatten(), torch.outer(D, D).flatten())
+        # The largest multiple that the condition on D allows: it holds with equality at one J.
         D = D * (allowed / used).min().sqrt()
         values = torch.linalg.svdvals(D.sqrt()[:, None] * entries * D.sqrt()).square()
+        # Summed from the smallest on, so that the small tails keep their digits.
         found.append(torch.cat([values.flip(0).cumsum(0).flip(0), values.new_zeros(1)]))
+    # Each tilt gives a bound that holds, so the best may differ from r to r.
     return torch.stack(found).amax(0)
 
 
@@ -195,6 +198,7 @@ def nearest(dim: int, half: int, squares: bool, neurons: torch.Tensor) -> float:
     root = torch.tensor([math.sqrt(monomial_weight(J, squares)) for J in every], dtype=torch.float64)
     powers = torch.stack([(neurons ** torch.tensor(J)).prod(1) for J in every]) * root[:, None]
     wanted = torch.tensor([float(sphere_entry(J)) for J in every], dtype=torch.float64) * root
+    # Equal or opposite directions give equal powers; gelsd takes matrices without full rank.
     found = torch.linalg.lstsq(powers, wanted[:, None], driver="gelsd").solution
     return float((powers @ found - wanted[:, None]).square().sum())
 
@@ -202,6 +206,7 @@ def nearest(dim: int, half: int, squares: bool, neurons: torch.Tensor) -> float:
 def spread(dim: int, count: int) -> Iterator[Index]:
     """The first few of all ways to choose one coordinate, or two with a sign: directions that summands may have."""
     ones = (tuple(int(i == k) for i in range(dim)) for k in range(dim))
+    # These are where powers of few coordinates begin: ⟨u, e_a ± e_b⟩ has the mixed terms that single coordinates lack.
     twos = (
         tuple(int(i == a) + sign * int(i == b) for i in range(dim))
         for a, b in itertools.combinations(range(dim), 2)

@@ -84,12 +84,12 @@ class Certificate(ABC):
     @property
     @abstractmethod
     def claim(self) -> str:
-        """The claim in words."""
+        """One sentence with its numbers: no predictor of this kind has a smaller risk."""
 
     @property
     @abstractmethod
     def numbers(self) -> Numbers:
-        """The numbers of the claim."""
+        """What the claim is made of and what it is compared with, by name, in the order of printing."""
 
     @property
     @abstractmethod
@@ -104,7 +104,7 @@ class Certificate(ABC):
     @property
     @abstractmethod
     def verdict(self) -> str:
-        """The verdict in words."""
+        """One sentence: whether the claim holds here, and if not, whether it fails or says nothing."""
 
     @abstractmethod
     def verify(self) -> Verification:

@@ -101,10 +101,13 @@ class GradedLevels:
             row = [
                 scale * (values.T @ level.weights) / level.sizes for scale, level in zip(scales, levels, strict=True)
             ]
+            # Block by block: RᵀR grows by the products of the new rows, and the rows of all parities need never be held
+            # at once.
             R = torch.linalg.qr(torch.cat([R, torch.cat(row, 1)]), mode="r").R
         if tail is not None:
             eigenvalues, vectors = torch.linalg.eigh(tail)
             R = torch.linalg.qr(torch.cat([R, eigenvalues.clamp(min=0).sqrt()[:, None] * vectors.T]), mode="r").R
+        # A QR decomposition leaves the signs of the rows open; with a positive diagonal the factor is Cholesky's.
         return (R * R.diagonal().sign()[:, None]).T.contiguous()
 
     @property
@@ -121,6 +124,8 @@ class GradedLevels:
         values, row, first = self._coefficients.values, self._multiplicities[key], self.first(key)
         degrees = range(len(values)) if whole else self.used
         with mpmath.workdps(_DIGITS):
+            # Coefficients of high degrees underflow, but their ratio to a level's own is what counts and is a float
+            # again.
             norm: Real = mpmath.sqrt(mpmath.fsum(values[j] ** 2 * row[j] for j in degrees if row[j]))
             return [
                 float(norm / values[level.degree]) if self._order.index(level.degree) <= first else 0.0
@@ -140,8 +145,11 @@ class GradedLevels:
         if not new:
             return
         values = torch.cat([self._taken(key) for key in new], 1)
+        # In the directions that are left alone: what an earlier degree reaches belongs to its level, whatever this one
+        # adds.
         parts = self.left.T @ values
         vectors, singular, _ = torch.linalg.svd(parts, full_matrices=parts.shape[0] > parts.shape[1])
+        # Entries are ±1, so the sum of all squared singular values is their number, before anything was projected away.
         share = singular.square() / values.numel()
         unclear = (share > _ZERO) & (share < _NOT_ZERO)
         if bool(unclear.any()):

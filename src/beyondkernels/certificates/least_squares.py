@@ -21,6 +21,8 @@ class LeastSquaresSpan(Span):
     """
 
     def __init__(self, signs: torch.Tensor, values: torch.Tensor):
+        # Another route to the same span on purpose: a check with the decomposition that it checks would share its
+        # mistakes.
         Q, R, _ = map(torch.from_numpy, scipy.linalg.qr(values.numpy(), mode="economic", pivoting=True))
         sizes = R.diagonal().abs()
         present = sizes > _ABSENT * sizes[0]

@@ -76,6 +76,7 @@ def has_exact_profile(kernel: Kernel) -> bool:
     if isinstance(kernel, Scaled):
         return has_exact_profile(kernel.kernel)
     if isinstance(kernel, InfiniteConjugate | InfiniteTangent):
+        # The recursion is written out for the ReLU alone; other activations have their dual functions in float64.
         return isinstance(kernel.activation, ReLU)
     return exact_profile.dispatch(type(kernel)) is not exact_profile.dispatch(Kernel)
 
@@ -170,6 +171,7 @@ def _arc_cosines(K: Profile) -> tuple[list[Real], list[Real]]:
     """E[σ(u)σ(v)] and E[σ′(u)σ′(v)] of the ReLU, for variances K[0] and covariances K."""
     values, slopes, q = [], [], K[0]
     for c in K:
+        # Rounding of the covariances may pass ±1 by a digit, where acos would turn complex.
         rho = max(min(c / q, mpmath.mpf(1)), mpmath.mpf(-1))
         theta = mpmath.acos(rho)
         values.append(q * (mpmath.sqrt(1 - rho**2) + (mpmath.pi - theta) * rho) / (2 * mpmath.pi))

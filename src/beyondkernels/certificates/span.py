@@ -72,12 +72,14 @@ class EnumeratedSpan(Span):
             f"values must have one row for each of the {len(signs)} points, got shape {tuple(values.shape)}",
         )
         norms = torch.linalg.vector_norm(values, dim=0)
+        # A span does not know the lengths of its functions, but ranks are decided by comparing them.
         values = values[:, norms > 0] / norms[norms > 0]
         self._signs = signs
         if values.shape[1] == 0:
             self.dimension, self.error = 0, 0.0
             self._basis = values
             return
+        # The singular values are those of the small R; the tall matrix is decomposed once, by the cheaper QR.
         Q, R = torch.linalg.qr(values)
         U, s, _ = torch.linalg.svd(R)
         present = s > _ABSENT * s[0]

@@ -56,7 +56,7 @@ def run_benchmark(name: str | None, json_file: Path | None) -> None:
 
 
 def _sentence(row: Any) -> str:
-    """A row in one line."""
+    """A row of a benchmark for those who see no table: its name and what was measured."""
     numbers = [f"{name} {_short(getattr(row, name))}" for name in _measured(row) if getattr(row, name) is not None]
     return f"{_name(row)}: {', '.join(numbers)}"
 

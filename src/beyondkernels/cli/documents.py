@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from beyondkernels.cli.kept_results import Kept, kept_results
 from beyondkernels.core import Paper
 from beyondkernels.lab import CATALOGUE, PAPERS, find
-from beyondkernels.lab.report.claims import Source, Verdict
+from beyondkernels.lab.report.claims import LITTLE, LOOSE, Source, Verdict
 from beyondkernels.lab.report.files import write_atomically
 from beyondkernels.lab.report.numbers import show_number
 from beyondkernels.lab.report.verdicts import Counts, verdict_sentence
@@ -121,7 +121,8 @@ def _verdict_lines(results: Mapping[str, list[Kept]]) -> list[str]:
         counts = _total(each for each in kept if each.experiment in paper.catalogue)
         for source, verdicts in counts.items():
             rows.append((f"`{paper.short}`", SOURCE_WORDS[source], *(str(n) for n in verdicts.values())))
-    causes = [claim.get("cause") for each in kept for claim in each.failing]
+    claims = [claim for each in kept for claim in each.claims]
+    causes = [claim.get("cause") for claim in claims if claim["holds"] is False]
     by_cause = [f"{words.lower()}: {causes.count(cause)}" for cause, words in CAUSES.items() if cause in causes]
     decided = sum(verdicts["holds"] + verdicts["fails"] for verdicts in _total(kept).values())
     chance = (
@@ -129,13 +130,23 @@ def _verdict_lines(results: Mapping[str, list[Kept]]) -> list[str]:
         f"met in 2.5 % of all cases, so up to {decided * 0.025:.0f} of them could fail by chance, if all were true."
     )
     table = _table(("paper", "whose claims", "hold", "fail", "undecided"), rows)
-    return [table, "", f"Claims that fail, by cause: {'; '.join(by_cause)}.", "", chance]
+    checks = sum(claim.get("kind") == "check" for claim in claims)
+    little = sum((claim.get("slack") or 0) > LITTLE for claim in claims if claim["holds"] and claim["kind"] in LOOSE)
+    power = (
+        f"Every claim that holds fails on some table that is wrong on purpose, but for {checks} checks of the "
+        f"machinery and {little} bounds that hold by more than a factor of {LITTLE:g} and so say little."
+    )
+    sets = [claim["sets"] for claim in claims if claim.get("sets")]
+    torn = sum(True in each and False in each for each in sets)
+    seeds = f"{len(sets)} claims are judged on several sets of seeds; the sets disagree on {torn} of them."
+    causes_line = f"Claims that fail, by cause: {'; '.join(by_cause)}."
+    return [table, "", causes_line, "", power, "", seeds, "", chance]
 
 
 def _failing(name: str, kept: Kept, claim: Mapping[str, Any]) -> tuple[str, str]:
     """Whose claim it is that fails, and a line about it."""
     place = f" ({claim['place']})" if claim["place"] else ""
-    cause = f" {CAUSES[claim['cause']]}: {claim['because']}." if claim["cause"] in CAUSES else ""
+    cause = f" {CAUSES[claim['cause']]}: {claim['because'].rstrip('.')}." if claim["cause"] in CAUSES else ""
     text = f"- `{name}`, {kept.scale} scale{place}: {claim['text']}. Measured: {claim['reason']}.{cause}"
     return claim["source"], text
 

@@ -30,14 +30,19 @@ class Kept:
         scale: at which scale.
         verdicts: how many claims hold, fail or are undecided, by whose they are.
         core_seconds: what all its runs took on one core; None if that is not known.
-        failing: the claims that fail.
+        claims: the claims with their verdicts.
     """
 
     experiment: str
     scale: str
     verdicts: Counts
     core_seconds: float | None
-    failing: tuple[Mapping[str, Any], ...] = ()
+    claims: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def failing(self) -> list[Mapping[str, Any]]:
+        """The claims that fail."""
+        return [claim for claim in self.claims if claim["holds"] is False]
 
     @property
     def state(self) -> State:
@@ -46,7 +51,7 @@ class Kept:
 
     @property
     def mark(self) -> str:
-        """The state as a mark."""
+        """The sign for :attr:`state`: ✓, ◐, ✗, – or …."""
         return STATES[self.state][0]
 
     @property
@@ -80,11 +85,10 @@ def _read(path: Path) -> Kept | None:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
         experiment, scale, claims = document["experiment"], document["scale"], document["claims"]
         counts = count_pairs((_SOURCES[claim["source"]], _VERDICTS[claim["holds"]]) for claim in claims)
-        failing = [claim for claim in claims if claim["holds"] is False]
         seconds = document.get("core_seconds")
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     if scale not in SCALES or not isinstance(experiment, str):
         return None
     known = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    return Kept(experiment, scale, counts, seconds if known else None, tuple(failing))
+    return Kept(experiment, scale, counts, seconds if known else None, tuple(claims))

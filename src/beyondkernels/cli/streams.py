@@ -25,7 +25,7 @@ class LastingWriter(io.RawIOBase):
         self.failure: OSError | None = _CLOSED if raw is None else None
 
     def write(self, data: Any) -> int | None:
-        """Write, or do as if."""
+        """Write, and after the first failure only say that it was written, so that the caller comes to its end."""
         if self.failure is None and self.raw is not None:
             try:
                 return self.raw.write(data)
@@ -34,11 +34,11 @@ class LastingWriter(io.RawIOBase):
         return len(data)
 
     def writable(self) -> bool:
-        """Yes."""
+        """True, also after a failure: whoever asks is not to stop."""
         return True
 
     def fileno(self) -> int:
-        """The file's number."""
+        """The descriptor of the file; refused if it was closed before this process began."""
         if self.raw is None:
             raise io.UnsupportedOperation("fileno")
         return self.raw.fileno()

@@ -37,6 +37,7 @@ from beyondkernels.core.errors import (
     shown as shown,
     unknown as unknown,
 )
+from beyondkernels.core.estimates import Estimate as Estimate
 from beyondkernels.core.fields import Checked as Checked
 from beyondkernels.core.hypotheses import Hypothesis as Hypothesis
 from beyondkernels.core.papers import Paper as Paper, Reference as Reference

@@ -66,12 +66,12 @@ def constraint(words: str, holds: Callable[[Any], bool], *, of_each: bool = True
 
 
 def at_least(least: float) -> Constraint:
-    """At least so much."""
+    """A number of ``least`` or more."""
     return constraint(f"at least {least}", lambda value: value >= least)
 
 
 def at_most(most: float) -> Constraint:
-    """At most so much."""
+    """A number of ``most`` or less."""
     return constraint(f"at most {most}", lambda value: value <= most)
 
 

@@ -38,7 +38,7 @@ class Paper:
 
     @property
     def address(self) -> str:
-        """Where it can be read."""
+        """The paper's page on arXiv."""
         return f"https://arxiv.org/abs/{self.arxiv}"
 
     @property

@@ -107,7 +107,7 @@ class Gaussian(Inputs):
 
     @property
     def length(self) -> None:
-        """It varies."""
+        """None: ‖x‖² is only near 1, with a variance of 2/d."""
 
     def draw(self, n: int, stream: Stream) -> torch.Tensor:
         return stream.normal(n, self.dim, dtype=torch.float64) / math.sqrt(self.dim)

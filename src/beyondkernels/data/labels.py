@@ -144,7 +144,7 @@ def require_different(y: np.ndarray, name: str) -> None:
         )
 
 
-def numbers(y: np.ndarray) -> np.ndarray:
+def as_numbers(y: np.ndarray) -> np.ndarray:
     """Labels that are numbers, in single precision."""
     return single(y, "y")
 

@@ -11,7 +11,7 @@ import numpy as np
 from beyondkernels.core import Problem, Stream, require, require_between, require_whole, shown
 from beyondkernels.data.columns import is_frame
 from beyondkernels.data.given import GivenData, hold
-from beyondkernels.data.labels import class_names, class_numbers, numbers, require_different, single_labels
+from beyondkernels.data.labels import as_numbers, class_names, class_numbers, require_different, single_labels
 from beyondkernels.data.readers import FORMS, LABELS, Read, read_pair
 from beyondkernels.data.warnings import keys_in_common, warn_of_repeats, warn_of_rounding
 
@@ -93,7 +93,7 @@ def given(
     arrays = {}
     for part, (read, rows) in parts.items():
         arrays[f"{part}_x"], labels = read.points[rows], read.labels[rows]
-        arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else numbers(labels)
+        arrays[f"{part}_y"] = class_numbers(labels, classes, part) if classes else as_numbers(labels)
     words = not all(name.removeprefix("-").isdigit() for name in classes) or y.dtype.kind in "US"
     form = _form(y.dtype) if classes else "rows" if in_rows else ""
     held = hold(arrays, classes, words, name, form, tested.table)

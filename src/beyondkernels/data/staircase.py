@@ -69,7 +69,7 @@ class Staircase(ScalarProblem):
 
     @property
     def factors(self) -> tuple[float, ...]:
-        """c_j, one for each term."""
+        """c_j, one for each term; all 1 where no coefficients are given."""
         return self.coefficients or (1.0,) * len(self.terms)
 
     @property

@@ -95,7 +95,7 @@ class Ensemble:
         return part("params"), part("buffers"), part("optimiser")
 
     def _taken(self, tensors: Named) -> Named:
-        """All results of a step."""
+        """Take a step without changing anything: state, batch, noise and numbers in, the new state and the loss out."""
         parts: dict[str, Tensors] = {part: {} for part in (*_STATE, "batch", "noise", "hyper")}
         for (part, name), value in tensors.items():
             parts[part][name] = value
@@ -110,7 +110,7 @@ class Ensemble:
         return loss.detach().reshape(-1)
 
     def _record(self, inputs: Named) -> torch.Tensor:
-        """Take a step and record it."""
+        """Take a step and try to record it; :attr:`_replay` is set only if repeating it gave the same bits."""
         self._untried = False
         given = self._state | inputs
         # Tensors are told apart by their memory while recording, so no two inputs may share any; and if anything goes

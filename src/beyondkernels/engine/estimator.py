@@ -64,6 +64,7 @@ class FromEstimator(Learner):
         """
         name = name or type(estimator).__name__
         try:
+            # Without what an earlier fit left behind: a clone forgets it, so it must not be part of the identity.
             return cls(fingerprint(_as_fitted(estimator)), name, estimator)
         except UncacheableError as error:  # it can be fitted all the same; the error comes up where a key is asked for
             return cls("", name, estimator, (error,))
@@ -85,6 +86,7 @@ class FromEstimator(Learner):
         rows = list(range(len(sample)))
         if problem.has_classes(sample.y):
             _, places = np.unique(_classes(sample.y), return_index=True)
+            # An estimator refuses labels of one class, and another set of classes would be another fit.
             rows = [*places.tolist(), *(row for row in rows if row not in set(places.tolist()))]
         few = Sample(sample.x[rows[:_WITNESS_POINTS]], sample.y[rows[:_WITNESS_POINTS]])
         outcome = self.fit(Case(problem, few, few, Stream(0)), lambda _: None)
@@ -98,6 +100,7 @@ class FromEstimator(Learner):
         case = case.flattened()
         estimator: Any = clone(self.estimator)
         if "random_state" in estimator.get_params():
+            # Below 2³¹, which every estimator takes: some hand their seed to C as an int.
             estimator.set_params(random_state=int(case.stream.child("estimator").integers(2**31)))
         classes, y = case.has_classes, case.train.y
         table = case.problem.table if isinstance(case.problem, GivenData) else None
@@ -151,6 +154,7 @@ class _Fitted:
         found = torch.from_numpy(np.asarray(self._estimator.predict_proba(_rows(x, self._table))))
         classes = 2 if self._y.ndim == 1 or self._y.shape[1] == 1 else self._y.shape[1]
         rows = torch.zeros(len(x), classes, dtype=torch.float64)
+        # An estimator knows the classes of its training points alone, and has columns for those.
         rows[:, torch.as_tensor(self._estimator.classes_, dtype=torch.int64)] = found.double()
         return rows
 

@@ -51,8 +51,12 @@ class NetworkFeatures(FeatureSource):
         if member.diverged:
             raise DivergedError(f"the network diverged at step {member.step}, so it has no features to take")
         require(
-            member.step == self.after, f"after must not exceed the {member.step} steps of training, got {self.after}"
+            # A rule may end by itself, and features of an earlier step are not the ones that were asked for.
+            member.step == self.after,
+            f"after must not exceed the {member.step} steps of training, got {self.after}",
         )
+        # In double precision from here on: solvers state their error, and single precision would be the largest part of
+        # it.
         W, b, a = (member.params[name].double() for name in ("hidden.weight", "hidden.bias", "output.weight"))
         sigma = activation(self.network.activation)
         if self.kind == "neurons":

@@ -76,9 +76,12 @@ class FrozenKernel(Learner):
                 train([member], [frozenset()], lambda _: None, until=self.step)
         if member.diverged:
             return Outcome("diverged")
+        # Batch normalisation starts with mean 0 and variance 1, which says nothing of the data. A network that has
+        # trained has met them.
         buffers = member.buffers if self.step else settled_buffers(member)
         progress(0.2)
         kind = TangentAt if self.kind == "tangent" else ConjugateAt
+        # Token ids must reach an embedding as whole numbers, while kernels compute in double precision.
         whole = not case.train.x.is_floating_point()
         kernel = KernelAt(
             kind(member.network, member.params, buffers, memory=self.memory), case.problem.in_shape, whole

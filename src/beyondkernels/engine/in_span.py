@@ -75,6 +75,8 @@ class InSpan(Learner):
             f"got {type(inner).__name__}",
         )
         require(
+            # These commute with rotations of the inputs. Adam divides each coordinate by its own average, which a
+            # change of basis changes.
             isinstance(rule, FeatureLearning | GradientDescent),
             f"algorithm must be FeatureLearning or GradientDescent, which treat all directions of the inputs alike, "
             f"got {type(rule).__name__}",
@@ -123,6 +125,7 @@ class _Span:
     def points(self, x: torch.Tensor) -> torch.Tensor:
         """Inputs in the new coordinates, the last of which is zero."""
         inside = x.to(self.basis) @ self.basis
+        # The last coordinate of every input is zero, so its weight meets no input and gets no gradient from the loss.
         return torch.cat([inside, inside.new_zeros(len(x), 1)], 1)
 
     def case(self, case: Case) -> Case:
@@ -132,6 +135,7 @@ class _Span:
             return Sample(self.points(sample.x), sample.y)
 
         validation = None if case.validation is None else moved(case.validation)
+        # The problem itself would give points of the whole space to whoever asks it; this one only knows the new shape.
         problem = _Coordinates(self.basis.shape[1] + 1, case.problem.out_dim)
         return replace(case, problem=problem, train=moved(case.train), test=moved(case.test), validation=validation)
 

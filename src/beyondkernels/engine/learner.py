@@ -120,6 +120,7 @@ class TrainedNetwork(Learner):
             samples: how many there are.
         """
         stages = self.algorithm.stages()
+        # A rule that uses each point once asks for as many points as it has steps, also for one step.
         least = max((stage.steps if stage.order == "once" else 1) * (stage.batch or WITNESS_POINTS) for stage in stages)
         sample, shape = problem.take("train", min(samples, max(WITNESS_POINTS, least)), 0), shape_of(problem.in_shape)
         member = Member(self.network, self.algorithm, sample, Stream(0), self.backend)
@@ -141,6 +142,7 @@ class TrainedNetwork(Learner):
     def members_at_once(self, samples: int, in_dim: Shape, out_dim: int = 1) -> int:
         if self.network.batching == "sequential":
             return 1
+        # The stage with the largest batches, because chunks are cut once, for all stages.
         largest = max((stage.batch or samples) for stage in self.algorithm.stages())
         # Larger batches are worked off in blocks of 1000 points, so only a block has to fit into the cache.
         at_once = min(64, _ENSEMBLE_NUMBERS // (min(largest, 1000) * (self.network.footprint + size_of(in_dim))))
@@ -177,6 +179,7 @@ class _Recorder:
         self.arrays: dict[str, np.ndarray] = {}
         self.stages = learner.algorithm.stages()
         self.last = sum(stage.steps for stage in self.stages)
+        # A resumed run has its record of the start in the saved state.
         if not self._resumed():
             with torch.no_grad():
                 self._record()
@@ -187,6 +190,8 @@ class _Recorder:
         numbers = sum(value.numel() for value in self.member.params.values())
         # A step costs about six operations for each weight and point: two forward, four back.
         between = min(self.last // LEAST_TICKS, int(_TICK / (6 * points * max(1, numbers))))
+        # At least twenty, so that short runs show progress; at most a thousand, because each stop looks at every
+        # member.
         ticks = range(0, self.last, max(1, between, self.last // _MOST_TICKS))
         return frozenset([*self.learner.record_at, *self.learner.snapshot_at, *ticks])
 
@@ -214,6 +219,7 @@ class _Recorder:
     def outcome(self) -> Outcome:
         """The end, on all points of all samples."""
         status = "diverged" if self.member.diverged else "finished"
+        # A diverged network has no numbers worth keeping: its status says all there is.
         end = {} if self.member.diverged else self._report(None) | self._summary()
         series = {name: np.array(values) for name, values in self.series.items()}
         predictor = None if self.member.diverged else self._predictor()
@@ -245,6 +251,7 @@ class _Recorder:
 
     def _record(self) -> None:
         if self.member.step in self.learner.record_at:
+            # A member that has ended has no stage, which the rule's own numbers are about.
             own = self.member.algorithm.recorded(self.member.view()) if self.member.active else {}
             self._append(self.member.step, self._report(self.learner.record_points), own)
         if self.member.step in self.learner.snapshot_at:

@@ -89,7 +89,7 @@ class Member:
 
     def _own_buffers(self, buffers: Tensors) -> Tensors:
         """Buffers with the network's own numbers, in which the members of an ensemble may differ."""
-        return on_device(_own("buffers", self.network.numbers() | buffers), self.device)
+        return on_device(_own("buffers", self.network.own_buffers() | buffers), self.device)
 
     @property
     def _initial(self) -> Stream:

@@ -49,6 +49,7 @@ class Saving:
 
     def seconds(self) -> float:
         """What each member has cost since work on the chunk began: its share."""
+        # Members of a chunk take steps together, so nobody can tell their times apart.
         return (time.monotonic() - self._start) / len(self.members)
 
     def load(self, key: str) -> tuple[Saved, float] | None:
@@ -80,7 +81,7 @@ class Saving:
 
 
 class _Member(Checkpoint):
-    """One run's checkpoint."""
+    """The checkpoint of one run, which knows when it is that run's turn to save."""
 
     def __init__(self, saving: Saving, key: str) -> None:
         self.key, self._saving, self._last = key, saving, time.monotonic()

@@ -36,6 +36,7 @@ def chunks(specs: Sequence[RunSpec], workers: int) -> list[list[RunSpec]]:
     result = []
     for group in groups.values():
         first = group[0]
+        # The first speaks for all: what this depends on is in the key of the group.
         at_once = first.learner.members_at_once(first.samples, shape_of(first.problem.in_shape), first.problem.out_dim)
         # An ensemble is faster than its members one by one, but not than several workers side by side.
         size = max(1, min(at_once, -(-len(group) // workers)))

@@ -18,6 +18,7 @@ def kind_of(spec: RunSpec) -> str:
     Learning rates, decays and noise levels are such numbers; widths, sample sizes and steps are whole.
     """
     plan = describe(spec)
+    # The seed is a whole number but changes no cost.
     fields = {name: value for name, value in plan["fields"].items() if name != "seed"}
     text = json.dumps(_without_floats({**plan, "fields": fields}), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -57,6 +58,7 @@ class Costs:
                 if (
                     isinstance(pair, list)
                     and len(pair) == 2
+                    # A store may come from anybody, and NaN is not at least 0.
                     and all(isinstance(n, int | float) and n >= 0 for n in pair)
                 ):
                     costs.add(kind, float(pair[1]), int(pair[0]))
@@ -83,6 +85,7 @@ class Round:
 def _without_floats(part: Any) -> Any:
     """The same description with nothing in the place of each number that is not whole."""
     if isinstance(part, Mapping):
+        # JSON has no infinity and no NaN: descriptions write such numbers as {"float": "inf"}.
         if part.keys() == {"float"}:
             return None
         return {name: _without_floats(value) for name, value in part.items()}

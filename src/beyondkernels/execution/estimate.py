@@ -33,7 +33,7 @@ class _Chunk:
 
 
 @dataclass
-class Estimate:
+class TimeEstimate:
     """Counts what is done, by kind; an event costs the same however many runs there are.
 
     Arguments:
@@ -65,6 +65,7 @@ class Estimate:
         if event.kind == "run" and key is not None and key in self.round.names and key not in self.ended:
             self.ended.add(key)
             if event.status != "crashed":
+                # A crash ends early, so its seconds would make the other runs of its kind look short.
                 self._seen.add(self._kind(key), event.seconds)
             self._leave(key)
 
@@ -85,14 +86,18 @@ class Estimate:
         rates = {kind: self._rate(kind) for kind, number in self._waiting.items() if number}
         known = {kind: rate for kind, rate in rates.items() if rate is not None}
         unknown = sum(self._waiting[kind] for kind in rates if kind not in known)
+        # A chunk of an unknown kind that has told nothing yet says as little as a run that waits.
         unknown += sum(len(chunk.open) for chunk, rest in zip(self._chunks.values(), left, strict=True) if rest is None)
         runs = len(self.round.names)
+        # Where sizes differ from run to run each may be a kind of its own, and waiting until all kinds are known would
+        # be waiting for the end.
         varied = len(self._seen.totals) >= _VARIED and 4 * len(self.ended) >= runs
         if unknown > _UNKNOWN * (runs - len(self.ended)) and not varied:
             return None
         work = sum(self._waiting[kind] * rate for kind, rate in known.items())
         open_work = [rest for rest in left if rest is not None]
         total = work + unknown * self._usual(known) + sum(open_work)
+        # However many workers there are, the round lasts as long as its longest open chunk.
         return max([total / self.parallel, *open_work])
 
     def _usual(self, known: Mapping[str, float]) -> float:
@@ -109,6 +114,7 @@ class Estimate:
         telling = [chunk for chunk in self._chunks.values() if chunk.fraction >= _TELLING]
         same = [chunk for chunk in telling if any(self._kind(key) == kind for key in chunk.open)]
         rates = [(self.clock() - each.started) / each.fraction / len(each.open) for each in same]
+        # Earlier calls come last: this machine, now, is a better witness than another day.
         return sum(rates) / len(rates) if rates else self.round.costs.seconds(kind)
 
     def _left(self, chunk: _Chunk) -> float | None:
@@ -126,6 +132,8 @@ class Estimate:
         for key in mine:
             self._leave(key)
             self._chunk_of[key] = chunk
+        # Counted rather than asked for, because fewer chunks than workers may be left. The most seen so far, because
+        # the gap between two chunks of a worker is no change.
         self.parallel = max(self.parallel, len(self._chunks))
         return chunk
 

@@ -225,6 +225,8 @@ class _Local:
                 if self.store.checkpoints.written(key) == task.saved[key]:  # it never got further than this state
                     self.store.checkpoints.drop(key)
                 yield Event("run", key, "crashed", fraction=1.0, message=f"its worker {how}, twice")
+        # One member may have killed the worker. Alone, each shows whether it was the one, and the others are safe from
+        # it.
         elif task is not None and task.open:
             yield Event("log", message=f"a worker {how}; its {len(task.open)} runs are tried again, one at a time")
             self.tasks.extend(Task({key: description}, alone=True) for key, description in task.open.items())
@@ -251,6 +253,7 @@ def _require_possible(specs: Sequence[RunSpec]) -> None:
 def _require_importable(specs: Sequence[RunSpec]) -> None:
     for spec in specs:
         text = canonical_json(spec)
+        # A worker imports modules by name. Its own __main__ is the worker, and a function's locals have no address.
         for where in ('"__main__:', "<locals>"):
             require(
                 where not in text,

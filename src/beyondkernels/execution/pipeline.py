@@ -51,6 +51,7 @@ def gather(
     crashes: dict[str, Event] = {}
     for event in executor.execute(list(todo.values()), store) if todo else ():
         watch(event)
+        # By its key, so the last event counts: a run that is tried twice is told twice.
         if event.kind == "run" and event.key is not None and event.status == "crashed":
             crashes[event.key] = event
     # From the store and not from the executor: what a caller gets was written, verified and read back.

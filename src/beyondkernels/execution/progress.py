@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from beyondkernels.core.contracts import Progress
 from beyondkernels.execution.costs import Round
-from beyondkernels.execution.estimate import Estimate
+from beyondkernels.execution.estimate import TimeEstimate
 from beyondkernels.execution.events import Event
 from beyondkernels.execution.progress_bars import SILENCE, TWINKLE, Bar, bar_on, duration
 
@@ -57,7 +57,7 @@ class Meter(Watch):
 
     def __init__(self, tell: Progress = lambda _: None, clock: Callable[[], float] = time.monotonic) -> None:
         self.tell, self.clock = tell, clock
-        self.estimate = Estimate(clock)
+        self.estimate = TimeEstimate(clock)
         self.fraction = 0.0
 
     def begin(self, planned: Round) -> None:
@@ -116,6 +116,7 @@ class Display(Meter):
         if self.bar is not None:
             self.bar.draw(self.fraction, self.state())
         elif now - self._spoken >= self._wait:
+            # A log of a night should not be all progress: each silence is twice as long as the one before.
             self._wait = min(2 * self._wait, SILENCE)
             runs = len(self.estimate.round.names)
             # Runs of one ensemble end together, so without the percentage nothing would move until then.
@@ -125,6 +126,7 @@ class Display(Meter):
     def _tell(self, event: Event) -> None:
         if event.kind == "log":
             self.line(event.message, style="dim")
+        # A bar shows that a run has finished; a line above it is for what it cannot show.
         elif event.kind == "run" and (self.bar is None or event.status != "finished"):
             name = self.estimate.round.names.get(event.key or "", event.key)
             why = f": {event.message}" if event.message else f" in {event.seconds:.1f} s"
@@ -132,6 +134,7 @@ class Display(Meter):
 
     def _worth_showing(self, now: float) -> bool:
         left = self.estimate.remaining()
+        # A bar that appears and is gone at once only flickers.
         return now - self._begun >= _PATIENCE and (left is None or left >= _PATIENCE)
 
     def state(self) -> str:

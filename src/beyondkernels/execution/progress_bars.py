@@ -21,11 +21,16 @@ class Bar:
     """A bar that can be drawn again and is gone in the end."""
 
     def draw(self, fraction: float, state: str) -> None:
-        """Show how far it is."""
+        """Draw the bar again.
+
+        Arguments:
+            fraction: how much of the work is done, from 0 to 1.
+            state: what is written behind the bar.
+        """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Take it away."""
+        """Remove the bar, so that what is printed next stands in its place."""
 
 
 class TerminalBar(Bar):
@@ -41,6 +46,7 @@ class TerminalBar(Bar):
 
         before = [TextColumn("{task.description}")] if name else []
         state = TextColumn("{task.fields[state]}")
+        # Transient: the results that are printed next say what the bar said, so it leaves no trace.
         self._bar = Progress(*before, BarColumn(), state, TimeElapsedColumn(), console=out, transient=True)
         self._bar.start()
         self._task = self._bar.add_task(name, total=1.0, state="estimating")
@@ -73,6 +79,7 @@ class NotebookBar(Bar):
     def _picture(self, fraction: float, state: str) -> dict[str, str]:
         words = f"{self._name} {state}".strip()
         picture = f'<progress value="{fraction:.4f}" max="1"></progress> {html.escape(words)}'
+        # Editors that show no HTML, and files of notebooks that are read as text, take the words.
         return {"text/html": picture, "text/plain": words}
 
 

@@ -9,7 +9,7 @@ from beyondkernels.kernels.classifiers import (
     ConstantClassifier as ConstantClassifier,
     FixedFeatureClassifier as FixedFeatureClassifier,
 )
-from beyondkernels.kernels.conformance import check_kernel as check_kernel, require_psd as require_psd
+from beyondkernels.kernels.conformance import check_kernel as check_kernel
 from beyondkernels.kernels.constant import Constant as Constant
 from beyondkernels.kernels.features import (
     DenseFeatures as DenseFeatures,

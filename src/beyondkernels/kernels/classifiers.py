@@ -21,7 +21,7 @@ from beyondkernels.core import (
 )
 from beyondkernels.core.constraints import between, not_empty, positive
 from beyondkernels.kernels.features import FeatureSource
-from beyondkernels.kernels.selection import RIDGES, choose_ridge
+from beyondkernels.kernels.ridge_validation import RIDGES, choose_ridge
 
 
 @dataclass(frozen=True)

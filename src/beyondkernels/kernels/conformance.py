@@ -13,7 +13,7 @@ import torch
 from beyondkernels.core import Stream, require
 from beyondkernels.kernels.base import Kernel, points
 from beyondkernels.kernels.checks import Numbers
-from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE, require_not_negative, symmetric
+from beyondkernels.kernels.solvers.spectrum import PSD_TOLERANCE
 
 Difference: TypeAlias = tuple[str, torch.Tensor, torch.Tensor]
 """Where two routes to the same entries differ, by how much, and the yardstick."""
@@ -109,26 +109,6 @@ def check_kernel(
     if kernel.rotation_invariant:
         findings.append(_rotation(sample, stream.child("rotation")))
     return tuple(findings)
-
-
-def require_psd(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE) -> torch.Tensor:
-    """Ask that a symmetric matrix has no eigenvalue below −tolerance times its largest; its eigenvalues, ascending.
-
-    Arguments:
-        name: what to call the matrix in the error.
-        gram: the matrix, shape (n, n).
-        tolerance: what counts as rounding.
-
-    >>> require_psd("K", torch.tensor([[1.0, 2.0], [2.0, 1.0]]))
-    Traceback (most recent call last):
-        ...
-    beyondkernels.core.errors.InputError: K is indefinite: its smallest eigenvalue is −1 (index 0, 1 of 2 below zero),
-    0.333 of the largest 3 in size; a kernel's must not lie below −1e-10 of it
-    """
-    gram = symmetric(name, gram, tolerance)
-    eigenvalues = torch.linalg.eigvalsh((gram + gram.T) / 2)
-    require_not_negative(name, eigenvalues, tolerance)
-    return eigenvalues
 
 
 class _Sample:

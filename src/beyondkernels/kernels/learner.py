@@ -280,7 +280,7 @@ class KernelRidge(Learner):
         waiting = list(ridges)
         while waiting:
             ridge = waiting.pop(0)
-            known = (self.kernel, x[inside]) if inner is None else (inner, inner.numbers)
+            known = (self.kernel, x[inside]) if inner is None else (inner, inner.places)
             part = solve(*known, y[inside], ridge, len(rows))
             predicted = part.predict(x[outside]) if beside is None else beside @ part.coefficients
             held_out = predicted - y[outside]
@@ -297,7 +297,7 @@ class KernelRidge(Learner):
         best = rows[_best_row(rows)][0]
         del inner, beside
         whole = None if gram is None else Stored(gram)
-        known = (self.kernel, x) if whole is None else (whole, whole.numbers)
+        known = (self.kernel, x) if whole is None else (whole, whole.places)
         fitted = replace(solve(*known, y, best, parts - 1), kernel=self.kernel, x=points("x", x))
         scalars = {
             "ridge": best,

@@ -21,8 +21,8 @@ from beyondkernels.execution.executor import LocalExecutor, SerialExecutor
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.execution.pipeline import gather
 from beyondkernels.execution.progress import Shown, watch_of
-from beyondkernels.learning.recall import keep_predictor, recalling
 from beyondkernels.learning.run import Run
+from beyondkernels.learning.stored_predictor import keep_predictor, recalling
 from beyondkernels.store.device import require_device
 from beyondkernels.store.spec import RunSpec
 from beyondkernels.store.store import Store

@@ -15,6 +15,9 @@ from beyondkernels.learning.run import PARTS, Run
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+_SHARES = frozenset(f"{part}_accuracy" for part in PARTS)
+"""The scalars that are shares and shown in per cent."""
+
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
@@ -106,6 +109,5 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
     mean, spread = row.get(name), row.get(f"{name}_spread")
     if mean is None:
         return "–"
-    unit, digits = (100, ".2f") if name.endswith("accuracy") else (1, ".3g")
-    sign = "%" if unit == 100 else ""
+    unit, digits, sign = (100, ".2f", "%") if name in _SHARES else (1, ".3g", "")
     return f"{unit * mean:{digits}}{sign}" + ("" if spread is None else f" ± {unit * spread:.2g}{sign}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from beyondkernels.core.contracts import Problem
 from beyondkernels.core.errors import InputError, require
 from beyondkernels.learning.token_ids import looks_up, points_with_largest, refusing_unknown_ids, wants_whole_numbers
-from beyondkernels.networks.copied import ModelWarning
+from beyondkernels.networks.from_copy import ModelWarning
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +34,7 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str, output: str | 
     import torch
 
     from beyondkernels.data import GivenData
-    from beyondkernels.networks.copied import require_numbers
+    from beyondkernels.networks.from_copy import require_numbers
 
     require_numbers(module, name)
     half = [each for each, value in module.named_parameters() if value.dtype == torch.float16]
@@ -116,13 +116,13 @@ class _Call:
     name: str
 
     def __call__(self, module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
-        from beyondkernels.networks.calling import called
+        from beyondkernels.networks.functional_call import called
 
         return called(module, x, self.inputs, self.output, self.name)
 
     def take(self, module: torch.nn.Module, x: torch.Tensor) -> None:
         """Call it, whatever it gives."""
-        from beyondkernels.networks.calling import raw
+        from beyondkernels.networks.functional_call import raw
 
         raw(module, x, self.inputs)
 

@@ -60,7 +60,7 @@ class Run:
 
     @property
     def learner(self) -> Learner:
-        """What learnt."""
+        """The network with its algorithm, or the kernel with its solver."""
         return self.spec.learner
 
     @property

@@ -271,7 +271,7 @@ def _require_different(points: Sequence[Point], specs: Sequence[RunSpec]) -> Non
 
 @dataclass(frozen=True)
 class _Given:
-    """What a point changes."""
+    """What ``fit_many`` is given, in whose fields a point of the grid writes its values."""
 
     network: Network
     algorithm: Algorithm | Recipe

@@ -9,9 +9,9 @@ from beyondkernels.networks.blocks import (
     find_blocks as find_blocks,
     with_blocks as with_blocks,
 )
-from beyondkernels.networks.copied import FromCopy as FromCopy
 from beyondkernels.networks.dense import DenseForm as DenseForm
 from beyondkernels.networks.evaluation import evaluation_block as evaluation_block, predictions as predictions
+from beyondkernels.networks.from_copy import FromCopy as FromCopy
 from beyondkernels.networks.fully_connected import FullyConnected as FullyConnected
 from beyondkernels.networks.initialisation import (
     Initialisation as Initialisation,

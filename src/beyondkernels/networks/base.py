@@ -260,10 +260,10 @@ class Network(Component, ABC):
         return (*(inputs[id(params[entry])] for entry in entries[:-1]), *last), buffers
 
     def program(self) -> Network:
-        """What networks must have in common to train as one ensemble: all, unless some :meth:`numbers` may differ."""
+        """What networks must have in common to train together: all, except for what is in :meth:`own_buffers`."""
         return self
 
-    def numbers(self) -> Tensors:
+    def own_buffers(self) -> Tensors:
         """Numbers in which networks of one program may differ; none by default.
 
         Training adds them to the buffers, so that every member of an ensemble has its own. ``apply`` must take them

@@ -18,11 +18,11 @@ from beyondkernels.core.streams import seeded_by
 from beyondkernels.data.named_inputs import NamedInput
 from beyondkernels.networks.base import Network
 from beyondkernels.networks.blocks import HEAD, Block, BlockNames, merged, parameters_of, unlinked
-from beyondkernels.networks.calling import Slots, called, tied_names
-from beyondkernels.networks.filling import filled, refilled
+from beyondkernels.networks.functional_call import Slots, called, tied_names
 from beyondkernels.networks.hooks import calls_of, inputs_of
 from beyondkernels.networks.last_layer import entering_last, last_linear
 from beyondkernels.networks.module_blocks import named_blocks, tree_blocks
+from beyondkernels.networks.module_tensors import filled, refilled
 
 ModuleFactory = Callable[[Any, int], torch.nn.Module]
 """Makes a module from (in_dim, out_dim), where in_dim is the shape of points that are no vectors."""

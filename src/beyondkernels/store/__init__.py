@@ -5,7 +5,7 @@ from beyondkernels.store.device import (
     require_device as require_device,
     require_device_name as require_device_name,
 )
-from beyondkernels.store.errors import MissingRequestError as MissingRequestError, MissingRunError as MissingRunError
+from beyondkernels.store.errors import MissingRunError as MissingRunError
 from beyondkernels.store.keys import is_key as is_key, key_of as key_of
 from beyondkernels.store.provenance import provenance as provenance
 from beyondkernels.store.run_directory import StoredRun as StoredRun

@@ -107,7 +107,7 @@ class Checkpoints:
         return sorted(path.stem for path in self._paths() if path.suffix == _ENDING)
 
     def bytes(self) -> int:
-        """How much they take."""
+        """The size of all their files on the disk."""
         sizes = 0
         for path in self._paths():
             with contextlib.suppress(OSError):  # its run was over a moment ago

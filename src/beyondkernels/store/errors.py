@@ -9,10 +9,6 @@ class MissingRunError(InputError):
     """A run is not in the store, or was damaged and has been put aside: compute it again."""
 
 
-class MissingRequestError(InputError):
-    """Nobody asked for this experiment at this scale in this store, or the note of it is damaged."""
-
-
 class DamagedError(Exception):
     """A stored file is not what was written; the message says which and how."""
 

@@ -158,7 +158,7 @@ def libraries() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The kind of processor."""
+    """The processor's model, such as ``AMD EPYC 7B13``; its architecture where the system does not tell."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             name, colon, value = line.partition(":")

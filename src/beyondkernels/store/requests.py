@@ -1,7 +1,6 @@
 """What was asked of a store: a small document for each experiment, scale, settings and seeds, the newest kept.
 
-A document is the file ``requests/EXPERIMENT/SCALE-DIGEST.json``, so a variant stands beside the standard run. Earlier
-versions kept one ``SCALE.json`` for each scale, which is still read.
+A document is the file ``requests/EXPERIMENT/SCALE-DIGEST.json``, so a variant stands beside the standard run.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 from beyondkernels.core.errors import InputError, StoreError, require, shown
 from beyondkernels.store.device import PROCESSOR
 from beyondkernels.store.documents import read_bytes, require_size, sealed, unsealed
-from beyondkernels.store.errors import DamagedError, MissingRequestError
+from beyondkernels.store.errors import DamagedError
 from beyondkernels.store.files import entries_of, is_directory, replace_file
 from beyondkernels.store.keys import is_key, key_of
 from beyondkernels.store.provenance import flaw_in
@@ -54,21 +53,6 @@ def write(root: Path, temporary: Path, experiment_id: str, request: dict[str, An
     replace_file(path, require_size(sealed(document), path.name), temporary)
 
 
-def read(root: Path, experiment_id: str, scale: str | None) -> dict[str, Any]:
-    """The newest request of an experiment at a scale, or at any."""
-    # One damaged document must not hide the intact ones beside it, so damage is only spoken of where nothing else is
-    # found.
-    found, damage = _intact(_documents(_folder(root, experiment_id)))
-    wanted = [request for request in found if scale in (None, request["scale"])]
-    at = "" if scale is None else f" at scale {scale}"
-    if wanted:
-        return wanted[-1]
-    for path, what in damage:
-        if scale is None or re.fullmatch(rf"{re.escape(scale)}(-[0-9a-f]+)?", path.stem):
-            raise MissingRequestError(f"the request of {experiment_id}{at} is damaged ({what}); run it again")
-    raise MissingRequestError(f"{experiment_id}{at} has not been run in this store; run it with bk run {experiment_id}")
-
-
 def read_all(root: Path) -> list[dict[str, Any]]:
     """The intact requests, the newest last, each with its ``digest`` and when it was ``written``, in nanoseconds."""
     return _intact([path for folder in entries_of(root) for path in _documents(folder)])[0]
@@ -92,20 +76,14 @@ def _documents(folder: Path) -> list[Path]:
 
 
 def _intact(paths: list[Path]) -> tuple[list[dict[str, Any]], list[tuple[Path, str]]]:
-    """The requests, the newest last and only the newest of each digest, and what is wrong with the other files."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    damage = []
+    """The requests, the newest last, and what is wrong with the other files."""
+    found, damage = [], []
     for path in paths:
         try:
-            request = _opened(path)
+            found.append(_opened(path))
         except DamagedError as error:
             damage.append((path, str(error)))
-            continue
-        identity = (request["experiment"], request["digest"])
-        # A document of an earlier version and a new one may describe the same request.
-        if identity not in found or found[identity]["written"] <= request["written"]:
-            found[identity] = request
-    return sorted(found.values(), key=lambda request: request["written"]), damage
+    return sorted(found, key=lambda request: request["written"]), damage
 
 
 def _opened(path: Path) -> dict[str, Any]:
@@ -117,10 +95,9 @@ def _opened(path: Path) -> dict[str, Any]:
         raise DamagedError(f"{path.name} {flaw}")
     # The name is not believed but computed: a file that was copied to another place is not a request there.
     made = digest(experiment, request)
-    scale = request["scale"]
-    if path.parent.name != experiment.replace("/", "__") or path.stem not in (scale, f"{scale}-{made}"):
+    if path.parent.name != experiment.replace("/", "__") or path.stem != f"{request['scale']}-{made}":
         raise DamagedError(f"{path.name} is not where a request belongs")
-    return {"complete": True, **request, "experiment": experiment, "digest": made, "written": written}
+    return {**request, "experiment": experiment, "digest": made, "written": written}
 
 
 def _flaw(experiment_id: str, request: Mapping[str, Any]) -> str | None:
@@ -131,9 +108,9 @@ def _flaw(experiment_id: str, request: Mapping[str, Any]) -> str | None:
     if not isinstance(scale, str) or not _SCALE.fullmatch(scale):
         return f"has a scale that must be a word, got {str(scale)[:80]!r}"
     for name, kind in _KINDS.items():
-        if name != "complete" and name not in request:
+        if name not in request:
             return f"must have {name}"
-        if not isinstance(request.get(name, True), kind):
+        if not isinstance(request[name], kind):
             return f"has {name} of the wrong kind, a {type(request[name]).__name__}"
     if not isinstance(request.get("device", PROCESSOR), str):
         return "has a device that must be a word"

@@ -27,6 +27,7 @@ def code_checksum() -> str:
 def files_checksum(folder: Path) -> str:
     """A checksum of the names and contents of all code in a folder."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in _ENDINGS)
+    # Names with the contents: a file that is only renamed may be imported as something else.
     return checksum(canonical([[path.relative_to(folder).as_posix(), checksum(path.read_bytes())] for path in files]))
 
 

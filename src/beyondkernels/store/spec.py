@@ -56,6 +56,7 @@ class RunSpec(Component):
     @functools.cached_property
     def key(self) -> str:
         """The run's key: 32 hexadecimal digits that change with anything that may change its numbers."""
+        # With the witness, if there is one: two models whose code reads alike may still act differently.
         return key_of(self.description)
 
     @functools.cached_property

@@ -183,7 +183,7 @@ class Store:
             return [run.name for run in runs if is_key(run.name) and run == self._directory(run.name) and _is_run(run)]
 
     def size(self) -> StoreSize:
-        """How much there is."""
+        """Bytes and counts, from the small files alone: no array is read, so ten thousand runs take seconds."""
         statuses: dict[str, int] = {}
         total, seconds = 0, 0.0
         for key in self.keys():
@@ -269,7 +269,7 @@ class Store:
 
     @property
     def drafts(self) -> Drafts:
-        """What is being written."""
+        """Names below ``tmp/`` for what is being written, with the lock that says its writer is alive."""
         return Drafts(self.path / "tmp", self.owner)
 
     def prune(self, days: float = 30.0) -> int:
@@ -291,11 +291,6 @@ class Store:
         self._require_writable()
         with store_errors(self.path, "write to"):
             requests.write(self.path / "requests", self.drafts.new(), experiment_id, request)
-
-    def read_request(self, experiment_id: str, scale: str | None = None) -> dict[str, Any]:
-        """The newest request of an experiment, at a scale or at any; :class:`MissingRequestError` if there is none."""
-        with store_errors(self.path, "read"):
-            return requests.read(self.path / "requests", experiment_id, scale)
 
     def requests(self) -> list[dict[str, Any]]:
         """The newest request of each experiment, scale, settings and seeds, the newest last.

@@ -62,6 +62,7 @@ def witness_of(learner: Learner, problem: Problem, samples: int, others: tuple[C
     carried = [each for part in whole for each in _carried(part)]
     asked = (*map(canonical_json, whole), *map(id, carried), min(samples, 4096))
     if asked not in _known:
+        # The oldest goes first: dictionaries keep the order in which things came.
         while len(_known) >= _MOST:
             del _known[next(iter(_known))]
         _known[asked] = (carried, _made(learner, problem, samples, others))  # with them, so that no id is given anew

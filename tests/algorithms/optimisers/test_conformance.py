@@ -68,7 +68,7 @@ def given(rule: Optimiser, seed: int, dtype: torch.dtype = torch.float32, step: 
     params = {name: stream.child("p", name).normal(*shape, dtype=dtype) for name, shape in SHAPES.items()}
     gradient = {name: stream.child("g", name).normal(*SHAPES[name], dtype=dtype) for name in TRAINED}
     state = {name: value + 0.5 for name, value in rule.state(params).items()}
-    numbers = {name: torch.tensor(v[0], dtype=dtype) for name, v in rule.numbers(range(step, step + 1)).items()}
+    numbers = {name: torch.tensor(v[0], dtype=dtype) for name, v in rule.hyper_of(range(step, step + 1)).items()}
     noise = rule.noise({name: params[name] for name in TRAINED}, stream.child("noise"))
     return gradient, state, params, numbers, noise
 
@@ -101,7 +101,7 @@ def test_names_shapes_and_kinds_stay(rule, dtype):
 
 def test_numbers_of_many_steps_are_those_of_each(rule):
     for steps in (range(1, 13), range(4, 6), range(5, 6), range(9, 30)):
-        many, one_by_one = rule.numbers(steps), [rule.numbers(range(step, step + 1)) for step in steps]
+        many, one_by_one = rule.hyper_of(steps), [rule.hyper_of(range(step, step + 1)) for step in steps]
         assert many == {name: [each[name][0] for each in one_by_one] for name in one_by_one[0]}
 
 
@@ -169,7 +169,7 @@ def compared(rule: Optimiser, theirs: Callable[..., Any], schedule: Any = None, 
     following = schedule(optimiser) if schedule is not None else None
     state = rule.state(params)
     for t in range(200):
-        numbers = {n: torch.tensor(v[0], dtype=torch.float64) for n, v in rule.numbers(range(t + 1, t + 2)).items()}
+        numbers = {n: torch.tensor(v[0], dtype=torch.float64) for n, v in rule.hyper_of(range(t + 1, t + 2)).items()}
         gradient = torch.func.grad(lambda p, t=t: quadratic(p, t))(params)
         params, after = descend(rule, gradient, state, params, numbers, {})
         state |= after
@@ -210,7 +210,7 @@ def test_noise_is_that_of_its_stream():
     one, two = (Stream(1).at(3).child(str(i), "W").normal(40, 50) for i in (0, 1))
     assert drawn.keys() == {"noise/W", "1:noise/W"}
     assert torch.equal(drawn["noise/W"], one)
-    numbers = {name: torch.tensor(v[0]) for name, v in rule.numbers(range(3, 4)).items()}
+    numbers = {name: torch.tensor(v[0]) for name, v in rule.hyper_of(range(3, 4)).items()}
     moved, _ = descend(rule, {"W": torch.ones(40, 50)}, {}, params, numbers, drawn)
     torch.testing.assert_close(moved["W"], -(1 + 0.5 * one + 0.25 * two))
     assert float((one * two).mean()) == pytest.approx(0, abs=0.1)
@@ -220,7 +220,7 @@ def test_parts_with_the_same_names_are_kept_apart():
     rule, params = chain(Momentum(0.9), Momentum(0.5), Rate(1.0)), {"W": torch.zeros(2)}
     state = rule.state(params)
     assert state.keys() == {"W", "1:W"}
-    numbers = {name: torch.tensor(v[0]) for name, v in rule.numbers(range(1, 2)).items()}
+    numbers = {name: torch.tensor(v[0]) for name, v in rule.hyper_of(range(1, 2)).items()}
     v, u, w = 0.0, 0.0, 0.0
     for g in (1.0, -2.0, 3.0):
         params, state = descend(rule, {"W": torch.full((2,), g)}, state, params, numbers, {})
@@ -274,7 +274,7 @@ def test_steps_in_place_are_the_same_steps(rule):
     own, held = {name: value.clone() for name, value in params.items()}, rule.state(params)
     for step in range(1, 6):
         gradient = {name: Stream(1).child(name).at(step).normal(3, 2) for name in params}
-        numbers = {name: torch.tensor(values[0]) for name, values in rule.numbers(range(step, step + 1)).items()}
+        numbers = {name: torch.tensor(values[0]) for name, values in rule.hyper_of(range(step, step + 1)).items()}
         kept = {name: value.clone() for name, value in gradient.items()}
         pure, state = descend(rule, gradient, state, pure, numbers, {})
         held = descend(rule, gradient, held, own, numbers, {}, alone=True)[1]

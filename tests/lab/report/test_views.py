@@ -15,6 +15,6 @@ def test_seeds_stand_where_there_is_no_interval(low, high, seeds):
 def test_a_claim_says_whose_it_is_why_it_fails_and_how_many_sets_of_seeds_agree():
     claim = Claim("id", "It is large", holds=False, kind="bound", place="Theorem 2, (3.1)")
     view = claim_view(replace(claim, cause="size", because="α is 0.1", sets=(True, False, None)))
-    assert view["where"] == "Theorem 2, (3.1), a bound"
+    assert view["where"] == "Theorem 2, (3.1) · a bound"
     assert view["cause"].endswith(": α is 0.1") and view["sets"] == "met in 1 of 3 sets of seeds"
     assert claim_view(claim)["cause"] == claim_view(claim)["sets"] == ""

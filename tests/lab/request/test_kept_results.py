@@ -38,7 +38,7 @@ def test_the_lines_are_those_a_reader_sees(result: Result) -> None:
         [guess, seed, "finished"] for guess in ("g0", "g1") for seed in ("0", "1")
     ]
     shaken = [claim.pop("noticed") for claim in document["claims"]]
-    assert document["claims"] == result.as_json()["claims"] and shaken == [["error × 10"]]
+    assert document["claims"] == result.as_json()["claims"] and shaken == [["error × 10", "error × 100"]]
     assert document["settings"]["samples"] == 5
     seconds = sum(stored.provenance["seconds"] for stored in result.finished.values())
     assert document["core_seconds"] == round(seconds, 1)

@@ -134,7 +134,7 @@ def test_stored_equals_run(user: Any, store: Store) -> None:
 
 def test_stored_says_what_is_missing(user: Any, store: Store) -> None:
     run(f"{USER}:Plain", "smoke", store=store, executor=SERIAL)
-    document = store.read_request("user/plain")
+    (document,) = store.requests()
     key = document["runs"][0]["key"]
     (store.path / "runs" / key[:2] / key / "done.json").unlink()
     back = stored(document, Store.open(store.path, read_only=True), f"{USER}:Plain")
@@ -144,7 +144,7 @@ def test_stored_says_what_is_missing(user: Any, store: Store) -> None:
 
 def test_requests_tell_what_was_asked_and_nobodys_name(user: Any, store: Store) -> None:
     run(f"{USER}:Plain", "smoke", seeds=1, store=store, executor=SERIAL, command=f"bk run {USER}:Plain --scale smoke")
-    document = store.read_request("user/plain", "smoke")
+    (document,) = store.requests()
     assert document["name"] == "user.py:Plain"
     assert (document["experiment"], document["scale"], document["seeds"]) == ("user/plain", "smoke", [0])
     assert document["settings"]["seeds"] == 1
@@ -166,7 +166,7 @@ def test_an_interrupted_call_can_be_reported(user: Any, store: Store) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run(f"{USER}:Plain", "smoke", store=store, executor=SERIAL, observer=Interrupted())
-    back = stored(store.read_request("user/plain"), store, f"{USER}:Plain")
+    back = stored(store.requests()[-1], store, f"{USER}:Plain")
     assert (len(back.finished), len(back.missing)) == (1, 3)
     assert back.interrupted
     page = back.page()

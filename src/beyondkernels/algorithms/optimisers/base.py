@@ -41,12 +41,12 @@ class Optimiser(Component, Checked, ABC):
     """One rule of an optimiser: changes a :class:`Change`, with a state of its own.
 
     ``update`` is pure and made of tensors only: no branch depends on a tensor, and random numbers are drawn outside.
-    It is vmapped over members whose ``numbers`` differ; what is the same for all of them is the ``program``.
+    It is vmapped over members whose ``hyper`` differ; what is the same for all of them is the ``program``.
     """
 
     @abstractmethod
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         """The next change and state.
 
@@ -54,33 +54,33 @@ class Optimiser(Component, Checked, ABC):
             change: what the rules before this one made of the gradient; holds the trained parameters only.
             state: the state before.
             params: all parameters.
-            numbers: what ``numbers`` says of this step, as tensors.
+            hyper: what ``hyper_of`` says of this step, as tensors.
             noise: what ``noise`` drew for this step.
         """
 
     def update_alone(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         """The same for a single network that is never vmapped, in fewer passes through memory.
 
         It may change the tensors of ``state`` in place, but not those of ``change`` and ``params``. The result may
         differ from that of ``update`` by rounding errors.
         """
-        return self.update(change.scaled(), state, params, numbers, noise)
+        return self.update(change.scaled(), state, params, hyper, noise)
 
     @abstractmethod
     def program(self) -> Hashable:
-        """Equal for rules whose ``update`` differs in nothing but ``numbers`` and ``noise``."""
+        """Equal for rules whose ``update`` differs in nothing but ``hyper`` and ``noise``."""
 
     def state(self, params: Tensors) -> Tensors:
-        """The state at the start."""
+        """What the rule remembers before the first step, such as zero velocities; nothing by default."""
         return {}
 
     def slots(self) -> tuple[str, ...]:
-        """What the names in the state, ``numbers`` and ``noise`` begin with."""
+        """What the names in the state, ``hyper`` and ``noise`` begin with."""
         return ()
 
-    def numbers(self, steps: range) -> dict[str, list[float]]:
+    def hyper_of(self, steps: range) -> dict[str, list[float]]:
         """The numbers of some steps, counted from 1."""
         return {}
 
@@ -100,25 +100,26 @@ class Chain(Optimiser):
     parts: Annotated[tuple[Optimiser, ...], not_empty]
 
     def __post_init__(self) -> None:
+        # A chain of chains is one chain, so that two ways of writing a rule have one identity.
         flat = tuple(inner for part in self.parts for inner in (part.parts if isinstance(part, Chain) else (part,)))
         object.__setattr__(self, "parts", flat)
 
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        return self._passed_on("update", change, state, params, numbers, noise)
+        return self._passed_on("update", change, state, params, hyper, noise)
 
     def update_alone(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        return self._passed_on("update_alone", change, state, params, numbers, noise)
+        return self._passed_on("update_alone", change, state, params, hyper, noise)
 
     def _passed_on(
-        self, method: str, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, method: str, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         after = dict(state)
         for tag, part in self.tagged():
-            own = (_without(tag, each) for each in (numbers, noise))
+            own = (_without(tag, each) for each in (hyper, noise))
             change, moved = getattr(part, method)(change, _without(tag, state), params, *own)
             after |= _with(tag, moved)
         return change, after
@@ -132,8 +133,8 @@ class Chain(Optimiser):
     def slots(self) -> tuple[str, ...]:
         return tuple(f"{tag}{slot}" for tag, part in self.tagged() for slot in part.slots())
 
-    def numbers(self, steps: range) -> dict[str, list[float]]:
-        return {f"{tag}{name}": values for tag, part in self.tagged() for name, values in part.numbers(steps).items()}
+    def hyper_of(self, steps: range) -> dict[str, list[float]]:
+        return {f"{tag}{name}": values for tag, part in self.tagged() for name, values in part.hyper_of(steps).items()}
 
     def noise(self, params: Tensors, stream: Stream) -> Tensors:
         """Those of the parts, each from a stream of its own."""
@@ -147,6 +148,7 @@ class Chain(Optimiser):
         taken: set[str] = set()
         tagged = []
         for i, part in enumerate(self.parts):
+            # Only where names clash: "rate" and "momentum" stay what the compiled steps look for.
             tagged.append((f"{i}:" if taken & set(part.slots()) else "", part))
             taken |= set(part.slots())
         return tagged
@@ -157,7 +159,7 @@ def chain(*parts: Optimiser) -> Chain:
 
     >>> from beyondkernels.algorithms.optimisers import Adam, ClipNorm, Rate, WarmUp, Cosine
     >>> rule = chain(ClipNorm(1.0), Adam(), Rate(WarmUp(10, Cosine(1e-3, steps=100))))
-    >>> [round(rate, 6) for rate in rule.numbers(range(1, 4))["rate"]]
+    >>> [round(rate, 6) for rate in rule.hyper_of(range(1, 4))["rate"]]
     [0.0001, 0.0002, 0.0003]
 
     Arguments:
@@ -173,7 +175,7 @@ def descend(
     gradient: Tensors,
     state: Tensors,
     params: Tensors,
-    numbers: Tensors,
+    hyper: Tensors,
     noise: Tensors,
     *,
     alone: bool = False,
@@ -185,14 +187,14 @@ def descend(
         gradient: the gradient in the parameters that are trained; the others stay.
         state: the optimiser's state.
         params: all parameters.
-        numbers: the optimiser's numbers of this step.
+        hyper: the optimiser's numbers of this step.
         noise: the optimiser's random numbers of this step.
         alone: whether this is a single network, never vmapped, whose parameters and state are changed in place. New
             tensors for all of them would take a third of a small network's step.
     """
     if alone:
-        return params, _in_place(rule, gradient, state, params, numbers, noise)
-    change, after = rule.update(Change(gradient), state, params, numbers, noise)
+        return params, _in_place(rule, gradient, state, params, hyper, noise)
+    change, after = rule.update(Change(gradient), state, params, hyper, noise)
     moved = dict(params)
     for name, direction in change.direction.items():
         kept = params[name] if change.keep is None else change.keep * params[name]
@@ -201,9 +203,10 @@ def descend(
 
 
 def _in_place(
-    rule: Optimiser, gradient: Tensors, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+    rule: Optimiser, gradient: Tensors, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
 ) -> Tensors:
-    change, after = rule.update_alone(Change(gradient), state, params, numbers, noise)
+    change, after = rule.update_alone(Change(gradient), state, params, hyper, noise)
+    # Negated once, so that product and difference are a single addcmul over the parameter.
     down = None if change.scale is None else -change.scale
     for name, direction in change.direction.items():
         kept = params[name] if change.keep is None else params[name].mul_(change.keep)

@@ -27,7 +27,7 @@ class _Scheduled(Optimiser):
     def program(self) -> Hashable:
         return type(self)
 
-    def numbers(self, steps: range) -> dict[str, list[float]]:
+    def hyper_of(self, steps: range) -> dict[str, list[float]]:
         return {self.slots()[0]: schedule(self.value).over(steps)}
 
 
@@ -45,15 +45,15 @@ class Rate(_Scheduled):
         return ("rate",)
 
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        scaled = {name: numbers["rate"] * value for name, value in change.direction.items()}
+        scaled = {name: hyper["rate"] * value for name, value in change.direction.items()}
         return change._replace(direction=scaled), {}
 
     def update_alone(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        rate = numbers["rate"]
+        rate = hyper["rate"]
         return change._replace(scale=rate if change.scale is None else change.scale * rate), {}
 
 
@@ -90,6 +90,8 @@ class Decay(_Scheduled):
             require(0 <= factor < math.inf, f"the factor of {name!r} must be finite and not negative, got {factor}")
 
     def program(self) -> Hashable:
+        # Factors are part of the program: they are applied as Python numbers, not as tensors that members could differ
+        # in.
         return (type(self), self.factors) if self.factors else type(self)
 
     def factor(self, name: str) -> float:
@@ -100,28 +102,30 @@ class Decay(_Scheduled):
         """
         return longest(dict(self.factors), name, 0.0) if self.factors else 1.0
 
-    def _lambda(self, numbers: Tensors, direction: Tensors) -> Tensors:
+    def _lambda(self, hyper: Tensors, direction: Tensors) -> Tensors:
         """λ of each parameter that is pulled."""
         factors = {name: self.factor(name) for name in direction}
-        decay = numbers["decay"]
+        decay = hyper["decay"]
+        # Where the factor is 1 the number itself, so that plain decay keeps its bits; where it is 0 the parameter is
+        # left out.
         return {name: decay if factor == 1 else factor * decay for name, factor in factors.items() if factor}
 
     def slots(self) -> tuple[str, ...]:
         return ("decay",)
 
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        decay = self._lambda(numbers, change.direction)
+        decay = self._lambda(hyper, change.direction)
         pulled = {name: change.direction[name] + value * params[name] for name, value in decay.items()}
         return change._replace(direction=change.direction | pulled), {}
 
     def update_alone(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         """The same, product and sum in one pass."""
         change = change.scaled()
-        decay = self._lambda(numbers, change.direction)
+        decay = self._lambda(hyper, change.direction)
         pulled = {name: torch.addcmul(change.direction[name], params[name], value) for name, value in decay.items()}
         return change._replace(direction=change.direction | pulled), {}
 
@@ -143,9 +147,9 @@ class Shrink(_Scheduled):
         return ("keep",)
 
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        keep = numbers["keep"] if change.keep is None else change.keep * numbers["keep"]
+        keep = hyper["keep"] if change.keep is None else change.keep * hyper["keep"]
         return change._replace(keep=keep), {}
 
 
@@ -165,10 +169,11 @@ class ClipNorm(_Scheduled):
         return ("most",)
 
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         squares = torch.stack([value.square().sum() for value in change.direction.values()])
-        factor = torch.clamp(numbers["most"] / squares.sum().sqrt(), max=1.0)
+        # No branch on the length: a zero gradient gives c/0 = ∞, which the clamp makes 1.
+        factor = torch.clamp(hyper["most"] / squares.sum().sqrt(), max=1.0)
         clipped = {name: factor * value for name, value in change.direction.items()}
         return change._replace(direction=clipped), {}
 
@@ -197,9 +202,9 @@ class GradientNoise(_Scheduled):
         }
 
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        moved = {name: value + numbers["std"] * noise[f"noise/{name}"] for name, value in change.direction.items()}
+        moved = {name: value + hyper["std"] * noise[f"noise/{name}"] for name, value in change.direction.items()}
         return change._replace(direction=moved), {}
 
 
@@ -231,31 +236,33 @@ class Momentum(Optimiser):
     def slots(self) -> tuple[str, ...]:
         return ("", "momentum") if self.decay is None else ("", "momentum", "decay")
 
-    def numbers(self, steps: range) -> dict[str, list[float]]:
+    def hyper_of(self, steps: range) -> dict[str, list[float]]:
         """µ and, where there is one, λ."""
         constant = {"momentum": self.momentum} | ({} if self.decay is None else {"decay": self.decay})
         return {name: [value] * len(steps) for name, value in constant.items()}
 
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
-        mu, velocity, ahead = numbers["momentum"], {}, {}
+        mu, velocity, ahead = hyper["momentum"], {}, {}
         for name, value in change.direction.items():
             velocity[name] = mu * state[name] + value
             if self.decay is not None:
-                velocity[name] = velocity[name] + numbers["decay"] * params[name]
-                value = value + numbers["decay"] * params[name]
+                velocity[name] = velocity[name] + hyper["decay"] * params[name]
+                value = value + hyper["decay"] * params[name]
             if self.nesterov:
                 ahead[name] = value + mu * velocity[name]
+        # Without Nesterov ``ahead`` is empty, and the direction is the velocity itself.
         return change._replace(direction=ahead or velocity), velocity
 
     def update_alone(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         """The velocity in place, where it is the direction."""
-        change, mu = change.scaled(), numbers["momentum"]
+        change, mu = change.scaled(), hyper["momentum"]
+        # Then the direction is not the velocity, and in place the one would overwrite the other.
         if self.nesterov or self.decay is not None:
-            return self.update(change, state, params, numbers, noise)
+            return self.update(change, state, params, hyper, noise)
         velocity = {name: state[name].mul_(mu).add_(value) for name, value in change.direction.items()}
         return change._replace(direction=velocity), velocity
 
@@ -292,7 +299,7 @@ class Adam(Optimiser):
         """``mean…``, ``square…`` and the numbers."""
         return "mean", "square", "epsilon"
 
-    def numbers(self, steps: range) -> dict[str, list[float]]:
+    def hyper_of(self, steps: range) -> dict[str, list[float]]:
         """β₁, 1 − β₁, β₂, 1 − β₂ and ε: the differences are taken before anything is rounded."""
         mean, square = self.betas
         found = {
@@ -305,24 +312,26 @@ class Adam(Optimiser):
         return {name: [value] * len(steps) for name, value in found.items()}
 
     def update(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         after: Tensors = {}
 
         def averaged(kind: str, name: str, value: torch.Tensor | float) -> torch.Tensor:
-            after[name] = numbers[f"{kind}_keep"] * state[name] + numbers[f"{kind}_add"] * value
+            after[name] = hyper[f"{kind}_keep"] * state[name] + hyper[f"{kind}_add"] * value
             return after[name]
 
+        # As averages of ones, not as 1 − βᵗ: no step counter in the state, and no power whose rounding depends on the
+        # machine.
         weights = [averaged(kind, f"{kind}_weight", 1.0) for kind in ("mean", "square")]
         direction = {}
         for name, value in change.direction.items():
             m = averaged("mean", f"mean/{name}", value) / weights[0]
             s = averaged("square", f"square/{name}", value.square()) / weights[1]
-            direction[name] = m / (s.sqrt() + numbers["epsilon"])
+            direction[name] = m / (s.sqrt() + hyper["epsilon"])
         return change._replace(direction=direction), after
 
     def update_alone(
-        self, change: Change, state: Tensors, params: Tensors, numbers: Tensors, noise: Tensors
+        self, change: Change, state: Tensors, params: Tensors, hyper: Tensors, noise: Tensors
     ) -> tuple[Change, Tensors]:
         r"""The same with both weights in one factor.
 
@@ -330,15 +339,18 @@ class Adam(Optimiser):
         """
         change, direction = change.scaled(), {}
         c1, c2 = (
-            state[f"{kind}_weight"].lerp_(torch.ones_like(numbers[f"{kind}_add"]), numbers[f"{kind}_add"])
+            state[f"{kind}_weight"].lerp_(torch.ones_like(hyper[f"{kind}_add"]), hyper[f"{kind}_add"])
             for kind in ("mean", "square")
         )
         root = c2.sqrt()
-        small = numbers["epsilon"] * root
+        # ε moves inside with √c₂, so that the division by c₂ can wait for the one factor at the end.
+        small = hyper["epsilon"] * root
         for name, value in change.direction.items():
-            m = state[f"mean/{name}"].lerp_(value, numbers["mean_add"])
+            m = state[f"mean/{name}"].lerp_(value, hyper["mean_add"])
             square = value.square()
-            s = state[f"square/{name}"].lerp_(square, numbers["square_add"])
+            s = state[f"square/{name}"].lerp_(square, hyper["square_add"])
+            # Into the memory of the squares, which nobody needs any more: these passes are what a step of a small
+            # network costs.
             below = torch.sqrt(s, out=square).add_(small)
             direction[name] = torch.div(m, below, out=below)
         return change._replace(direction=direction, scale=root / c1), {}

@@ -20,10 +20,10 @@ class Schedule(Component, Checked, ABC):
 
     @abstractmethod
     def at(self, step: int) -> float:
-        """The number of a step."""
+        """The number s_t of the step t."""
 
     def over(self, steps: range) -> list[float]:
-        """The numbers of some steps."""
+        """The numbers s_t of a range of steps; a schedule with a faster way than one by one overrides this."""
         return [self.at(step) for step in steps]
 
     def times(self, factor: float) -> Schedule:
@@ -53,11 +53,11 @@ class Multiplied(Schedule):
     factor: Annotated[float, positive]
 
     def at(self, step: int) -> float:
-        """The product at the step."""
+        """The number f · s′_t."""
         return self.factor * self.schedule.at(step)
 
     def over(self, steps: range) -> list[float]:
-        """The products."""
+        """The numbers f · s′_t, by the schedule's own way."""
         return [self.factor * value for value in self.schedule.over(steps)]
 
     def times(self, factor: float) -> Schedule:

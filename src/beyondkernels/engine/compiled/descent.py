@@ -27,6 +27,8 @@ def advance(member: Member, steps: int) -> None:
     assert form is not None
     step = library("linearised" if form.linearised else "descent")
     work = Work(member, steps, int(step.bk_lanes()))
+    # Without momentum the step keeps a velocity all the same, µ = 0 times the last one and the gradient; it is dropped
+    # below.
     velocity = work.packed(member.optimiser)
     columns = [work.column(name) for name in ("rate", "momentum", "decay")]
     arguments = (*work.pointers(velocity), *(pointer(each) for each in (*columns, work.losses)))
@@ -40,7 +42,7 @@ def advance(member: Member, steps: int) -> None:
 
 
 def advance_by_adam(member: Member, steps: int) -> None:
-    """The same with Adam."""
+    """Take steps of Adam, with the averages' bias corrections computed here; otherwise as :func:`advance`."""
     rule, state = declared_rule(member.algorithm, member.stage), member.optimiser
     assert rule is not None
     step = library("adam")
@@ -140,6 +142,7 @@ class Work:
 
 def without_factor(loss: Loss) -> tuple[Loss, float]:
     """A loss without the factor in front of it, and that factor."""
+    # The compiled steps know each loss once and take its factor as a number.
     return (loss.loss, loss.factor) if isinstance(loss, Scaled) else (loss, 1.0)
 
 
@@ -155,6 +158,7 @@ def is_kept(uses: int, points: int, numbers: int) -> bool:
 
 
 def _plain(tensor: torch.Tensor) -> np.ndarray:
+    # C++ is told where an array begins and nothing of strides or types.
     return np.ascontiguousarray(tensor.numpy(), dtype=np.float32)
 
 

@@ -69,7 +69,7 @@ class RidgeClassifier(TargetClassifier, RidgeEstimator):
 
 
 class KernelMachine(RidgeEstimator):
-    """An estimator with a kernel."""
+    """Ridge regression on the Gram matrix of a kernel that subclasses choose when they are fitted."""
 
     @abstractmethod
     def _kernel(self, x: torch.Tensor) -> Kernel:

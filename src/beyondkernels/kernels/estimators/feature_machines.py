@@ -16,7 +16,7 @@ from beyondkernels.kernels.feature_machines.machine import FeatureMachineFit, fi
 
 
 class _Machine(TargetEstimator):
-    """Parameters and fit."""
+    """The parameters of a recursive feature machine, and its rounds as scikit-learn's ``fit``."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ DEFAULT_NETWORK = FullyConnected(width=512, depth=3, parameterisation=Parameteri
 
 
 class NetworkKernelMachine(KernelMachine):
-    """An estimator with the kernel of a network."""
+    """Ridge regression with a kernel of a network, drawn at finite width or in the limit of infinite width."""
 
     network: Any  # what scikit-learn sets is checked when it is used
     infinite_width: Any

@@ -11,8 +11,8 @@ import torch
 
 from beyondkernels.core import InputError, Tensors
 from beyondkernels.kernels.finite.calls import Call, Recorder
-from beyondkernels.kernels.finite.checked import checked_jacobian, others
 from beyondkernels.kernels.finite.factors import Common, Factor, Factors, Formed, Gradient, OneByOneGradient, largest
+from beyondkernels.kernels.finite.gradient_choice import checked_jacobian, others
 from beyondkernels.kernels.finite.layers import Layout, by_point, layout, weight_gradient
 from beyondkernels.kernels.finite.memory import peak_bytes
 

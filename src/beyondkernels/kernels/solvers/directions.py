@@ -15,7 +15,13 @@ class Direction(ABC):
 
     @abstractmethod
     def propose(self, gradient: torch.Tensor, point: LossPoint, mu: float) -> torch.Tensor:
-        """A descent direction."""
+        """Where to go from a point, before any line search.
+
+        Arguments:
+            gradient: of the smoothed objective.
+            point: the loss and its curvature there.
+            mu: how strongly the loss is smoothed.
+        """
 
     def learn(self, step: torch.Tensor, change: torch.Tensor) -> None:  # noqa: B027 - Newton's has nothing to remember
         """Record a step and the gradient's change along it."""

@@ -99,8 +99,11 @@ def solve_hinge(
     point = problem.point(v, problem.predictions(v), start.intercept if start is not None and intercept else 0.0, 0.5)
     dual, multipliers, iterations, stalled = point.dual, point.loss.multipliers, 0, 0
     while True:
+        # Any dual value bounds the minimum from below, so the best one seen so far serves, also where later steps are
+        # worse.
         if point.dual > dual:
             dual, multipliers = point.dual, point.loss.multipliers
+        # Four searches without descent, each with less smoothing: rounding is all that is left.
         exhausted = iterations >= max_iterations or stalled > 3
         if exhausted or point.primal - dual <= tolerance * point.primal:
             # predictions were updated step by step: what is reported stands on Φv itself
@@ -157,6 +160,7 @@ class _Problem:
         slope = (point.g @ p).item()
         if not slope < 0:  # rounding
             p, slope = -point.g, -_square(point.g)
+        # One product with the features for all trials of the line search, which only add a multiple of it.
         f_p, size = self.predictions(p), 1.0
         for _ in range(60):
             v, f = point.v + size * p, point.f + size * f_p

@@ -239,6 +239,8 @@ class _Problem:
         for i in range(0, n, b):
             I = slice(i, i + b)  # noqa: E741
             out[I].addmm_(self.kernel.square(self.x[I]), V[I])
+            # Each tile above the diagonal serves twice, as itself and as its mirror image: the kernel is what costs
+            # time.
             for j in range(i + b, n, b):
                 J = slice(j, j + b)
                 K = self.kernel.block(self.x[I], self.x[J])
@@ -334,6 +336,7 @@ def _progress(worst: float, tolerance: float) -> float:
 
 def _rounding(sizes: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
     """A bound on the rounding error of Kα for each output, from |K_ij| ≤ √K_ii √K_jj."""
+    # K itself is never held, so its entries are bounded by its diagonal, as Cauchy and Schwarz allow.
     return trace_rounding(1.0) * sizes.norm() * (sizes @ alpha.abs())
 
 

@@ -147,6 +147,7 @@ def linearised_training(
     n, k = y.shape
     if coupled:
         require(gram.shape == (n, n, k, k), f"gram must have shape {(n, n, k, k)} to fit y, got {tuple(gram.shape)}")
+        # Points outside, outputs inside, in the order in which labels (n, k) are flattened.
         gram = gram.transpose(1, 2).reshape(n * k, n * k)
     f_0 = torch.zeros_like(y) if start is None else outputs("start", start, n)
     require(f_0.shape == y.shape, f"start must have {k} outputs like y, got {f_0.shape[1]}")
@@ -156,11 +157,14 @@ def linearised_training(
 def _factors(spectrum: Spectrum, times: Times) -> torch.Tensor:
     """The factors in the brackets, one row for each time."""
     s = spectrum.values
+    # Below that an eigenvalue is noise, and dividing by it would make the noise the prediction.
     alive = s > spectrum.rounding
+    # Divided by before the choice below, which both branches go through: 0/0 would be NaN even where it is not chosen.
     safe = torch.where(alive, s, 1.0)
     if isinstance(times, Descent):
         T = _valid_times("steps", times.steps)
         require(bool((T.round() == T).all() and T.isfinite().all()), "steps must be whole numbers, got others")
+        # Beyond 2/s the largest mode grows with every step, and no later time is a prediction.
         eta, limit = float(times.rate), 2 / spectrum.largest if spectrum.largest > 0 else math.inf
         require_between("rate", eta, 0, limit, "()")
         t, rest = eta * T, eta * safe
@@ -169,6 +173,7 @@ def _factors(spectrum: Spectrum, times: Times) -> torch.Tensor:
         learned = torch.where(rest < 0.5, near, 1 - (1 - rest).pow(T))
     else:
         t = _valid_times("times", times)
+        # expm1, because 1 − exp(−ts) has no digits left where ts is small.
         learned = -torch.expm1(-t * safe)
     dead = torch.where(t * spectrum.rounding <= 1, t, 0.0) if spectrum.rounding > 0 else t.nan_to_num(posinf=0.0)
     return torch.where(alive, learned / safe, dead)

@@ -8,7 +8,7 @@ from beyondkernels.kernels.base import Kernel
 
 
 class Stored(Kernel):
-    """The kernel of points that are known by their numbers: entries of a Gram matrix.
+    """The kernel of points that are known by their places: rows of a Gram matrix.
 
     An iterative solver asks for every entry once in each iteration. Where the matrix fits into memory, looking entries
     up is many times faster than computing them, above all for tangent kernels. It holds a tensor, so it is no dataclass
@@ -18,7 +18,7 @@ class Stored(Kernel):
         gram: the matrix, (n, n).
 
     >>> kernel = Stored(torch.tensor([[2.0, 1.0], [1.0, 3.0]], dtype=torch.float64))
-    >>> kernel(kernel.numbers, kernel.numbers[1:]).tolist()
+    >>> kernel(kernel.places, kernel.places[1:]).tolist()
     [[1.0], [3.0]]
     """
 
@@ -26,7 +26,7 @@ class Stored(Kernel):
         self._gram = gram
 
     @property
-    def numbers(self) -> torch.Tensor:
+    def places(self) -> torch.Tensor:
         """The points, as the kernel takes them, (n, 1)."""
         return torch.arange(len(self._gram), dtype=torch.float64)[:, None]
 

@@ -59,7 +59,7 @@ def spectrum(gram: torch.Tensor, *, tolerance: float = PSD_TOLERANCE) -> Spectru
     beyondkernels.core.errors.InputError: gram is indefinite: its smallest eigenvalue is −1 (index 0, 1 of 2 below
     zero), 0.333 of the largest 3 in size; a kernel's must not lie below −1e-10 of it
     """
-    gram = symmetric("gram", gram, tolerance)
+    gram = as_symmetric("gram", gram, tolerance)
     require(len(gram) > 0, "gram must hold at least one point, got none")
     # the transpose of a copy is in LAPACK's order and may be overwritten
     matrix = gram.numpy().copy().T
@@ -70,7 +70,7 @@ def spectrum(gram: torch.Tensor, *, tolerance: float = PSD_TOLERANCE) -> Spectru
     return Spectrum(values.clamp(min=0), torch.from_numpy(V), int((values < 0).sum()))
 
 
-def symmetric(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE) -> torch.Tensor:
+def as_symmetric(name: str, gram: torch.Tensor, tolerance: float = PSD_TOLERANCE) -> torch.Tensor:
     """A square matrix as float64, asked to be finite and symmetric up to the tolerance times its largest entry."""
     gram = tensor(name, gram)
     require(

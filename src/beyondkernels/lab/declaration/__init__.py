@@ -1,8 +1,17 @@
 """The frame for experiments: coordinates, searches, one tidy table, and claims, tables and figures over it."""
 
 from beyondkernels.lab.declaration.bisection import Bisection as Bisection, Needed as Needed
+from beyondkernels.lab.declaration.evaluation import (
+    Reading as Reading,
+    expected as expected,
+    judge as judge,
+    specs_of as specs_of,
+    stated as stated,
+    table_of as table_of,
+)
 from beyondkernels.lab.declaration.experiment import (
     SCALES as SCALES,
+    THREE_SETS as THREE_SETS,
     Experiment as Experiment,
     Scale as Scale,
     scale as scale,
@@ -17,13 +26,6 @@ from beyondkernels.lab.declaration.pictures import (
     by_seed as by_seed,
 )
 from beyondkernels.lab.declaration.quantities import Quantities as Quantities, Quantity as Quantity
-from beyondkernels.lab.declaration.reading import (
-    Reading as Reading,
-    expected as expected,
-    judge as judge,
-    specs_of as specs_of,
-    stated as stated,
-)
 from beyondkernels.lab.declaration.rows import (
     Rows as Rows,
     Series as Series,

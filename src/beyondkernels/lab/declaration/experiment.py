@@ -19,12 +19,15 @@ from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.runs import Runs
 from beyondkernels.lab.declaration.statements import Statement
 from beyondkernels.lab.declaration.tables import Table
-from beyondkernels.lab.declaration.texts import Text, fill, read_sentences, read_text
+from beyondkernels.lab.declaration.texts import Item, Text, fill, read_sentences, read_text
 from beyondkernels.lab.declaration.values import Value
 from beyondkernels.lab.report.claims import Condition
 
 SCALES = ("smoke", "laptop", "paper")
 """``smoke`` runs in seconds, ``laptop`` in minutes on two cores, ``paper`` is the paper's own setting."""
+
+THREE_SETS = MappingProxyType({"laptop": (0, 500, 1000)})
+"""Where the sets of seeds begin of an experiment that takes minutes: the second and third were never tuned on."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,15 +119,15 @@ class Experiment:
             name: the item's name.
             more: what further names in the sentence stand for.
         """
-        return self._filled(settings, "Remarks", name, more)
+        return self._filled(settings, "Remarks", name, more).words
 
-    def _filled(self, settings: Any, section: str, name: str, more: Mapping[str, Any]) -> str:
+    def _filled(self, settings: Any, section: str, name: str, more: Mapping[str, Any]) -> Item:
         written = read_sentences(self._text_path())[section]
         if name not in written:
             unknown(f"item of {section} in {self.text_file}", name, list(written))
         module = vars(sys.modules[type(self).__module__])
         known = {each: constant for each, constant in module.items() if each.isupper()} | dict(more)
-        return fill(written[name].words, self.facts(settings), known)
+        return Item(*(fill(part, self.facts(settings), known) for part in written[name]))
 
     def claim(
         self,
@@ -148,15 +151,13 @@ class Experiment:
             sentence: the items' own name, where several claims share one.
             more: other arguments of the claim, and what further names in the sentence stand for.
         """
-        written, item = read_sentences(self._text_path()), sentence or name
-        text = self._filled(settings, "Claims", item, more)
-        place, _, kind = written["Claims"][item].mark.rpartition("; ")
+        item = sentence or name
+        text, mark = self._filled(settings, "Claims", item, more)
+        place, _, kind = mark.rpartition("; ")
         given: dict[str, Any] = {"kind": kind or "expectation", "place": place}
-        for reason in (name, item):
-            if reason in written["Causes"]:
-                given |= {"cause": written["Causes"][reason].mark}
-                given |= {"because": self._filled(settings, "Causes", reason, more)}
-                break
+        causes = read_sentences(self._text_path())["Causes"]
+        if reason := next((each for each in (name, item) if each in causes), ""):
+            given["because"], given["cause"] = self._filled(settings, "Causes", reason, more)
         fields = {field.name for field in dataclasses.fields(Statement)}
         given |= {key: more[key] for key in more if key in fields}
         return Statement(name, text, value, condition, paper, **given)
@@ -237,7 +238,7 @@ class Experiment:
         return dataclasses.replace(base, **found.differs)
 
     def notes(self, settings: Any) -> list[str]:
-        """All notes, in Markdown."""
+        """The notes of the text file with their numbers filled in, then what :meth:`remarks` computes."""
         written = self._text().notes if self.text_file else []
         return [*(fill(note, self.facts(settings)) for note in written), *self.remarks(settings)]
 

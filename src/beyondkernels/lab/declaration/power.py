@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
-
-import numpy as np
 
 from beyondkernels.lab.declaration.quantities import Quantities
 from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.lab.declaration.statements import Statement
+from beyondkernels.lab.report.claims import LITTLE
 
 NOT_MEASURED = frozenset({"seed", "status", "outcome"})
-FACTOR = 10.0
+FACTORS = 10.0, LITTLE
 """How far off a single column is made."""
 
 _SHUFFLE = 20260
@@ -45,7 +43,7 @@ def wrong_tables(statements: Sequence[Statement], rows: Rows, quantities: Quanti
     - the measured numbers of one coordinate's values are exchanged: each learner gets those of another one;
     - all measured numbers are shuffled among the rows;
     - nothing is learnt: each column has its worst number everywhere, or its median if no direction is better;
-    - one column is ten times, or a tenth of, what it was, or has the other sign if it can.
+    - one column is ten or a hundred times, or such a part of, what it was, or has the other sign if it can.
 
     Arguments:
         statements: the claims, which say what is a coordinate and what is measured.
@@ -64,9 +62,10 @@ def wrong_tables(statements: Sequence[Statement], rows: Rows, quantities: Quanti
     yield "nothing learnt", rows.assign(**{name: _nothing(rows[name], quantities[name].better) for name in measured})
     for column in measured:
         low, high = quantities[column].within
-        yield f"{column} × 10", rows.assign(**{column: (rows[column] * FACTOR).clip(low, high)})
-        yield f"{column} / 10", rows.assign(**{column: rows[column] / FACTOR})
-        if math.isinf(low):
+        for factor in FACTORS:
+            yield f"{column} × {factor:g}", rows.assign(**{column: (rows[column] * factor).clip(low, high)})
+            yield f"{column} / {factor:g}", rows.assign(**{column: rows[column] / factor})
+        if low < 0:
             yield f"−{column}", rows.assign(**{column: -rows[column]})
 
 
@@ -76,6 +75,8 @@ def _exchanged(rows: Rows, column: str, others: list[str], measured: list[str]) 
     Words are handed on by one place, by two, and so on, so that every two of them meet. Of numbers the order is
     reversed, so that what fell along the coordinate rises.
     """
+    import numpy as np
+
     by = [name for name in (*others, "seed") if name in rows.columns]
     groups = list(rows.groupby(by, sort=False, dropna=False).indices.values()) if by else [np.arange(len(rows))]
     reverse = rows[column].dtype.kind in "fiu"

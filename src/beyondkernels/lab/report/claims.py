@@ -35,6 +35,9 @@ seeds; sizes too small for what holds in a limit; nobody knows yet."""
 LITTLE = 100.0
 """A bound with free constants that holds by more than this factor says little."""
 
+LOOSE: tuple[Kind, ...] = "bound", "order"
+"""The kinds whose constants may be free."""
+
 _CONFIDENCE = 0.05
 """How likely the unlikely may be in what is said of all seeds."""
 
@@ -90,13 +93,13 @@ class Claim:
 
     @property
     def source(self) -> Source:
-        """Who says it."""
+        """``paper`` or ``ours``, by the kind of statement."""
         return source_of(self.kind)
 
     @property
     def says_little(self) -> bool:
         """Whether it is a bound that holds by so much that it says little: its constants are free."""
-        return bool(self.holds) and self.kind in ("bound", "order") and (self.slack or 0.0) > LITTLE
+        return bool(self.holds) and self.kind in LOOSE and (self.slack or 0.0) > LITTLE
 
     def as_dict(self) -> dict[str, Any]:
         """The claim as ``bk run --json`` writes it: non-finite numbers are null."""
@@ -193,7 +196,9 @@ class Condition(Checked, ABC):
     def _decided(self, judged: Judged) -> Judged:
         (lower, upper), low, high = self.ends, judged.low, judged.high
         if judged.statistic in ("number", "least", "largest"):
-            return replace(judged, holds=self.passes(judged.margin), reason=judged.reason + _share_of_seeds(judged, self.ends))
+            return replace(
+                judged, holds=self.passes(judged.margin), reason=judged.reason + _share_of_seeds(judged, self.ends)
+            )
         if low is None or high is None:
             return replace(judged, reason=f"{judged.reason}; one seed has no interval, so nothing is decided")
         at_an_end = low <= lower <= high or low <= upper <= high

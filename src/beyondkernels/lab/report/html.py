@@ -68,7 +68,7 @@ def render(template: str, **data: Any) -> str:
 
 
 def style_sheet() -> str:
-    """The one style sheet of a report."""
+    """The CSS that all pages of a report link to."""
     return resources.files("beyondkernels.lab.report").joinpath("templates", STYLE_SHEET).read_text("utf-8")
 
 

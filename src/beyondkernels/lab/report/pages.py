@@ -145,7 +145,7 @@ class ExperimentPage:
 
     @property
     def warning(self) -> str:
-        """What the banner says."""
+        """The sentence above the page's claims, such as that a smoke run shows nothing; empty where there is none."""
         return self.banner or (SMOKE_BANNER if self.scale == SMOKE else "")
 
     @property

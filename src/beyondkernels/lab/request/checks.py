@@ -87,5 +87,5 @@ def _guarded(experiment: Experiment, method: str, call: Callable[[], Any]) -> An
 
 
 def _got(value: Any) -> str:
-    """What came, short."""
+    """A value with its type, cut to a length that fits an error sentence."""
     return "None" if value is None else f"the {type(value).__name__} {shown(value)}"

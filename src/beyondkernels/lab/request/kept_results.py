@@ -90,7 +90,7 @@ def write_kept(path: Path, result: Result) -> None:
 
 
 def judged_again(path: Path, request: Request) -> dict[str, Any] | None:
-    """A kept result with its claims judged again from its rows; None if it has no rows or its runs have changed.
+    """A kept result with table and claims made again from its rows; None if it has no rows or its runs have changed.
 
     Arguments:
         path: the kept result.
@@ -104,8 +104,11 @@ def judged_again(path: Path, request: Request) -> dict[str, Any] | None:
         return None
     if not same or kept["seeds"] != list(request.seeds):
         return None
-    identity = {**kept["identity"], "claims": _claims(request)}
-    return {**kept, "claims": _judged(request, _read_rows(rows)), "identity": identity}
+    return kept | {
+        "title": request.experiment.title,
+        "identity": kept["identity"] | {"claims": _claims(request)},
+        **_said(request, _read_rows(rows)),
+    }
 
 
 def write_judged(path: Path, document: Mapping[str, Any]) -> None:
@@ -121,8 +124,6 @@ def write_judged(path: Path, document: Mapping[str, Any]) -> None:
 def kept_document(result: Result) -> dict[str, Any]:
     """What is kept of a result: what a reader sees, what it was made with, and what it belongs to."""
     request, whole = result.request, result.as_json()
-    columns, rows = result.table
-    columns = columns_of(rows, columns)
     runs = {run.key: run.provenance.get("seconds") or 0.0 for run in result.finished.values()}
     return plain(
         {
@@ -132,11 +133,7 @@ def kept_document(result: Result) -> dict[str, Any]:
             "scale": whole["scale"],
             "seeds": whole["seeds"],
             "settings": whole["settings"],
-            "claims": _judged(request, result.to_frame()),
-            "table": {
-                "columns": [column.title for column in columns],
-                "lines": [[column.cell(row) for column in columns] for row in rows],
-            },
+            **_said(request, result.to_frame()),
             "rows": _kept_rows(result.to_frame().to_dict("records")),
             "figures": [figure.name for figure in result.page().figures_in_order],
             "identity": {"runs": _runs_digest(request), "claims": _claims(request)},
@@ -147,11 +144,18 @@ def kept_document(result: Result) -> dict[str, Any]:
     )
 
 
-def _judged(request: Request, rows: Rows) -> list[dict[str, Any]]:
-    """The claims with their verdicts; of those that hold, on which wrong tables they no longer do."""
-    shaken = request.noticed(rows)
+def _said(request: Request, rows: Rows) -> dict[str, Any]:
+    """What the rows say: the table, and claims, each that holds with the wrong tables on which it no longer does."""
+    columns, lines = request.table(rows)
+    columns, shaken = columns_of(lines, columns), request.noticed(rows)
     claims = (claim.as_dict() for claim in request.judge(rows))
-    return [plain(claim | {"noticed": shaken.get(claim["id"])}) for claim in claims]
+    return {
+        "claims": [plain(claim | {"noticed": shaken.get(claim["id"])}) for claim in claims],
+        "table": {
+            "columns": [column.title for column in columns],
+            "lines": [[plain(column.cell(line)) for column in columns] for line in lines],
+        },
+    }
 
 
 def _kept_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

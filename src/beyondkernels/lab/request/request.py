@@ -22,10 +22,11 @@ from beyondkernels.lab.declaration import (
     changed,
     departures,
     judge,
+    table_of,
 )
 from beyondkernels.lab.declaration.power import noticed
 from beyondkernels.lab.declaration.user_files import name_in_file
-from beyondkernels.lab.report import Claim
+from beyondkernels.lab.report import Claim, Column
 from beyondkernels.lab.request.checks import checked_specs, require_declared, require_experiment, settings_of
 from beyondkernels.store import PROCESSOR, RunSpec, require_device_name
 
@@ -109,6 +110,15 @@ class Request:
         """
         claims = judge(self.experiment, self.settings, rows, self.scale)
         return claims if self.published else [replace(claim, paper=None) for claim in claims]
+
+    def table(self, rows: Rows) -> tuple[list[Column], list[dict[str, Any]]]:
+        """The table a reader sees: columns and lines; no printed values where the settings are not the paper's.
+
+        Arguments:
+            rows: the experiment's tidy table.
+        """
+        columns, lines = table_of(self.experiment, self.settings, rows)
+        return [column for column in columns if self.published or not column.published], lines
 
     def noticed(self, rows: Rows) -> dict[str, list[str]]:
         """For each claim that holds, the tables made wrong on purpose on which it no longer does.

@@ -89,8 +89,7 @@ class Result:
     @functools.cached_property
     def table(self) -> tuple[list[Column], list[dict[str, Any]]]:
         """The table a reader sees: columns and rows; no printed values where the settings are not the paper's."""
-        columns, rows = self.reading.table
-        return [column for column in columns if self.request.published or not _printed(column)], rows
+        return self.request.table(self.reading.rows)
 
     @property
     def settings(self) -> list[Setting]:
@@ -120,7 +119,7 @@ class Result:
         )
 
     def page(self) -> ExperimentPage:
-        """The result as a page of a report."""
+        """What ``bk report`` writes for this result: claims, table, figures, settings, notes."""
         request, experiment = self.request, self.request.experiment
         columns, rows = self.table
         return ExperimentPage(
@@ -157,8 +156,3 @@ class Result:
             return []
         why = "; ".join(sorted(set(self.missing.values())))
         return [f"Missing runs: {len(self.missing)} ({why})."]
-
-
-def _printed(column: Column) -> bool:
-    """Whether a column shows what the paper prints."""
-    return getattr(column, "published", False) or column.key.endswith("_paper")

@@ -109,7 +109,7 @@ def stored(document: Mapping[str, Any], store: Store, name: str | None = None) -
         there = {label: run for label, spec in new.items() if (run := store.find(spec)) is not None}
         finished |= there
         missing |= {label: "not in the store" for label in new if label not in there}
-    interrupted = not document.get("complete", True)
+    interrupted = not document["complete"]
     return Result(request, finished, missing, dict(document["provenance"]), interrupted)
 
 

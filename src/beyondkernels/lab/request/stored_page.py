@@ -43,7 +43,7 @@ def page_from_store(document: Mapping[str, Any], store: Store) -> ExperimentPage
         provenance=document["provenance"],
         missing=missing,
         notes=[f"This page shows what the store holds: claims as they were stored. {HOW_TO_SEE_ALL}"],
-        # earlier versions did not say what differs from the standard request, and kept one for each scale
+        # the store checks the kinds of the fields that it needs itself, and this is not one of them
         variant=differences if isinstance(differences, dict) else {},
     )
 

@@ -20,7 +20,7 @@ class SquaredError(Measurement):
     """
 
     def measure(self, run: Ended) -> Measured:
-        """Both errors."""
+        """The squared errors at the training and at the test points."""
         found = {}
         for name, sample in (("train", run.case.train), ("test", run.case.test)):
             y = outputs("y", sample.y, len(sample))

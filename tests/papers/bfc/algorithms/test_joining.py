@@ -55,6 +55,7 @@ def literal(frozen, steps, seed=0, rate=0.02, network=NETWORK):
     x, y = sample(seed).x, sample(seed).y[:, 0]
     layers = [[name for name in drawn if name.startswith(f"M{layer}")] for layer in (2, 3, 4)]
     present: dict[str, torch.Tensor] = {}
+    outer: dict[int, torch.Tensor] = {}
     waiting = len(layers) - len(steps)
     groups = [[*itertools.chain(*layers[: waiting + 1])], *layers[waiting + 1 :]]
     for new, count in zip(groups, steps, strict=True):
@@ -137,7 +138,7 @@ def test_a_run():
 def test_steps_are_counted_from_the_start_of_a_stage():
     rule = Joining((Rate(Linear(1.0, steps=4)), Rate(0.5)), (4, 3))
     first, second = rule.stages()
-    assert rule.hyper_of(first, range(1, 5))["rate"] == Rate(Linear(1.0, steps=4)).numbers(range(1, 5))["rate"]
+    assert rule.hyper_of(first, range(1, 5))["rate"] == Rate(Linear(1.0, steps=4)).hyper_of(range(1, 5))["rate"]
     again = replace(rule, rule=Rate(Linear(1.0, steps=4)))
     assert again.hyper_of(second, range(5, 8))["rate"] == again.hyper_of(first, range(1, 4))["rate"]
     assert rule.hyper(second, 5) == {"rate": 0.5}

@@ -88,9 +88,8 @@ def existing(power: float = -0.5, norm: float = -0.5, row: float = 1.0, seed: in
 
 @cases(
     ({}, []),
-    ({"power": -0.59}, []),
+    ({"power": -0.9}, []),
     ({"power": -0.39}, ["error-E.1-sin"]),
-    ({"power": -0.61}, ["error-E.1-sin"]),
     ({"norm": -0.3}, ["norm-E.1-sin"]),
     ({"norm": 0.2}, ["norm-E.1-sin", "frobenius-E.1-sin"]),
     ({"row": 1e3}, []),

@@ -10,7 +10,7 @@ from beyondkernels.core import Outcome
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.resnet.experiments.fig3 import LAYERWISE, TOGETHER, TWO_STEP, Fig3
-from papers.judging import check_figures, claims_in, failing, finish, places_of, refuse, refuted, undecided
+from papers.judging import check_figures, claims_in, finish, places_of, refuse, refuted, undecided
 
 EXPERIMENT = Fig3()
 LAPTOP = replace(EXPERIMENT.settings("laptop"), more_samples=(), betas=(0.0, 0.15, 0.3, 0.45, 0.6, 1.0))
@@ -88,8 +88,9 @@ def test_all_claims_hold_on_good_numbers(good: Reading) -> None:
         ({}, {0.3: 0.1}, []),  # where training together learns nothing, nothing is compared
     ],
 )
-def test_claims_can_fail(together: Any, layerwise: Any, wanted: list[str]) -> None:
-    assert failing(reading(GOOD | together, dict.fromkeys(GOOD, 1.4) | layerwise)) == wanted
+def test_claims_need_not_hold(together: Any, layerwise: Any, wanted: list[str]) -> None:
+    found = claims_in(reading(GOOD | together, dict.fromkeys(GOOD, 1.4) | layerwise))
+    assert [name for name, claim in found.items() if not claim.holds] == wanted
 
 
 def test_a_diverged_run_is_no_number() -> None:

@@ -196,7 +196,7 @@ class DenseNetSGD(Algorithm):
 
     def hyper(self, stage: Stage, step: int) -> dict[str, float]:
         """The rule's numbers, the weights of the regulariser, and the standard deviation of the noise."""
-        rule = {name: values[0] for name, values in self._rule.numbers(range(step, step + 1)).items()}
+        rule = {name: values[0] for name, values in self._rule.hyper_of(range(step, step + 1)).items()}
         return rule | self._weights(stage) | {"noise_std": self.noise_std}
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:

@@ -110,7 +110,7 @@ class Joining(Algorithm):
     def hyper_of(self, stage: Stage, steps: range) -> dict[str, list[float]]:
         # A schedule means the steps of its stage; the engine counts over all of them.
         before = sum(self.steps[: self._stages.index(stage)])
-        return self._rule(stage).numbers(range(steps.start - before, steps.stop - before))
+        return self._rule(stage).hyper_of(range(steps.start - before, steps.stop - before))
 
     def noise(self, stage: Stage, network: Network, params: Tensors, points: int, stream: Stream) -> Tensors:
         return self._rule(stage).noise({name: params[name] for name in self._trained(stage, network)}, stream)

@@ -116,12 +116,12 @@ class NeuronCertificate(Certificate):
 
     @property
     def _factor(self) -> Fraction:
-        """A², exactly."""
+        """A² as a fraction: its root alone is rounded."""
         return Fraction(self.alpha) ** 2 / (1 if self.squares and self.depth == 2 else self.dim**self.half)
 
     @property
     def risk(self) -> float:
-        """The bound."""
+        """A lower bound on E|f − G*|² of every such network; 0 once its neurons reach :attr:`rank`."""
         if self.neurons >= self.rank:
             return 0.0
         plain = float(self._factor * uniform_tail(self.dim, self.half, self.squares, self.neurons))

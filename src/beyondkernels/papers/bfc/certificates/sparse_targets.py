@@ -113,7 +113,7 @@ class SparseTargetCertificate(Certificate):
 
     @property
     def top(self) -> float:
-        """The number c."""
+        """c, the correlation of the target with x_S, the product of the coordinates in S."""
         return top_coefficient(self.depth, self.alpha)
 
     @property

@@ -23,7 +23,7 @@ _BLOCK = 4096
 
 @runtime_checkable
 class LayeredNetwork(Protocol):
-    """A network that shows its layers."""
+    """What a network must have so that its features can be compared with a target's, layer by layer."""
 
     def hidden(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> LayerValues:
         """The hidden features S_ℓ(x), (n, k_ℓ)."""
@@ -115,7 +115,7 @@ class Features:
         return {layer: S.double() for layer, S in self.predictor.hidden(x).items()}
 
     def contributions(self, x: torch.Tensor) -> LayerValues:
-        """There are none."""
+        """Refused: such features do not add up to the prediction, layer by layer."""
         raise InputError("learner must train a network whose layers add up to the prediction, got one without layers")
 
 

@@ -59,7 +59,7 @@ class QuadraticNetwork(Network):
         plain = (1.0,) * len(self.graph)
         return cast(QuadraticNetwork, replace(cast(Any, self), alphas=plain, scale=1.0))
 
-    def numbers(self) -> Tensors:
+    def own_buffers(self) -> Tensors:
         return {"alpha": torch.tensor(self.alphas, dtype=torch.float64)}
 
     @abstractmethod

@@ -31,7 +31,6 @@ from beyondkernels.papers.bfc.problems.labels import (
     Relabelled as Relabelled,
 )
 from beyondkernels.papers.bfc.problems.layered import LayeredProblem as LayeredProblem
-from beyondkernels.papers.bfc.problems.moments import Estimate as Estimate
 from beyondkernels.papers.bfc.problems.polynomials import Polynomials as Polynomials
 from beyondkernels.papers.bfc.problems.target import QuadraticTarget as QuadraticTarget
 from beyondkernels.papers.bfc.problems.toys import FirstToy as FirstToy, SecondToy as SecondToy

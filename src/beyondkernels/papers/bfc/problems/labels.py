@@ -8,13 +8,12 @@ from typing import Annotated, Literal
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core import Estimate, Problem, Sample, Stream, require
 from beyondkernels.core.constraints import not_negative, positive
 from beyondkernels.core.errors import shown
 from beyondkernels.papers.bfc.problems.graph import Graph
 from beyondkernels.papers.bfc.problems.inputs import QuadraticInputs
 from beyondkernels.papers.bfc.problems.layered import LayeredProblem
-from beyondkernels.papers.bfc.problems.moments import Estimate
 from beyondkernels.papers.bfc.problems.target import QuadraticTarget
 
 

@@ -7,12 +7,12 @@ from abc import abstractmethod
 
 import torch
 
-from beyondkernels.core import Sample, Stream, require
+from beyondkernels.core import Estimate, Sample, Stream, require
 from beyondkernels.core.contracts import ScalarProblem
 from beyondkernels.core.errors import shown
 from beyondkernels.papers.bfc.problems.graph import Graph
 from beyondkernels.papers.bfc.problems.inputs import QuadraticInputs
-from beyondkernels.papers.bfc.problems.moments import Estimate, Spread, layer_spreads, target_spread
+from beyondkernels.papers.bfc.problems.moments import Spread, layer_spreads, target_spread
 from beyondkernels.papers.bfc.problems.polynomials import Polynomials, features_of
 
 

@@ -58,7 +58,7 @@ def matrix(rows: tuple[tuple[float, ...], ...]) -> torch.Tensor:
 
 
 def root_of(root: float | Matrix, dim: int) -> torch.Tensor:
-    """Σ as a matrix."""
+    """Σ, (d, d) float64; a number stands for that multiple of the identity."""
     return matrix(root) if isinstance(root, tuple) else float(root) * torch.eye(dim, dtype=torch.float64)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from beyondkernels.core import Stream
+from beyondkernels.core import Estimate, Stream
 from beyondkernels.papers.bfc.problems.polynomials import Polynomials, features_of
 
 if TYPE_CHECKING:
@@ -17,27 +17,6 @@ if TYPE_CHECKING:
 _PAIRS = 2_000_000  # a polynomial is squared term by term if it has at most so many pairs of terms
 _DRAWS = 2**17
 _BLOCK = 2**13
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number that is exact, or the mean over a sample with its standard error.
-
-    Arguments:
-        value: the number.
-        error: the standard error of ``value``; zero if it is exact.
-        exact: whether it is exact up to rounding.
-
-    >>> print(Estimate(4.0, 0.0, exact=True), Estimate(3.97, 0.02, exact=False))
-    4 (exact) 3.97 ± 0.02
-    """
-
-    value: float
-    error: float
-    exact: bool
-
-    def __str__(self) -> str:
-        return f"{self.value:.6g} (exact)" if self.exact else f"{self.value:.6g} ± {self.error:.2g}"
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class Polynomials:
         return Polynomials(self.exponents, self.coefficients @ matrix.T)
 
     def plus(self, *others: Polynomials) -> Polynomials:
-        """The sum."""
+        """P + Q + …, polynomial by polynomial."""
         every = (self, *others)
         return _merged(torch.cat([p.exponents for p in every]), torch.cat([p.coefficients for p in every]))
 
@@ -68,7 +68,7 @@ class Polynomials:
         return self.plus(Polynomials(zero, constants.double()[None]))
 
     def squared(self) -> Polynomials:
-        """Each polynomial squared."""
+        """P₁², …, P_k²: products of polynomials with themselves, not with each other."""
         first, second, twice = self._pairs()
         c = self.coefficients
         return _merged(self.exponents[first] + self.exponents[second], twice * c[first] * c[second])

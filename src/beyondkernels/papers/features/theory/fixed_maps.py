@@ -50,7 +50,7 @@ class FixedMap(FeatureSource):
         return weights, self.bias_std * stream.child("biases").normal(self.neurons, dtype=torch.float64)
 
     def unit(self, patterns: int) -> float:
-        """The step of the grid."""
+        """s/(r√D), the step of the grid of the weights."""
         return self.spread / (_RESOLUTION * math.sqrt(patterns))
 
     @abstractmethod
@@ -104,7 +104,7 @@ class FixedNeurons(FixedMap):
     """
 
     def shape(self, u: torch.Tensor) -> torch.Tensor:
-        """The truncated ReLU."""
+        """The truncated ReLU min(1, max(0, u))."""
         return u.clamp(0, 1)
 
 
@@ -124,7 +124,7 @@ class FixedWaves(FixedMap):
         return super().drawn(patterns)[0], 2 * math.pi * phases
 
     def shape(self, u: torch.Tensor) -> torch.Tensor:
-        """The cosine."""
+        """The cosine of u, in which the phases are already."""
         return u.cos()
 
 

@@ -4,7 +4,6 @@ from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.papers.overparam.algorithms.conditions import (
     label_noise as label_noise,
     loss_conditions as loss_conditions,
-    require_loss as require_loss,
 )
 from beyondkernels.papers.overparam.algorithms.three_layer_sgd import ThreeLayerSGD as ThreeLayerSGD
 from beyondkernels.papers.overparam.algorithms.two_layer_sgd import TwoLayerSGD as TwoLayerSGD

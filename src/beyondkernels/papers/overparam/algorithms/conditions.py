@@ -69,22 +69,6 @@ def loss_conditions(
     )
 
 
-def require_loss(loss: Loss, radius: float, labels: Sequence[float] | torch.Tensor, outputs: int = 1) -> None:
-    """Ask that a loss is convex, 1-Lipschitz, 1-smooth and in [0, 1] for predictions of a range.
-
-    Arguments:
-        loss: L.
-        radius: R.
-        labels: the labels, as for :func:`loss_conditions`.
-        outputs: k.
-    """
-    failing = [str(condition) for condition in loss_conditions(loss, radius, labels, outputs) if not condition.holds]
-    require(
-        not failing,
-        f"loss must meet the conditions of §2 for predictions up to {radius:g}, got {loss}, which {'; '.join(failing)}",
-    )
-
-
 def label_noise(loss: Loss, epsilon0: float, outputs: int = 1) -> float:
     r"""The size c of the noise :math:`y = F^*(x) + c\,s`, s of signs, at which :math:`L(F^*(x), y) = \varepsilon_0`.
 

@@ -50,6 +50,7 @@ class Conv(lab.Experiment):
     reference = PAPER.at("§6")
     quantities = {**two_layers.LOSSES, "method": lab.Quantity("learner")}
     seconds_per_run = {"smoke": 0.1, "laptop": 1.5, "paper": 3.0}
+    seed_sets = lab.THREE_SETS
     settings_class = ConvSettings
     scales = {
         "laptop": lab.scale(**two_layers.LAPTOP, channels=(16, 64, 256, 1024), test_samples=5000),

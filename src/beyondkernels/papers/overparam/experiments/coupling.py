@@ -80,6 +80,7 @@ class Coupling(lab.Experiment):
         **{f"{term}_room": size(f"room of {NAMES[term]}", ".3g", ROOM) for term in NAMES},
     }
     seconds_per_run = {"smoke": 0.1, "laptop": 1.5, "paper": 20.0}
+    seed_sets = lab.THREE_SETS
     settings_class = CouplingSettings
     scales = {
         "laptop": lab.scale(**LAPTOP, steps=2000, points=100, test_samples=1000, seeds=5),
@@ -98,7 +99,8 @@ class Coupling(lab.Experiment):
             for term, (words, power) in terms.items():
                 slope = lab.of(term, "width", layers=layers).slope()
                 room = lab.least(f"{term}_room", per_seed=False, layers=layers)
-                name, told = term.replace("_", "-"), {"words": words, "power": power, "within": WITHIN[layers]}
+                name, (lemma, _, _) = term.replace("_", "-"), words.partition(":")
+                told = {"words": words, "lemma": lemma, "power": power, "within": WITHIN[layers]}
                 made += [
                     self.claim(s, f"{name}-power", slope, lab.AtMost(power + SLACK), power, "power", **told),
                     self.claim(s, f"{name}-bound", room, lab.AtLeast(1.0), "1/Õ(1)", "bound", **told),

@@ -75,6 +75,7 @@ class Rademacher(lab.Experiment):
         "both": lab.Quantity("complexity, gap of the loss", log=True),
     }
     seconds_per_run = {"smoke": 0.1, "laptop": 3.0, "paper": 40.0}
+    seed_sets = lab.THREE_SETS
     settings_class = RademacherSettings
     scales = {
         "laptop": lab.scale(**NARROW, **FEWER, width=256, deep_width=64, steps=2000, seeds=5),

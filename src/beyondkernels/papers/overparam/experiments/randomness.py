@@ -82,7 +82,7 @@ class Randomness(lab.Experiment):
 
     def claims(self, s: RandomnessSettings) -> list[lab.Statement]:
         made, error = [], DEVIATIONS * math.sqrt(2 / (s.draws * s.seeds))
-        falls, near = lab.Between(SLOPE - SLACK, SLOPE + SLACK), lab.Between(1 - error, 1 + error)
+        falls, near = lab.AtMost(SLOPE + SLACK), lab.Between(1 - error, 1 + error)
         for tilt, name in itertools.product((ACROSS, TILTED), FUNCTIONS):
             rest, variance = (lab.of(each, "width", function=name, tilt=tilt) for each in ("rest", "variance"))
             told, begin = {"name": name, "words": WORDS[tilt]}, "" if tilt == ACROSS else "tilted-"

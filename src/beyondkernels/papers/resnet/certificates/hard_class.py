@@ -61,7 +61,7 @@ class HardClass:
         return self.problem.class_size
 
     def every(self) -> list[Parity]:
-        """All sets S."""
+        """Every set of k of the first d₁ coordinates, in lexicographic order."""
         return list(itertools.combinations(range(self.uniform), self.problem.outputs))
 
     def drawn(self, count: int, seed: int) -> list[Parity]:

@@ -71,7 +71,50 @@ class Fig4a(lab.Experiment):
         ]
 
     def claims(self, s: Fig4Settings) -> list[lab.Statement]:
-        return [*_existence(), *_no_test_error(s, self.bound), *_no_small_weights()]
+        made = [
+            self._small(s, name, part, *target)
+            for name, part in (("w-star", CLOSED), ("w-star-descent", DESCENT))
+            for target in targets()
+        ]
+        several = len(s.epochs) > 1
+        made.append(self._no_test_error(s, "", "in any schedule" if several else "in the search", s.epochs))
+        made += [self._no_test_error(s, f"-{n}", f"in {n} epochs", (n,)) for n in s.epochs if several]
+        fresh = lab.Value(monomial.fresh, quantity="test_error")
+        made.append(self._unless_untrained(s, "sgd-fresh", fresh, s.epochs))
+        return [*made, *(self._no_small_weights(s, *target) for target in targets())]
+
+    def _small(self, s: Fig4Settings, name: str, part: str, risk: float, norm: float) -> lab.Statement:
+        # the closed form has the very risk, but for the last digits
+        least = lab.least("norm", per_seed=False, part=part, risk=lambda found: found <= risk * (1 + 1e-9))
+        return self.claim(s, f"{name}-{risk:g}", least, lab.AtMost(norm), norm, name, risk=risk, norm=norm)
+
+    def _no_test_error(self, s: Fig4Settings, name: str, where: str, epochs: tuple[int, ...]) -> lab.Statement:
+        least = lab.least("test_error", per_seed=False, epochs=list(epochs), **monomial.SEARCH)
+
+        def words(rows: lab.Rows) -> str:
+            return f"the least of {len(lab.select(rows, {**monomial.SEARCH, 'epochs': list(epochs)}))} runs"
+
+        return self._unless_untrained(s, f"sgd-test{name}", least, epochs, "sgd-test", where=where, interval=words)
+
+    def _unless_untrained(
+        self, s: Fig4Settings, name: str, value: lab.Value, epochs: tuple[int, ...], sentence: str = "", **more: Any
+    ) -> lab.Statement:
+        fitted = lab.Provided(
+            lab.least("train_error", per_seed=False, epochs=list(epochs), **monomial.SEARCH),
+            lab.AtMost(FITTED),
+            f"no run of the search has a training error of at most {FITTED:g}; the least is {{}}",
+        )
+        return self.claim(s, name, value, lab.AtLeast(self.bound), self.bound, sentence, provided=fitted, **more)
+
+    def _no_small_weights(self, s: Fig4Settings, risk: float, norm: float) -> lab.Statement:
+        least = lab.least("norm", per_seed=False, part=SGD, train_error=lambda error: error <= risk)
+
+        def words(rows: lab.Rows) -> str:
+            runs = monomial.distinct(rows)
+            return f"the least of the {int((runs['train_error'] <= risk).sum())} of {len(runs)} runs with such an error"
+
+        told = {"risk": risk, "norm": norm, "interval": words, "nowhere": "no run has so small a training error"}
+        return self.claim(s, f"sgd-norm-{risk:g}", least, lab.AtLeast(norm), norm, "sgd-norm", **told)
 
     def table(self, s: Fig4Settings) -> lab.Table:
         return lab.Table(
@@ -141,80 +184,3 @@ class Fig4b(Fig4a):
         "smoke": monomial.SMOKE,
     }
     printed = "d100_n50000"
-
-
-def _existence() -> list[lab.Statement]:
-    """By seed the least norm among weights with a risk or less."""
-    made = (
-        ("w-star", "There are weights with {}: in closed form", CLOSED, "exact"),
-        ("w-star-descent", "Gradient descent on all points of the six inputs finds weights with {}", DESCENT, ""),
-    )
-    return [
-        lab.claim(
-            f"{name}-{risk:g}",
-            text.format(f"risk at most {risk:g} and ‖W‖_F/√d at most {norm:g}"),
-            # the closed form has the very risk, but for the last digits
-            lab.least("norm", among={"risk": lambda found, most=risk * (1 + 1e-9): found <= most}, part=part),
-            lab.AtMost(norm),
-            norm,
-            interval=interval,
-        )
-        for name, text, part, interval in made
-        for risk, norm in targets()
-    ]
-
-
-def _no_test_error(s: Fig4Settings, bound: float) -> list[lab.Statement]:
-    """That no test error is below the paper's, in any schedule, in each, and with fresh seeds."""
-    several = len(s.epochs) > 1
-    schedules = {"": ("in any schedule" if several else "in the search", list(s.epochs))}
-    schedules |= {f"-{epochs}": (f"in {epochs} epochs", [epochs]) for epochs in s.epochs if several}
-
-    def claim(name: str, text: str, value: lab.Value, epochs: list[int], **more: Any) -> lab.Statement:
-        fitted = lab.Provided(
-            lab.least("train_error", per_seed=False, epochs=epochs, **monomial.SEARCH),
-            lab.AtMost(FITTED),
-            f"no run of the search has a training error of at most {FITTED:g}; the least is {{}}",
-        )
-        return lab.claim(name, text, value, lab.AtLeast(bound), paper=bound, provided=fitted, **more)
-
-    return [
-        *(
-            claim(
-                f"sgd-test{name}",
-                f"SGD meets no test error below {bound:g} {where}",
-                lab.least("test_error", per_seed=False, epochs=epochs, **monomial.SEARCH),
-                epochs,
-                interval=lambda rows, epochs=epochs: (
-                    f"the least of {len(lab.select(rows, {**monomial.SEARCH, 'epochs': epochs}))} runs"
-                ),
-            )
-            for name, (where, epochs) in schedules.items()
-        ),
-        claim(
-            "sgd-fresh",
-            "Trained with fresh seeds, the schedule, width and setting that validation points choose have a test "
-            f"error of at least {bound:g}",
-            lab.Value(monomial.fresh, quantity="test_error"),
-            list(s.epochs),
-        ),
-    ]
-
-
-def _no_small_weights() -> list[lab.Statement]:
-    def words(rows: lab.Rows, risk: float) -> str:
-        runs = monomial.distinct(rows)
-        return f"the least of the {int((runs['train_error'] <= risk).sum())} of {len(runs)} runs with such an error"
-
-    return [
-        lab.claim(
-            f"sgd-norm-{risk:g}",
-            f"Every run of SGD with training error at most {risk:g} has ‖W‖_F/√d of at least {norm:g}",
-            lab.least("norm", per_seed=False, part=SGD, train_error=lambda error, risk=risk: error <= risk),
-            lab.AtLeast(norm),
-            paper=norm,
-            interval=lambda rows, risk=risk: words(rows, risk),
-            nowhere="no run has so small a training error",
-        )
-        for risk, norm in targets()
-    ]

@@ -156,6 +156,8 @@ def norm_of(outcome: bk.core.Outcome, dim: int) -> float | None:
 def fresh(rows: lab.Rows) -> lab.Series:
     """With fresh seeds, the schedule, width, rate and decay that have the least validation error in the search."""
     chosen = lab.select(rows, CHOSEN)
+    if "search_error" in chosen:
+        chosen = chosen.dropna(subset=["search_error"])
     if chosen.empty:
         return chosen.reindex(columns=["test_error"])["test_error"].astype(float)
     best = chosen.loc[chosen["search_error"].idxmin()]

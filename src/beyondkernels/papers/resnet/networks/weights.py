@@ -54,7 +54,7 @@ class ResNetWeights:
 
     @property
     def outputs(self) -> int:
-        """The outputs k."""
+        """k, the dimension of the labels."""
         return self.A.shape[0]
 
     def first(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

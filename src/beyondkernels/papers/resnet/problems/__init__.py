@@ -19,7 +19,6 @@ from beyondkernels.papers.resnet.problems.powers import (
     product_as_powers as product_as_powers,
     product_map as product_map,
 )
-from beyondkernels.papers.resnet.problems.risk import Risk as Risk
 from beyondkernels.papers.resnet.problems.smooth import SmoothComposite as SmoothComposite
 from beyondkernels.papers.resnet.problems.spectrum import distance as distance
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core import Estimate, Problem, Sample, Stream, require
 from beyondkernels.core.errors import shown
 from beyondkernels.data.inputs import Inputs
-from beyondkernels.papers.resnet.problems.risk import MOST, Predictor, Risk, mean_over
+from beyondkernels.papers.resnet.problems.risk import MOST, Predictor, mean_over
 from beyondkernels.papers.resnet.problems.spectrum import Spectrum, beyond
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CompositeProblem(Problem):
         *,
         dtype: torch.dtype = torch.float32,
         most: int = MOST,
-    ) -> Risk:
+    ) -> Estimate:
         r"""The population risk :math:`E\|\hat y(x) - y\|^2` of any predictor.
 
         Exact where the inputs can be listed, otherwise a mean over draws of x with its standard error. The noise is
@@ -100,9 +100,9 @@ class CompositeProblem(Problem):
             return (out - self.target(x)).square().sum(1)
 
         clean = mean_over(self.inputs, squared, n, stream, most)
-        return Risk(clean.value + 2 * self.optimal_risk, clean.error, clean.exact)
+        return Estimate(clean.value + 2 * self.optimal_risk, clean.error, clean.exact)
 
-    def base_risk(self, n: int = 10_000, stream: Stream | None = None) -> Risk:
+    def base_risk(self, n: int = 10_000, stream: Stream | None = None) -> Estimate:
         r"""The risk of βF alone, :math:`\alpha^2 E\|G(F(x))\|^2 + 2\,\mathrm{OPT}`."""
         return self.risk(lambda x: self.beta * self.base_signal(x), n, stream, dtype=torch.float64)
 

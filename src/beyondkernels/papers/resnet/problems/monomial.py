@@ -8,13 +8,13 @@ from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Problem, Sample, Stream, require
+from beyondkernels.core import Estimate, Problem, Sample, Stream, require
 from beyondkernels.core.constraints import at_least, size
 from beyondkernels.core.contracts import ScalarProblem
 from beyondkernels.core.errors import shown
 from beyondkernels.data.inputs import Cube
 from beyondkernels.papers.resnet.problems.relevant import check_indices, drawn_indices
-from beyondkernels.papers.resnet.problems.risk import MOST, Predictor, Risk, mean_over
+from beyondkernels.papers.resnet.problems.risk import MOST, Predictor, mean_over
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Monomial(ScalarProblem):
         *,
         dtype: torch.dtype = torch.float32,
         most: int = MOST,
-    ) -> Risk:
+    ) -> Estimate:
         """The population risk E|ŷ − y|² of any predictor, exact where d is small, otherwise with a standard error."""
 
         def squared(x: torch.Tensor) -> torch.Tensor:

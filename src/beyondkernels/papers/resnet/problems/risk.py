@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import torch
 
-from beyondkernels.core import Stream, require
+from beyondkernels.core import Estimate, Stream, require
 from beyondkernels.data.inputs import Inputs
 
 Predictor = Callable[[torch.Tensor], torch.Tensor]
@@ -20,30 +19,9 @@ MOST = 2**16
 _BLOCK = 2**13
 
 
-@dataclass(frozen=True)
-class Risk:
-    """A population risk.
-
-    Arguments:
-        value: the risk.
-        error: the standard error of ``value``; zero if it is exact.
-        exact: whether it is a mean over all inputs.
-
-    >>> print(Risk(1.35, 0.0, exact=True), Risk(1.342, 0.013, exact=False))
-    1.35 (exact) 1.342 ± 0.013
-    """
-
-    value: float
-    error: float
-    exact: bool
-
-    def __str__(self) -> str:
-        return f"{self.value:.6g} (exact)" if self.exact else f"{self.value:.6g} ± {self.error:.2g}"
-
-
 def mean_over(
     inputs: Inputs, function: Predictor, n: int = 10_000, stream: Stream | None = None, most: int = MOST
-) -> Risk:
+) -> Estimate:
     """The mean of a function that gives one number for each point x.
 
     Arguments:
@@ -58,7 +36,7 @@ def mean_over(
     x = inputs.draw(n, stream or Stream(0).child("risk")) if listed is None else listed
     values = torch.cat([function(block).double().reshape(-1) for block in blocks(x)])
     error = 0.0 if listed is not None else float(values.std()) / math.sqrt(n)
-    return Risk(float(values.mean()), error, listed is not None)
+    return Estimate(float(values.mean()), error, listed is not None)
 
 
 def blocks(x: torch.Tensor) -> Iterator[torch.Tensor]:

@@ -95,11 +95,6 @@ def draws_all(part: torch.nn.Module) -> bool:
     return True
 
 
-def draws_inside(module: torch.nn.Module) -> bool:
-    """Whether a part inside a module draws its parameters."""
-    return any(reset_of(part) is not None for part in module.modules() if part is not module)
-
-
 def is_bare(module: torch.nn.Module, name: str) -> bool:
     """Whether a parameter belongs to a part that draws none, neither by a method nor by a parametrisation."""
     part = module.get_submodule(name.rpartition(".")[0])

@@ -7,7 +7,7 @@ from torch.func import functional_call
 
 from beyondkernels.core import Stream
 from beyondkernels.networks import FromCopy
-from beyondkernels.networks.calling import Slots, tied_names
+from beyondkernels.networks.functional_call import Slots, tied_names
 
 
 class Tied(nn.Module):

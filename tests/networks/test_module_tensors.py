@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from beyondkernels.core import InputError
-from beyondkernels.networks.filling import filled, refilled
+from beyondkernels.networks.module_tensors import filled, refilled
 
 
 def tied() -> nn.Module:

@@ -55,6 +55,21 @@ def judge(experiment: Experiment, settings: Any, rows: Rows, scale: str) -> list
     return [statement.claim(rows, speaks, quantities, several) for statement in experiment.claims(settings)]
 
 
+def table_of(experiment: Experiment, settings: Any, rows: Rows) -> tuple[list[Column], list[dict[str, Any]]]:
+    """The columns and lines that a reader sees.
+
+    Arguments:
+        experiment: the declaration.
+        settings: its numbers.
+        rows: the tidy table.
+    """
+    declared = experiment.table(settings)
+    if declared is None:
+        return [], tidy(rows).to_dict("records")
+    lines = declared.lines(rows)
+    return declared.headed(lines, experiment.declared), lines
+
+
 @dataclass(frozen=True)
 class Reading:
     """What the finished runs say, each part computed once.
@@ -90,11 +105,7 @@ class Reading:
     @functools.cached_property
     def table(self) -> tuple[list[Column], list[dict[str, Any]]]:
         """The columns and lines that a reader sees."""
-        declared = self.experiment.table(self.settings)
-        if declared is None:
-            return [], tidy(self.rows).to_dict("records")
-        lines = declared.lines(self.rows)
-        return declared.headed(lines, self.experiment.declared), lines
+        return table_of(self.experiment, self.settings, self.rows)
 
     @functools.cached_property
     def finding(self) -> str:

@@ -26,7 +26,7 @@ class RidgeTrial:
 
 
 @dataclass(frozen=True)
-class RidgeChoice:
+class ChosenClassifier:
     r"""The classifier :math:`\langle v, \phi(x)\rangle + c` at the chosen ridge, fitted to the whole sample.
 
     Arguments:
@@ -62,7 +62,7 @@ def choose_ridge(
     tolerance: float = 1e-4,
     max_iterations: int = 2000,
     progress: Progress = lambda _: None,
-) -> RidgeChoice:
+) -> ChosenClassifier:
     r"""Fit hinge loss plus ridge on fixed features, with the ridge that does best on held-out points.
 
     Ridges are relative: :math:`\lambda = \rho\, \frac1n \sum_i |\phi_i - \bar\phi|^2`, so that neither the scale of
@@ -114,7 +114,7 @@ def choose_ridge(
     fit = _Fit(feature_map, x, y, tolerance, max_iterations)
     last = fit.at(best.ridge, best.solution)
     progress(1.0)
-    return RidgeChoice(
+    return ChosenClassifier(
         weights=last.weights,
         intercept=fit.intercept(last),
         ridge=best.ridge,

@@ -16,21 +16,18 @@ from beyondkernels.core import Shape, Stream, UncacheableError, later, require, 
 from beyondkernels.core.fingerprints import fingerprint
 from beyondkernels.data.named_inputs import NamedInput
 from beyondkernels.networks.blocks import Block
-from beyondkernels.networks.drawing import (
+from beyondkernels.networks.fresh_parameters import (
     draw,
     draw_bare,
     drawn_from_marks,
     draws_all,
-    draws_inside,
     is_bare,
     is_constant,
     moments,
-    reset_of,
-    rule_for_parts,
     undrawn,
 )
-from beyondkernels.networks.filling import copied, filled
 from beyondkernels.networks.module import ModuleNetwork
+from beyondkernels.networks.module_tensors import copied, filled
 
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 """Where PyTorch's modules keep the functions that change what a call or its gradient gives."""
@@ -267,16 +264,10 @@ def _architecture(module: torch.nn.Module, fresh_start: bool, original: torch.nn
         hashed.update(f"{name} {fingerprint(type(part), own, known=known)}".encode())
         if hooks := [(kind, *_read(hook)) for kind, hook in _hooks(part) if not _is_opaque(hook)]:
             hashed.update(fingerprint(hooks, known=known).encode())
-    if fresh_start and any(reset_of(part) and draws_inside(part) for part in module.modules()):
-        hashed.update(b"inner parts are drawn first")  # runs stored before 0.2.0 drew outer parts first
-    if fresh_start and any(rule_for_parts(part) is not None for part in module.modules()):
-        hashed.update(b"_init_weights is called")  # runs stored before were drawn without it
     bare = undrawn(drawn_from_marks(module)) if fresh_start else ()
     for name, value in module.named_parameters():
         if name in bare:
             hashed.update(f"{name} drawn with {moments(value)}".encode())
-    if fresh_start and _draws_still_buffers(module):
-        hashed.update(b"buffers of frozen parts are kept")  # runs stored before drew them
     drawn = {id(value) for value in module.parameters() if value.requires_grad} if fresh_start else set()
     still = [name for name, value in module.named_parameters() if not value.requires_grad]
     hashed.update(str(still).encode() if still else b"")
@@ -320,15 +311,3 @@ def _is_opaque(hook: Any) -> bool:
 
 def _unwrapped(hook: Any) -> Any:
     return _unwrapped(hook.func) if isinstance(hook, functools.partial) else hook
-
-
-def _draws_still_buffers(module: torch.nn.Module) -> bool:
-    """Whether a draw would change buffers that keep their numbers."""
-    still = dict(_still_buffers(module))
-    if not still:
-        return False
-    tried = copy.deepcopy(module)
-    with seeded_globally(Stream(0)), torch.no_grad():
-        draw(tried)
-    drawn = dict(tried.named_buffers())
-    return not all(torch.equal(drawn[name], value) for name, value in still.items())

@@ -12,7 +12,7 @@ from torch.nn.utils import parametrizations
 import beyondkernels as bk
 from beyondkernels.core import Stream, UncacheableError, digest
 from beyondkernels.networks import FromCopy, FromModule
-from beyondkernels.networks.copied import ModelWarning
+from beyondkernels.networks.from_copy import ModelWarning
 from refusals import refused
 
 
@@ -80,17 +80,6 @@ def test_trying_leaves_the_module_and_the_global_generator_alone():
     FromCopy.of(module)
     assert torch.equal(module.weight, before)
     assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_the_order_of_draws_is_part_of_the_identity_where_it_matters(monkeypatch):
-    """Runs of plain modules that were stored while outer parts were drawn first are still found."""
-    from beyondkernels.networks import copied
-
-    names = [FromCopy.of(module).architecture for module in (nn.Sequential(nn.Linear(4, 2)), Small())]
-    monkeypatch.setattr(copied, "draws_inside", lambda _: False)
-    before = [FromCopy.of(module).architecture for module in (nn.Sequential(nn.Linear(4, 2)), Small())]
-    assert names[0] == before[0]
-    assert names[1] != before[1]
 
 
 class Shift:

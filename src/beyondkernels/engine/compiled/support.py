@@ -22,6 +22,7 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
         # The steps read its derivative off its output, and ReLU(0) = 0 keeps the neurons of the padding silent.
         return f"it knows the ReLU only, not {form.activation}"
     if form.scaled:
+        # The scales of ntk stand in front of the weights, and the compiled passes know none.
         return "it knows the standard parameterisation only, not ntk"
     rules = [declared_rule(algorithm, stage) for stage in algorithm.stages()]
     if any(rule is None for rule in rules):
@@ -30,12 +31,14 @@ def refusal(network: Network, algorithm: Algorithm) -> str | None:
             f"and rate, not by this {type(algorithm).__name__}"
         )
     if any(rule is not None and rule.kind == "one pass" for rule in rules):
+        # Algorithm 1 of the paper is about W and V of this form alone.
         fits = form.kind == "bottleneck" and not form.linearised
         return None if fits else "it trains by OnePass the bottleneck form of ThreeLayerResNet only"
     if any(rule is not None and rule.kind == "adam" for rule in rules) and form.linearised:
         return "it does not train by Adam what is Linearised"
     loss = algorithm.loss
     if all(rule is not None and rule.kind == "smoothed" for rule in rules):
+        # Only the smoothed step multiplies by the factor in front of its loss.
         loss, _ = descent.without_factor(loss)
     if type(loss) not in descent.LOSSES:
         known = " and ".join(loss.__name__ for loss in descent.LOSSES)
