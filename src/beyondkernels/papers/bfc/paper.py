@@ -18,6 +18,7 @@ PAPER = Paper(
         "gap": "gap:Gap",
         "layerwise": "layerwise:Layerwise",
         "pretraining": "pretraining:Pretraining",
+        "printed": "printed:Printed",
         "search": "search:Search",
         "theorem1": "theorem1:Theorem1",
         "theorem2": "theorem2:Theorem2",

@@ -49,17 +49,21 @@ def trained(rule, seed=0, network=NETWORK, stops=()):
     return one, seen
 
 
-def literal(frozen, steps, seed=0, rate=0.02):
+def literal(frozen, steps, seed=0, rate=0.02, network=NETWORK):
     """The parameters at the end, trained by ``torch.optim.Adam``."""
-    drawn = NETWORK.init(D, 1, Stream(seed).child("learner").child("initial"))[0]
+    drawn = network.init(D, 1, Stream(seed).child("learner").child("initial"))[0]
     x, y = sample(seed).x, sample(seed).y[:, 0]
     layers = [[name for name in drawn if name.startswith(f"M{layer}")] for layer in (2, 3, 4)]
     present: dict[str, torch.Tensor] = {}
+    outer: dict[int, torch.Tensor] = {}
     waiting = len(layers) - len(steps)
     groups = [[*itertools.chain(*layers[: waiting + 1])], *layers[waiting + 1 :]]
     for new, count in zip(groups, steps, strict=True):
         present = {n: v.detach() for n, v in present.items()} | {n: drawn[n].clone() for n in new}
+        G_all = range(2, 2 + waiting + groups.index(new) + 1)
+        outer = {layer: torch.ones(len(drawn[f"M{layer}.{layer - 1}"]), dtype=torch.float64) for layer in G_all}
         moving = [present[n].requires_grad_() for n in (new if frozen else present)]
+        moving += [u.requires_grad_() for u in outer.values()] if network.readout else []
         optimiser = torch.optim.Adam(moving, lr=rate)
         for _ in range(count):
             G: dict[int, Any] = {0: x, 1: x**2 - 1}
@@ -67,18 +71,21 @@ def literal(frozen, steps, seed=0, rate=0.02):
             for layer, sources in enumerate(NETWORK.graph, 2):
                 if f"M{layer}.{sources[0]}" in present:
                     G[layer] = sum(G[j] @ present[f"M{layer}.{j}"].T for j in sources) ** 2
-                    out = out + NETWORK.alphas[layer - 2] * G[layer].sum(1)
+                    out = out + NETWORK.alphas[layer - 2] * G[layer] @ outer[layer]
             optimiser.zero_grad()
             (out - y).square().mean().backward()
             optimiser.step()
-    return {name: value.detach() for name, value in present.items()}
+    found = present | {f"u{layer}": u for layer, u in outer.items() if network.readout}
+    return {name: value.detach() for name, value in found.items()}
 
 
+@pytest.mark.parametrize("readout", [False, True])
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("steps", [(6, 5, 4), (6, 5), (6,)])
-def test_against_plain_pytorch(frozen, steps):
-    end = trained(replace(RULE, steps=steps, frozen=frozen))[0].params
-    for name, value in literal(frozen, steps).items():
+def test_against_plain_pytorch(frozen, steps, readout):
+    network = replace(NETWORK, readout=readout)
+    end = trained(replace(RULE, steps=steps, frozen=frozen), network=network)[0].params
+    for name, value in literal(frozen, steps, network=network).items():
         torch.testing.assert_close(end[name], value, rtol=1e-9, atol=1e-10)
 
 

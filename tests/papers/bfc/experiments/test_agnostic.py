@@ -11,7 +11,7 @@ from papers.judging import check_figures, finish, refuted
 
 EXPERIMENT = Agnostic()
 SMOKE = EXPERIMENT.settings("smoke")
-SEEDS = (0, 1, 2, 3, 4)
+SEEDS = tuple(range(18))  # so many of so many confirm four of five
 FLOOR = 0.02
 
 
@@ -38,8 +38,7 @@ GOOD = {NOISE: 0.02, WAVE: 0.05}
     [
         ({}, {}, []),
         ({NOISE: 0.2}, {}, [NOISE]),
-        ({WAVE: [0.0, 0.0, 0.0, 0.0, 0.3]}, {}, []),  # four of five
-        ({WAVE: [0.0, 0.0, 0.0, 0.3, 0.3]}, {}, [WAVE]),
+        ({WAVE: [0.0] * 9 + [0.3] * 9}, {}, [WAVE]),
         ({}, {"floor": 0.0005}, ["layerwise"]),
         ({}, {"features": 1e-4}, ["features"]),
     ],

@@ -21,7 +21,7 @@ def reading(**made: Any) -> Reading:
     """By (layers, ratio): what is left of the last layer, and errors of S₂ alone and at the end."""
 
     def outcome(at: At, _: Any) -> Outcome:
-        given = {"left": 0.5 if at.ratio == 1 else 1e-4, "alone": at.ratio**2 / 3, "end": 1e-6 * at.ratio**3}
+        given = {"left": 1e-4, "alone": at.ratio**2 / 3, "end": 1e-6 * at.ratio**3}
         given |= made.get(f"at{at.layers}_{at.ratio:g}".replace(".", "_"), {})
         if given["left"] is None:
             return Outcome("diverged", {"steps": 1.0})
@@ -38,17 +38,17 @@ def reading(**made: Any) -> Reading:
 def test_all_claims_hold_on_good_numbers() -> None:
     found = claims_in(reading())
     assert refuted(found) == []
-    assert found["breaks-4"].measured == pytest.approx(0.505) and found["worse-3"].measured == pytest.approx(1000)
+    assert found["worse-3"].measured == pytest.approx(1000)
 
 
 @cases(
     ({"at3_0_5": {"left": 0.2}}, ["learnt-3", "suffices-3"]),
     ({"at3_2": {"left": 1e-9}}, []),  # beyond 1 nothing is claimed
-    ({"at4_1": {"left": 1e-3}}, ["breaks-4"]),
+    ({"at4_1": {"left": 0.5}}, ["anyway-4"]),
     ({"at3_0_1": {"alone": 0.2}}, ["local-3"]),
     ({"at3_2": {"alone": 0.1}}, []),  # local and learnt
     ({"at3_2": {"alone": 0.1, "left": 0.2}}, ["suffices-3"]),
-    ({"at4_1": {"alone": 0.05}}, ["suffices-4", "nonlocal-4"]),
+    ({"at4_1": {"alone": 0.05}}, ["nonlocal-4"]),
     ({"at3_1": {"end": 5e-9}}, ["worse-3"]),
 )
 def test_claims_can_fail(made: Any, wanted: list[str]) -> None:
@@ -56,7 +56,7 @@ def test_claims_can_fail(made: Any, wanted: list[str]) -> None:
 
 
 def test_a_diverged_run_is_no_number() -> None:
-    assert undecided(reading(at4_1={"left": None})) == ["suffices-4", "nonlocal-4", "breaks-4", "worse-4"]
+    assert undecided(reading(at4_1={"left": None})) == ["suffices-4", "nonlocal-4", "anyway-4", "worse-4"]
 
 
 def test_targets() -> None:

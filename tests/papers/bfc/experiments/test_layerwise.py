@@ -12,6 +12,7 @@ from beyondkernels.papers.bfc.experiments.layerwise import (
     LAYERWISE,
     NETWORKS,
     POLYNOMIAL,
+    READOUT,
     SEQUENTIAL,
     TANGENT,
     TOGETHER,
@@ -26,6 +27,7 @@ GOOD = {
     TOGETHER: 1e-4,
     JOINING: 1e-3,
     LAYERWISE: 6.0,
+    READOUT: 0.5,
     SEQUENTIAL: 0.5,
     POLYNOMIAL: 90.0,
     TANGENT: 200.0,
@@ -52,10 +54,11 @@ def test_all_claims_hold_on_good_numbers() -> None:
 
 
 @cases(
-    ({"training_together": 0.2}, ["together", "sequential"]),
+    ({"training_together": 0.2}, ["together", "readout", "sequential"]),
     ({"training_together": [1e-4, 1e-4, 5.0]}, []),  # a local minimum in one seed of three
-    ({"layers_join": [1e-3, 0.3, 0.2]}, ["joining"]),
+    ({"layers_join": [0.2, 0.3, 0.2]}, ["joining"]),
     ({"layerwise_training": 0.0015}, ["layerwise", "layerwise-floor"]),
+    ({"layerwise_with_fresh_readouts": 0.0015}, ["readout"]),
     ({"sequential_kernels": 0.05}, ["sequential-floor"]),
     ({"sequential_kernels": 0.001}, ["sequential", "sequential-floor"]),
     ({"polynomial_kernel": 0.05}, ["polynomial"]),
@@ -68,10 +71,11 @@ def test_claims_can_fail(made: dict[str, Any], wanted: list[str]) -> None:
 
 def test_specs() -> None:
     specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, LAPTOP, (0, 3), {}))
-    together, joining, layerwise = (specs[method, "samples=100", 3].learner for method in NETWORKS)
+    together, joining, layerwise, readout = (specs[method, "samples=100", 3].learner for method in NETWORKS)
     assert together.network == joining.network == layerwise.network  # one number of neurons, the α of the target
     assert (together.algorithm.steps, joining.algorithm.steps) == ((8000,), (1000, 2000, 5000))
     assert (joining.algorithm.frozen, layerwise.algorithm.frozen) == (False, True)
+    assert readout == replace(layerwise, network=replace(layerwise.network, readout=True))
     assert (layerwise.algorithm.batch, specs[TOGETHER, "samples=2000", 0].learner.algorithm.batch) == (100, 200)
     first = specs[TOGETHER, "samples=100", 0]
     assert together.network.alphas == specs[TOGETHER, "samples=100", 3].problem.scales != first.problem.scales
@@ -101,7 +105,7 @@ def test_table_and_figures() -> None:
     read = finish(EXPERIMENT, SMOKE, (0, 1, 2), outcome)
     check_figures(read, ["error"])
     figure: Any = read.figures[0]
-    assert len(figure.lines) == 8
+    assert len(figure.lines) == 9
     constant, bar = figure.levels
     variance, last = common.variances_of(common.target_of(4, SMOKE.alphas, 0))
     assert (constant.value, bar.value) == (1.0, pytest.approx(0.1 * last / variance))

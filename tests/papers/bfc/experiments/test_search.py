@@ -8,7 +8,7 @@ from beyondkernels.core import InputError, Outcome
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.lab import At, Reading, changed, specs_of
 from beyondkernels.papers.bfc.experiments import common
-from beyondkernels.papers.bfc.experiments.search import FACTOR, FOUND, GRAPHS, KNOWN, Search
+from beyondkernels.papers.bfc.experiments.search import FACTOR, FOUND, GRAPHS, KNOWN, WITHOUT, Search
 from beyondkernels.papers.bfc.problems import require_graph
 from papers.judging import cases, check_figures, finish, refuse, refuted
 
@@ -18,7 +18,12 @@ WIDE = changed(SMOKE, {"third": (0.001, 0.01, 0.1, 1.0)})
 
 
 def reading(
-    best: str = "{3,1}", third: float = 0.1, known: float = 0.01, found: float = 0.01, factor: float = 0.01
+    best: str = "{3,1}",
+    third: float = 0.1,
+    known: float = 0.01,
+    found: float = 0.01,
+    factor: float = 0.01,
+    without: float = 0.3,
 ) -> Reading:
     """Runs whose errors, over the last layer's variance, are least at one graph and α′₃."""
 
@@ -28,7 +33,7 @@ def reading(
             away = abs(math.log(at.third / third)) + abs(math.log(at.fourth / 0.001)) + 9 * (at.graph != best)
             error = found * (1 + (away if at.searching else 0.0))
         else:
-            error = known if at.method == KNOWN else factor
+            error = {KNOWN: known, FACTOR: factor, WITHOUT: without}[at.method]
         return Outcome("finished", {"test_loss": error * last, "validation_loss": error * last, "train_loss": 0.0})
 
     return finish(EXPERIMENT, WIDE, (0, 1, 2), outcome)
@@ -39,6 +44,7 @@ def reading(
     ({"found": 0.2}, ["found"]),
     ({"known": 0.2}, ["known"]),
     ({"factor": 0.2}, ["factor"]),
+    ({"without": 0.05}, ["without"]),
 )
 def test_claims_can_fail(made: dict[str, Any], wanted: list[str]) -> None:
     assert refuted(reading(**made)) == wanted
@@ -60,12 +66,14 @@ def test_graphs_are_those_that_the_paper_allows() -> None:
 
 def test_specs() -> None:
     specs: dict[Any, Any] = dict(specs_of(EXPERIMENT, LAPTOP, (0,), {}))
-    found = specs["search", FOUND, "{3,0}", "third=0.01", "fourth=0.001", 1000].learner.network
+    found = specs["search", FOUND, "{3,0}", "third=0.01", "fourth=0.001", 2000].learner.network
     assert (found.graph[-1], found.alphas) == ((3, 0), (1.0, 0.01, 0.001))
     known, factor = (specs[label].learner.network for label in ((KNOWN, 0), (FACTOR, "factor=10", 0)))
     assert known.alphas == common.target_of(8, LAPTOP.alphas, 0).scales
     assert factor.alphas == (1.0, *(pytest.approx(10 * alpha) for alpha in known.alphas[1:]))
     assert specs[KNOWN, 0].validation_samples == LAPTOP.validation_samples
+    without = specs[WITHOUT, 0].learner
+    assert (without.network.graph, without.algorithm.steps) == (known.graph[:2], (1000, 7000))
 
 
 def test_a_run_gives_what_the_rows_need() -> None:

@@ -27,7 +27,7 @@ from beyondkernels.papers.bfc.algorithms.distillation import (
     regulariser,
 )
 from beyondkernels.papers.bfc.networks import DistilledDenseNet
-from beyondkernels.papers.bfc.theory import DenseNetSettings, practical
+from beyondkernels.papers.bfc.theory import DenseNetSettings, cross_entropy_scale, practical
 
 _ERROR, _SCALE, _CLOCK = "target_error", "loss_scale", "clock"
 _LARGEST = 0.5
@@ -56,7 +56,7 @@ class DenseNetSGD(Algorithm):
     run goes on, and ``layer2/full_rank`` is 1.
 
     For classification the loss is the cross-entropy of :math:`v (x_0 + F(x))`, Reg is multiplied by v, and
-    :math:`v = \log(1/\varepsilon_0) / (c\, \varepsilon_0)` follows the target error. There ε is the objective itself,
+    :math:`v = \log^q(1/\varepsilon_0) / (c\, \varepsilon_0)` follows the target error. There ε is the objective itself,
     so a threshold is compared with its square.
 
     Arguments:
@@ -79,6 +79,7 @@ class DenseNetSGD(Algorithm):
             about :math:`\pi^2 p / (6 v)`, where p is the density of :math:`x_0 + G^*(x)` at zero, and that is below
             :math:`\varepsilon_0/2` only for :math:`\log(1/\varepsilon_0) > \pi^2 p\, c / 3`. Since p is at most
             :math:`1/\sqrt{2\pi}`, it is so from the first ε₀ = 1/2 on where c is below 0.5.
+        power: q. It is 1 in footnote 47, and 2 in App. H.1.1, where c is 1/100.
 
     Reference: Allen-Zhu & Li (bfc), §4, Algorithm 1; App. B.2; App. H, footnote 47.
     """
@@ -95,6 +96,7 @@ class DenseNetSGD(Algorithm):
     draws: Annotated[int, size] = 1
     target: Literal["regression", "classification"] = "regression"
     constant: Annotated[float, positive] = 0.3
+    power: Annotated[int, positive] = 1
 
     def __post_init__(self) -> None:
         count = 2 * (self.settings.depth - 1)
@@ -365,7 +367,7 @@ class DenseNetSGD(Algorithm):
             return {_ERROR: target, _SCALE: 1.0}
         # log(1/ε₀) is not positive for ε₀ ≥ 1, and a start with a large objective would turn the loss upside down.
         e = min(target, _LARGEST)
-        return {_ERROR: e, _SCALE: math.log(1 / e) / (self.constant * e)}
+        return {_ERROR: e, _SCALE: cross_entropy_scale(e, self.constant, self.power)}
 
     @property
     def _classifies(self) -> bool:

@@ -31,7 +31,9 @@ class Joining(Algorithm):
 
     In the last stage all layers have joined, so a single stage trains all layers together from the start, and as many
     stages as there are layers begin with the second layer alone. A layer that has not joined is zero and adds nothing.
-    When it joins, it starts from its own random draw. The optimiser starts anew in every stage.
+    When it joins, it starts from its own random draw. The optimiser starts anew in every stage, and so does the readout
+    of a network that has one: in layerwise training the newest layer is trained with a fresh readout of all layers
+    (App. A.4); without one, the layers below add what they added before (footnote 6).
 
     Arguments:
         rule: the optimiser, the last rule its learning rate; one for all stages or one for each. Its steps are counted
@@ -144,7 +146,8 @@ class Joining(Algorithm):
         assert isinstance(view.network, QuadraticDenseNet)
         # The draw of the start itself: a layer that joins late begins where it would have begun in joint training.
         drawn, _ = view.drawn_start()
-        new = view.network.groups()[f"layer{self.joined(self._stages[after.stage], view.network)}"]
+        top = self.joined(self._stages[after.stage], view.network)
+        new = *view.network.groups()[f"layer{top}"], *_readout(view.network, top)
         return after._replace(params=view.params | {name: drawn[name] for name in new})
 
     def _trained(self, stage: Stage, network: Network) -> tuple[str, ...]:
@@ -152,7 +155,8 @@ class Joining(Algorithm):
         top = self.joined(stage, network)
         # The first stage may begin with several layers, and nothing below them was trained before.
         alone = self.frozen and stage != self._stages[0]
-        return network.groups()[f"layer{top}"] if alone else _up_to(network, top)
+        newest = dict.fromkeys((*network.groups()[f"layer{top}"], *_readout(network, top)))
+        return tuple(newest) if alone else _up_to(network, top)
 
     @functools.cached_property
     def _stages(self) -> tuple[Stage, ...]:
@@ -174,3 +178,7 @@ class Joining(Algorithm):
 def _up_to(network: QuadraticDenseNet, top: int) -> tuple[str, ...]:
     groups = network.groups()
     return tuple(name for layer in network.layers if layer <= top for name in groups[f"layer{layer}"])
+
+
+def _readout(network: QuadraticDenseNet, top: int) -> tuple[str, ...]:
+    return network.groups().get("readout", ())[: top - 1]

@@ -16,9 +16,10 @@ from beyondkernels.papers.bfc.experiments.algorithm1 import AlgorithmSettings, r
 NETWORKS = {1: "linear", 2: "layer 2", 3: "layers 2 and 3", 4: "layers 2 to 4"}
 """The learners of growing depth, by their highest layer."""
 
-PRACTICAL, LITERAL = "Algorithm 1", "Algorithm 1, the paper's c"
+PRACTICAL, LITERAL, OTHER = "Algorithm 1", "Algorithm 1, v of footnote 47", "Algorithm 1, v of App. H.1.1"
+ALGORITHMS = PRACTICAL, LITERAL, OTHER
 
-PAPER_CONSTANT = 100.0  # c of footnote 47
+PAPER_CONSTANT = 100.0  # c of footnote 47; that of App. H.1.1 is its inverse
 
 
 def alphas_of(size: float) -> tuple[float, ...]:
@@ -57,8 +58,10 @@ class ClassificationSettings(AlgorithmSettings):
         """The scale of the networks' cross-entropy."""
         return bk.bfc.cross_entropy_scale(self.precision, PAPER_CONSTANT)
 
-    def constant_of(self, method: str) -> float:
-        return self.constant if method == PRACTICAL else PAPER_CONSTANT
+    def scale_of(self, method: str) -> dict[str, Any]:
+        """C and q of Algorithm 1's v = log(1/ε₀)^q/(cε₀)."""
+        constants = {PRACTICAL: (self.constant, 1), LITERAL: (PAPER_CONSTANT, 1), OTHER: (1 / PAPER_CONSTANT, 2)}
+        return dict(zip(("constant", "power"), constants[method], strict=True))
 
 
 def spec(s: ClassificationSettings, at: lab.At) -> bk.store.RunSpec:
@@ -67,7 +70,7 @@ def spec(s: ClassificationSettings, at: lab.At) -> bk.store.RunSpec:
     if at.method == NETWORKS[1]:
         linear = bk.kernels.FixedFeatureClassifier(bk.kernels.InputFeatures())
         return bk.store.RunSpec(problem, linear, s.linear_samples, s.test_samples, at.seed)
-    if at.method in (PRACTICAL, LITERAL):
+    if at.method in ALGORITHMS:
         return bk.store.RunSpec(problem, algorithm(s, at, problem), s.algorithm_samples, s.test_samples, at.seed)
     return bk.store.RunSpec(problem, network(s, at, problem), s.samples, s.test_samples, at.seed)
 
@@ -86,7 +89,7 @@ def algorithm(s: ClassificationSettings, at: lab.At, problem: bk.bfc.Classified)
     """Algorithm 1 with cross-entropy, whose v follows ε₀ and multiplies the regulariser."""
     wide = bk.bfc.DistilledDenseNet(problem.graph, s.width, problem.scales, leading=True)
     stds = tuple(part["alpha"] for part in bk.bfc.layer_shares(problem).values())
-    more: dict[str, Any] = {"target": "classification", "constant": s.constant_of(at.method)}
+    more: dict[str, Any] = {"target": "classification", **s.scale_of(at.method)}
     rule = rule_with(s, problem.scales, stds, s.precision, **more)
     times = (1, *range(s.check_every, sum(rule.steps), s.check_every))
     return bk.engine.TrainedNetwork(wide, rule, record_at=times, record_points=1)
@@ -109,6 +112,6 @@ def row(s: ClassificationSettings, at: lab.At, outcome: bk.core.Outcome) -> dict
     if "target_error" not in said:
         return found
     target = said["target_error"]
-    v = bk.bfc.cross_entropy_scale(target, s.constant_of(at.method))
+    v = bk.bfc.cross_entropy_scale(target, **s.scale_of(at.method))
     least = bk.bfc.cross_entropy_of_target(problem, v) / (target / 2)
     return found | {"ranks": ranks_found(said, 4), "target_error": target, "least": least}

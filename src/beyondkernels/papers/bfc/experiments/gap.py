@@ -53,6 +53,7 @@ class Gap(lab.Experiment):
             "laptop", **layers.SMOKE, samples=200, steps=10, three_ratios=(0.1, 1.0), four_ratios=(0.2, 1.0)
         ),
     }
+    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: GapSettings) -> list[lab.Runs]:
         return [lab.Runs(spec, {"layers": [n], "ratio": s.ratios(n)}, moments) for n in (3, 4)]
@@ -80,7 +81,7 @@ class Gap(lab.Experiment):
             claim("suffices", with_local, lab.AtMost(LEARNT), why, nowhere=nowhere),
             claim("local", alone(ratio=smallest), lab.AtMost(LOCAL), "local"),
             claim("nonlocal", alone(ratio=1.0), lab.AtLeast(LOCAL), "non-local"),
-            claim("breaks", end("left", ratio=1.0).median(), lab.AtLeast(LEARNT), "fails"),
+            claim("anyway", end("left", ratio=1.0).median(), lab.AtMost(LEARNT)),
             claim("worse", worse, lab.AtLeast(WORSE)),
         ]
 

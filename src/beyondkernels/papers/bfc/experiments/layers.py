@@ -80,7 +80,9 @@ class LayersSettings(common.TrainingSettings):
 
 
 def problem_at(s: LayersSettings, at: lab.At) -> bk.bfc.QuadraticTarget:
-    return target_of(s.dim(at.layers), s.four_alphas if at.layers == 4 else (1.0, at.alpha), at.seed, at.inputs)
+    """The target of a place; with four layers α₃ and α₄ are the place's only if it names both."""
+    four = (1.0, at.alpha, at["fourth"]) if "fourth" in at else s.four_alphas
+    return target_of(s.dim(at.layers), four if at.layers == 4 else (1.0, at.alpha), at.seed, at.inputs)
 
 
 def plain_spec(s: LayersSettings, at: lab.At) -> bk.store.RunSpec:
@@ -143,6 +145,30 @@ def stage_rows(s: LayersSettings, at: lab.At, outcome: bk.core.Outcome) -> list[
             "variance": variances_of(problem)[0],
             **state_at(problem, outcome, step, top),
             **{f"all{i}": outcome.at(f"features/relative{i}", step, math.nan) for i in range(2, top + 1)},
+            "times": times_of_bound(problem, outcome, step, top),
         }
         for top, step in s.ends(at.layers).items()
     ]
+
+
+def times_of_bound(
+    problem: bk.bfc.QuadraticTarget, outcome: bk.core.Outcome, step: int, top: int, kind: str = "distilled"
+) -> float:
+    r"""What the constant of Theorem 2 must be at least, at a step: the largest over the layers ℓ' ≤ ℓ.
+
+    .. math:: \frac{E\|S^\star_{\ell'} - U S_{\ell'}\|^2}{E\|S^\star_{\ell'}\|^2} \cdot
+              \frac{s_{\ell'}^2}{s_{\ell+1}^2 + \varepsilon^2}
+
+    where ε² is the test error against the whole target, as in (3.1), and s the standard deviation of what a layer adds
+    to the target, which takes the place of α.
+
+    Arguments:
+        problem: the target.
+        outcome: a run that recorded test errors and features at this step.
+        step: the step.
+        top: ℓ, the highest layer that has joined.
+        kind: which feature error: ``distilled`` of the leading directions, ``relative`` of all.
+    """
+    squares = {i: (a * problem.layer_stds[i].value) ** 2 for i, a in enumerate(problem.scales, 2)}
+    least = squares.get(top + 1, 0.0) + outcome.at("test_loss", step, math.nan)
+    return max(outcome.at(f"features/{kind}{i}", step, math.nan) * squares[i] / least for i in range(2, top + 1))

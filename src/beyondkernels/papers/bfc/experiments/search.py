@@ -16,6 +16,7 @@ GRAPHS = {"{3,0}": (3, 0), "{3,1}": (3, 1), "{3,1,0}": (3, 1, 0)}
 """Every 𝒥₄ that §2 allows with four layers, by its name; 𝒥₂ = {1} and 𝒥₃ = {2, 0} are the only ones allowed."""
 
 KNOWN, FOUND, FACTOR = "α and graph known", "α and graph searched", "graph known, α times a factor"
+WITHOUT = "without layer 4"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Search(lab.Experiment):
         ),
         "smoke": lab.scale(**common.SMOKE, samples=100, batch=50, third=(0.01,), fourth=(0.001,), factors=(0.1, 10.0)),
     }
+    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: SearchSettings) -> list[lab.Runs]:
         axes = {"third": s.third, "fourth": s.fourth}
@@ -66,9 +68,10 @@ class Search(lab.Experiment):
                 criteria={"validation": "validation_loss"},
                 search_seeds=s.search_seeds,
                 best_of={"graph": list(GRAPHS)},
+                first_search_seed=2000,
                 show_search=True,
             ),
-            lab.Runs(spec, {"method": [KNOWN]}, common.errors),
+            lab.Runs(spec, {"method": [KNOWN, WITHOUT]}, common.errors),
             lab.Runs(spec, {"method": [FACTOR], "factor": s.factors}, common.errors),
         ]
 
@@ -82,6 +85,7 @@ class Search(lab.Experiment):
             self.claim(s, "found", left(method=FOUND, role="chosen"), learnt, "grid search suffices"),
             self.claim(s, "known", left(method=KNOWN), learnt, "any ε² (Theorem 1)"),
             self.claim(s, "factor", factor, learnt, near, low=low, high=high),
+            self.claim(s, "without", left(method=WITHOUT), lab.AtLeast(common.LEARNT)),
         ]
 
     def table(self, s: SearchSettings) -> lab.Table:
@@ -120,5 +124,9 @@ def spec(s: SearchSettings, at: lab.At) -> bk.store.RunSpec:
     if at.method == FACTOR:
         first, *rest = network.alphas
         network = replace(network, alphas=(first, *(alpha * at.factor for alpha in rest)))
-    learner = bk.engine.TrainedNetwork(network, common.rule_of(s, s.steps, s.samples))
+    steps = s.steps
+    if at.method == WITHOUT:
+        parts: Any = {name: getattr(network, name)[:-1] for name in ("graph", "widths", "alphas")}
+        network, steps = replace(network, **parts), (*s.steps[:-2], sum(s.steps[-2:]))
+    learner = bk.engine.TrainedNetwork(network, common.rule_of(s, steps, s.samples))
     return bk.store.RunSpec(problem, learner, s.samples, s.test_samples, at.seed, (), s.validation_samples)

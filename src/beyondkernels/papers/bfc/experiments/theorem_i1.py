@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import beyondkernels as bk
@@ -14,19 +14,23 @@ from beyondkernels.core.constraints import at_most, between
 from beyondkernels.papers.bfc.experiments.common import fading_adam, number
 from beyondkernels.papers.bfc.paper import PAPER
 
-KERNELS: dict[str, Callable[[int, int], Any]] = {
-    "Gaussian kernel": lambda d, n: bk.kernels.Gaussian(2.0 * d),
-    "Laplace kernel": lambda d, n: bk.kernels.Laplace(2.0 * math.sqrt(d)),
-    "quadratic kernel": lambda d, n: bk.kernels.PolynomialKernel(degree=2),
-    "quartic kernel": lambda d, n: bk.kernels.PolynomialKernel(degree=4),
-    "tangent kernel": lambda d, n: bk.kernels.InfiniteTangent(depth=2),
-    "random features": lambda d, n: bk.kernels.GaussianFeatures(count=n),
+KERNELS: dict[str, Callable[[int, int, int], Any]] = {
+    "Gaussian kernel": lambda d, n, depth: bk.kernels.Gaussian(2.0 * d),
+    "Laplace kernel": lambda d, n, depth: bk.kernels.Laplace(2.0 * math.sqrt(d)),
+    "quadratic kernel": lambda d, n, depth: bk.kernels.PolynomialKernel(degree=2),
+    "quartic kernel": lambda d, n, depth: bk.kernels.PolynomialKernel(degree=4),
+    "tangent kernel": lambda d, n, depth: bk.kernels.InfiniteTangent(depth=2),
+    "kernel of products": lambda d, n, depth: bk.kernels.FunctionKernel(
+        bk.bfc.products_of_two if depth == 2 else bk.bfc.products_of_four, "products"
+    ),
+    "random features": lambda d, n, depth: bk.kernels.GaussianFeatures(count=n),
 }
-"""From d and N to a kernel, or to N random features."""
+"""From d, N and L to a kernel, or to N random features."""
 
-NETWORK = "network"
+NETWORK, GROWING = "network", "network, N grows with d"
 SQUARE = 0.99  # β₂ of Adam
-TIGHT = 2.0  # on the target's top part, the best kernel is within this factor of the bound
+TIGHT = 0.5  # on the target's top part, the best kernel comes this part of the way from 1, all of it, to the bound
+FAR_BELOW = 0.01  # of the bound for kernels: what the network reaches with N proportional to d
 AHEAD = 10.0  # how many times the network's risk the best kernel has at the same N, at least
 
 ENCLOSED = (
@@ -36,7 +40,16 @@ ENCLOSED = (
 TOP = "The same two risks if the target is its top part alone."
 
 SMOKE: dict[str, Any] = {"two_dim": 6, "three_dim": 8, "two_samples": (3, 7), "three_samples": (5, 30), "targets": 5}
-SMOKE |= {"points": 200, "spans": 1, "two_steps": 5, "three_steps": 5, "test_samples": 200, "seeds": 2}
+SMOKE |= {
+    "growth_dims": (6, 10),
+    "per_dim": 1,
+    "points": 200,
+    "spans": 1,
+    "two_steps": 5,
+    "three_steps": 5,
+    "test_samples": 200,
+    "seeds": 2,
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +61,8 @@ class TheoremI1Settings(bk.core.Checked):
     alpha: Annotated[float, between(0, 0.1, "()")] = lab.setting(0.05, "theorem", "α_L; α₂ is 1 with L = 3")
     two_samples: lab.Counts = lab.setting((22, 44, 87, 150, 218, 400), "ours", "N with L = 2, and of random features")
     three_samples: lab.Counts = lab.setting((60, 182, 600, 1200), "ours", "N with L = 3")
+    growth_dims: lab.Counts = lab.setting((32, 64, 128, 256), "ours", "d with L = 2 where N grows as d")
+    per_dim: lab.Count = lab.setting(10, "ours", "N/d there")
     targets: Annotated[lab.Count, at_most(1000)] = lab.setting(50, "ours", "over which kernels are averaged")
     points: Annotated[lab.Count, at_most(10**6)] = lab.setting(40_000, "ours", "for each of a kernel's two numbers")
     spans: lab.Seeds = lab.setting(5, "ours", "training sets for kernels: the first of the seeds")
@@ -67,6 +82,9 @@ class TheoremI1Settings(bk.core.Checked):
             first, most = self.samples(depth)[0], self.places(depth) // 2
             name = "two_samples" if depth == 2 else "three_samples"
             bk.core.require(first <= most, f"{name} must begin with at most C/2 = {most} points, got {first}")
+        least = min(self.growth_dims)
+        good = self.per_dim * least < math.comb(least, 2)
+        bk.core.require(good, f"growth_dims must begin where per_dim·d is below d(d − 1)/2, got {self.growth_dims}")
 
     def dim(self, depth: int) -> int:
         return self.two_dim if depth == 2 else self.three_dim
@@ -86,6 +104,10 @@ class TheoremI1Settings(bk.core.Checked):
         """1 − N/C, or 0: the bound in units of c²."""
         return max(0.0, 1 - n / self.places(depth))
 
+    def bound_over(self, dim: int) -> float:
+        """The bound with L = 2 and N proportional to d."""
+        return 1 - self.per_dim * dim / math.comb(dim, 2)
+
     def certificate(self, depth: int, n: int) -> bk.bfc.SparseTargetCertificate:
         return bk.bfc.SparseTargetCertificate(n, self.dim(depth), depth, self.alpha)
 
@@ -103,15 +125,20 @@ class TheoremI1(lab.Experiment):
         "error": number("±", ".2g", "The standard error of the risk at fresh points."),
         "low_top": number("share left at the fit", ".3f", TOP, "Top, fit", within=lab.SHARE),
         "top": number("share left", ".3f", heading="Top, fresh"),
+        "dim": number("d", log=True),
+        "over_bound": number("risk over the bound", ".2g", log=True),
         "margin": lab.Quantity("risk minus its bound"),
         "top_margin": lab.Quantity("share left minus its bound"),
     }
     seconds_per_run = {"smoke": 0.05, "laptop": 3.0, "paper": 15.0}
     settings_class = TheoremI1Settings
     scales = {
-        "laptop": lab.scale(three_samples=(60, 182, 600), points=10_000, spans=2, three_steps=6000, seeds=5),
+        "laptop": lab.scale(
+            three_samples=(60, 182, 600), growth_dims=(32, 64, 128), points=10_000, spans=2, three_steps=6000, seeds=5
+        ),
         "smoke": lab.scale("laptop", **SMOKE),
     }
+    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: TheoremI1Settings) -> list[lab.Runs]:
         made = []
@@ -119,40 +146,45 @@ class TheoremI1(lab.Experiment):
             place = {"depth": [depth], "samples": s.samples(depth)}
             made.append(lab.Runs(span_spec, {**place, "method": tuple(KERNELS)}, span_row, seeds=s.spans))
             made.append(lab.Runs(network_spec, {**place, "method": [NETWORK]}, network_row))
-        return made
+        growth = {"depth": [2], "dim": s.growth_dims, "method": [GROWING]}
+        return [*made, lab.Runs(growth_spec, growth, growth_row)]
 
     def claims(self, s: TheoremI1Settings) -> list[lab.Statement]:
         made = []
         for depth in (2, 3):
             n, kernels = s.compared(depth), {"depth": depth, "method": tuple(KERNELS), "per_seed": False}
-            risk, bound = lab.of("risk", depth=depth, method=NETWORK, samples=n), s.bound(depth, n)
+            risk, bound = lab.of("risk", depth=depth, method=NETWORK, samples=n).median(), s.bound(depth, n)
             for name, value, test in (
                 ("never", lab.least("margin", **kernels), lab.AtLeast(0.0)),
                 ("top", lab.least("top_margin", **kernels), lab.AtLeast(0.0)),
-                ("tight", lab.least("top", samples=n, **kernels), lab.AtMost(TIGHT * bound)),
+                ("tight", lab.least("top", samples=n, **kernels), lab.AtMost(1 - TIGHT * (1 - bound))),
                 ("network", risk, lab.AtMost(bound)),
                 ("ahead", lab.least("low", samples=n, **kernels).number() / risk.number(), lab.AtLeast(AHEAD)),
             ):
                 made.append(self.claim(s, f"{name}-{depth}", value, test, None, name, L=depth, n=n))
-        return made
+        over = lab.of("over_bound", "dim", method=GROWING).median()
+        return [*made, self.claim(s, "growth", over, lab.AtMost(FAR_BELOW))]
 
     def table(self, s: TheoremI1Settings) -> lab.Table:
         fresh = lab.Shown("risk", about="At fresh points, which is too large on average for a kernel.")
         columns = [lab.Shown("bound", show="first"), "low", fresh, "error", "low_top", "top"]
-        return lab.Table(["depth", "samples", "method"], columns)
+        return lab.Table(["depth", "dim", "samples", "method"], columns)
 
     def figures(self, s: TheoremI1Settings) -> list[lab.Over]:
-        made, kernels = [], {name: {"method": name} for name in KERNELS}
+        kernels = {name: {"method": name} for name in KERNELS}
+        lines, made = {**kernels, NETWORK: {"method": NETWORK}}, []
         for depth in (2, 3):
             title, units = f"L = {depth}: the best risk of kernels, and the risk of a network", "In units of c²"
             caption = f"{units}, d = {s.dim(depth)}, C = {s.places(depth)}. {ENCLOSED}"
             over: dict[str, Any] = {"x": "samples", "where": {"depth": depth}}
             over |= {"more": lambda rows, depth=depth: bound_line(s, depth)}
-            made.append(Enclosed(f"risk-{depth}", title, caption, y="risk", low="low", line="method", **over))
+            made.append(Enclosed(f"risk-{depth}", title, caption, y="risk", low="low", line=lines, **over))
             title = f"L = {depth}: the share of the top part that kernels cannot express"
             caption = f"The top part, of which the bound speaks, is the target here. {ENCLOSED}"
             made.append(Enclosed(f"top-{depth}", title, caption, y="top", low="low_top", line=kernels, **over))
-        return made
+        bounds = lab.Line("bound for every kernel", s.growth_dims, [s.bound_over(dim) for dim in s.growth_dims])
+        growing = {f"network, N = {s.per_dim}d": {"method": GROWING}}
+        return [*made, lab.Over("growth", x="dim", y="risk", line=growing, middle="median", more=lambda _: [bounds])]
 
     def remarks(self, s: TheoremI1Settings) -> list[str]:
         def told(depth: int, n: int) -> str:
@@ -171,7 +203,7 @@ def problem_at(s: TheoremI1Settings, depth: int, instance: int) -> bk.bfc.Quadra
 
 def span_spec(s: TheoremI1Settings, at: lab.At) -> bk.store.RunSpec:
     """The best risk of a kernel on a training set, or of random features."""
-    functions = KERNELS[at.method](s.dim(at.depth), at.samples)
+    functions = KERNELS[at.method](s.dim(at.depth), at.samples, at.depth)
     learner = bk.bfc.BestInSpan(functions, s.targets, s.points)
     return bk.store.RunSpec(problem_at(s, at.depth, 0), learner, at.samples, 1, at.seed)
 
@@ -201,6 +233,17 @@ def network_row(s: TheoremI1Settings, at: lab.At, outcome: bk.core.Outcome) -> d
     unit = s.certificate(at.depth, at.samples).top ** 2
     risk = outcome.scalars.get("test_loss", math.nan) / unit
     return {"risk": risk, "bound": s.bound(at.depth, at.samples)}
+
+
+def growth_spec(s: TheoremI1Settings, at: lab.At) -> bk.store.RunSpec:
+    """The network of L = 2 in d dimensions, with N proportional to d."""
+    return network_spec(replace(s, two_dim=at.dim), at.with_(samples=s.per_dim * at.dim))
+
+
+def growth_row(s: TheoremI1Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float]:
+    n, bound = s.per_dim * at.dim, s.bound_over(at.dim)
+    risk = network_row(replace(s, two_dim=at.dim), at.with_(samples=n), outcome)["risk"]
+    return {"samples": n, "risk": risk, "bound": bound, "over_bound": risk / bound}
 
 
 @dataclass(frozen=True)

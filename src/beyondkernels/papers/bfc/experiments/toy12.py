@@ -60,19 +60,23 @@ class Toy12(lab.Experiment):
         "laptop": lab.scale("paper", **toys.LAPTOP),
         "smoke": lab.scale("laptop", **toys.SMOKE, snapshots=2),
     }
+    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: Toy12Settings) -> list[lab.Runs]:
         return [lab.Runs(spec, {"inputs": [UNIT, toys.SMALL, toys.GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]
 
     def claims(self, s: Toy12Settings) -> list[lab.Statement]:
-        exact, mine = lab.of("1-3", "inputs", moment=POLYNOMIAL), lab.of("from_best", moment=ALONE, inputs=UNIT)
+        exact, mine = (
+            lab.of("1-3", "inputs", moment=POLYNOMIAL),
+            lab.of("from_best", moment=ALONE, inputs=UNIT).median(),
+        )
         example = f"for instance {s.example['1-3']:.3g}"
         made = [
             self.claim(s, "not-target", exact, lab.AtLeast(s.alpha), example),
             self.claim(s, "finds-best", mine, lab.AtMost(EXACT), "the best degree-4 polynomial"),
         ]
         for name, inputs in CLAIMED.items():
-            overfit = lab.of("overfit", moment=ALONE, inputs=inputs)
+            overfit = lab.of("overfit", moment=ALONE, inputs=inputs).median()
             corrected = lab.of("from_target", moment=TOGETHER, inputs=inputs).median()
             layerwise, together = (lab.of("test", moment=each, inputs=inputs) for each in (LAYERWISE, TOGETHER))
             told = {"inputs": inputs, "target": tuple(TARGET.get(term, 0) for term in TERMS)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ class QuadraticDenseNet(QuadraticNetwork):
     .. math:: G_\ell(x) = \sigma\Bigl(\sum_{j \in \mathcal J_\ell} M_{\ell,j}\, G_j(x)\Bigr), \qquad
               G(x) = \sum_{\ell=2}^L \alpha_\ell\, \mathrm{Sum}(G_\ell(x)), \qquad \sigma(z) = z^2
 
-    with :math:`G_0(x) = x` and :math:`G_1(x) = x^2 - E[x^2]`.
+    with :math:`G_0(x) = x` and :math:`G_1(x) = x^2 - E[x^2]`. With a readout, :math:`\mathrm{Sum}(G_\ell)` is
+    :math:`u_\ell^\top G_\ell` with trained :math:`u_\ell`, as in (1.1).
 
     Arguments:
         graph: 𝒥₂, 𝒥₃, …
@@ -34,6 +36,7 @@ class QuadraticDenseNet(QuadraticNetwork):
         scale: entries of :math:`M_{\ell,j}` start as N(0, scale²/q), where q numbers enter; one for all layers or one
             for each. Ours: the paper starts from zeros, where the gradient of a square vanishes.
         leading: whether points are (x₀, x) and predictions x₀ + G(x), as for the paper's classification.
+        readout: whether there are u₂, u₃, …, which start as ones.
 
     >>> network = QuadraticDenseNet(graph=((1,), (2, 0)), widths=(3, 2), alphas=(1.0, 0.1))
     >>> params, buffers = network.init(in_dim=5, out_dim=1, stream=Stream(0))
@@ -49,6 +52,7 @@ class QuadraticDenseNet(QuadraticNetwork):
     second_moments: Annotated[float, not_negative] | Annotated[tuple[float, ...], not_negative] = 1.0
     scale: Annotated[float, positive] | Annotated[tuple[float, ...], positive] = 1.0
     leading: bool = False
+    readout: bool = False
 
     def __post_init__(self) -> None:
         self.require_layers(widths=self.widths, alphas=self.alphas, scale=by_layer(self.scale, len(self.graph)))
@@ -60,6 +64,8 @@ class QuadraticDenseNet(QuadraticNetwork):
             for j, name in zip(self.sources(layer), self._names(layer), strict=True):
                 q = d if j < 2 else self.widths[j - 2]
                 params[name] = stream.child(name).normal(width, q, dtype=torch.float64) * (scale / q**0.5)
+            if self.readout:
+                params[f"u{layer}"] = torch.ones(width, dtype=torch.float64)
         return params, {}
 
     def hidden(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[int, torch.Tensor]:
@@ -75,8 +81,10 @@ class QuadraticDenseNet(QuadraticNetwork):
         return found
 
     def contributions(self, params: Tensors, buffers: Tensors, x: torch.Tensor) -> dict[int, torch.Tensor]:
-        found = self.hidden(params, buffers, x)
-        return {layer: self.alpha(layer, buffers) * (S * S).sum(-1) for layer, S in found.items()}
+        squares = {layer: S * S for layer, S in self.hidden(params, buffers, x).items()}
+        if self.readout:
+            squares = {layer: G * params[f"u{layer}"] for layer, G in squares.items()}
+        return {layer: self.alpha(layer, buffers) * G.sum(-1) for layer, G in squares.items()}
 
     @property
     def footprint(self) -> int:
@@ -84,8 +92,10 @@ class QuadraticDenseNet(QuadraticNetwork):
         return sum(self.widths)
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """``layer2``, ``layer3`` and so on."""
-        return {f"layer{layer}": self._names(layer) for layer in self.layers}
+        """``layer2``, ``layer3`` and so on, each with its part of the readout, and ``readout``."""
+        outer = {layer: (f"u{layer}",) if self.readout else () for layer in self.layers}
+        whole = {"readout": tuple(itertools.chain(*outer.values()))} if self.readout else {}
+        return {f"layer{layer}": self._names(layer) + outer[layer] for layer in self.layers} | whole
 
     def _names(self, layer: int) -> tuple[str, ...]:
         return tuple(f"M{layer}.{j}" for j in self.sources(layer))

@@ -39,6 +39,10 @@ from beyondkernels.papers.bfc.theory.procrustes import (
     padded as padded,
     procrustes as procrustes,
 )
+from beyondkernels.papers.bfc.theory.products import (
+    products_of_four as products_of_four,
+    products_of_two as products_of_two,
+)
 from beyondkernels.papers.bfc.theory.proof import (
     ProofConstants as ProofConstants,
     ProofNumbers as ProofNumbers,

@@ -11,22 +11,23 @@ from beyondkernels.papers.bfc.problems.labels import Classified
 _POINTS = 100_000
 
 
-def cross_entropy_scale(error: float, constant: float = 100.0) -> float:
+def cross_entropy_scale(error: float, constant: float = 100.0, power: int = 1) -> float:
     r"""The number in front of the prediction in the cross-entropy, which grows as the target error falls.
 
-    .. math:: v = \frac{\log(1/\varepsilon)}{c\,\varepsilon}
+    .. math:: v = \frac{\log^q(1/\varepsilon)}{c\,\varepsilon}
 
     Arguments:
         error: ε, below 1.
-        constant: c; the paper's is 100.
+        constant: c; 100 in footnote 47, and 1/100 in App. H.1.1.
+        power: q; 1 in footnote 47, and 2 in App. H.1.1.
 
     >>> cross_entropy_scale(0.5, 0.3)
     4.62...
 
-    Reference: Allen-Zhu & Li (bfc), App. H.1, footnote 47.
+    Reference: Allen-Zhu & Li (bfc), App. H.1, footnote 47; App. H.1.1.
     """
     require_positive("error", error)
-    return math.log(1 / error) / (constant * error)
+    return math.log(1 / error) ** power / (constant * error)
 
 
 def cross_entropy_of_target(problem: Classified, v: float) -> float:
