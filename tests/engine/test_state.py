@@ -100,7 +100,7 @@ def test_a_run_that_was_ended_and_goes_on(name, moments):
     assert kept.states[before].facts["counts"]["step"] > at[-1]  # it did go on
 
 
-@pytest.mark.parametrize("name", ["descent", "compiled descent", "stages", "one pass", "adam", "blockwise"])
+@pytest.mark.parametrize("name", ["descent", "compiled descent", "stages", "one pass", "adam", "layerwise"])
 def test_members_ended_at_different_moments_go_on_together(name):
     problem, learner = LEARNERS[name]
     alone = [learner.fit(case(problem, seed), IGNORE) for seed in range(100, 104)]

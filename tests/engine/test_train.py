@@ -9,7 +9,7 @@ from beyondkernels.algorithms import FeatureLearning, GradientDescent, ProcessSe
 from beyondkernels.core import Case, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.learning import fit
-from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
+from beyondkernels.networks import FromModule, Symmetric, TwoLayer
 from beyondkernels.papers.features import DictionaryParity, theorem26
 from fitting import case_of
 from stepping import assert_same, started as begun
@@ -29,16 +29,6 @@ def learner(network=NETWORK, algorithm=None, **fields) -> TrainedNetwork:
     return TrainedNetwork(
         network, algorithm, record_at=(1, 2, 5), snapshot_at=(0, 2, 9), snapshot_names=("hidden.weight",), **fields
     )
-
-
-@pytest.mark.parametrize("network", [NETWORK, Linearised(NETWORK), TwoLayer(pairs=16)], ids=["two", "linear", "wide"])
-@pytest.mark.parametrize("noise", ["smoothed", "drawn"])
-def test_alone_and_in_company_bitwise(network, noise):
-    algorithm = FeatureLearning(PROCESS, noise_kind=noise)
-    learners, cases = [learner(network, algorithm) for _ in range(4)], [case(seed) for seed in range(4)]
-    together = TrainedNetwork.fit_together(learners, cases, IGNORE)
-    for one, where, outcome in zip(learners, cases, together, strict=True):
-        assert_same(one.fit(where, IGNORE), outcome)
 
 
 def test_members_with_other_numbers_and_other_programs_share_a_call():
