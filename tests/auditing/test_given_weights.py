@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 import beyondkernels as bk
@@ -61,13 +61,13 @@ def test_the_model_and_its_probes_are_those_of_the_given_numbers(checkpoint: nn.
     with torch.no_grad():
         assert by_name["model"] == pytest.approx(100 * (checkpoint(TEST[0]).argmax(1) == TEST[1]).float().mean().item())
         h, fresh_points = (checkpoint[:3](part[0]).numpy() for part in (TRAIN, TEST))
-    rows = found.to_frame().query("rung == 'probe of 0'").iloc[0]
-    # The probe reads a one beside the features; labels are rows with a single one, with their mean subtracted.
+    row = found.to_frame().query("rung == 'probe of 0'").iloc[0]
+    # The probe reads a one beside the features.
     first, second = (np.hstack([each, np.ones((len(each), 1))]).astype(np.float64) for each in (h, fresh_points))
-    rows_of = [np.eye(2)[part[1].numpy()] for part in (TRAIN, TEST)]
-    by_hand = Ridge(rows["ridge"], fit_intercept=False).fit(first, rows_of[0] - rows_of[0].mean(0))
-    missing = by_hand.predict(second) + rows_of[0].mean(0) - rows_of[1]
-    assert rows["test_loss"] == pytest.approx((missing**2).sum(1).mean(), rel=1e-5)
+    assert row["logistic"] == 1
+    by_hand: Any = LogisticRegression(C=row["penalty"] / np.square(first).sum(1).mean(), tol=1e-8, max_iter=10_000)
+    right = by_hand.fit(first, TRAIN[1].numpy()).predict(second) == TEST[1].numpy()
+    assert row["test_accuracy"] == pytest.approx(right.mean())
     assert by_name["probe of 0"] > by_name["probe of 0 at a fresh start"] + 5
     assert found.sentence.startswith("The features of the given weights are worth")
 

@@ -284,7 +284,7 @@ def best_given(rows: Rows) -> str | None:
         rows: the rows.
     """
     found = select(rows, {"part": "ladder", "kind": KIND})
-    accuracies = found.filter(items=["squared_accuracy", "hinge_accuracy"]).max(axis=1)
+    accuracies = found.filter(items=["squared_accuracy", "hinge_accuracy", "logistic_accuracy"]).max(axis=1)
     if not accuracies.dropna().empty:
         return str(accuracies.groupby(found["rung"]).mean().idxmax())
     name = next((each for each in _LOSSES if each in found and not found[each].dropna().empty), None)
