@@ -8,7 +8,7 @@ from typing import Any
 
 from beyondkernels.auditing.block_learners import KEPT
 from beyondkernels.auditing.claims import FIXED, best_fixed_name, counted, points
-from beyondkernels.auditing.health import GAP, Finding, advice, stops
+from beyondkernels.auditing.health import COARSE, GAP, Finding, advice, stops
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import Lead, lead, leads, shown_points, signed
 from beyondkernels.auditing.scores import Scores, scores_of
@@ -42,7 +42,9 @@ def trained(subject: Subject, settings: AuditSettings, rows: Rows, checks: Seque
         return ""
     if not stops(checks):
         how = "As far as it was checked, the" if any(each.verdict == "unknown" for each in checks) else "The"
-        return f"{how} model is trained well enough to compare."
+        unseen = max(each.unseen for each in checks)
+        coarse = f", but a fault that costs less than {signed(unseen)} points would not show" if unseen > COARSE else ""
+        return f"{how} model is trained well enough to compare{coarse}."
     fixed = scores_of(rows, part="ladder", rung=best_fixed_name(rows) or "")
     ahead = lead(subject, scores_of(rows, part="ladder", rung=MODEL), fixed)
     if ahead is not None and ahead.mean >= settings.tolerance and ahead.above_zero:

@@ -23,3 +23,17 @@ class PointErrors(Measurement):
         out = run.predictions("test").double().reshape(y.shape).to(y.device)
         errors = 1 - hits(out, y) if run.case.has_classes else (out - y).square().sum(1)
         return Measured(arrays={"test_errors": errors.cpu().numpy()})
+
+
+@dataclass(frozen=True)
+class OutputSpread(Measurement):
+    r"""How much outputs differ from test point to test point: :math:`\sqrt{\frac1n \sum_i \|f(x_i) - \bar f\|^2}`.
+
+    The scalar ``output_spread``. It is zero for a model that ignores its input.
+    """
+
+    def measure(self, run: Ended) -> Measured:
+        """The spread of the run's outputs."""
+        out = run.predictions("test").double()
+        out = out.reshape(len(out), -1)
+        return Measured(scalars={"output_spread": float(out.var(0, unbiased=False).sum().sqrt())})
