@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 from torch import nn
 
 import beyondkernels as bk
@@ -70,6 +71,37 @@ def test_the_model_and_its_probes_are_those_of_the_given_numbers(checkpoint: nn.
     assert row["test_accuracy"] == pytest.approx(right.mean())
     assert by_name["probe of 0"] > by_name["probe of 0 at a fresh start"] + 5
     assert found.sentence.startswith("The features of the given weights are worth")
+
+
+def test_a_search_tries_standardised_features_and_says_what_it_chose() -> None:
+    """The units that know the labels are a ten-thousandth of the size of the others."""
+    with torch.random.fork_rng():
+        torch.manual_seed(102)
+        model = fresh()
+        size = torch.where(torch.arange(32) < 8, 1.0, 1e4)
+        with torch.no_grad():
+            model[0].weight.copy_(torch.randn(32, 8) * size[:, None])
+    numbers = model[:3].eval()(X).detach().double()
+    y = (numbers[:, :8].sum(1) > numbers[:, :8].sum(1).median()).long()
+    train, test = (X[:120], y[:120]), (X[120:], y[120:])
+    found = bk.audit(model.eval(), train, test, weights="given", tune=True, seeds=1, progress=False)
+    chosen = found.tuned.set_index("rung").loc["probe of 0"]
+    assert chosen["kernel"] == "standardised features"
+    h = numbers[:, numbers[:120].std(0) > 0].numpy()
+    h = (h - h[:120].mean(0)) / h[:120].std(0)
+    h = np.hstack([h, np.ones((240, 1))])
+    by_hand: Any = {
+        "logistic": LogisticRegression(tol=1e-8, max_iter=10_000),
+        "hinge": SVC(kernel="linear"),
+        "squared": None,
+    }[chosen["loss"]]
+    by_hand.set_params(C=chosen["strength"] / np.square(h[:120]).sum(1).mean())
+    right = by_hand.fit(h[:120], train[1].numpy()).score(h[120:], test[1].numpy())
+    assert scores(found)["probe of 0"] == pytest.approx(100 * right)
+    assert {"Gaussian kernel", "RBF support vector machine", "conjugate kernel"} <= set(found.tuned["rung"])
+    plain = bk.audit(model.eval(), train, test, weights="given", seeds=1, progress=False)
+    assert scores(plain)["probe of 0"] < scores(found)["probe of 0"] - 3
+    refused("probes cannot be True with weights", bk.audit, model, train, test, weights="given", probes=True)
 
 
 def test_the_distance_is_that_of_the_numbers(checkpoint: nn.Sequential, found: Any) -> None:
