@@ -81,7 +81,8 @@ def test_a_search_tries_standardised_features_and_says_what_it_chose() -> None:
         size = torch.where(torch.arange(32) < 8, 1.0, 1e4)
         with torch.no_grad():
             model[0].weight.copy_(torch.randn(32, 8) * size[:, None])
-    numbers = model[:3].eval()(X).detach().double()
+    below: Any = nn.Sequential(*list(model)[:3]).eval()
+    numbers = below(X).detach().double()
     y = (numbers[:, :8].sum(1) > numbers[:, :8].sum(1).median()).long()
     train, test = (X[:120], y[:120]), (X[120:], y[120:])
     found = bk.audit(model.eval(), train, test, weights="given", tune=True, seeds=1, progress=False)

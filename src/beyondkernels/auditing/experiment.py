@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from beyondkernels.auditing import block_learners as where, claims as said, pictures
+from beyondkernels.auditing.data_checks import oddities, repeated_share
 from beyondkernels.auditing.finding import finding
 from beyondkernels.auditing.health import Finding, as_markdown, health
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, Rung, ladder
@@ -33,7 +34,7 @@ from beyondkernels.core import Outcome, Reference, require, shown
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.lab import At, Experiment, Picture, Rows, Runs, Searched, Shown, Statement, Table, select
 from beyondkernels.lab.declaration.runs import FIRST_SEARCH_SEED, Finished, Label, Record
-from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, OutputSpread, PointErrors, SquaredError
+from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, Modes, OutputSpread, PointErrors, SquaredError
 from beyondkernels.store import RunSpec
 
 RECORDS = 20
@@ -206,7 +207,12 @@ class Audit(Experiment):
             settings: how it is audited.
             rows: what the runs say.
         """
-        return health(self.subject, settings, rows, self.rehearsals, self.in_words, self._start)
+        odd, repeated = self._oddities
+        return health(self.subject, settings, rows, self.rehearsals, self.in_words, self._start, odd, repeated)
+
+    @functools.cached_property
+    def _oddities(self) -> tuple[dict[str, str], float]:
+        return oddities(self.subject), repeated_share(self.subject)
 
     @functools.cached_property
     def _start(self) -> Start | None:
@@ -284,7 +290,9 @@ class Audit(Experiment):
         kept = {"snapshot_at": moments, "snapshot_names": ("all",)} if measurements else {}
         learner = TrainedNetwork(subject.network, subject.rule, _records(subject), **kept)
         spec = self._spec(learner, at)
-        return dataclasses.replace(spec, measurements=(*spec.measurements, OutputSpread(), *measurements))
+        batch = subject.own_rule.batch if subject.own_rule is not None else None
+        ends = (OutputSpread(), Modes(batch)) if "ladder" in s.parts else ()
+        return dataclasses.replace(spec, measurements=(*spec.measurements, *ends, *measurements))
 
     def _spec(self, learner: Any, at: At, subject: Subject | None = None) -> RunSpec:
         subject = subject or self.subject

@@ -6,12 +6,14 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 from scipy.stats import t as student
 
 from beyondkernels.auditing.claims import best_fixed_name
+from beyondkernels.auditing.data_checks import REPEATED, REPEATS
 from beyondkernels.auditing.ladder import LINEARISED, MODEL
 from beyondkernels.auditing.leads import Lead, lead, signed
 from beyondkernels.auditing.probes import CHANGES, FACTORS, Change
@@ -47,6 +49,9 @@ _GENERALISES = 10.0
 
 _STANDS = 0.98
 """A loss that is still at this share of what it was after half of the steps stands: more steps are no advice."""
+
+_MODES = 10.0
+"""From so many points between training mode and evaluation mode on, the page says so."""
 
 _FLAT, _LOUD, _SILENT = 0.99, 10.0, 1e-3
 """A start is odd if outputs do not change with the input at this share of points, or if its loss is so many times that
@@ -84,6 +89,8 @@ def health(
     rehearsals: Sequence[Subject] = (),
     in_words: bool = True,
     start: Start | None = None,
+    odd: Mapping[str, str] = MappingProxyType({}),
+    repeated: float = 0.0,
 ) -> list[Finding]:
     """All checks, the model's scores first; none without a ladder, or while the model has no run that ended.
 
@@ -94,6 +101,8 @@ def health(
         rehearsals: the subjects of the tries on held-out training points.
         in_words: whether the training rule was given in words, so that the call can name its arguments.
         start: what a fresh start of the model looks like.
+        odd: what is odd about the data.
+        repeated: the share of test points that are training points.
     """
     if "ladder" not in settings.parts or not scores_of(rows, part="ladder", rung=MODEL):
         return []
@@ -101,13 +110,32 @@ def health(
     words = _Words(subject, tries.factor if tries else 1.0, in_words)
     found = [_rate(settings, rows, tries, words), _end(subject, settings, tries, words)]
     found += [*_changes(settings, rows, tries, words), *_start(settings, rows, start)]
+    found += _modes(subject, settings, rows)
     fit = _fit(subject, settings, rows, words, tries, found)
-    return [fit, *found, *inputs(subject), *_gap(subject, settings, rows)]
+    found += [*inputs(subject), *_gap(subject, settings, rows), *_oddities(subject, rows, odd, repeated)]
+    return [fit, *found]
+
+
+def _oddities(subject: Subject, rows: Rows, odd: Mapping[str, str], repeated: float) -> list[Finding]:
+    """What is odd about the data: a note, but for repeated points that may be all of a lead."""
+    fixed = scores_of(rows, part="ladder", rung=best_fixed_name(rows) or "")
+    ahead = lead(subject, scores_of(rows, part="ladder", rung=MODEL), fixed)
+    memory = repeated >= REPEATED and ahead is not None and abs(ahead.mean) <= 100 * repeated
+    changes = {REPEATS: "leave these points out of the test"}
+    return [
+        Finding(name, "stop" if name == REPEATS and memory else "note", said, changes.get(name, ""))
+        for name, said in odd.items()
+    ]
 
 
 def stops(found: Sequence[Finding]) -> list[Finding]:
-    """The findings without whose change nothing can be said about features."""
-    return [each for each in found if each.verdict == "stop"]
+    """The faults of training without whose change nothing can be said about features."""
+    return [each for each in found if each.verdict == "stop" and each.check != REPEATS]
+
+
+def of_memory(found: Sequence[Finding]) -> bool:
+    """Whether so many test points are training points that no lead can be put down to features."""
+    return any(each.verdict == "stop" and each.check == REPEATS for each in found)
 
 
 @dataclass(frozen=True)
@@ -286,7 +314,7 @@ def _fit(
         evidence += ": it fits the training points and does not generalise as well."
         if end.verdict == "fine":
             evidence += (
-                " The score on held-out points did not clearly fall while it trained: fewer steps would not help."
+                " On held-out points it did not clearly get worse in training, so nothing speaks for fewer steps."
             )
         return Finding(check, "note", evidence)
     how = f"it fits its own training points worse than {best} predicts new ones ({signed(fixed.mean)} %)"
@@ -391,17 +419,47 @@ def _start(settings: AuditSettings, rows: Rows, start: Start | None) -> list[Fin
     if start.flat is not None and start.flat >= _FLAT:
         said.append(
             f"At a fresh start, and after {start.steps} steps, no output changes with the input at "
-            f"{100 * start.flat:.0f} % of the training points: units are dead or saturated, or weights are zero"
+            f"{100 * start.flat:.0f} % of the training points: units are dead or saturated, weights are zero, or the "
+            "model does not use its input"
         )
-        changes.append("another start: weights and biases as PyTorch's layers draw them")
+        changes.append("a forward that uses the input, and weights and biases as PyTorch's layers draw them")
     if start.loss > _LOUD * start.loss_of_zero:
         said.append(f"At a fresh start the loss is {start.loss:.3g}, and {start.loss_of_zero:.3g} for outputs zero")
         changes.append("a start with smaller outputs: a smaller last layer, or smaller inputs")
     if not said:
         return [Finding("start", "fine", f"At a fresh start the loss is {start.loss:.3g}.")]
+    return [Finding("start", "stop" if _behind(settings, rows) else "note", f"{'. '.join(said)}.", "; ".join(changes))]
+
+
+def _behind(settings: AuditSettings, rows: Rows) -> bool:
+    """Whether the model is behind fixed features, on average."""
     fixed = scores_of(rows, part="ladder", rung=best_fixed_name(rows) or "")
-    behind = bool(fixed) and scores_of(rows, part="ladder", rung=MODEL).mean < fixed.mean - settings.tolerance
-    return [Finding("start", "stop" if behind else "note", f"{'. '.join(said)}.", "; ".join(changes))]
+    return bool(fixed) and scores_of(rows, part="ladder", rung=MODEL).mean < fixed.mean - settings.tolerance
+
+
+def _modes(subject: Subject, settings: AuditSettings, rows: Rows) -> list[Finding]:
+    """Whether the model that is tested, in evaluation mode, is much the same as the one that was trained.
+
+    Dropout makes training mode worse, as it is meant to. Running statistics that are far from those of batches make
+    evaluation mode worse, which is a fault if the model is behind fixed features.
+    """
+    runs = select(rows, {"part": "ladder", "rung": MODEL})
+    if "training_mode_error" not in runs or runs["training_mode_error"].dropna().empty:
+        return []
+    unit = 100.0 if subject.classes else 100 / (subject.spread("train", 0) or 1.0)
+    training, evaluation = (
+        100 - unit * float(runs[f"{mode}_mode_error"].mean()) for mode in ("training", "evaluation")
+    )
+    if abs(training - evaluation) < _MODES:
+        return []
+    evidence = (
+        f"On training points the model has {signed(training)} % in training mode and {signed(evaluation)} % in "
+        "evaluation mode."
+    )
+    if training < evaluation:
+        return [Finding("modes", "note", evidence, "less dropout, if the model fits its training points badly")]
+    change = "batch normalisation with a larger momentum, or more steps for its running statistics"
+    return [Finding("modes", "stop" if _behind(settings, rows) else "note", evidence, change)]
 
 
 def _rate_name(factor: float) -> str:
@@ -533,7 +591,7 @@ def advice(found: Sequence[Finding]) -> str:
         found: the checks.
     """
     worst = stops(found)
-    causes = [each for each in found if each.check in ("inputs", "labels") and each.verdict == "note"]
+    causes = [each for each in found if each.check in ("inputs", "labels", "modes") and each.verdict == "note"]
     evidence = " ".join(each.evidence for each in (*worst, *causes))
     changes = list(dict.fromkeys(each.change for each in (*causes, *worst) if each.change))
     return f"{evidence} What to change: {'; '.join(changes)}."

@@ -74,5 +74,9 @@ def _looked_at(member: Member) -> tuple[torch.Tensor, float | None]:
         out = member.network.apply(member.params, member.buffers, x, False)[0]
         # with factors of their own, so that outputs that add up to a constant do not look flat
         factors = torch.linspace(1, 2, out[0].numel(), dtype=out.dtype).reshape(out[0].shape)
-        slopes = torch.autograd.grad((out * factors).sum(), x)[0] if numbers else None
-    return out.detach(), None if slopes is None else float((slopes.flatten(1) == 0).all(1).double().mean())
+        if not numbers:
+            return out.detach(), None
+        if not out.requires_grad:  # the input is not used
+            return out, 1.0
+        slopes = torch.autograd.grad((out * factors).sum(), x)[0]
+    return out.detach(), float((slopes.flatten(1) == 0).all(1).double().mean())
