@@ -79,8 +79,9 @@ def test_a_search_tries_standardised_features_and_says_what_it_chose() -> None:
         torch.manual_seed(102)
         model = fresh()
         size = torch.where(torch.arange(32) < 8, 1.0, 1e4)
+        first: Any = model[0]
         with torch.no_grad():
-            model[0].weight.copy_(torch.randn(32, 8) * size[:, None])
+            first.weight.copy_(torch.randn(32, 8) * size[:, None])
     below: Any = nn.Sequential(*list(model)[:3]).eval()
     numbers = below(X).detach().double()
     y = (numbers[:, :8].sum(1) > numbers[:, :8].sum(1).median()).long()

@@ -181,7 +181,7 @@ class GivenAudit(Audit):
             lambda rows: error_of(best_given(rows) or "").compute(rows), quantity="error", name="best_given()"
         )
         text = "A linear readout of the given features is clearly better than every learner with fixed features"
-        return [claim("given", text, best_fixed() - given, Above(0.0), beside_seeds=noise)]
+        return [claim("given", text, best_fixed() - given, Above(0.0), beside_seeds=noise, kind="question")]
 
     def finding(self, settings: AuditSettings, rows: Rows) -> str:
         """What the given features are worth, by block, and how far the weights are from a fresh start."""

@@ -313,9 +313,7 @@ def _fit(
             return Finding(check, "fine", f"{evidence}.")
         evidence += ": it fits the training points and does not generalise as well."
         if end.verdict == "fine":
-            evidence += (
-                " On held-out points it did not clearly get worse in training, so nothing speaks for fewer steps."
-            )
+            evidence += " On held-out points it did not clearly get worse in training: nothing speaks for fewer steps."
         return Finding(check, "note", evidence)
     how = f"it fits its own training points worse than {best} predicts new ones ({signed(fixed.mean)} %)"
     if _silent(subject, runs):
@@ -603,6 +601,7 @@ def as_markdown(found: Sequence[Finding]) -> str:
     Arguments:
         found: the checks.
     """
-    lines = [f"| {each.check} | {WORDS[each.verdict]} | {each.evidence} | {each.change} |" for each in found]
+    words = {**WORDS, "stop": f"**{WORDS['stop']}**"}
+    lines = [f"| {each.check} | {words[each.verdict]} | {each.evidence} | {each.change} |" for each in found]
     head = ["## Is the model trained well enough?", "", "| Check | Verdict | Evidence | What to change |", "|-|-|-|-|"]
     return "\n".join([*head, *lines]) if found else ""
