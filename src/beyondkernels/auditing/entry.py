@@ -138,7 +138,7 @@ def executing(
     with tempfile.TemporaryDirectory() as folder:
         shared = experiment.subject.problem.shared(Path(folder))
         experiment.subject = dataclasses.replace(experiment.subject, problem=shared)
-        if experiment.rehearsal is not None:
-            held = experiment.rehearsal.problem.shared(Path(folder))
-            experiment.rehearsal = dataclasses.replace(experiment.rehearsal, problem=held)
+        experiment.rehearsals = tuple(
+            dataclasses.replace(each, problem=each.problem.shared(Path(folder))) for each in experiment.rehearsals
+        )
         yield LocalExecutor(workers, load=source_file(name, experiment), command=command)

@@ -16,7 +16,11 @@ from beyondkernels.measure.audit.outer import (
     root_cosine as root_cosine,
     top_directions as top_directions,
 )
-from beyondkernels.measure.audit.points import PointErrors as PointErrors
+from beyondkernels.measure.audit.points import (
+    Modes as Modes,
+    OutputSpread as OutputSpread,
+    PointErrors as PointErrors,
+)
 from beyondkernels.measure.audit.similarity import (
     centred_alignment as centred_alignment,
     linear_similarity as linear_similarity,
