@@ -48,7 +48,7 @@ def check_exports(names: dict[str, Any]) -> None:
             continue
         if isinstance(value, type):
             _check_constructor(value)
-        elif isinstance(value, types.FunctionType) and not hasattr(value, "__wrapped__"):
+        elif isinstance(value, types.FunctionType) and not hasattr(value, _UNCHECKED):
             names[name] = checked(value)
 
 
@@ -80,25 +80,34 @@ def checked(function: Callable[..., Any], cls: type | None = None) -> Callable[.
         ...
     beyondkernels.core.fields.WrongTypeError: kind must be 'linear' or 'log', got 'lin'
     """
-    code = function.__code__  # pyright: ignore[reportFunctionMemberAccess]
+    written: Any = inspect.unwrap(function)  # what a decorator put around it takes anything
+    code = written.__code__
     positional = code.co_varnames[: code.co_argcount]
     known = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+
+    @functools.cache  # annotations are read at the first call, when all that they name is there
+    def narrow() -> dict[str, tuple[int, Callable[[str, Any], Any]]]:
+        if cls is not None and issubclass(cls, Checked):  # which reads its fields itself
+            return {}
+        places = {name: place for place, name in enumerate(positional)}
+        hints = _hints(written, cls).items()
+        return {name: (places.get(name, sys.maxsize), reader(hint)) for name, hint in hints if _is_narrow(hint)}
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            for name, read in _narrow(function, cls).items():
-                if name in kwargs:
-                    read(name, kwargs[name])
-                elif name in positional and (place := positional.index(name)) < len(args):
+            for name, (place, read) in narrow().items():
+                if place < len(args):
                     read(name, args[place])
+                elif name in kwargs:
+                    read(name, kwargs[name])
             return function(*args, **kwargs)
         except (InputError, DivergedError):
             raise
         except _BARE as error:
             named = [*zip(positional, args, strict=False), *kwargs.items()]
             given = {name: value for name, value in named if name in known}
-            _explain_one(given, _hints(function, cls), error)
+            _explain_one(given, _hints(written, cls), error)
             caller = inspect.currentframe().f_back  # pyright: ignore[reportOptionalMemberAccess]
             if caller is None or not str(caller.f_globals.get("__name__")).startswith(_PACKAGE):
                 _explain_all(given, error)
@@ -178,14 +187,6 @@ def _hints(function: Callable[..., Any], cls: type | None) -> dict[str, Any]:
             hints |= _resolved(vars(base).get("__annotations__", {}), vars(sys.modules[base.__module__]))
     hints.pop("return", None)
     return hints
-
-
-@functools.cache
-def _narrow(function: Callable[..., Any], cls: type | None) -> dict[str, Callable[[str, Any], Any]]:
-    """What reads the arguments that are looked at before the call."""
-    if cls is not None and issubclass(cls, Checked):  # which reads its fields itself
-        return {}
-    return {name: reader(hint) for name, hint in _hints(function, cls).items() if _is_narrow(hint)}
 
 
 def _resolved(annotations: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
