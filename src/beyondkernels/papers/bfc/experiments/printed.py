@@ -72,7 +72,6 @@ class Printed(lab.Experiment):
             "laptop", dim=3, width=6, samples=200, stage_steps=20, last_steps=20, batch=50, draws=3, seeds=2
         ),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: PrintedSettings) -> list[lab.Runs]:
         return [lab.Runs(spec, {"inputs": [GAUSSIAN, MIXTURE]}, row)]

@@ -62,7 +62,6 @@ class Toy61(lab.Experiment):
         "laptop": lab.scale("paper", **toys.LAPTOP, alphas=(0.001, 0.01, 0.1), neurons=(2, 3, 6)),
         "smoke": lab.scale("laptop", **toys.SMOKE, alphas=(0.01, 0.1), neurons=(2, 3)),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: Toy61Settings) -> list[lab.Runs]:
         together = {"alpha": s.alphas, "neurons": s.neurons, "method": [TOGETHER]}
