@@ -52,7 +52,7 @@ class Printed(lab.Experiment):
         "inputs": lab.Quantity("inputs"),
         "left": error("left of layer 3", "Test error of F over the variance of what layer 3 adds."),
         "ranks": lab.Quantity("ranks found", about="k₂, k₃ as Algorithm 1 finds them; those of the target are 2, 1."),
-        **{name: lab.Quantity(words, ".2f", lab.SHARE) for name, words in SHARES.items()},
+        **{name: lab.Quantity(words, ".2f", lab.SHARE, better="more") for name, words in SHARES.items()},
         "steps": number("steps", ",.0f"),
     }
     seconds_per_run = {"smoke": 0.5, "laptop": 12.0, "paper": 120.0}

@@ -43,7 +43,7 @@ class Theorem1(lab.Experiment):
         "test": error("test error", "Relative to Var(G*), which is what a constant leaves."),
         "bar": error("bar"),
         "alone": error("without the last layer", heading="Without layer L"),
-        **{name: lab.Quantity(words, ".2f", lab.SHARE) for name, words in SHARES.items()},
+        **{name: lab.Quantity(words, ".2f", lab.SHARE, better="more") for name, words in SHARES.items()},
         "times": number("constant", ".2g", "What Theorem 2's constant must be at least here."),
         **{f"S{i}": error(f"S{LOW[i]}") for i in (2, 3, 4)},
         "ranks": lab.Quantity("ranks found", about="k₂, k₃, … as Algorithm 1 finds them."),
