@@ -53,13 +53,12 @@ class Agnostic(lab.Experiment):
     settings_class = AgnosticSettings
     scales = {
         "laptop": lab.scale(
-            steps=(1000, 4000), samples=5000, optima=(1e-4, 1e-3, 0.01, 0.1, 1.0), test_samples=10_000, seeds=6
+            steps=(1000, 4000), samples=5000, optima=(1e-4, 1e-3, 0.01, 0.1, 1.0), test_samples=10_000, seeds=5
         ),
         "smoke": lab.scale(
             dim=4, steps=(10, 20), samples=200, optima=(0.01, 0.1), test_samples=200, points=200, seeds=2, batch=50
         ),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: AgnosticSettings) -> list[lab.Runs]:
         return [
